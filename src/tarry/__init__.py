@@ -1,0 +1,23 @@
+"""Tarry: learning from feedback that comes late when only so many pending rounds can be tracked."""
+
+from tarry import delays, domains, errors, learners, losses, schedulers, theory
+from tarry._version import __version__
+from tarry.game import Game, Record, Recorded, WeightedGame, simulate
+from tarry.tracking import Player
+
+__all__ = [
+    "Game",
+    "Player",
+    "Record",
+    "Recorded",
+    "WeightedGame",
+    "__version__",
+    "delays",
+    "domains",
+    "errors",
+    "learners",
+    "losses",
+    "schedulers",
+    "simulate",
+    "theory",
+]

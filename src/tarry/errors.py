@@ -1,0 +1,38 @@
+"""Errors of our own. Each message is a sentence: what is wrong, the value, the way out.
+
+    TarryError
+    ├── NotGranted      a scheduler or learner needs what the game does not grant
+    ├── Interrupted     a simulation was stopped; what it finished is kept in ``.record``
+    ├── TooLarge        a run would not fit in memory
+    └── BrokenInvariant a run-time health check failed
+
+Bad arguments raise ``ValueError`` (or ``TypeError``), as everywhere in Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TarryError(Exception):
+    """Base of the errors defined here."""
+
+
+class NotGranted(TarryError, ValueError):
+    """A member needs preemption, delays or acknowledgements that the game withholds."""
+
+
+class Interrupted(TarryError, KeyboardInterrupt):
+    """A simulation was interrupted; ``record`` holds the seeds that were finished, or None."""
+
+    def __init__(self, message: str, record: Any = None) -> None:
+        super().__init__(message)
+        self.record = record
+
+
+class TooLarge(TarryError, MemoryError):
+    """A run would need more memory than is sensible on this machine."""
+
+
+class BrokenInvariant(TarryError, RuntimeError):
+    """A quantity that must hold on every path does not: a defect, or corrupted state."""

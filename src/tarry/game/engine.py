@@ -1,0 +1,121 @@
+"""One seed of a simulation, run in blocks so that it can be watched, grown and interrupted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.errors import BrokenInvariant
+from tarry.game.memory import refuse_if_large
+from tarry.game.rounds import Setting
+from tarry.game.world import (
+    Gradients,
+    Log,
+    Silent,
+    Values,
+    World,
+    grow_world,
+    make_log,
+    make_world,
+    run_rounds,
+)
+from tarry.schedulers.base import UNLIMITED, held
+from tarry.tracking import Draws, Player, State, fresh_state, grow_state
+from tarry.tracking.tally import FORFEITED, WEIGHT
+
+FIRST_BLOCK = 1 << 12
+LARGEST_BLOCK = 1 << 20
+BLOCK_SECONDS = 0.2
+
+
+class Outcome(NamedTuple):
+    """What one seed left behind."""
+
+    state: State
+    world: World
+    log: Log | None
+
+
+class Task(NamedTuple):
+    """One seed's game as the engine needs it."""
+
+    player: Player
+    setting: Setting
+    draws: Draws
+    losses: Any
+    delays: Any
+    feedback: str
+    rounds: np.ndarray
+    keep_rounds: bool
+    allow_large: bool
+
+
+def play(task: Task, stop: threading.Event, report: Callable[[int], None]) -> Outcome | None:
+    """Play the whole game; None if it was stopped on the way."""
+    horizon = int(task.delays.horizon)
+    dimension = task.player.learner.dimension
+    unlimited = task.setting.capacity == UNLIMITED
+    block = min(FIRST_BLOCK, horizon)
+    slots = block if unlimited else min(task.setting.capacity, horizon)
+    state = fresh_state(task.player, slots, task.setting.capacity)
+    width = dimension if task.feedback == "gradient" else 1
+    world = make_world(task.losses.rows.width, width, slots, block, task.rounds)
+    kind: Any = Gradients() if task.feedback == "gradient" else Values()
+    log: Any = make_log(horizon, dimension) if task.keep_rounds else Silent()
+    run = run_rounds.of(task.player, task.losses, task.delays)
+    first = 1
+    while first <= horizon:
+        if stop.is_set():
+            return None
+        last = min(horizon, first + block - 1)
+        state, world = _make_room(task, state, world, last - first + 1, unlimited)
+        started = time.perf_counter()
+        run(
+            task.player,
+            task.setting,
+            task.draws,
+            state,
+            task.losses,
+            task.delays,
+            kind,
+            world,
+            log,
+            first,
+            last,
+        )
+        _check_books(task, state, last)
+        report(last - first + 1)
+        first = last + 1
+        if time.perf_counter() - started < BLOCK_SECONDS / 2:
+            block = min(2 * block, LARGEST_BLOCK)
+    return Outcome(state, world, log if task.keep_rounds else None)
+
+
+def _make_room(task: Task, state: State, world: World, rounds: int, unlimited: bool) -> tuple[State, World]:
+    """Room for this many more pending rounds, tracked and in the wheel."""
+    nodes = int(world.wheel.meta[1]) + rounds
+    slots = state.table.rounds.size
+    if unlimited:
+        slots = max(slots, int(state.table.counts[0]) + rounds)
+    if not task.allow_large:
+        refuse_if_large(8 * (3 * nodes + slots * (world.feedback.shape[1] + 12)), "the pending rounds")
+    if slots > state.table.rounds.size:
+        state = grow_state(task.player, state, slots, task.setting.capacity)
+    return state, grow_world(world, slots, nodes)
+
+
+def _check_books(task: Task, state: State, t: int) -> None:
+    """Where arrived + held must equal the number of rounds, see that it does."""
+    holding = float(held(task.player.scheduler, state.scheduler))
+    if holding < 0:
+        return
+    total = float(state.tally.sums[WEIGHT] + state.tally.sums[FORFEITED]) + holding
+    if not abs(total - t) <= 1e-9 * t * max(1.0, np.log2(t)):
+        raise BrokenInvariant(
+            f"after round {t} the weights that arrived and are held sum to {total}, not {t}: "
+            "the state is corrupted, or this is a defect worth reporting"
+        )

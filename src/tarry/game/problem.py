@@ -1,0 +1,189 @@
+"""Games: what is fixed before play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.errors import NotGranted
+from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
+from tarry.schedulers.base import UNLIMITED
+
+FEEDBACK = ("gradient", "value")
+
+
+@dataclass(frozen=True, repr=False)
+class Game:
+    """The capacity-constrained game with late feedback (the paper's Figure 1).
+
+    Losses and delays are fixed before play. In round t the player plays x_t; the gradient at x_t, or
+    the value there, comes at the end of round t + d_t if the round is tracked then, and at most
+    ``capacity`` rounds are (None: no limit). ``information`` says what is learnt about delays:
+
+    * ``"clairvoyant"``: d_t when round t begins;
+    * ``"semi-clairvoyant"``: an empty acknowledgement when an untracked round's feedback passes by;
+    * ``"non-clairvoyant"``: nothing beyond the feedback itself.
+
+    Without ``preemption`` a tracked round stays until its feedback arrives.
+    """
+
+    domain: Any
+    losses: Any
+    delays: Any
+    feedback: str = "gradient"
+    capacity: int | None = None
+    information: str = "semi-clairvoyant"
+    preemption: bool = True
+
+    def __post_init__(self) -> None:
+        _check_choice(self.feedback, "feedback", FEEDBACK)
+        _check_choice(self.information, "information", tuple(INFORMATION))
+        check_capacity(self.capacity)
+        _check_sizes(self.domain, self.losses, self.delays)
+
+    @property
+    def horizon(self) -> int:
+        return int(self.delays.horizon)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.domain.dimension)
+
+    def __repr__(self) -> str:
+        return (
+            f"Game({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
+            f"{type(self.losses).__name__} losses, {self.feedback} feedback, capacity {self.capacity}, "
+            f"{self.information}, {'preemptive' if self.preemption else 'non-preemptive'})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "rounds": f"{self.horizon:,}",
+            "domain": repr(self.domain),
+            "losses": type(self.losses).__name__,
+            "delays": type(self.delays).__name__,
+            "feedback": self.feedback,
+            "capacity": str(self.capacity),
+            "information": self.information,
+            "preemption": "allowed" if self.preemption else "forbidden",
+        }
+        return html_table("Game", rows)
+
+
+@dataclass(frozen=True, repr=False)
+class WeightedGame:
+    """The delayed and weighted game on its own (the paper's Figure 2).
+
+    Every round's feedback arrives, with the weight the caller gives; no set is tracked. ``simulate``
+    takes a bare learner for it.
+    """
+
+    domain: Any
+    losses: Any
+    delays: Any
+    weights: ArrayLike
+    feedback: str = "gradient"
+
+    def __post_init__(self) -> None:
+        _check_choice(self.feedback, "feedback", FEEDBACK)
+        _check_sizes(self.domain, self.losses, self.delays)
+        weights = np.ascontiguousarray(self.weights, dtype=np.float64)
+        if weights.shape != (self.horizon,):
+            raise ValueError(
+                f"weights need one entry for each of {self.horizon} rounds, got shape {weights.shape}"
+            )
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+            t = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
+            raise ValueError(f"weights must be finite and not negative, got {weights[t]} in round {t + 1}")
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def horizon(self) -> int:
+        return int(self.delays.horizon)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.domain.dimension)
+
+    def __repr__(self) -> str:
+        return (
+            f"WeightedGame({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
+            f"{type(self.losses).__name__} losses, {self.feedback} feedback)"
+        )
+
+
+def check_capacity(capacity: int | None) -> None:
+    """Refuse what is not a whole number of at least 1, or None."""
+    if capacity is None:
+        return
+    if isinstance(capacity, bool) or int(capacity) != capacity or capacity < 1:
+        raise ValueError(
+            f"capacity must be a whole number of at least 1, or None for no limit, got {capacity!r}"
+        )
+
+
+def setting_of(capacity: int | None, information: str, certify: bool) -> Setting:
+    """The rules of play as numbers."""
+    return Setting(UNLIMITED if capacity is None else int(capacity), INFORMATION[information], int(certify))
+
+
+def check_grants(
+    player: Any, *, feedback: str | None, capacity: int | None, information: str, preemption: bool
+) -> None:
+    """Refuse a player that needs what the game does not grant."""
+    _check_choice(information, "information", tuple(INFORMATION))
+    check_capacity(capacity)
+    name = type(player.scheduler).__name__
+    if feedback is not None and player.learner.feedback != feedback:
+        raise NotGranted(
+            f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, the game gives "
+            f"{feedback}: use {'DWFTBL' if feedback == 'value' else 'DWFTRL'}, or feedback={player.learner.feedback!r}"
+        )
+    disclosed = INFORMATION[information]
+    if player.scheduler.needs_preemption and not preemption:
+        raise NotGranted(
+            f"{name} preempts tracked rounds, which this game forbids: use Morris or Bernoulli, or preemption=True"
+        )
+    if player.scheduler.needs_delays and disclosed != CLAIRVOYANT:
+        raise NotGranted(
+            f"{name} needs each delay when its round begins, but the game is {information}: use VarOpt, or information='clairvoyant'"
+        )
+    if player.scheduler.needs_acknowledgements and disclosed == NON:
+        raise NotGranted(
+            f"{name} counts pending rounds and needs acknowledgements, but the game is {information}: use VarOpt, or information='semi-clairvoyant'"
+        )
+    if player.scheduler.needs_unlimited_capacity and capacity is not None:
+        raise NotGranted(
+            f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use VarOpt"
+        )
+    player.scheduler.check_capacity(capacity)
+
+
+def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def _check_sizes(domain: Any, losses: Any, delays: Any) -> None:
+    if losses.dimension != domain.dimension:
+        raise ValueError(f"losses have {losses.dimension} entries a round, the domain has {domain.dimension}")
+    if not hasattr(delays, "horizon"):
+        raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
+    if losses.horizon is not None and losses.horizon != delays.horizon:
+        raise ValueError(
+            f"there are losses for {losses.horizon} rounds and delays for {delays.horizon}: "
+            "give as many of one as of the other"
+        )
+
+
+def html_table(title: str, rows: dict[str, str]) -> str:
+    """A small two-column table for notebooks."""
+    from html import escape
+
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows.items()
+    )
+    return f"<table><caption>{escape(title)}</caption>{body}</table>"

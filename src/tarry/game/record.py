@@ -1,0 +1,207 @@
+"""What a simulation measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tarry.game.engine import Outcome
+from tarry.game.problem import html_table
+from tarry.game.regret import Comparator
+from tarry.game.world import EVENTS, LOSS, OWN_PART, PAIR_PART
+from tarry.learners.base import rate_after
+from tarry.results import FATES
+from tarry.results.charts import regret_chart
+from tarry.theory import weighted_regret_bound
+from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = NDArray[np.float64]
+
+
+class Weights(NamedTuple):
+    """Moments of the weights over all rounds (unobserved ones weigh zero), per seed."""
+
+    mean: Array
+    second_moment: Array
+    max: Array
+    effective_sample_size: Array
+
+
+class Occupancy(NamedTuple):
+    """The tracking set before admission, per seed: mean and largest size, share of rounds it was full."""
+
+    mean: Array
+    peak: Array
+    full: Array
+
+
+@dataclass(frozen=True, repr=False)
+class Record:
+    """A simulation's results; arrays have one entry per seed.
+
+    ``regret`` is final regret against the best fixed action of the horizon, ``bound`` the pathwise
+    bound on the weighted regret (NaN where it does not apply), ``curve`` a frame with columns seed,
+    t, regret, bound: regret at t is against the best action of the *whole* horizon.
+    """
+
+    seeds: list[int]
+    horizon: int
+    regret: Array
+    bound: Array
+    loss: Array
+    comparators: list[Comparator]
+    weights: Weights
+    occupancy: Occupancy
+    fates: NDArray[np.int64]
+    checkpoints: NDArray[np.int64]
+    regret_at: Array
+    bound_at: Array
+    player: Any
+    _outcomes: list[Outcome] = field(default_factory=list)
+
+    @classmethod
+    def build(
+        cls,
+        seeds: list[int],
+        games: list[Any],
+        players: list[Any],
+        outcomes: list[Outcome],
+        best: list[Comparator],
+    ) -> Record:
+        """Gather the outcomes of all seeds."""
+        horizon = int(games[0].horizon)
+        sums = np.array([outcome.state.tally.sums for outcome in outcomes])
+        counts = np.array([outcome.state.tally.counts for outcome in outcomes])
+        losses = np.array([outcome.world.curve[:, LOSS] for outcome in outcomes])
+        regret = losses - np.array([one.losses for one in best])
+        bounds = np.array([_bounds(*parts) for parts in zip(games, players, outcomes, strict=True)])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            size = np.where(sums[:, SQUARE] > 0, sums[:, WEIGHT] ** 2 / sums[:, SQUARE], 0.0)
+        return cls(
+            seeds=seeds,
+            horizon=horizon,
+            regret=regret[:, -1],
+            bound=bounds[:, -1],
+            loss=losses[:, -1],
+            comparators=best,
+            weights=Weights(sums[:, WEIGHT] / horizon, sums[:, SQUARE] / horizon, sums[:, LARGEST], size),
+            occupancy=Occupancy(
+                sums[:, OCCUPANCY] / horizon, counts[:, PEAK].astype(float), counts[:, FULL_ROUNDS] / horizon
+            ),
+            fates=np.array([outcome.state.tally.fates for outcome in outcomes]),
+            checkpoints=outcomes[0].world.rounds,
+            regret_at=regret,
+            bound_at=bounds,
+            player=players[0],
+            _outcomes=outcomes,
+        )
+
+    @property
+    def curve(self) -> pl.DataFrame:
+        """Columns seed, t, regret, bound at the checkpoints."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "seed": np.repeat(self.seeds, self.checkpoints.size),
+                "t": np.tile(self.checkpoints, len(self.seeds)),
+                "regret": self.regret_at.ravel(),
+                "bound": self.bound_at.ravel(),
+            }
+        )
+
+    @property
+    def ledger(self) -> pl.DataFrame:
+        """Rounds by fate, per seed; each row sums to the horizon."""
+        import polars as pl
+
+        columns = {name: self.fates[:, i] for i, name in enumerate(FATES)}
+        return pl.DataFrame({"seed": self.seeds, **columns})
+
+    @property
+    def observed(self) -> Array:
+        """The share of rounds whose feedback was used, per seed."""
+        return np.asarray(self.fates[:, 0] / self.horizon)
+
+    def plays(self, seed: int | None = None) -> Array:
+        """Every play of a seed, shape (horizon, dimension); needs ``keep_rounds=True``."""
+        return self._log(seed).plays  # type: ignore[no-any-return]
+
+    def rounds(self, seed: int | None = None) -> pl.DataFrame:
+        """Columns t, loss, weight of a seed; needs ``keep_rounds=True``."""
+        import polars as pl
+
+        log = self._log(seed)
+        t = np.arange(1, self.horizon + 1)
+        return pl.DataFrame({"t": t, "loss": log.losses, "weight": log.weights})
+
+    def events(self, seed: int | None = None) -> pl.DataFrame:
+        """What happened, in order: columns t, event, s, weight; needs ``keep_rounds=True``."""
+        import polars as pl
+
+        log = self._log(seed)
+        n = int(log.count[0])
+        names = [EVENTS[kind] for kind in log.kind[:n]]
+        return pl.DataFrame({"t": log.t[:n], "event": names, "s": log.s[:n], "weight": log.weight[:n]})
+
+    def _log(self, seed: int | None) -> Any:
+        index = 0 if seed is None else self.seeds.index(seed)
+        log = self._outcomes[index].log
+        if log is None:
+            raise ValueError("rounds were not kept: run simulate(…, keep_rounds=True)")
+        return log
+
+    def plot(self) -> Any:
+        """Mean regret over seeds with a band of ± two standard errors (an Altair chart)."""
+        return regret_chart(self.curve, title=f"Regret of {type(self.player.learner).__name__}")
+
+    def summary(self) -> dict[str, float]:
+        """Means over seeds, and the standard error of the regret."""
+        n = len(self.seeds)
+        error = float(np.std(self.regret, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+        return {
+            "regret": float(self.regret.mean()),
+            "standard_error": error,
+            "observed": float(self.observed.mean()),
+            "mean_weight": float(self.weights.mean.mean()),
+            "second_moment": float(self.weights.second_moment.mean()),
+            "saturated": float(self.fates[:, 2].mean() / self.horizon),
+            "bound": float(self.bound.mean()),
+        }
+
+    def __repr__(self) -> str:
+        s = self.summary()
+        error = "" if np.isnan(s["standard_error"]) else f" ± {s['standard_error']:.2g}"
+        return (
+            f"Record({len(self.seeds)} seeds × {self.horizon} rounds: regret {s['regret']:.4g}{error}, "
+            f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f})"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
+        return html_table(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
+
+
+def _bounds(game: Any, player: Any, outcome: Outcome) -> Array:
+    """The pathwise bound at each checkpoint over the rounds that have arrived, or NaN."""
+    world = outcome.world
+    learner = player.learner
+    nothing = np.full(world.rounds.size, np.nan)
+    if game.feedback != "gradient" or not outcome.state.tally.sums[WEIGHT] or not world.curve[-1, OWN_PART]:
+        return nothing
+    if type(getattr(learner, "norm", None)).__name__ != "Euclidean":
+        return nothing
+    rates = np.array([rate_after(learner, int(t)) for t in world.rounds])
+    return weighted_regret_bound(
+        diameter=game.domain.diameter,
+        gradient_bound=game.losses.gradient_bound(game.domain),
+        last_rate=rates,
+        own=world.curve[:, OWN_PART],
+        pairs=world.curve[:, PAIR_PART],
+    )

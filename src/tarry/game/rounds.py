@@ -1,0 +1,116 @@
+"""The order of events in a round: the one place where it is written.
+
+    epoch? → predict → preempt → admit → deliver (increasing s) → advance
+
+``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver``
+hands over one arrival. Simulation calls them in a compiled loop, a session one at a time, so both
+play the same round. Neither receives anything from which an undisclosed delay can be read: round t's
+delay is passed in the clairvoyant model only, and an arrival says only that it happened now.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tarry.kernel import step
+from tarry.learners.base import absorb, advance, predict
+from tarry.results import Fate
+from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired
+from tarry.tracking.player import State
+from tarry.tracking.table import index, occupy, release, unindex, vacancy, vacate
+from tarry.tracking.tally import FORFEITED, book_arrival, book_entry, book_occupancy, book_weight
+
+NON, SEMI, CLAIRVOYANT = 0, 1, 2
+INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
+
+_USED = int(Fate.USED)
+_UNTRACKED = int(Fate.UNTRACKED)
+_SATURATED = int(Fate.SATURATED)
+_PREEMPTED = int(Fate.PREEMPTED)
+_EXPIRED = int(Fate.EXPIRED)
+
+
+class Setting(NamedTuple):
+    """The rules of play as numbers: capacity, disclosure (NON, SEMI, CLAIRVOYANT), bound kept or not."""
+
+    capacity: int
+    information: int
+    certify: int
+
+
+@step
+def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
+    """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
+    if t > 1:
+        advance(player.learner, state.learner, t - 1)
+    predict(player.learner, state.learner, draws.directions, t, state.play)
+    table = state.table
+    table.counts[2] = 0
+    slot = expired(player.scheduler, state.scheduler, t)
+    while slot >= 0:
+        release(table, table.rounds[slot])
+        vacate(table, slot)
+        state.tally.fates[_PREEMPTED] += 1
+        slot = expired(player.scheduler, state.scheduler, t)
+    slot = consider(player, setting, draws, state, t, delay)
+    if setting.information != NON:
+        table.counts[1] += 1
+    return slot
+
+
+@step
+def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
+    """Let the scheduler decide about round t and keep the set and the books accordingly."""
+    table = state.table
+    book_occupancy(state.tally, table.counts[0], setting.capacity)
+    free = vacancy(table, setting.capacity)
+    pending = table.counts[1] if setting.information != NON else -1
+    request = Request(t, free, table.counts[0], setting.capacity, pending, delay)
+    slot = admit(player.scheduler, state.scheduler, draws.schedule, request)
+    if slot < 0:
+        state.tally.fates[_SATURATED if slot == SATURATED else _UNTRACKED] += 1
+        return slot
+    if table.rounds[slot] != 0:
+        release(table, table.rounds[slot])
+        unindex(table, table.rounds[slot])
+        state.tally.fates[_PREEMPTED] += 1
+        table.rounds[slot] = t
+        index(table, t, slot)
+    else:
+        occupy(table, slot, t)
+    if setting.certify:
+        book_entry(state.tally, player.learner, slot, t)
+    return slot
+
+
+@step
+def deliver(
+    player: Any, setting: Setting, draws: Any, state: State, s: int, t: int, slot: int, feedback: Any
+) -> Any:
+    """Hand over the arrival of round s (in this slot, or -1) in round t; return its weight."""
+    if setting.information != NON:
+        state.table.counts[1] -= 1
+    if slot < 0:
+        return 0.0
+    weight = arrive(player.scheduler, state.scheduler, slot, s, t)
+    state.tally.fates[_USED] += 1
+    book_weight(state.tally, weight)
+    if setting.certify:
+        book_arrival(state.tally, state.table.rounds, slot, s, weight)
+    vacate(state.table, slot)
+    if weight != 0.0:
+        absorb(player.learner, state.learner, draws.directions, s, weight, feedback)
+    return weight
+
+
+@step
+def forfeit(player: Any, setting: Setting, state: State, s: int, t: int, slot: int) -> None:
+    """Round s ended without an outcome: free its slot if it has one."""
+    if setting.information != NON:
+        state.table.counts[1] -= 1
+    if slot >= 0:
+        # What it would have weighed is remembered, so that arrived + held still adds up.
+        weight = arrive(player.scheduler, state.scheduler, slot, s, t)
+        state.tally.sums[FORFEITED] += weight
+        state.tally.fates[_EXPIRED] += 1
+        vacate(state.table, slot)

@@ -1,0 +1,205 @@
+"""The world's side of a simulation: losses, delays and arrivals, around the one order of events."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.delays.base import delay
+from tarry.game.rounds import CLAIRVOYANT, SEMI, begin, deliver
+from tarry.kernel import entry, step, verb
+from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
+from tarry.losses.base import fetch, gradient, value
+from tarry.tracking.table import find
+from tarry.tracking.tally import OWN, PAIRS
+
+LOSS, OWN_PART, PAIR_PART, USED_PART = range(4)
+DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
+EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
+
+
+class World(NamedTuple):
+    """What the world keeps: arrivals to come, the feedback of tracked rounds, sums and checkpoints."""
+
+    wheel: Wheel
+    row: np.ndarray
+    feedback: np.ndarray
+    loss: np.ndarray
+    rounds: np.ndarray
+    curve: np.ndarray
+    reached: np.ndarray
+
+
+class Silent(NamedTuple):
+    """No log: the normal case."""
+
+
+class Log(NamedTuple):
+    """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights."""
+
+    t: np.ndarray
+    kind: np.ndarray
+    s: np.ndarray
+    weight: np.ndarray
+    plays: np.ndarray
+    losses: np.ndarray
+    weights: np.ndarray
+    count: np.ndarray
+
+
+def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.ndarray) -> World:
+    """A world before the first round, with checkpoints after the given rounds."""
+    return World(
+        wheel=make_wheel(nodes),
+        row=np.zeros(width),
+        feedback=np.zeros((slots, feedback)),
+        loss=np.zeros(1),
+        rounds=rounds,
+        curve=np.zeros((rounds.size, 4)),
+        reached=np.zeros(1, np.int64),
+    )
+
+
+def grow_world(world: World, slots: int, nodes: int) -> World:
+    """The same world with room for more pending rounds."""
+    wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.after.size else world.wheel
+    feedback = world.feedback
+    if slots > feedback.shape[0]:
+        feedback = np.zeros((slots, feedback.shape[1]))
+        feedback[: world.feedback.shape[0]] = world.feedback
+    return World(wheel, world.row, feedback, *world[3:])
+
+
+def make_log(horizon: int, dimension: int) -> Log:
+    """Room for a whole run's events: at most five a round."""
+    most = 5 * horizon
+    return Log(
+        t=np.zeros(most, np.int64),
+        kind=np.zeros(most, np.int64),
+        s=np.zeros(most, np.int64),
+        weight=np.zeros(most),
+        plays=np.zeros((horizon, dimension)),
+        losses=np.zeros(horizon),
+        weights=np.zeros(horizon),
+        count=np.zeros(1, np.int64),
+    )
+
+
+@verb
+def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
+    """Write an event down."""
+
+
+@note.on(Silent)
+def _skip(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
+    pass
+
+
+@note.on(Log)
+def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
+    i = log.count[0]
+    log.count[0] = i + 1
+    log.t[i] = t
+    log.kind[i] = kind
+    log.s[i] = s
+    log.weight[i] = weight
+    if kind == FEEDBACK:
+        log.weights[s - 1] = weight
+
+
+@verb
+def note_play(log: Any, t: int, play: Any, loss: float) -> None:
+    """Write a play and its loss down."""
+
+
+@note_play.on(Silent)
+def _skip_play(log: Any, t: Any, play: Any, loss: Any) -> None:
+    pass
+
+
+@note_play.on(Log)
+def _note_play(log: Any, t: Any, play: Any, loss: Any) -> None:
+    log.losses[t - 1] = loss
+    for i in range(play.size):
+        log.plays[t - 1, i] = play[i]
+
+
+@verb
+def give(kind: Any, losses: Any, row: Any, play: Any, loss: float, out: Any) -> None:
+    """Write the feedback that will arrive for this play."""
+
+
+class Gradients(NamedTuple):
+    """First-order feedback."""
+
+
+class Values(NamedTuple):
+    """Bandit feedback."""
+
+
+@give.on(Gradients)
+def _give_gradient(kind: Any, losses: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+    gradient(losses, row, play, out)
+
+
+@give.on(Values)
+def _give_value(kind: Any, losses: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+    out[0] = loss
+
+
+@entry
+def run_rounds(
+    player: Any,
+    setting: Any,
+    draws: Any,
+    state: Any,
+    losses: Any,
+    delays: Any,
+    kind: Any,
+    world: Any,
+    log: Any,
+    first: Any,
+    last: Any,
+) -> None:
+    """Play rounds first..last. The caller has seen to room for as many more pending rounds."""
+    for t in range(first, last + 1):
+        turn(world.wheel, t)
+        wait = delay(delays, t)
+        schedule(world.wheel, t, t + wait, t)
+        disclosed = -1
+        if setting.information == CLAIRVOYANT:
+            disclosed = wait
+            note(log, t, DELAY, t, float(wait))
+        slot = begin(player, setting, draws, state, t, disclosed)
+        fetch(losses.rows, t, world.row)
+        loss = value(losses, world.row, state.play)
+        world.loss[0] += loss
+        note_play(log, t, state.play, loss)
+        for i in range(state.table.counts[2]):
+            note(log, t, PREEMPTED, state.table.released[i], 0.0)
+        if slot >= 0:
+            note(log, t, ENTERED, t, 0.0)
+            give(kind, losses, world.row, state.play, loss, world.feedback[slot])
+        s = take(world.wheel, t)
+        while s > 0:
+            slot = find(state.table, s)
+            weight = deliver(player, setting, draws, state, s, t, slot, world.feedback[max(slot, 0)])
+            if slot >= 0:
+                note(log, t, FEEDBACK, s, weight)
+            elif setting.information == SEMI:
+                note(log, t, EXPIRED, s, 0.0)
+            s = take(world.wheel, t)
+        if t == world.rounds[world.reached[0]]:
+            mark(world, state)
+
+
+@step
+def mark(world: World, state: Any) -> None:
+    """Write a checkpoint of the running sums."""
+    at = world.reached[0]
+    world.reached[0] = at + 1
+    world.curve[at, LOSS] = world.loss[0]
+    world.curve[at, OWN_PART] = state.tally.sums[OWN]
+    world.curve[at, PAIR_PART] = state.tally.sums[PAIRS]
+    world.curve[at, USED_PART] = state.tally.fates[0]

@@ -1,0 +1,24 @@
+"""How we compile: the one room that knows Numba.
+
+Everything else writes plain functions over named tuples and arrays and marks them with ``verb``,
+``step`` or ``entry``.
+"""
+
+from tarry.kernel.compile import Entry, as_step, entry, is_compiled, step, verb
+from tarry.kernel.handle import handle
+from tarry.kernel.keyed import Purpose, make_key, make_seed
+from tarry.kernel.parameters import Parameters
+
+__all__ = [
+    "Entry",
+    "Parameters",
+    "Purpose",
+    "as_step",
+    "entry",
+    "handle",
+    "is_compiled",
+    "make_key",
+    "make_seed",
+    "step",
+    "verb",
+]

@@ -1,0 +1,37 @@
+"""One object that carries parameters and state across the border at the price of one.
+
+Unpacking a tuple of arrays costs about 0.2 µs a field at each call from Python. A handle is unpacked
+as a single reference; the arrays behind it stay shared with the Python side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import config
+from numba.core import types
+from numba.experimental import structref
+
+
+@structref.register
+class _HandleType(types.StructRef):  # type: ignore[misc]
+    def preprocess_fields(self, fields: Any) -> Any:
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class _Handle(structref.StructRefProxy):  # type: ignore[misc]
+    def __new__(cls, body: Any) -> Any:
+        return structref.StructRefProxy.__new__(cls, body)
+
+
+structref.define_proxy(_Handle, _HandleType, ["body"])
+
+
+class _Plain:
+    def __init__(self, body: Any) -> None:
+        self.body = body
+
+
+def handle(body: Any) -> Any:
+    """Wrap a (nested) named tuple; compiled code reads it back as ``.body``."""
+    return _Plain(body) if config.DISABLE_JIT else _Handle(body)

@@ -1,0 +1,87 @@
+"""Keyed randomness: (seed, purpose, round) names a draw; nothing is streamed.
+
+A draw is a splitmix64 hash of its key and its round, so the same round gets the same draw live,
+simulated, in any thread and after any restart, and a draw may be recomputed instead of stored.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from math import cos, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from tarry.kernel.compile import step
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_ONE = np.uint64(1)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53
+
+
+class Purpose(IntEnum):
+    """What a draw is for; draws of different purposes are independent."""
+
+    LOSSES = 1
+    DELAYS = 2
+    SCHEDULE = 3
+    DIRECTIONS = 4
+
+
+@step
+def mix(z: Any) -> Any:
+    """The splitmix64 finaliser."""
+    z = (z ^ (z >> _S30)) * _FIRST
+    z = (z ^ (z >> _S27)) * _SECOND
+    return z ^ (z >> _S31)
+
+
+@step
+def word(key: Any, t: Any) -> Any:
+    """64 random bits of round t under this key."""
+    return mix(key + np.uint64(t) * _GOLDEN)
+
+
+@step
+def uniform(key: Any, t: Any) -> Any:
+    """A uniform on (0, 1] for round t: zero never occurs, so its logarithm and inverse are finite."""
+    return np.float64((word(key, t) >> _S11) + _ONE) * _UNIT
+
+
+@step
+def uniform_at(key: Any, t: Any, index: Any) -> Any:
+    """The index-th of several uniforms of one round."""
+    return uniform(word(key, t), index)
+
+
+@step
+def normals(key: Any, t: Any, out: Any) -> None:
+    """Fill ``out`` with the round's standard normals (Box-Muller, cosine branch only)."""
+    inner = word(key, t)
+    for i in range(out.size):
+        radius = sqrt(-2.0 * log(uniform(inner, 2 * i)))
+        out[i] = radius * cos(2.0 * pi * uniform(inner, 2 * i + 1))
+
+
+def make_key(seed: int, purpose: Purpose) -> np.uint64:
+    """The key of one purpose under a seed (any integer; negative ones wrap)."""
+    with np.errstate(over="ignore"):
+        base = mix(np.uint64(seed & 0xFFFFFFFFFFFFFFFF) + _GOLDEN)
+        return np.uint64(mix(base + np.uint64(int(purpose)) * _GOLDEN))
+
+
+def make_seed(rng: Any) -> int:
+    """An integer seed from an int, a SeedSequence, a Generator or None (fresh entropy)."""
+    if isinstance(rng, bool) or not isinstance(
+        rng, (int, np.integer, np.random.SeedSequence, np.random.Generator, type(None))
+    ):
+        raise TypeError(f"rng must be an int, a SeedSequence, a Generator or None, got {type(rng).__name__}")
+    if isinstance(rng, (int, np.integer)):
+        return int(rng)
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(0, 2**63))
+    sequence = rng if rng is not None else np.random.SeedSequence()
+    return int(sequence.generate_state(1, np.uint64)[0])

@@ -1,0 +1,18 @@
+"""Learners: plays out, delayed and weighted feedback in. They see domains only."""
+
+from tarry.learners.dwftbl import DWFTBL
+from tarry.learners.dwftrl import DWFTRL
+from tarry.learners.norms import Euclidean, Mahalanobis
+from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
+
+__all__ = [
+    "DWFTBL",
+    "DWFTRL",
+    "Constant",
+    "Euclidean",
+    "Mahalanobis",
+    "Power",
+    "Rule",
+    "Sequence",
+    "inverse_time",
+]

@@ -1,0 +1,89 @@
+"""What a learner is: plays out, delayed and weighted feedback in.
+
+A learner sees its domain and what feedback tells it, nothing else: neither losses, nor delays, nor
+who is tracked. One round is
+
+    predict(learner, state, directions, t, play)             write x_t
+    absorb(learner, state, directions, s, weight, feedback)  once per arrival, in increasing s
+    advance(learner, state, t)                               prepare x_{t+1}
+
+Feedback is a vector: the gradient at x_s, or the one value f_s(x_s). A zero weight never reaches
+``absorb``: it is an exact no-op for every learner.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.kernel import verb
+from tarry.kernel.keyed import normals
+
+GRADIENT = "gradient"
+VALUE = "value"
+
+
+class KeyedDirections(NamedTuple):
+    """Directions hashed from a key: the normal case."""
+
+    key: np.uint64
+
+
+class RecordedDirections(NamedTuple):
+    """One unit vector per round, read from an array of shape (horizon, dimension)."""
+
+    values: np.ndarray
+
+
+@verb
+def allocate(learner: Any) -> Any:
+    """Fresh state (Python only)."""
+
+
+@verb
+def predict(learner: Any, state: Any, directions: Any, t: int, play: Any) -> None:
+    """Write the play of round t."""
+
+
+@verb
+def absorb(learner: Any, state: Any, directions: Any, s: int, weight: float, feedback: Any) -> None:
+    """Take the weighted feedback of round s."""
+
+
+@verb
+def advance(learner: Any, state: Any, t: int) -> None:
+    """Close round t: everything that arrived in it is in."""
+
+
+@verb
+def rate_after(learner: Any, t: int) -> float:
+    """The learning rate η_t that made x_{t+1}; NaN for learners without one."""
+
+
+@rate_after.otherwise
+def _no_rate(learner: Any, t: Any) -> Any:
+    return np.nan
+
+
+@verb
+def direction(source: Any, t: int, out: Any) -> None:
+    """Write the unit vector of round t."""
+
+
+@direction.on(KeyedDirections)
+def _hashed(source: Any, t: Any, out: Any) -> None:
+    normals(source.key, t, out)
+    squares = 0.0
+    for i in range(out.size):
+        squares += out[i] * out[i]
+    size = sqrt(squares)
+    for i in range(out.size):
+        out[i] /= size
+
+
+@direction.on(RecordedDirections)
+def _read(source: Any, t: Any, out: Any) -> None:
+    for i in range(out.size):
+        out[i] = source.values[t - 1, i]

@@ -1,0 +1,139 @@
+"""DW-FTBL: follow the bandit leader on delayed and weighted values.
+
+Play x_t = o + (1 − δ_t/r)(y_t − o) + δ_t u_t around the centre y_t, o the middle of a ball of radius
+r inside the domain; estimate ĝ_t = (k/δ_t) f_t(x_t) u_t; move the centre by DW-FTRL's update on the
+estimates (the paper's equation for DW-FTBL). Directions are keyed and smoothing is a rule, so what a
+late value needs is recomputed: nothing is stored per pending round.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.domains import as_positive, as_vector
+from tarry.kernel import Parameters
+from tarry.learners.base import VALUE, absorb, advance, allocate, direction, predict, rate_after
+from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, starting_point
+from tarry.learners.norms import Euclidean
+from tarry.learners.rules import as_rule, at
+
+
+class _DWFTBLFields(NamedTuple):
+    domain: Any
+    rate: Any
+    smoothing: Any
+    start: np.ndarray
+    origin: np.ndarray
+    inner_radius: float
+    norm: Euclidean
+
+
+class DWFTBL(Parameters, _DWFTBLFields):
+    """Delayed-weighted FTBL for values (bandit feedback).
+
+    ``smoothing`` is δ_t, at most the inner radius; while δ_t equals it the centre does not matter
+    and plays explore only (:meth:`exploration_rounds` counts them). ``origin`` and ``inner_radius``
+    default to the domain's own inner ball.
+
+    >>> from tarry.domains import Ball
+    >>> DWFTBL(Ball(3), rate=0.01, smoothing=0.2).inner_radius
+    1.0
+    """
+
+    __slots__ = ()
+
+    feedback = VALUE
+
+    def __new__(
+        cls,
+        domain: Any,
+        rate: Any,
+        smoothing: Any,
+        *,
+        start: ArrayLike | None = None,
+        origin: ArrayLike | None = None,
+        inner_radius: float | None = None,
+    ) -> Self:
+        middle = as_vector(domain.center if origin is None else origin, "origin", domain.dimension)
+        radius = _inner_radius(domain, middle, origin is not None, inner_radius)
+        rule = as_rule(smoothing, "smoothing")
+        _check_smoothing(rule, radius)
+        return cls.make(
+            domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, radius, Euclidean()
+        )
+
+    @property
+    def dimension(self) -> int:
+        return int(self.start.size)
+
+    def exploration_rounds(self, horizon: int) -> int:
+        """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero)."""
+        low, high = 0, int(horizon)
+        while low < high:  # smoothing never increases, so the phase is a prefix
+            middle = (low + high + 1) // 2
+            if at(self.smoothing, middle) >= self.inner_radius:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+def _inner_radius(domain: Any, origin: np.ndarray, moved: bool, given: float | None) -> float:
+    room = float(domain.depth(origin)) if moved else float(domain.inner_radius)
+    if given is None:
+        if room <= 0:
+            raise ValueError(
+                f"bandit feedback needs a ball inside the domain, but {type(domain).__name__} has inner "
+                "radius 0 there: use a full-dimensional domain (parametrise the simplex in its affine hull)"
+            )
+        return room
+    radius = as_positive(given, "inner_radius")
+    if radius > room * (1 + 1e-12):
+        raise ValueError(f"inner_radius {radius} does not fit in the domain, at most {room} does")
+    return radius
+
+
+def _check_smoothing(rule: Any, radius: float) -> None:
+    first = float(at(rule, 1))  # rules never increase
+    if first > radius * (1 + 1e-12):
+        raise ValueError(
+            f"smoothing may not exceed the inner radius {radius:g}, got {first:g} in round 1: "
+            f"cap it with min(…, {radius:g})"
+        )
+
+
+@allocate.on(DWFTBL)
+def _allocate(learner: DWFTBL) -> LeaderState:
+    return fresh_leader(learner.start)
+
+
+@predict.on(DWFTBL)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    delta = at(learner.smoothing, t)
+    keep = 1.0 - delta / learner.inner_radius
+    direction(directions, t, play)
+    for i in range(play.size):
+        center = learner.origin[i] + keep * (state.point[i] - learner.origin[i])
+        play[i] = center + delta * play[i]
+
+
+@absorb.on(DWFTBL)
+def _absorb(learner: Any, state: Any, directions: Any, s: Any, weight: Any, feedback: Any) -> None:
+    direction(directions, s, state.scratch)
+    scale = weight * (state.point.size / at(learner.smoothing, s)) * feedback[0]
+    for i in range(state.point.size):
+        state.total[i] += scale * state.scratch[i]
+    state.changed[0] = 1
+
+
+@advance.on(DWFTBL)
+def _advance(learner: Any, state: Any, t: Any) -> None:
+    follow(learner.domain, learner.norm, learner.rate, state, t)
+
+
+@rate_after.on(DWFTBL)
+def _rate(learner: Any, t: Any) -> Any:
+    return at(learner.rate, t)

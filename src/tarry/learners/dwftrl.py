@@ -1,0 +1,131 @@
+"""DW-FTRL: follow the regularised leader on delayed and weighted gradients.
+
+    x_{t+1} = argmin_x ⟨x, Σ_{s∈O_{t+1}} w_s g_s⟩ + Σ_{s≤t} (α_s/2) ‖x − x_s‖²
+            = Π( η_t ( Σ_{s≤t} α_s x_s − Σ_{s∈O_{t+1}} w_s g_s ) ),   α_t = 1/η_t − 1/η_{t−1}
+
+so two running vectors are all it keeps (the paper's equation for DW-FTRL).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.domains import as_vector, contains
+from tarry.kernel import Parameters, step
+from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, rate_after
+from tarry.learners.norms import Euclidean, project_in, raise_dual
+from tarry.learners.rules import as_rule, at
+
+
+class _DWFTRLFields(NamedTuple):
+    domain: Any
+    rate: Any
+    start: np.ndarray
+    norm: Any
+
+
+class DWFTRL(Parameters, _DWFTRLFields):
+    """Delayed-weighted FTRL for gradients.
+
+    ``rate`` is a number, a sequence, a compiled function of t or a rule; it may not increase.
+    ``start`` defaults to the domain's centre. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid
+    of that norm. Without active projections it is delayed gradient descent with the step of the
+    arrival round.
+
+    >>> from tarry.domains import Ball
+    >>> DWFTRL(Ball(2), rate=0.1).dimension
+    2
+    """
+
+    __slots__ = ()
+
+    feedback = GRADIENT
+
+    def __new__(cls, domain: Any, rate: Any, *, start: ArrayLike | None = None, norm: Any = None) -> Self:
+        measure = Euclidean() if norm is None else norm
+        measure.check(domain)
+        return cls.make(domain, as_rule(rate, "rate"), starting_point(domain, start), measure)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.start.size)
+
+
+class LeaderState(NamedTuple):
+    """``point`` = the leader, ``anchor`` = Σ α_s x_s, ``total`` = Σ w_s g_s; both learners keep this."""
+
+    point: np.ndarray
+    anchor: np.ndarray
+    total: np.ndarray
+    scratch: np.ndarray
+    inverse_rate: np.ndarray
+    changed: np.ndarray
+
+
+def starting_point(domain: Any, start: ArrayLike | None) -> np.ndarray:
+    """The given start, or the domain's centre; it must lie in the domain."""
+    point = np.array(domain.center if start is None else start, dtype=np.float64)
+    as_vector(point, "start", domain.dimension)
+    if not contains(domain, point, 1e-9 * max(1.0, domain.diameter)):
+        raise ValueError(f"start must lie in the domain, got {point}: use tarry.domains.nearest")
+    return point
+
+
+def fresh_leader(start: np.ndarray) -> LeaderState:
+    """The state before the first round."""
+    k = start.size
+    return LeaderState(
+        point=np.array(start),
+        anchor=np.zeros(k),
+        total=np.zeros(k),
+        scratch=np.zeros(k),
+        inverse_rate=np.zeros(1),
+        changed=np.zeros(1, np.int64),
+    )
+
+
+@step
+def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int) -> None:
+    """Move the leader to its place after round t."""
+    rate = at(rule, t)
+    increment = 1.0 / rate - state.inverse_rate[0]
+    state.inverse_rate[0] = 1.0 / rate
+    if increment != 0.0:
+        for i in range(state.point.size):
+            state.anchor[i] += increment * state.point[i]
+    elif state.changed[0] == 0:
+        return  # same rate, no news: the leader stands
+    for i in range(state.point.size):
+        state.point[i] = rate * (state.anchor[i] - state.total[i])
+    project_in(norm, domain, state.point)
+    state.changed[0] = 0
+
+
+@allocate.on(DWFTRL)
+def _allocate(learner: DWFTRL) -> LeaderState:
+    return fresh_leader(learner.start)
+
+
+@predict.on(DWFTRL)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    for i in range(play.size):
+        play[i] = state.point[i]
+
+
+@absorb.on(DWFTRL)
+def _absorb(learner: Any, state: Any, directions: Any, s: Any, weight: Any, feedback: Any) -> None:
+    raise_dual(learner.norm, feedback, weight, state.total)
+    state.changed[0] = 1
+
+
+@advance.on(DWFTRL)
+def _advance(learner: Any, state: Any, t: Any) -> None:
+    follow(learner.domain, learner.norm, learner.rate, state, t)
+
+
+@rate_after.on(DWFTRL)
+def _rate(learner: Any, t: Any) -> Any:
+    return at(learner.rate, t)

@@ -1,0 +1,122 @@
+"""Norms in which DW-FTRL regularises: Euclidean, or Mahalanobis on ellipsoids of that norm.
+
+The regret theorems need ‖·‖²/2 to be 1-strongly convex in the norm itself, which only
+inner-product norms are.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.domains import Ball, project
+from tarry.kernel import Parameters, verb
+
+
+@verb
+def raise_dual(norm: Any, gradient: Any, scale: float, out: Any) -> None:
+    """Add scale · Q⁻¹ gradient to out."""
+
+
+@verb
+def project_in(norm: Any, domain: Any, x: Any) -> None:
+    """Replace x by the nearest point of the domain in this norm."""
+
+
+class _EuclideanFields(NamedTuple):
+    pass
+
+
+class Euclidean(Parameters, _EuclideanFields):
+    """The ordinary norm; works with every domain."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> Self:
+        return cls.make()
+
+    def check(self, domain: Any) -> None:
+        """Every domain will do."""
+
+
+@raise_dual.on(Euclidean)
+def _add(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
+    for i in range(out.size):
+        out[i] += scale * gradient[i]
+
+
+@project_in.on(Euclidean)
+def _euclidean(norm: Any, domain: Any, x: Any) -> None:
+    project(domain, x)
+
+
+class _MahalanobisFields(NamedTuple):
+    matrix: np.ndarray
+    inverse: np.ndarray
+
+
+class Mahalanobis(Parameters, _MahalanobisFields):
+    """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm."""
+
+    __slots__ = ()
+
+    def __new__(cls, matrix: ArrayLike) -> Self:
+        q = np.ascontiguousarray(matrix, dtype=np.float64)
+        if q.ndim != 2 or q.shape[0] != q.shape[1] or not np.allclose(q, q.T):
+            raise ValueError(f"the norm's matrix must be square and symmetric, got shape {q.shape}")
+        smallest = float(np.linalg.eigvalsh(q)[0])
+        if smallest <= 0:
+            raise ValueError(
+                f"the norm's matrix must be positive definite, its smallest eigenvalue is {smallest:g}"
+            )
+        return cls.make(q, np.ascontiguousarray(np.linalg.inv(q)))
+
+    def check(self, domain: Any) -> None:
+        """Refuse domains whose projection in this norm has no closed form."""
+        shape = getattr(domain, "matrix", None)
+        if shape is None and hasattr(domain, "radius"):
+            shape = np.eye(domain.dimension)
+        if shape is not None and shape.shape == self.matrix.shape:
+            ratio = self.matrix[0, 0] / shape[0, 0]
+            if np.allclose(self.matrix, ratio * shape, rtol=1e-9, atol=1e-12 * ratio):
+                return
+        raise ValueError(
+            f"a Mahalanobis norm needs an Ellipsoid (or Ball) of the same matrix up to scale, got "
+            f"{type(domain).__name__}: use the Euclidean norm, or Ellipsoid(matrix=Q)"
+        )
+
+
+@raise_dual.on(Mahalanobis)
+def _add_inverse(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
+    for i in range(out.size):
+        total = 0.0
+        for j in range(out.size):
+            total += norm.inverse[i, j] * gradient[j]
+        out[i] += scale * total
+
+
+@project_in.on(Mahalanobis)
+def _radial(norm: Any, domain: Any, x: Any) -> None:
+    # The domain is a ball of this norm: shrink towards its centre.
+    squares = 0.0
+    for i in range(x.size):
+        for j in range(x.size):
+            squares += (x[i] - domain.center[i]) * norm.matrix[i, j] * (x[j] - domain.center[j])
+    reach = norm_radius(domain, norm)
+    if squares > reach * reach:
+        shrink = reach / sqrt(squares)
+        for i in range(x.size):
+            x[i] = domain.center[i] + shrink * (x[i] - domain.center[i])
+
+
+@verb
+def norm_radius(domain: Any, norm: Any) -> float:
+    """The domain's radius measured in the norm it is a ball of."""
+
+
+@norm_radius.on(Ball)
+def _of_ball(domain: Any, norm: Any) -> Any:
+    return domain.radius * sqrt(norm.matrix[0, 0])

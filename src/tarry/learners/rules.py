@@ -1,0 +1,146 @@
+"""Rules: positive, non-increasing sequences of learning rates or smoothing radii.
+
+A rule answers ``at(rule, t)`` for t = 1, 2, …. Numbers become :class:`Constant`, arrays
+:class:`Sequence`, compiled functions of t :class:`Rule`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.kernel import Parameters, as_step, verb
+
+CHECKED_ROUNDS = 4096
+
+
+@verb
+def at(rule: Any, t: int) -> float:
+    """The rule's value in round t (from 1)."""
+
+
+class _ConstantFields(NamedTuple):
+    value: float
+
+
+class Constant(Parameters, _ConstantFields):
+    """The same value in every round."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: float) -> Self:
+        return cls.make(_positive(value, "a constant rule"))
+
+
+@at.on(Constant)
+def _constant(rule: Any, t: Any) -> Any:
+    return rule.value
+
+
+class _SequenceFields(NamedTuple):
+    values: np.ndarray
+
+
+class Sequence(Parameters, _SequenceFields):
+    """One value per round; the game may not be longer."""
+
+    __slots__ = ()
+
+    def __new__(cls, values: ArrayLike) -> Self:
+        listed = np.ascontiguousarray(values, dtype=np.float64)
+        if listed.ndim != 1 or listed.size == 0:
+            raise ValueError(f"a sequence of rates must be one-dimensional, got shape {listed.shape}")
+        check_decreasing(listed, "a sequence")
+        return cls.make(listed)
+
+
+@at.on(Sequence)
+def _sequence(rule: Any, t: Any) -> Any:
+    return rule.values[t - 1]
+
+
+class _PowerFields(NamedTuple):
+    scale: float
+    exponent: float
+    cap: float
+
+
+class Power(Parameters, _PowerFields):
+    """min(cap, scale · t^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``."""
+
+    __slots__ = ()
+
+    def __new__(cls, scale: float, exponent: float, cap: float = np.inf) -> Self:
+        if not exponent >= 0:
+            raise ValueError(f"exponent must not be negative (rules may not increase), got {exponent}")
+        if not cap > 0:
+            raise ValueError(f"cap must be positive, got {cap}")
+        return cls.make(_positive(scale, "scale"), float(exponent), float(cap))
+
+
+@at.on(Power)
+def _power(rule: Any, t: Any) -> Any:
+    if rule.exponent == 1.0:
+        return min(rule.cap, rule.scale / t)
+    return min(rule.cap, rule.scale * np.float64(t) ** -rule.exponent)
+
+
+class _RuleFields(NamedTuple):
+    function: Any
+
+
+class Rule(Parameters, _RuleFields):
+    """A user's function of t (compiled if it is not yet)."""
+
+    __slots__ = ()
+
+    def __new__(cls, function: Callable[[int], float]) -> Self:
+        compiled = as_step(function)
+        rounds = np.unique(np.geomspace(1, 10**9, CHECKED_ROUNDS).astype(np.int64))
+        check_decreasing(np.array([compiled(int(t)) for t in rounds]), "the rule")
+        return cls.make(compiled)
+
+
+@at.on(Rule)
+def _rule(rule: Any, t: Any) -> Any:
+    return rule.function(t)
+
+
+def inverse_time(strong_convexity: float) -> Power:
+    """η_t = 1/(λt), the rate for λ-strongly convex losses."""
+    return Power(1.0 / _positive(strong_convexity, "strong_convexity"), 1.0)
+
+
+def as_rule(value: Any, name: str) -> Any:
+    """A rule from a number, a sequence, a function or a rule."""
+    if hasattr(at, "registry") and any(isinstance(value, cls) for cls in at.registry.members):
+        return value
+    if callable(value):
+        return Rule(value)
+    if np.ndim(value) == 0:
+        return Constant(_positive(value, name))
+    return Sequence(value)
+
+
+def check_decreasing(values: np.ndarray, name: str) -> None:
+    """Refuse values that are not positive, finite and non-increasing."""
+    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if bad.size:
+        raise ValueError(f"{name} must be positive and finite, got {values[bad[0]]} at round {bad[0] + 1}")
+    up = np.flatnonzero(np.diff(values) > 0)
+    if up.size:
+        t = int(up[0])
+        raise ValueError(
+            f"{name} may not increase, got {values[t]} then {values[t + 1]} at round {t + 2}: "
+            "sort it, or use np.minimum.accumulate"
+        )
+
+
+def _positive(value: Any, name: str) -> float:
+    number = float(value)
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be positive and finite, got {value}")
+    return number

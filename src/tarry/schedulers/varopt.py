@@ -1,0 +1,253 @@
+"""VarOpt tracking: every slot in use, exact weights, nothing to tune. This project's own.
+
+Members of S carry weights W ≥ 1; a newcomer has W = 1. When S overflows, let θ solve
+Σ_i min(1, W_i/θ) = C over the C+1 candidates; lose one of them, i with probability
+1 − min(1, W_i/θ); every survivor gets W ← max(W, θ).
+
+Layout. Members of equal weight form a *run*; runs stand in one array in decreasing weight, so a
+newcomer is appended and an overflow merges runs at the end: a run enters the stack once and is merged
+once. A departure leaves a gap at the end of its run, filled when that run is merged with its
+neighbour, each gap once; when gaps use up the array it is compacted. So a round costs O(1) amortised
+plus a binary search over runs for each departure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry.kernel import Parameters, step, verb
+from tarry.schedulers.base import (
+    Keyed,
+    RecordedLosers,
+    RecordedUniforms,
+    Traits,
+    admit,
+    allocate,
+    arrive,
+    draw,
+    held,
+    remove,
+)
+
+
+class _VarOptFields(NamedTuple):
+    pass
+
+
+class VarOpt(Parameters, Traits, _VarOptFields):
+    """Variance-optimal tracking (the default): unbiased for every delay sequence fixed in advance.
+
+    E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
+    the weights still held equal the round's number. Preempts; needs no delays, no acknowledgements,
+    no constants. The sampling step is Chao's (1982); its use for late feedback is ours.
+    """
+
+    __slots__ = ()
+
+    needs_preemption = True
+
+    def __new__(cls) -> Self:
+        return cls.make()
+
+
+class VarOptState(NamedTuple):
+    """``members`` by decreasing weight, in runs; ``place`` of a slot or -1; ``top`` = number of runs."""
+
+    members: np.ndarray
+    place: np.ndarray
+    start: np.ndarray
+    count: np.ndarray
+    weight: np.ndarray
+    rounds: np.ndarray
+    top: np.ndarray
+
+
+@allocate.on(VarOpt)
+def _allocate(scheduler: Any, slots: int, capacity: int) -> VarOptState:
+    length = 2 * slots + 2
+    return VarOptState(
+        members=np.zeros(length, np.int64),
+        place=np.full(slots, -1, np.int64),
+        start=np.zeros(length, np.int64),
+        count=np.zeros(length, np.int64),
+        weight=np.zeros(length),
+        rounds=np.zeros(slots, np.int64),
+        top=np.zeros(1, np.int64),
+    )
+
+
+@step
+def find_run(state: VarOptState, place: int) -> Any:
+    """The run that covers this place."""
+    low = 0
+    high = state.top[0] - 1
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if state.start[middle] <= place:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@step
+def take_out(state: VarOptState, run: int, place: int) -> None:
+    """Vacate one place; the run's last member moves there and the gap stays at the run's end."""
+    last = state.start[run] + state.count[run] - 1
+    moved = state.members[last]
+    state.place[state.members[place]] = -1
+    if place != last:
+        state.members[place] = moved
+        state.place[moved] = place
+    state.count[run] -= 1
+    while state.top[0] > 0 and state.count[state.top[0] - 1] == 0:
+        state.top[0] -= 1
+
+
+@step
+def compact(state: VarOptState) -> None:
+    """Close all gaps and drop empty runs."""
+    end = 0
+    kept = 0
+    for run in range(state.top[0]):
+        first = state.start[run]
+        size = state.count[run]
+        if size == 0:
+            continue
+        for i in range(size):
+            slot = state.members[first + i]
+            state.members[end + i] = slot
+            state.place[slot] = end + i
+        state.start[kept] = end
+        state.count[kept] = size
+        state.weight[kept] = state.weight[run]
+        end += size
+        kept += 1
+    state.top[0] = kept
+
+
+@step
+def append(state: VarOptState, slot: int, t: int) -> None:
+    """Let a newcomer join with weight 1, the smallest there is."""
+    end = 0
+    top = state.top[0]
+    if top > 0:
+        end = state.start[top - 1] + state.count[top - 1]
+        if end == state.members.size:
+            compact(state)
+            top = state.top[0]
+            end = state.start[top - 1] + state.count[top - 1]
+    if top > 0 and state.weight[top - 1] == 1.0:
+        state.count[top - 1] += 1
+    else:
+        state.start[top] = end
+        state.count[top] = 1
+        state.weight[top] = 1.0
+        state.top[0] = top + 1
+    state.members[end] = slot
+    state.place[slot] = end
+    state.rounds[slot] = t
+
+
+@step
+def merge_last_two(state: VarOptState) -> None:
+    """Join the last run to the one before it, filling the gap between them from its end."""
+    upper = state.top[0] - 1
+    lower = upper - 1
+    end = state.start[lower] + state.count[lower]
+    gap = state.start[upper] - end
+    size = state.count[upper]
+    moves = min(gap, size)
+    for i in range(moves):
+        slot = state.members[state.start[upper] + size - 1 - i]
+        state.members[end + i] = slot
+        state.place[slot] = end + i
+    state.count[lower] += size
+    state.top[0] = upper
+
+
+@verb
+def choose_loser(source: Any, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
+    """The place that loses, among the runs from ``first`` up and the newcomer (-1)."""
+
+
+@choose_loser.on(Keyed, RecordedUniforms)
+def _by_uniform(source: Any, state: Any, t: Any, newcomer: Any, first: Any, theta: Any) -> Any:
+    # The newcomer stands first on the line [0, 1]; the runs follow from the lightest.
+    left = draw(source, t) - (1.0 - 1.0 / theta)
+    if left <= 0.0:
+        return -1
+    run = state.top[0] - 1
+    while True:
+        chance = 1.0 - state.weight[run] / theta
+        share = chance * state.count[run]
+        if left <= share or run == first:
+            index = min(np.int64(left / chance), state.count[run] - 1) if chance > 0.0 else 0
+            return state.start[run] + index
+        left -= share
+        run -= 1
+
+
+@choose_loser.on(RecordedLosers)
+def _by_record(source: Any, state: Any, t: Any, newcomer: Any, first: Any, theta: Any) -> Any:
+    lost = source.values[t - 1]
+    if lost == t:
+        return -1
+    for run in range(first, state.top[0]):
+        for i in range(state.count[run]):
+            place = state.start[run] + i
+            if state.rounds[state.members[place]] == lost:
+                return place
+    return -1
+
+
+@admit.on(VarOpt)
+def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+    if request.vacancy >= 0:
+        append(state, request.vacancy, request.t)
+        return request.vacancy
+    # Overflow: the newcomer (weight 1) and the lightest runs until θ reaches the next run's weight.
+    total = 1.0
+    size = 1
+    first = state.top[0]
+    theta = np.inf
+    while first > 0 and theta > state.weight[first - 1]:
+        first -= 1
+        total += state.count[first] * state.weight[first]
+        size += state.count[first]
+        if size > 1:
+            theta = total / (size - 1)
+    place = choose_loser(draws, state, request.t, request.vacancy, first, theta)
+    slot = -1
+    if place >= 0:
+        slot = state.members[place]
+        state.rounds[slot] = request.t
+    while state.top[0] > first + 1:
+        merge_last_two(state)
+    state.weight[first] = theta
+    return slot
+
+
+@arrive.on(VarOpt)
+def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+    place = state.place[slot]
+    run = find_run(state, place)
+    weight = state.weight[run]
+    take_out(state, run, place)
+    return weight
+
+
+@remove.on(VarOpt)
+def _remove(scheduler: Any, state: Any, slot: Any) -> None:
+    place = state.place[slot]
+    take_out(state, find_run(state, place), place)
+
+
+@held.on(VarOpt)
+def _held(scheduler: Any, state: Any) -> Any:
+    total = 0.0
+    for run in range(state.top[0]):
+        total += state.count[run] * state.weight[run]
+    return total

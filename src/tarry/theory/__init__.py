@@ -1,0 +1,5 @@
+"""Theory: the formulas behind the methods, as functions of plain numbers."""
+
+from tarry.theory.pathwise import backlog_sums, weighted_regret_bound
+
+__all__ = ["backlog_sums", "weighted_regret_bound"]

@@ -1,0 +1,5 @@
+"""Tracking: the bounded set of pending rounds, its books, and the player around a learner."""
+
+from tarry.tracking.player import Draws, Player, State, fresh_state, grow_state, keyed_draws
+
+__all__ = ["Draws", "Player", "State", "fresh_state", "grow_state", "keyed_draws"]

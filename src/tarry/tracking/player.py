@@ -1,0 +1,90 @@
+"""The player W(A, D): a learner behind a scheduler (Algorithm 1 of the paper, for any scheduler)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry import schedulers
+from tarry.kernel import Parameters, Purpose, make_key
+from tarry.learners.base import KeyedDirections
+from tarry.learners.base import allocate as allocate_learner
+from tarry.schedulers.base import Keyed
+from tarry.schedulers.base import allocate as allocate_scheduler
+from tarry.tracking.table import Table, grow_table, make_table
+from tarry.tracking.tally import Tally, make_tally
+
+
+class _PlayerFields(NamedTuple):
+    learner: Any
+    scheduler: Any
+
+
+class Player(Parameters, _PlayerFields):
+    """A learner and the scheduler that decides whose feedback it sees (default: VarOpt).
+
+    >>> from tarry.domains import Ball
+    >>> from tarry.learners import DWFTRL
+    >>> Player(DWFTRL(Ball(2), rate=0.1)).scheduler
+    VarOpt()
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, learner: Any, scheduler: Any = None) -> Self:
+        if not hasattr(learner, "feedback"):
+            raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}")
+        chosen = schedulers.VarOpt() if scheduler is None else scheduler
+        if not hasattr(chosen, "needs_preemption"):
+            raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
+        return cls.make(learner, chosen)
+
+
+class Draws(NamedTuple):
+    """Where the player's randomness comes from."""
+
+    schedule: Any
+    directions: Any
+
+
+class State(NamedTuple):
+    """Everything that changes while a player plays; also what a snapshot holds."""
+
+    table: Table
+    tally: Tally
+    scheduler: Any
+    learner: Any
+    play: np.ndarray
+
+
+def keyed_draws(seed: int) -> Draws:
+    """The player's own randomness under a seed."""
+    return Draws(Keyed(make_key(seed, Purpose.SCHEDULE)), KeyedDirections(make_key(seed, Purpose.DIRECTIONS)))
+
+
+def fresh_state(player: Player, slots: int, capacity: int) -> State:
+    """State before the first round."""
+    return State(
+        table=make_table(slots),
+        tally=make_tally(slots),
+        scheduler=allocate_scheduler(player.scheduler, slots, capacity),
+        learner=allocate_learner(player.learner),
+        play=np.zeros(player.learner.dimension),
+    )
+
+
+def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
+    """The same state with more slots (unlimited capacity only)."""
+    larger = fresh_state(player, slots, capacity)
+    _copy_prefix(state.scheduler, larger.scheduler)
+    _copy_prefix(state.tally, larger.tally)
+    return State(grow_table(state.table, slots), larger.tally, larger.scheduler, state.learner, state.play)
+
+
+def _copy_prefix(old: Any, new: Any) -> None:
+    for source, target in zip(old, new, strict=True):
+        if isinstance(source, tuple):
+            _copy_prefix(source, target)
+        else:
+            target[: source.shape[0]] = source

@@ -1,0 +1,136 @@
+"""The tracking set: at most C rounds, each in a numbered slot, found by round in O(1)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.kernel import step
+
+_SPREAD = 0x9E3779B1
+
+
+class Table(NamedTuple):
+    """``rounds[slot]`` (0: free), a stack of free slots, and an open-addressing index by round.
+
+    ``counts`` = (tracked, pending or -1, slots released by the current round); ``released`` lists
+    the rounds that the current round preempted.
+    """
+
+    rounds: np.ndarray
+    vacant: np.ndarray
+    keys: np.ndarray
+    slots: np.ndarray
+    released: np.ndarray
+    counts: np.ndarray
+
+
+def make_table(slots: int) -> Table:
+    """An empty table with this many slots."""
+    size = 1 << max(3, int(2 * slots - 1).bit_length())
+    return Table(
+        rounds=np.zeros(slots, np.int64),
+        vacant=np.arange(slots - 1, -1, -1, dtype=np.int64),
+        keys=np.zeros(size, np.int64),
+        slots=np.zeros(size, np.int64),
+        released=np.zeros(slots + 1, np.int64),
+        counts=np.zeros(3, np.int64),
+    )
+
+
+def grow_table(table: Table, slots: int) -> Table:
+    """The same set with more slots; slots keep their numbers."""
+    old = table.rounds.size
+    larger = make_table(slots)
+    larger.rounds[:old] = table.rounds
+    larger.counts[:] = table.counts
+    larger.released[: old + 1] = table.released
+    free = old - int(table.counts[0])
+    # Old free slots stay on top of the stack, so that growing changes no slot number.
+    fresh = np.arange(slots - 1, old - 1, -1, dtype=np.int64)
+    larger.vacant[: fresh.size] = fresh
+    larger.vacant[fresh.size : fresh.size + free] = table.vacant[:free]
+    for slot in np.flatnonzero(table.rounds):
+        index(larger, int(table.rounds[slot]), int(slot))
+    return larger
+
+
+@step
+def home(table: Table, s: int) -> Any:
+    return (s * _SPREAD >> 7) & (table.keys.size - 1)
+
+
+@step
+def index(table: Table, s: int, slot: int) -> None:
+    i = home(table, s)
+    mask = table.keys.size - 1
+    while table.keys[i] != 0:
+        i = (i + 1) & mask
+    table.keys[i] = s
+    table.slots[i] = slot
+
+
+@step
+def find(table: Table, s: int) -> Any:
+    """The slot of round s, or -1."""
+    i = home(table, s)
+    mask = table.keys.size - 1
+    while table.keys[i] != 0:
+        if table.keys[i] == s:
+            return table.slots[i]
+        i = (i + 1) & mask
+    return -1
+
+
+@step
+def unindex(table: Table, s: int) -> None:
+    """Take round s out of the index, moving later entries of its chain up."""
+    mask = table.keys.size - 1
+    hole = home(table, s)
+    while table.keys[hole] != s:
+        hole = (hole + 1) & mask
+    i = hole
+    while True:
+        i = (i + 1) & mask
+        if table.keys[i] == 0:
+            break
+        # An entry may fill the hole unless its home lies after the hole on the way to it.
+        if (i - home(table, table.keys[i])) & mask >= (i - hole) & mask:
+            table.keys[hole] = table.keys[i]
+            table.slots[hole] = table.slots[i]
+            hole = i
+    table.keys[hole] = 0
+
+
+@step
+def vacancy(table: Table, capacity: int) -> Any:
+    """A free slot, or -1 when the set is full."""
+    tracked = table.counts[0]
+    if tracked >= capacity:
+        return -1
+    return table.vacant[table.rounds.size - tracked - 1]
+
+
+@step
+def occupy(table: Table, slot: int, t: int) -> None:
+    """Put round t into a vacant slot (the one ``vacancy`` named)."""
+    table.rounds[slot] = t
+    table.counts[0] += 1
+    index(table, t, slot)
+
+
+@step
+def vacate(table: Table, slot: int) -> None:
+    """Free a slot."""
+    unindex(table, table.rounds[slot])
+    table.rounds[slot] = 0
+    table.counts[0] -= 1
+    table.vacant[table.rounds.size - table.counts[0] - 1] = slot
+
+
+@step
+def release(table: Table, s: int) -> None:
+    """Note that the current round preempted s."""
+    table.released[table.counts[2]] = s
+    table.counts[2] += 1
