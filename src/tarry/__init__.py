@@ -3,13 +3,19 @@
 from tarry import delays, domains, errors, learners, losses, schedulers, theory
 from tarry._version import __version__
 from tarry.game import Game, Record, Recorded, WeightedGame, simulate
+from tarry.live import LabelJoin, Session
+from tarry.results import Answer, Fate
 from tarry.tracking import Player
 
 __all__ = [
+    "Answer",
+    "Fate",
     "Game",
+    "LabelJoin",
     "Player",
     "Record",
     "Recorded",
+    "Session",
     "WeightedGame",
     "__version__",
     "delays",

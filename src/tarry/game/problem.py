@@ -140,20 +140,24 @@ def check_grants(
     if feedback is not None and player.learner.feedback != feedback:
         raise NotGranted(
             f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, the game gives "
-            f"{feedback}: use {'DWFTBL' if feedback == 'value' else 'DWFTRL'}, or feedback={player.learner.feedback!r}"
+            f"{feedback}: use {'DWFTBL' if feedback == 'value' else 'DWFTRL'}, "
+            f"or feedback={player.learner.feedback!r}"
         )
     disclosed = INFORMATION[information]
     if player.scheduler.needs_preemption and not preemption:
         raise NotGranted(
-            f"{name} preempts tracked rounds, which this game forbids: use Morris or Bernoulli, or preemption=True"
+            f"{name} preempts tracked rounds, which this game forbids: "
+            "use Morris or Bernoulli, or preemption=True"
         )
     if player.scheduler.needs_delays and disclosed != CLAIRVOYANT:
         raise NotGranted(
-            f"{name} needs each delay when its round begins, but the game is {information}: use VarOpt, or information='clairvoyant'"
+            f"{name} needs each delay when its round begins, but the game is {information}: "
+            "use VarOpt, or information='clairvoyant'"
         )
     if player.scheduler.needs_acknowledgements and disclosed == NON:
         raise NotGranted(
-            f"{name} counts pending rounds and needs acknowledgements, but the game is {information}: use VarOpt, or information='semi-clairvoyant'"
+            f"{name} counts pending rounds and needs acknowledgements, but the game is {information}: "
+            "use VarOpt, or information='semi-clairvoyant'"
         )
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
         raise NotGranted(

@@ -146,7 +146,7 @@ class Record:
         import polars as pl
 
         log = self._log(seed)
-        n = int(log.count[0])
+        n = int(log.written[0])
         names = [EVENTS[kind] for kind in log.kind[:n]]
         return pl.DataFrame({"t": log.t[:n], "event": names, "s": log.s[:n], "weight": log.weight[:n]})
 

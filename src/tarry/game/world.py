@@ -45,7 +45,7 @@ class Log(NamedTuple):
     plays: np.ndarray
     losses: np.ndarray
     weights: np.ndarray
-    count: np.ndarray
+    written: np.ndarray
 
 
 def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.ndarray) -> World:
@@ -82,7 +82,7 @@ def make_log(horizon: int, dimension: int) -> Log:
         plays=np.zeros((horizon, dimension)),
         losses=np.zeros(horizon),
         weights=np.zeros(horizon),
-        count=np.zeros(1, np.int64),
+        written=np.zeros(1, np.int64),
     )
 
 
@@ -98,8 +98,8 @@ def _skip(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
 
 @note.on(Log)
 def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
-    i = log.count[0]
-    log.count[0] = i + 1
+    i = log.written[0]
+    log.written[0] = i + 1
     log.t[i] = t
     log.kind[i] = kind
     log.s[i] = s

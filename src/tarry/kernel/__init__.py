@@ -4,7 +4,7 @@ Everything else writes plain functions over named tuples and arrays and marks th
 ``step`` or ``entry``.
 """
 
-from tarry.kernel.compile import Entry, as_step, entry, is_compiled, step, verb
+from tarry.kernel.compile import Entry, as_step, border, entry, is_compiled, step, verb
 from tarry.kernel.handle import handle
 from tarry.kernel.keyed import Purpose, make_key, make_seed
 from tarry.kernel.parameters import Parameters
@@ -14,6 +14,7 @@ __all__ = [
     "Parameters",
     "Purpose",
     "as_step",
+    "border",
     "entry",
     "handle",
     "is_compiled",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numba import config, njit
@@ -38,8 +38,8 @@ def step(function: F) -> F:
     return function
 
 
-class Verb:
-    """A generic step; see :func:`verb`."""
+class Registry:
+    """The implementations of one verb."""
 
     def __init__(self, signature: Callable[..., Any]) -> None:
         self.name = signature.__name__
@@ -57,13 +57,23 @@ class Verb:
         return self.default
 
 
-def verb(signature: F) -> Any:
+class Verb(Protocol):
+    """A generic step; see :func:`verb`."""
+
+    registry: Registry
+
+    def __call__(self, first: Any, *rest: Any) -> Any: ...
+    def on(self, *classes: type) -> Callable[[F], F]: ...
+    def otherwise(self, implementation: F) -> F: ...
+
+
+def verb(signature: Callable[..., Any]) -> Verb:
     """A generic function of its first argument's type.
 
     The decorated body documents the signature and is never run. ``@name.on(Type)`` registers an
     implementation, ``@name.otherwise`` one for every other type.
     """
-    registry = Verb(signature)
+    registry = Registry(signature)
 
     @functools.wraps(signature)
     def call(first: Any, *rest: Any) -> Any:
@@ -90,16 +100,17 @@ def verb(signature: F) -> Any:
     call.otherwise = otherwise  # type: ignore[attr-defined]
     call.registry = registry  # type: ignore[attr-defined]
     call.generic_target = True  # type: ignore[attr-defined]
-    return call
+    return cast(Verb, call)
 
 
 class Entry:
     """A compiled function called from Python, one dispatcher per set of foreign sources."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], counts_references: bool = False) -> None:
         self.function = function
+        self._options = {**OPTIONS, "_nrt": counts_references}
         self._dispatchers: dict[Fingerprint | None, Callable[..., Any]] = {}
-        functools.update_wrapper(self, function)
+        self.__doc__ = function.__doc__
 
     def of(self, *parameters: Any) -> Callable[..., Any]:
         """The callable to use with these parameters (their defining files key the disk cache)."""
@@ -107,7 +118,7 @@ class Entry:
             return self._plain()
         fingerprint = Fingerprint.of(parameters, _sources_of)
         if fingerprint not in self._dispatchers:
-            dispatcher = njit(**OPTIONS)(self.function)
+            dispatcher = njit(**self._options)(self.function)
             if fingerprint is not None:
                 attach_cache(dispatcher, fingerprint)
             self._dispatchers[fingerprint] = dispatcher
@@ -131,6 +142,11 @@ class Entry:
 def entry(function: Callable[..., Any]) -> Entry:
     """Make a function an :class:`Entry`."""
     return Entry(function)
+
+
+def border(function: Callable[..., Any]) -> Entry:
+    """Make a function that takes a handle an :class:`Entry`: handles are reference-counted."""
+    return Entry(function, counts_references=True)
 
 
 def is_compiled() -> bool:

@@ -2,6 +2,7 @@
 
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
+from tarry.learners.idle import Idle
 from tarry.learners.norms import Euclidean, Mahalanobis
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
 
@@ -10,6 +11,7 @@ __all__ = [
     "DWFTRL",
     "Constant",
     "Euclidean",
+    "Idle",
     "Mahalanobis",
     "Power",
     "Rule",

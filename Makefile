@@ -1,0 +1,30 @@
+# setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup setup-bench demo test bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) (first time: a minute or two)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+$(VENV)/.ready-bench: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/tarry demo
+
+test: setup
+	@BIN=$(BIN) sh tests/run.sh
+
+bench: $(VENV)/.ready-bench
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist out

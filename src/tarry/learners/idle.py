@@ -1,0 +1,52 @@
+"""A learner that plays nothing and learns nothing: for tracking labels alone."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry.kernel import Parameters
+from tarry.learners.base import absorb, advance, allocate, predict
+
+
+class _IdleFields(NamedTuple):
+    pass
+
+
+class Idle(Parameters, _IdleFields):
+    """No plays, no updates; the labels and their weights go to a model elsewhere."""
+
+    __slots__ = ()
+
+    feedback = "label"
+    dimension = 0
+
+    def __new__(cls) -> Self:
+        return cls.make()
+
+
+class IdleState(NamedTuple):
+    """One unused cell."""
+
+    unused: np.ndarray
+
+
+@allocate.on(Idle)
+def _allocate(learner: Any) -> IdleState:
+    return IdleState(np.zeros(1))
+
+
+@predict.on(Idle)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    pass
+
+
+@absorb.on(Idle)
+def _absorb(learner: Any, state: Any, directions: Any, s: Any, weight: Any, feedback: Any) -> None:
+    pass
+
+
+@advance.on(Idle)
+def _advance(learner: Any, state: Any, t: Any) -> None:
+    pass

@@ -1,0 +1,102 @@
+"""LabelJoin: a bounded, weighted join of decisions with late labels, for any model."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.game.problem import html_table
+from tarry.learners import Idle
+from tarry.live.session import check_store
+from tarry.live.status import Status, status_of
+from tarry.live.tracker import Receipt, Tracker
+from tarry.tracking import Player
+
+_NOTHING = np.zeros(1)
+
+
+class Ticket(NamedTuple):
+    """A decision on its way: ``released`` ids were tracked until now and need no label any more."""
+
+    id: Hashable
+    tracked: bool
+    released: tuple[Hashable, ...]
+
+
+class Row(NamedTuple):
+    """One training row: weigh it by ``weight`` and every sum is unbiased."""
+
+    features: Any
+    label: Any
+    weight: float
+
+
+class LabelJoin:
+    """Keep at most ``capacity`` decisions waiting for labels; return each label with its weight.
+
+    The weight is one over the probability of having kept the decision, so weighted sums, means and
+    gradients over the rows that come out are unbiased for all decisions, also when the delay depends
+    on the label. Features are stored for tracked decisions only.
+
+    >>> join = LabelJoin(capacity=64, rng=1)
+    >>> ticket = join.decide({"age": 41})
+    >>> join.label(ticket.id, 1)
+    Row(features={'age': 41}, label=1, weight=1.0)
+    """
+
+    def __init__(
+        self,
+        capacity: int | None,
+        *,
+        scheduler: Any = None,
+        information: str = "non-clairvoyant",
+        preemption: bool = True,
+        store: str = "memory:",
+        rng: Any = None,
+        memory: int = 1_000_000,
+    ) -> None:
+        check_store(store)
+        self._tracker = Tracker(
+            Player(Idle(), scheduler),
+            capacity=capacity,
+            information=information,
+            preemption=preemption,
+            rng=rng,
+            memory=memory,
+        )
+        self._kept: dict[Hashable, Any] = {}
+
+    def decide(self, features: Any = None, id: Hashable = None, *, delay: int | None = None) -> Ticket:
+        """Register a decision; whether it is tracked is known at once."""
+        opened = self._tracker.open(id, delay)
+        for gone in opened.released:
+            self._kept.pop(gone, None)
+        if opened.tracked and opened.answer.name == "PENDING":
+            self._kept[opened.id] = features
+        return Ticket(opened.id, opened.tracked, opened.released)
+
+    def label(self, id: Hashable, label: Any) -> Row | None:
+        """The decision's row with its weight, or None if it is not tracked (any more)."""
+        _, receipt = self._tracker.close(id, _NOTHING)
+        features = self._kept.pop(id, None)
+        return Row(features, label, receipt.weight) if receipt.status.name == "USED" else None
+
+    def expire(self, id: Hashable) -> Receipt:
+        """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
+        _, receipt = self._tracker.close(id, None)
+        self._kept.pop(id, None)
+        return receipt
+
+    def status(self) -> Status:
+        """Rounds, pending, tracked, fates, answers and the health of the weights."""
+        return status_of(self._tracker)
+
+    def __repr__(self) -> str:
+        s = self.status()
+        room = self._tracker.capacity
+        return f"LabelJoin({s.rounds} decisions, {s.pending} pending, {s.tracked} tracked of {room})"
+
+    def _repr_html_(self) -> str:
+        return html_table("LabelJoin", self.status().rows())

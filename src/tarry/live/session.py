@@ -1,0 +1,119 @@
+"""Session: decisions now, feedback whenever."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.game.problem import html_table
+from tarry.learners.base import GRADIENT, VALUE
+from tarry.live.status import Status, status_of
+from tarry.live.tracker import Receipt, Tracker
+from tarry.results import Answer
+from tarry.tracking import Player
+
+
+class Round(NamedTuple):
+    """A decision: its id, what to play, whether its feedback will be used, and ids that are now free.
+
+    ``released`` lists rounds that were tracked until now: what you kept for their feedback may go.
+    """
+
+    id: Hashable
+    play: np.ndarray | None
+    tracked: bool
+    released: tuple[Hashable, ...]
+    status: Answer
+
+
+class Session:
+    """Ask for plays, tell feedback as it comes, in any order, any number of rounds later.
+
+    The same steps as ``simulate`` run one call at a time; all ``tell``s between two ``ask``s belong
+    to one round. ``ask`` never blocks. Late, repeated or unknown ids are answered with a status, not
+    an error; malformed feedback raises and changes nothing.
+
+    >>> from tarry.domains import Ball
+    >>> from tarry.learners import DWFTRL
+    >>> session = Session(Player(DWFTRL(Ball(2), rate=0.5)), capacity=8, rng=7)
+    >>> first = session.ask()
+    >>> session.tell(first.id, gradient=[1.0, 0.0]).status.name
+    'USED'
+    >>> session.ask().play.tolist()
+    [-0.5, 0.0]
+    """
+
+    def __init__(
+        self,
+        player: Player,
+        *,
+        capacity: int | None,
+        information: str = "non-clairvoyant",
+        preemption: bool = True,
+        store: str = "memory:",
+        rng: Any = None,
+        memory: int = 1_000_000,
+    ) -> None:
+        check_store(store)
+        if player.learner.feedback not in (GRADIENT, VALUE):
+            raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
+        self._tracker = Tracker(
+            player, capacity=capacity, information=information, preemption=preemption, rng=rng, memory=memory
+        )
+        self._feedback = player.learner.feedback
+        self._size = player.learner.dimension if self._feedback == GRADIENT else 1
+
+    def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
+        """Begin a round and return its play; an id asked before returns its round again.
+
+        ``delay`` is required in the clairvoyant model and refused elsewhere.
+        """
+        opened = self._tracker.open(id, delay)
+        return Round(opened.id, opened.play, opened.tracked, opened.released, opened.answer)
+
+    def tell(self, id: Hashable, *, gradient: ArrayLike | None = None, value: float | None = None) -> Receipt:
+        """Hand over the feedback of a round; its status and weight."""
+        given = gradient if self._feedback == GRADIENT else value
+        if given is None or (gradient is not None and value is not None):
+            raise ValueError(f"this session learns from {self._feedback}s: call tell(id, {self._feedback}=…)")
+        feedback = np.array(given, dtype=np.float64, ndmin=1)
+        if feedback.shape != (self._size,):
+            raise ValueError(
+                f"{self._feedback} has shape {feedback.shape}, the session needs ({self._size},)"
+            )
+        return self._tracker.close(id, feedback)[1]
+
+    def expire(self, id: Hashable) -> Receipt:
+        """No outcome will come: the empty acknowledgement of an untracked round.
+
+        On a *tracked* round it frees the slot and the learner gets nothing, which biases: a missing
+        outcome that means something must be told as a value at the end of its window.
+        """
+        return self._tracker.close(id, None)[1]
+
+    def status(self) -> Status:
+        """Rounds, pending, tracked, fates, answers and the health of the weights."""
+        return status_of(self._tracker)
+
+    @property
+    def player(self) -> Player:
+        return self._tracker.player
+
+    def __repr__(self) -> str:
+        s = self.status()
+        room = self._tracker.capacity
+        return f"Session({s.rounds} rounds, {s.pending} pending, {s.tracked} tracked of {room})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Session", self.status().rows())
+
+
+def check_store(store: str) -> None:
+    """Only memory is served so far."""
+    if store != "memory:":
+        raise ValueError(
+            f"store must be 'memory:', got {store!r}: other stores are not available in this version"
+        )

@@ -1,0 +1,47 @@
+"""The border between a live call and the compiled round: one crossing per call."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.game.rounds import begin, deliver, forfeit
+from tarry.kernel import border
+from tarry.tracking.table import find
+
+MALFORMED = -1.0
+
+
+class Desk(NamedTuple):
+    """Everything a live call needs, in one handle."""
+
+    player: Any
+    setting: Any
+    draws: Any
+    state: Any
+
+
+@border
+def open_round(box: Any, t: Any, delay: Any) -> Any:
+    """Begin round t; return its slot, UNTRACKED or SATURATED."""
+    desk = box.body
+    return begin(desk.player, desk.setting, desk.draws, desk.state, t, delay)
+
+
+@border
+def hand_over(box: Any, s: Any, t: Any, feedback: Any) -> Any:
+    """Deliver the feedback of s in round t; return its weight, or MALFORMED with nothing changed."""
+    desk = box.body
+    for i in range(feedback.size):
+        if not np.isfinite(feedback[i]):
+            return MALFORMED
+    slot = find(desk.state.table, s)
+    return deliver(desk.player, desk.setting, desk.draws, desk.state, s, t, slot, feedback)
+
+
+@border
+def give_up(box: Any, s: Any, t: Any) -> None:
+    """Round s ended without an outcome."""
+    desk = box.body
+    forfeit(desk.player, desk.setting, desk.state, s, t, find(desk.state.table, s))

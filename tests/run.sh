@@ -1,0 +1,23 @@
+#!/bin/sh
+# All checks, cheapest first, with a time for each. BIN is the environment's bin folder.
+set -eu
+BIN=${BIN:-.venv/bin}
+started=$(date +%s)
+
+stage() {
+    name=$1
+    shift
+    begun=$(date +%s)
+    printf '== %s\n' "$name"
+    "$@"
+    printf '== %s: %s s\n' "$name" "$(($(date +%s) - begun))"
+}
+
+stage "format" "$BIN/ruff" format --check --quiet .
+stage "lint" "$BIN/ruff" check --quiet .
+stage "imports" "$BIN/lint-imports" --no-cache
+stage "types" "$BIN/mypy"
+stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
+stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests src
+stage "examples" "$BIN/python" -m pytest tests/test_examples.py
+printf '== all checks: %s s\n' "$(($(date +%s) - started))"
