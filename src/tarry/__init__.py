@@ -6,6 +6,7 @@ from tarry.game import Game, Record, Recorded, WeightedGame, simulate
 from tarry.live import LabelJoin, Session
 from tarry.results import Answer, Fate
 from tarry.tracking import Player
+from tarry.versions import show_versions
 
 __all__ = [
     "Answer",
@@ -24,6 +25,7 @@ __all__ = [
     "learners",
     "losses",
     "schedulers",
+    "show_versions",
     "simulate",
     "theory",
 ]

@@ -1,0 +1,45 @@
+"""Commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tarry.cli.demo import run_demo
+from tarry.versions import __version__, show_versions
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tarry {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Learning from feedback that comes late when only so many pending rounds can be tracked."""
+
+
+@app.command()
+def versions() -> None:
+    """Print the versions of Tarry and of what it runs on."""
+    show_versions()
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out") / "demo",
+    seeds: Annotated[int, typer.Option(min=2, help="Runs per policy and capacity.")] = 64,
+    horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
+) -> None:
+    """Play one game under every policy and capacity; print a table and write a page of curves."""
+    run_demo(Console(), out, seeds, horizon)

@@ -1,0 +1,102 @@
+"""One self-contained HTML page: text, figures as inline SVG, a table. No scripts, no network."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tarry.reports.table import COLUMNS, Cell, figures, name_of
+from tarry.results.charts import PALETTE, altair, regret_chart
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+figure { margin: 1.5rem 0; background: #fff; color: #222; padding: .75rem; border-radius: .5rem; overflow-x: auto; }
+figcaption { font-size: .9rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(28rem, 1fr)); gap: 1rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
+th:nth-child(2), td:nth-child(2) { text-align: left; }
+svg { max-width: 100%; height: auto; }
+"""
+
+
+def demo_page(cells: list[Cell], path: Path, *, title: str, story: str) -> Path:
+    """Write the page of a demonstration and return its absolute path."""
+    capacities = sorted({cell.capacity for cell in cells if cell.capacity is not None})
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(story)}</p>"]
+    parts.append(_figure(_against_capacity(cells), "Final regret against capacity, mean over seeds ± 2 s.e."))
+    parts.append("<div class=pair>")
+    parts += [
+        _figure(_curves(cells, capacity), f"Regret over time with {capacity} slots, mean ± 2 s.e.")
+        for capacity in capacities
+    ]
+    parts.append("</div>")
+    parts.append(_table(cells))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_document(title, "\n".join(parts)), encoding="utf-8")
+    return path.resolve()
+
+
+def _document(title: str, body: str) -> str:
+    return (
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{escape(title)}</title>"
+        f"<meta name=viewport content='width=device-width'><style>{STYLE}</style></head>\n"
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _figure(chart: Any, caption: str) -> str:
+    return f"<figure>{_svg(chart)}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _svg(chart: Any) -> str:
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ImportError("pages need vl-convert-python: pip install 'tarry[report]'") from error
+    return str(vl_convert.vegalite_to_svg(chart.to_json()))
+
+
+def _curves(cells: list[Cell], capacity: int) -> Any:
+    import polars as pl
+
+    shown = [cell for cell in cells if cell.capacity in (capacity, None)]
+    frame = pl.concat([cell.curve.with_columns(pl.lit(name_of(cell)).alias("policy")) for cell in shown])
+    return regret_chart(frame, title=f"capacity {capacity}", group="policy")
+
+
+def _against_capacity(cells: list[Cell]) -> Any:
+    alt = altair()
+    rows = [
+        {
+            "policy": name_of(cell),
+            "capacity": cell.capacity,
+            "regret": cell.summary["regret"],
+            "low": cell.summary["regret"] - 2 * cell.summary["standard_error"],
+            "high": cell.summary["regret"] + 2 * cell.summary["standard_error"],
+        }
+        for cell in cells
+        if cell.capacity is not None
+    ]
+    base = alt.Chart(alt.Data(values=rows))
+    x = alt.X("capacity:Q", scale=alt.Scale(type="log", base=2), title="capacity (slots)")
+    colour = alt.Color("policy:N", scale=alt.Scale(range=PALETTE), title="policy")
+    lines = base.mark_line(point=True, strokeWidth=2).encode(x=x, y=alt.Y("regret:Q", title="regret"), color=colour)
+    bars = base.mark_rule().encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    layers = [lines, bars]
+    for cell in cells:
+        if cell.capacity is None:
+            floor = alt.Chart(alt.Data(values=[{"regret": cell.summary["regret"]}]))
+            layers.append(floor.mark_rule(strokeDash=[6, 4]).encode(y="regret:Q"))
+    return alt.layer(*layers).properties(width=640, height=320, title="dashed: no limit")
+
+
+def _table(cells: list[Cell]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("capacity", "policy", *COLUMNS))
+    rows = (
+        "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in (str(c.capacity or "none"), name_of(c), *figures(c))) + "</tr>"
+        for c in cells
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

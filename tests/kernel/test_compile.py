@@ -1,0 +1,98 @@
+"""The rules that keep the steps portable: generic target, no allocation, no Python objects, one compilation."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from numba.core.registry import cpu_target
+
+import tarry
+from tarry.game.world import run_rounds
+from tarry.kernel import entry, verb
+from tarry.kernel.compile import OPTIONS, Entry
+from tarry.learners import base as learning
+from tarry.losses import base as lossy
+from tarry.schedulers import base as scheduling
+
+RNG = np.random.default_rng(0)
+
+
+def _game(feedback="gradient"):
+    domain = tarry.domains.Ball(3)
+    return tarry.Game(
+        domain,
+        tarry.losses.Linear(RNG.normal(size=(50, 3))),
+        tarry.delays.fixed(horizon=50, delay=4),
+        capacity=3,
+        feedback=feedback,
+    )
+
+
+VERBS = [
+    scheduling.admit, scheduling.arrive, scheduling.remove, scheduling.expired, scheduling.draw,
+    learning.predict, learning.absorb, learning.advance, learning.direction,
+    lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.delay,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VERBS, ids=lambda v: v.__name__)
+@pytest.mark.compiled
+def test_verbs_are_registered_for_every_target(name):
+    context = cpu_target.typing_context
+    context.refresh()
+    templates = context.resolve_value_type(name).templates
+    assert [template.metadata["target"] for template in templates] == ["generic"]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("learner", ["DWFTRL", "DWFTBL"])
+def test_compiled_rounds_allocate_nothing_and_touch_no_python(learner, monkeypatch):
+    fresh = Entry(run_rounds.function)  # code loaded from the disk cache cannot be inspected
+    monkeypatch.setattr("tarry.kernel.compile.attach_cache", lambda *_: None)
+    monkeypatch.setattr("tarry.game.engine.run_rounds", fresh)
+    game = _game("gradient" if learner == "DWFTRL" else "value")
+    chosen = (
+        tarry.learners.DWFTRL(game.domain, rate=0.1)
+        if learner == "DWFTRL"
+        else tarry.learners.DWFTBL(game.domain, rate=0.1, smoothing=0.5)
+    )
+    tarry.simulate(game, tarry.Player(chosen))
+    assert OPTIONS["_nrt"] is False
+    texts = [text for d in fresh.dispatchers for text in d.inspect_llvm().values()]
+    assert texts
+    for text in texts:
+        body = re.split(r"\ndefine [^\n]*@[^\n]*cpython", text)[0]  # the boxing wrapper follows
+        assert "NRT_" not in body
+        assert not re.search(r"call[^\n]*@Py[A-Z]", body)
+
+
+@pytest.mark.compiled
+def test_an_allocating_step_does_not_compile():
+    @entry
+    def careless(n):
+        return np.zeros(n).sum()
+
+    with pytest.raises(Exception, match="Only accept returning of array passed"):
+        careless.of()(3)
+
+
+@pytest.mark.compiled
+def test_a_second_call_does_not_compile():
+    game = _game()
+    player = tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.1))
+    tarry.simulate(game, player)
+    before = [len(d.signatures) for d in run_rounds.dispatchers]
+    other = tarry.Game(game.domain, game.losses, tarry.delays.fixed(horizon=50, delay=9), capacity=2)
+    tarry.simulate(other, tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.2)), seeds=3)
+    assert [len(d.signatures) for d in run_rounds.dispatchers] == before
+
+
+def test_a_missing_verb_is_a_sentence():
+    @verb
+    def greet(thing):
+        """Say hello."""
+
+    with pytest.raises(TypeError, match=r"int has no greet\(\): register one with @greet.on\(int\)"):
+        greet(3)
