@@ -16,7 +16,7 @@ import numpy as np
 from numba import config, njit
 from numba.extending import overload
 
-from tarry.kernel.cache import Fingerprint, attach_cache
+from tarry.kernel.cache import Fingerprint, attach_cache, walk
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,8 +113,11 @@ class Entry:
         self.__doc__ = function.__doc__
 
     def of(self, *parameters: Any) -> Callable[..., Any]:
-        """The callable to use with these parameters (their defining files key the disk cache)."""
-        if config.DISABLE_JIT:
+        """The callable to use with these parameters (their defining files key the disk cache).
+
+        A plain Python function among them makes it the uncompiled text.
+        """
+        if config.DISABLE_JIT or any(_is_plain_function(value) for value in walk(parameters)):
             return self._plain()
         fingerprint = Fingerprint.of(parameters, _sources_of)
         if fingerprint not in self._dispatchers:
@@ -155,7 +158,9 @@ def is_compiled() -> bool:
 
 
 def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's function, jitted if it is not yet, so that it may travel inside parameters."""
-    if config.DISABLE_JIT or hasattr(function, "py_func"):
-        return function
-    return njit(error_model="numpy")(function)
+    """A user's function as it travels inside parameters: compiled by its owner, or plain and slower."""
+    return function
+
+
+def _is_plain_function(value: Any) -> bool:
+    return callable(value) and not hasattr(value, "py_func")

@@ -1,5 +1,36 @@
-"""Schedulers: who is tracked, and what an arrival weighs."""
+"""Schedulers: who is tracked, and what an arrival weighs.
 
+The paper's: Pareto, Bernoulli, Coin, and Proxy with a curve of one's own. This project's own: VarOpt (the
+default), Priority, Morris. Without a limit: Always. Naive and biased, for comparison: DropNewest,
+DropOldest, Timeout, RandomEvict, Reservoir.
+"""
+
+from tarry.schedulers.always import Always
+from tarry.schedulers.bernoulli import Bernoulli
+from tarry.schedulers.coin import Coin
+from tarry.schedulers.drop_newest import DropNewest
+from tarry.schedulers.drop_oldest import DropOldest
+from tarry.schedulers.morris import Morris
+from tarry.schedulers.pareto import Pareto
+from tarry.schedulers.priority import Priority
+from tarry.schedulers.proxy import Proxy
+from tarry.schedulers.random_evict import RandomEvict
+from tarry.schedulers.reservoir import Reservoir
+from tarry.schedulers.timeout import Timeout
 from tarry.schedulers.varopt import VarOpt
 
-__all__ = ["VarOpt"]
+__all__ = [
+    "Always",
+    "Bernoulli",
+    "Coin",
+    "DropNewest",
+    "DropOldest",
+    "Morris",
+    "Pareto",
+    "Priority",
+    "Proxy",
+    "RandomEvict",
+    "Reservoir",
+    "Timeout",
+    "VarOpt",
+]

@@ -123,6 +123,12 @@ def _read(source: Any, t: Any) -> Any:
     return source.values[t - 1]
 
 
+class NoState(NamedTuple):
+    """State of schedulers that keep none (one unused cell)."""
+
+    unused: np.ndarray
+
+
 class Traits:
     """What a scheduler needs from the game and promises in return; members override these."""
 
@@ -136,3 +142,16 @@ class Traits:
 
     def check_capacity(self, capacity: int | None) -> None:
         """Refuse capacities this member cannot serve."""
+
+
+def as_positive(value: float, name: str) -> float:
+    """A positive finite number, or a sentence saying why not."""
+    number = float(value)
+    if not np.isfinite(number) or number <= 0:
+        raise ValueError(f"{name} must be positive and finite, got {value}")
+    return number
+
+
+def as_capacity(capacity: int | None) -> int:
+    """Capacity as the formulas read it: None is UNLIMITED."""
+    return UNLIMITED if capacity is None else int(capacity)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters
-from tarry.schedulers.base import Traits, admit, allocate, arrive, remove
+from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive, remove
 
 
 class _GivenFields(NamedTuple):
@@ -24,12 +24,6 @@ class Given(Parameters, Traits, _GivenFields):
 
     def __new__(cls, weights: np.ndarray) -> Self:
         return cls.make(np.ascontiguousarray(weights, dtype=np.float64))
-
-
-class NoState(NamedTuple):
-    """State of schedulers that keep none (one unused cell)."""
-
-    unused: np.ndarray
 
 
 @allocate.on(Given)

@@ -37,7 +37,7 @@ class _VarOptFields(NamedTuple):
 
 
 class VarOpt(Parameters, Traits, _VarOptFields):
-    """Variance-optimal tracking (the default): unbiased for every delay sequence fixed in advance.
+    """Variance-optimal tracking (the default, this project's own): unbiased for delays fixed in advance.
 
     E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
     the weights still held equal the round's number. Preempts; needs no delays, no acknowledgements,

@@ -1,0 +1,190 @@
+"""Proxy delays with a survival curve of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tarry.kernel import Parameters, as_step, step, verb
+from tarry.schedulers.survival import NEVER, Surviving, chance, invert, scale_of
+
+FARTHEST = 1 << 40
+CHECKED_ROUNDS = (1, 2, 3, 10, 100, 10_000, 1_000_000)
+CHECKED_AGES = (*range(64), *(1 << k for k in range(6, 41)))
+
+
+@verb
+def height(curve: Any, t: int, age: int) -> float:
+    """The curve of round t at this age."""
+
+
+@verb
+def reach(curve: Any) -> int:
+    """The age from which on every curve stays level."""
+
+
+class _TableFields(NamedTuple):
+    values: np.ndarray
+
+
+class _FunctionFields(NamedTuple):
+    function: Any
+
+
+class AgeTable(Parameters, _TableFields):
+    """One value per age for all rounds; the last one continues."""
+
+    __slots__ = ()
+
+
+class RoundTable(Parameters, _TableFields):
+    """One row per round, one column per age; the last row and the last column continue."""
+
+    __slots__ = ()
+
+
+class AgeFunction(Parameters, _FunctionFields):
+    """A function survival(t, age)."""
+
+    __slots__ = ()
+
+
+@height.on(AgeTable)
+def _by_age(curve: Any, t: Any, age: Any) -> Any:
+    return curve.values[min(age, curve.values.size - 1)]
+
+
+@height.on(RoundTable)
+def _by_round(curve: Any, t: Any, age: Any) -> Any:
+    rounds, ages = curve.values.shape
+    return curve.values[min(t, rounds) - 1, min(age, ages - 1)]
+
+
+@height.on(AgeFunction)
+def _by_function(curve: Any, t: Any, age: Any) -> Any:
+    return curve.function(t, age)
+
+
+@reach.on(AgeTable)
+def _length(curve: Any) -> Any:
+    return curve.values.size - 1
+
+
+@reach.on(RoundTable)
+def _width(curve: Any) -> Any:
+    return curve.values.shape[1] - 1
+
+
+@reach.on(AgeFunction)
+def _far(curve: Any) -> Any:
+    return FARTHEST
+
+
+class _ProxyFields(NamedTuple):
+    curve: Any
+    is_level: int
+    has_zeros: int
+
+
+class Proxy(Parameters, Surviving, _ProxyFields):
+    """Proxy delays with P(d'_t ≥ age) = survival: a table, or a function survival(t, age).
+
+    A one-dimensional table has one value per age and its last value continues; a two-dimensional one
+    has a row per round and its last row and column continue. A Numba-compiled function runs at full
+    speed, a plain Python one makes the whole run uncompiled. Values lie in [0, 1] and may not increase
+    with age. They must be positive: a round whose delay is never survived is never seen, which biases
+    every sum; ``allow_zero=True`` accepts that. Functions are checked at sample rounds and ages only,
+    and ages past 2^40 count as infinite.
+
+    Preempts, unless the curve is a table that is level in age.
+
+    >>> Proxy([1.0, 0.5, 0.25]).survival(t=1, age=[0, 1, 9]).tolist()
+    [1.0, 0.5, 0.25]
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, survival: ArrayLike | Callable[[int, int], float], *, allow_zero: bool = False) -> Self:
+        if callable(survival):
+            curve: Any = AgeFunction.make(as_step(survival))
+            seen = np.array([[curve.function(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
+        else:
+            seen = np.array(survival, dtype=np.float64, order="C")
+            if seen.ndim not in (1, 2) or seen.size == 0:
+                raise ValueError(
+                    f"survival needs one value per age or a row per round, got shape {seen.shape}"
+                )
+            curve = (AgeTable if seen.ndim == 1 else RoundTable).make(seen)
+        _check(np.atleast_2d(seen), allow_zero)
+        level = not callable(survival) and bool(np.all(seen == seen[..., :1]))
+        return cls.make(curve, int(level), int(np.any(seen == 0)))
+
+    @property
+    def needs_preemption(self) -> bool:  # type: ignore[override]
+        return not self.is_level
+
+    @property
+    def is_unbiased(self) -> bool:  # type: ignore[override]
+        return not self.has_zeros
+
+    def survival(self, t: int, age: ArrayLike, capacity: int | None = None) -> NDArray[np.float64]:
+        """P(d'_t ≥ age); the capacity does not matter."""
+        ages = np.asarray(age, dtype=np.int64)
+        return np.array([height(self.curve, t, int(a)) for a in ages.ravel()]).reshape(ages.shape)
+
+
+def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
+    if not np.all((seen >= 0) & (seen <= 1)):
+        bad = seen[~((seen >= 0) & (seen <= 1))][0]
+        raise ValueError(f"survival must lie in [0, 1], got {bad}")
+    if np.any(np.diff(seen, axis=1) > 0):
+        row, column = np.argwhere(np.diff(seen, axis=1) > 0)[0]
+        raise ValueError(
+            f"survival may not increase with age, got {seen[row, column]} and then {seen[row, column + 1]}"
+        )
+    if np.any(seen == 0) and not allow_zero:
+        raise ValueError(
+            "survival reaches 0: rounds with such delays would never be seen, and sums would be biased; "
+            "keep it positive, or say allow_zero=True"
+        )
+
+
+@step
+def largest_age(curve: Any, t: int, u: float) -> Any:
+    """Doubling, then bisection, between an age that survives and one that does not."""
+    last = reach(curve)
+    if height(curve, t, last) >= u:
+        return NEVER
+    if height(curve, t, 0) < u:
+        return -1.0
+    low = 0
+    high = 1
+    while high < last and height(curve, t, high) >= u:
+        low = high
+        high *= 2
+    high = min(high, last)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if height(curve, t, middle) >= u:
+            low = middle
+        else:
+            high = middle
+    return np.float64(low)
+
+
+@scale_of.on(Proxy)
+def _scale_of(scheduler: Any, state: Any, request: Any) -> Any:
+    return 0.0
+
+
+@chance.on(Proxy)
+def _chance(scheduler: Any, scale: Any, s: Any, age: Any) -> Any:
+    return height(scheduler.curve, s, age)
+
+
+@invert.on(Proxy)
+def _invert(scheduler: Any, scale: Any, t: Any, u: Any) -> Any:
+    return largest_age(scheduler.curve, t, u)
