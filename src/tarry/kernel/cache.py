@@ -32,7 +32,7 @@ class Fingerprint(NamedTuple):
     def of(cls, parameters: tuple[Any, ...], sources_of: Mapping[type, set[str]]) -> Fingerprint | None:
         """The fingerprint of these parameters, or None where some source has no file."""
         foreign: set[str] = set()
-        for value in _walk(parameters):
+        for value in walk(parameters):
             if callable(value):
                 return None  # a compiled function inside parameters: Numba misses its cache anyway
             module = sys.modules.get(type(value).__module__)
@@ -46,12 +46,13 @@ class Fingerprint(NamedTuple):
         return cls(hasher.hexdigest()[:16])
 
 
-def _walk(value: Any) -> Iterator[Any]:
+def walk(value: Any) -> Iterator[Any]:
+    """Every named tuple and every function inside (nested) tuples."""
     if isinstance(value, tuple):
         if type(value) is not tuple:
             yield value
         for item in value:
-            yield from _walk(item)
+            yield from walk(item)
     elif callable(value):
         yield value
 
