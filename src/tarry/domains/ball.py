@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains.base import Vector, as_positive, as_vector, project
+from tarry.domains.base import Vector, as_dimension, as_positive, as_vector, project
 from tarry.kernel import Parameters
 
 
@@ -30,10 +30,9 @@ class Ball(Parameters, _BallFields):
     __slots__ = ()
 
     def __new__(cls, dimension: int, radius: float = 1.0, *, center: ArrayLike | None = None) -> Self:
-        if int(dimension) != dimension or dimension < 1:
-            raise ValueError(f"dimension must be a whole number of at least 1, got {dimension}")
-        middle = np.zeros(int(dimension)) if center is None else center
-        return cls.make(as_vector(middle, "center", int(dimension)), as_positive(radius, "radius"))
+        size = as_dimension(dimension)
+        middle = np.zeros(size) if center is None else center
+        return cls.make(as_vector(middle, "center", size), as_positive(radius, "radius"))
 
     @property
     def dimension(self) -> int:
@@ -62,7 +61,7 @@ class Ball(Parameters, _BallFields):
 
 
 @project.on(Ball)
-def _project(domain: Any, x: Any) -> None:
+def _project(domain: Any, x: Any, scratch: Any) -> None:
     squares = 0.0
     for i in range(x.size):
         away = x[i] - domain.center[i]

@@ -1,8 +1,10 @@
 """What a domain is: a closed convex set with a projection.
 
-Members implement the verb ``project`` and the Python methods below. ``inner_radius`` is the radius
-of the largest known ball around ``center`` inside the set, ``outer_radius`` of a ball around it that
-contains the set; ``depth(x)`` is the distance from x to the complement (0 outside).
+Members implement the verb ``project`` and the Python face below. ``inner_radius`` is the radius of
+the largest known ball around ``center`` inside the set (0 if the set is flat), ``outer_radius`` of a
+ball around it that contains the set; ``depth(x)`` is the radius of a ball around x that fits in the
+set, the largest where it is easy to say and 0 outside; ``linear_minimiser(g)`` is a point where
+⟨g, x⟩ is least.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ Vector = NDArray[np.float64]
 
 
 @verb
-def project(domain: Any, x: Vector) -> None:
-    """Replace x by the nearest point of the domain (Euclidean)."""
+def project(domain: Any, x: Vector, scratch: Vector) -> None:
+    """Replace x by the nearest point of the domain (Euclidean).
+
+    ``scratch`` has at least as many entries as x; what it held and holds afterwards means nothing.
+    """
 
 
 class Domain(Protocol):
@@ -41,8 +46,8 @@ class Domain(Protocol):
 
 def nearest(domain: Any, x: ArrayLike) -> Vector:
     """The nearest point of the domain to x, as a new array."""
-    point = np.array(x, dtype=np.float64)
-    project(domain, point)
+    point = as_vector(x, "the point", domain.dimension)
+    project(domain, point, np.empty(point.size))
     return point
 
 
@@ -53,8 +58,8 @@ def contains(domain: Any, x: ArrayLike, tolerance: float = 1e-9) -> bool:
 
 
 def as_vector(value: ArrayLike, name: str, size: int | None = None) -> Vector:
-    """A finite one-dimensional float array, or a sentence saying why not."""
-    vector = np.ascontiguousarray(value, dtype=np.float64)
+    """A finite one-dimensional float array of our own, or a sentence saying why not."""
+    vector = np.array(value, dtype=np.float64, order="C")
     if vector.ndim != 1 or vector.size == 0:
         raise ValueError(f"{name} must be a vector with at least one entry, got shape {vector.shape}")
     if size is not None and vector.size != size:
@@ -65,9 +70,48 @@ def as_vector(value: ArrayLike, name: str, size: int | None = None) -> Vector:
     return vector
 
 
+def as_definite(value: ArrayLike, name: str) -> Vector:
+    """A symmetric positive definite matrix of our own, or a sentence saying why not."""
+    matrix = np.array(value, dtype=np.float64, order="C")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise ValueError(f"{name} must be square, got shape {matrix.shape}")
+    if not np.all(np.isfinite(matrix)):
+        i, j = (int(at) for at in np.argwhere(~np.isfinite(matrix))[0])
+        raise ValueError(f"{name} must be finite, got {matrix[i, j]} at entry ({i}, {j})")
+    apart = np.abs(matrix - matrix.T)
+    if np.max(apart) > 1e-12 * np.max(np.abs(matrix)):
+        i, j = (int(at) for at in np.unravel_index(np.argmax(apart), apart.shape))
+        raise ValueError(
+            f"{name} must be symmetric, got {matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i}): "
+            "use (A + A.T) / 2"
+        )
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    # Below this the sign of an eigenvalue is rounding.
+    if eigenvalues[0] <= matrix.shape[0] * np.finfo(float).eps * eigenvalues[-1]:
+        raise ValueError(
+            f"{name} must be positive definite, but its eigenvalues reach from {eigenvalues[0]:g} to "
+            f"{eigenvalues[-1]:g}: add a multiple of the identity"
+        )
+    return np.asarray((matrix + matrix.T) / 2)
+
+
 def as_positive(value: float, name: str) -> float:
     """A positive finite number, or a sentence saying why not."""
     number = float(value)
     if not np.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be positive and finite, got {value}")
     return number
+
+
+def as_dimension(value: int) -> int:
+    """A whole number of at least 1, or a sentence saying why not."""
+    if not np.isfinite(value) or int(value) != value or value < 1:
+        raise ValueError(f"dimension must be a whole number of at least 1, got {value}")
+    return int(value)
+
+
+def as_domain(value: Any, name: str) -> Any:
+    """A member of this room, the user's own included, or a sentence saying why not."""
+    if not any(isinstance(value, cls) for cls in project.registry.members):
+        raise TypeError(f"{name} must be a domain such as Ball(3), got {value!r}")
+    return value

@@ -47,7 +47,7 @@ class Fingerprint(NamedTuple):
 
 
 def walk(value: Any) -> Iterator[Any]:
-    """Every named tuple and every function inside these parameters."""
+    """Every named tuple and every function inside (nested) tuples."""
     if isinstance(value, tuple):
         if type(value) is not tuple:
             yield value

@@ -3,12 +3,14 @@
 A *step* is a plain function that also compiles on any Numba target. A *verb* is a generic step: one
 name, one implementation per parameter type, chosen by the type of its first argument. An *entry* is
 a compiled function that Python calls; it is the only thing that ever reaches Numba's dispatcher.
-With ``NUMBA_DISABLE_JIT=1`` all three are the plain Python text.
+With ``NUMBA_DISABLE_JIT=1`` all three are the plain Python text; so is an entry whose parameters hold
+a plain Python function, since compiled code could not call it.
 """
 
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
@@ -18,6 +20,8 @@ from numba.extending import overload
 
 from tarry.kernel.cache import Fingerprint, attach_cache, walk
 
+logger = logging.getLogger("tarry")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # No exceptions for division by zero (IEEE instead), no reference counting: a step that allocates
@@ -25,6 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True}
 
 _sources_of: dict[type, set[str]] = {}
+_announced: set[str] = set()
 
 
 def step(function: F) -> F:
@@ -113,11 +118,8 @@ class Entry:
         self.__doc__ = function.__doc__
 
     def of(self, *parameters: Any) -> Callable[..., Any]:
-        """The callable to use with these parameters (their defining files key the disk cache).
-
-        A plain Python function among them makes it the uncompiled text.
-        """
-        if config.DISABLE_JIT or any(_is_plain_function(value) for value in walk(parameters)):
+        """The callable to use with these parameters (their defining files key the disk cache)."""
+        if must_run_plain(parameters):
             return self._plain()
         fingerprint = Fingerprint.of(parameters, _sources_of)
         if fingerprint not in self._dispatchers:
@@ -157,10 +159,30 @@ def is_compiled() -> bool:
     return not config.DISABLE_JIT
 
 
+def must_run_plain(parameters: Any) -> bool:
+    """Whether the JIT is off, or some function inside the parameters is not compiled (said once each)."""
+    if config.DISABLE_JIT:
+        return True
+    for value in walk(parameters):
+        if callable(value) and not isinstance(value, tuple) and not hasattr(value, "py_func"):
+            _announce(value)
+            return True
+    return False
+
+
+def _announce(function: Callable[..., Any]) -> None:
+    name = getattr(function, "__qualname__", repr(function))
+    if name not in _announced:
+        _announced.add(name)
+        logger.info(
+            "%s is a plain Python function, so runs with it are not compiled: "
+            "decorate it with numba.njit to make them fast",
+            name,
+        )
+
+
 def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's function as it travels inside parameters: compiled by its owner, or plain and slower."""
+    """A user's function as it may travel inside parameters: compiled by them, or plain and slow."""
+    if not callable(function):
+        raise TypeError(f"a function is needed here, got {function!r}")
     return function
-
-
-def _is_plain_function(value: Any) -> bool:
-    return callable(value) and not hasattr(value, "py_func")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import config
 from numba.core import types
 from numba.experimental import structref
+
+from tarry.kernel.compile import must_run_plain
 
 
 @structref.register
@@ -34,4 +35,4 @@ class _Plain:
 
 def handle(body: Any) -> Any:
     """Wrap a (nested) named tuple; compiled code reads it back as ``.body``."""
-    return _Plain(body) if config.DISABLE_JIT else _Handle(body)
+    return _Plain(body) if must_run_plain(body) else _Handle(body)

@@ -75,4 +75,6 @@ def _show(value: Any) -> str:
         return f"array{value.shape}"
     if isinstance(value, (float, np.floating)):
         return f"{value:g}"
+    if callable(value) and not isinstance(value, tuple):
+        return str(getattr(value, "__name__", repr(value)))
     return repr(value)

@@ -30,7 +30,7 @@ class _DWFTRLFields(NamedTuple):
 class DWFTRL(Parameters, _DWFTRLFields):
     """Delayed-weighted FTRL for gradients.
 
-    ``rate`` is a number, a sequence, a compiled function of t or a rule; it may not increase.
+    ``rate`` is a number, a sequence, a function of t or a rule; it may not increase.
     ``start`` defaults to the domain's centre. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid
     of that norm. Without active projections it is delayed gradient descent with the step of the
     arrival round.
@@ -100,7 +100,7 @@ def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int) -> Non
         return  # same rate, no news: the leader stands
     for i in range(state.point.size):
         state.point[i] = rate * (state.anchor[i] - state.total[i])
-    project_in(norm, domain, state.point)
+    project_in(norm, domain, state.point, state.scratch)
     state.changed[0] = 0
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains import Ball, project
+from tarry.domains import Ball, Ellipsoid, as_definite, project
 from tarry.kernel import Parameters, verb
 
 
@@ -22,7 +22,7 @@ def raise_dual(norm: Any, gradient: Any, scale: float, out: Any) -> None:
 
 
 @verb
-def project_in(norm: Any, domain: Any, x: Any) -> None:
+def project_in(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
     """Replace x by the nearest point of the domain in this norm."""
 
 
@@ -49,8 +49,8 @@ def _add(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
 
 
 @project_in.on(Euclidean)
-def _euclidean(norm: Any, domain: Any, x: Any) -> None:
-    project(domain, x)
+def _euclidean(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
+    project(domain, x, scratch)
 
 
 class _MahalanobisFields(NamedTuple):
@@ -64,28 +64,20 @@ class Mahalanobis(Parameters, _MahalanobisFields):
     __slots__ = ()
 
     def __new__(cls, matrix: ArrayLike) -> Self:
-        q = np.ascontiguousarray(matrix, dtype=np.float64)
-        if q.ndim != 2 or q.shape[0] != q.shape[1] or not np.allclose(q, q.T):
-            raise ValueError(f"the norm's matrix must be square and symmetric, got shape {q.shape}")
-        smallest = float(np.linalg.eigvalsh(q)[0])
-        if smallest <= 0:
-            raise ValueError(
-                f"the norm's matrix must be positive definite, its smallest eigenvalue is {smallest:g}"
-            )
+        q = as_definite(matrix, "the norm's matrix")
         return cls.make(q, np.ascontiguousarray(np.linalg.inv(q)))
 
     def check(self, domain: Any) -> None:
         """Refuse domains whose projection in this norm has no closed form."""
-        shape = getattr(domain, "matrix", None)
-        if shape is None and hasattr(domain, "radius"):
-            shape = np.eye(domain.dimension)
-        if shape is not None and shape.shape == self.matrix.shape:
-            ratio = self.matrix[0, 0] / shape[0, 0]
-            if np.allclose(self.matrix, ratio * shape, rtol=1e-9, atol=1e-12 * ratio):
-                return
+        if any(isinstance(domain, cls) for cls in norm_radius.registry.members):
+            shape = getattr(domain, "matrix", np.eye(domain.dimension))
+            if shape.shape == self.matrix.shape:
+                scaled = shape * (self.matrix[0, 0] / shape[0, 0])
+                if np.max(np.abs(self.matrix - scaled)) <= 1e-12 * np.max(np.abs(scaled)):
+                    return
         raise ValueError(
             f"a Mahalanobis norm needs an Ellipsoid (or Ball) of the same matrix up to scale, got "
-            f"{type(domain).__name__}: use the Euclidean norm, or Ellipsoid(matrix=Q)"
+            f"{domain!r}: use the Euclidean norm, or Ellipsoid(matrix=Q)"
         )
 
 
@@ -99,7 +91,7 @@ def _add_inverse(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
 
 
 @project_in.on(Mahalanobis)
-def _radial(norm: Any, domain: Any, x: Any) -> None:
+def _radial(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
     # The domain is a ball of this norm: shrink towards its centre.
     squares = 0.0
     for i in range(x.size):
@@ -120,3 +112,8 @@ def norm_radius(domain: Any, norm: Any) -> float:
 @norm_radius.on(Ball)
 def _of_ball(domain: Any, norm: Any) -> Any:
     return domain.radius * sqrt(norm.matrix[0, 0])
+
+
+@norm_radius.on(Ellipsoid)
+def _of_ellipsoid(domain: Any, norm: Any) -> Any:
+    return domain.radius * sqrt(norm.matrix[0, 0] / domain.matrix[0, 0])

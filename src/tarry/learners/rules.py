@@ -1,7 +1,7 @@
 """Rules: positive, non-increasing sequences of learning rates or smoothing radii.
 
 A rule answers ``at(rule, t)`` for t = 1, 2, …. Numbers become :class:`Constant`, arrays
-:class:`Sequence`, compiled functions of t :class:`Rule`.
+:class:`Sequence`, functions of t :class:`Rule`.
 """
 
 from __future__ import annotations
@@ -93,15 +93,15 @@ class _RuleFields(NamedTuple):
 
 
 class Rule(Parameters, _RuleFields):
-    """A user's function of t (compiled if it is not yet)."""
+    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise."""
 
     __slots__ = ()
 
     def __new__(cls, function: Callable[[int], float]) -> Self:
-        compiled = as_step(function)
+        checked = as_step(function)
         rounds = np.unique(np.geomspace(1, 10**9, CHECKED_ROUNDS).astype(np.int64))
-        check_decreasing(np.array([compiled(int(t)) for t in rounds]), "the rule")
-        return cls.make(compiled)
+        check_decreasing(np.array([checked(int(t)) for t in rounds]), "the rule")
+        return cls.make(checked)
 
 
 @at.on(Rule)

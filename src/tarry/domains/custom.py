@@ -1,0 +1,152 @@
+"""A domain given by the user's own projection."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.domains.base import Vector, as_dimension, as_positive, as_vector, project
+from tarry.kernel import Aside, Parameters, as_step, verb
+
+PROXIMAL_STEPS = 16
+PROXIMAL_REACH = 1e4
+
+
+class InPlace(NamedTuple):
+    """A projection that needs nothing but the point."""
+
+    function: Any
+
+
+class WithScratch(NamedTuple):
+    """A projection that also takes scratch of the point's size."""
+
+    function: Any
+
+
+@verb
+def apply(projection: Any, x: Vector, scratch: Vector) -> None:
+    """Call the user's projection in the way it wants to be called."""
+
+
+@apply.on(InPlace)
+def _alone(projection: Any, x: Any, scratch: Any) -> None:
+    projection.function(x)
+
+
+@apply.on(WithScratch)
+def _with_scratch(projection: Any, x: Any, scratch: Any) -> None:
+    projection.function(x, scratch)
+
+
+class _CustomFields(NamedTuple):
+    projection: Any
+    center: Vector
+    diameter: float
+    inner_radius: float
+    outer_radius: float
+    minimiser: Aside
+
+
+class Custom(Parameters, _CustomFields):
+    """The set that ``project`` projects on, in place: ``project(x)`` or ``project(x, scratch)``.
+
+    Decorated with ``numba.njit`` the projection runs inside compiled games; a plain Python function
+    works too, but then the whole game runs uncompiled, some hundred times slower. ``center`` lies in
+    the set, together with a ball of ``inner_radius`` (0 if there is none) around it; the set has at
+    most this ``diameter`` and lies in a ball of ``outer_radius`` (by default the diameter) around the
+    centre. ``linear_minimiser(g)`` returns a point where ⟨g, x⟩ is least; without it the projection
+    finds one, to about ten digits.
+
+    >>> def keep_positive(x):
+    ...     np.clip(x, 0.0, 1.0, out=x)
+    >>> cube = Custom(keep_positive, 2, center=[0.5, 0.5], diameter=2**0.5, inner_radius=0.5)
+    >>> cube.linear_minimiser(np.array([1.0, -1.0])).tolist()
+    [0.0, 1.0]
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        project: Callable[..., None],
+        dimension: int,
+        center: ArrayLike,
+        diameter: float,
+        inner_radius: float,
+        outer_radius: float | None = None,
+        linear_minimiser: Callable[[Vector], ArrayLike] | None = None,
+    ) -> Self:
+        middle = as_vector(center, "center", as_dimension(dimension))
+        width = as_positive(diameter, "diameter")
+        outer = width if outer_radius is None else as_positive(outer_radius, "outer_radius")
+        inner = float(inner_radius)
+        if not 0.0 <= inner <= outer:
+            raise ValueError(
+                f"inner_radius must lie between 0 and the outer radius {outer:g}, got {inner_radius}"
+            )
+        projection = _as_projection(as_step(project))
+        _try(projection, middle, outer)
+        return cls.make(projection, middle, width, inner, outer, Aside(linear_minimiser))
+
+    @property
+    def dimension(self) -> int:
+        return self.center.size
+
+    def depth(self, x: Vector) -> float:
+        return max(0.0, self.inner_radius - float(np.linalg.norm(x - self.center)))
+
+    def linear_minimiser(self, g: Vector) -> Vector:
+        if self.minimiser.value is not None:
+            return as_vector(self.minimiser.value(g), "the linear minimiser", self.dimension)
+        size = float(np.linalg.norm(g))
+        point = self.center.copy()
+        if size == 0.0:
+            return point
+        # Proximal steps: each moves far against g and projects. On a polytope they end in finitely
+        # many, on a curved set the error falls by PROXIMAL_REACH in each.
+        pull = (PROXIMAL_REACH * self.outer_radius / size) * np.asarray(g)
+        for _ in range(PROXIMAL_STEPS):
+            before = point.copy()
+            point -= pull
+            apply(self.projection, point, np.empty(point.size))
+            if np.array_equal(point, before):
+                break
+        return point
+
+
+def _as_projection(function: Callable[..., None]) -> InPlace | WithScratch:
+    """Read off how many arguments the projection takes."""
+    wanted = inspect.signature(getattr(function, "py_func", function)).parameters.values()
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    count = sum(p.kind in positional and p.default is inspect.Parameter.empty for p in wanted)
+    if count not in (1, 2):
+        raise ValueError(
+            f"a projection is called as project(x) or project(x, scratch), this one takes {count}"
+        )
+    return InPlace(function) if count == 1 else WithScratch(function)
+
+
+def _try(projection: Any, center: Vector, outer: float) -> None:
+    """Refuse at once a projection that moves the centre or leaves a far point outside."""
+    inside = center.copy()
+    apply(projection, inside, np.empty(center.size))
+    if not np.linalg.norm(inside - center) <= 1e-9 * max(1.0, outer):
+        raise ValueError(f"center must lie in the set, but the projection moves {center} to {inside}")
+    outside = center + 3.0 * outer
+    apply(projection, outside, np.empty(center.size))
+    reach = float(np.linalg.norm(outside - center))
+    if not reach <= outer * (1.0 + 1e-9):
+        raise ValueError(
+            f"the projection leaves a point at distance {reach:g} from the centre, beyond the outer radius "
+            f"{outer:g}: it must change x in place, and the set must lie in that ball"
+        )
+
+
+@project.on(Custom)
+def _project(domain: Any, x: Any, scratch: Any) -> None:
+    apply(domain.projection, x, scratch)

@@ -1,0 +1,66 @@
+"""Translated domains."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.domains.base import Vector, as_domain, as_vector, project
+from tarry.kernel import Parameters
+
+
+class _ShiftFields(NamedTuple):
+    domain: Any
+    offset: Vector
+
+
+class Shift(Parameters, _ShiftFields):
+    """The translate {x + offset : x ∈ domain}.
+
+    >>> from tarry.domains import Simplex
+    >>> Shift(Simplex(2), [1.0, -1.0]).center.tolist()
+    [1.5, -0.5]
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, domain: Any, offset: ArrayLike) -> Self:
+        as_domain(domain, "domain")
+        return cls.make(domain, as_vector(offset, "offset", domain.dimension))
+
+    @property
+    def dimension(self) -> int:
+        return self.offset.size
+
+    @property
+    def center(self) -> Vector:
+        return np.asarray(self.domain.center + self.offset)
+
+    @property
+    def diameter(self) -> float:
+        return float(self.domain.diameter)
+
+    @property
+    def inner_radius(self) -> float:
+        return float(self.domain.inner_radius)
+
+    @property
+    def outer_radius(self) -> float:
+        return float(self.domain.outer_radius)
+
+    def depth(self, x: Vector) -> float:
+        return float(self.domain.depth(x - self.offset))
+
+    def linear_minimiser(self, g: Vector) -> Vector:
+        return np.asarray(self.domain.linear_minimiser(g) + self.offset)
+
+
+@project.on(Shift)
+def _project(domain: Any, x: Any, scratch: Any) -> None:
+    for i in range(x.size):
+        x[i] -= domain.offset[i]
+    project(domain.domain, x, scratch)
+    for i in range(x.size):
+        x[i] += domain.offset[i]

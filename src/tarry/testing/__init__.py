@@ -1,0 +1,8 @@
+"""Contract suites: what every member of a room must do, your own included.
+
+Subclass one in a test module, say which member to check, and pytest collects its tests.
+"""
+
+from tarry.testing.domains import DomainContract
+
+__all__ = ["DomainContract"]

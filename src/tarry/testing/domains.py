@@ -1,0 +1,179 @@
+"""What every domain must do."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tarry.domains import nearest, project
+from tarry.kernel import entry
+
+Points = NDArray[np.float64]
+
+
+@entry
+def _project_rows(domain: Any, points: Any, scratch: Any) -> None:
+    for i in range(points.shape[0]):
+        project(domain, points[i], scratch)
+
+
+class DomainContract:
+    """A suite for one domain; pytest collects the subclass's tests.
+
+    Points are drawn around the centre, in and out of the set, from a fixed ``seed``. ``tolerance`` is
+    relative to the set's size and to how far away it stands.
+
+        class TestHalfBall(DomainContract):
+            def domain(self):
+                return HalfBall(3)
+    """
+
+    seed = 0
+    count = 48
+    tolerance = 1e-9
+
+    def domain(self) -> Any:
+        """The domain to check: override this."""
+        raise NotImplementedError(f"{type(self).__name__} must say which domain it checks: override domain()")
+
+    def scattered(self, domain: Any) -> Points:
+        """Points near, around and far from the set."""
+        rng = np.random.default_rng(self.seed)
+        reach = max(domain.outer_radius, 1e-3) * 10.0 ** rng.uniform(-1.5, 1.5, (self.count, 1))
+        return np.asarray(domain.center + reach * _directions(rng, self.count, domain.dimension))
+
+    def members(self, domain: Any) -> Points:
+        """Points of the set: projections, minimisers in random directions, and means of two of them."""
+        rng = np.random.default_rng(self.seed + 1)
+        found = [nearest(domain, x) for x in self.scattered(domain)]
+        found += [domain.linear_minimiser(g) for g in _directions(rng, self.count, domain.dimension)]
+        ends = np.array([*found, domain.center])
+        mixed = rng.uniform(size=(len(ends), 1))
+        return np.concatenate((ends, mixed * ends + (1 - mixed) * ends[rng.permutation(len(ends))]))
+
+    def slack(self, domain: Any, *points: Points) -> float:
+        """How much rounding to forgive at these points."""
+        sizes = [domain.diameter, domain.outer_radius, float(np.linalg.norm(domain.center))]
+        return self.tolerance * max([*sizes, *(float(np.linalg.norm(x)) for x in points)])
+
+    def test_center_has_the_dimension(self) -> None:
+        domain = self.domain()
+        assert domain.dimension == int(domain.dimension) >= 1
+        assert domain.center.shape == (domain.dimension,)
+        assert np.linalg.norm(nearest(domain, domain.center) - domain.center) <= self.slack(domain)
+
+    def test_projection_is_idempotent(self) -> None:
+        domain = self.domain()
+        for x in self.scattered(domain):
+            once = nearest(domain, x)
+            assert np.linalg.norm(nearest(domain, once) - once) <= self.slack(domain)
+
+    def test_projection_never_expands(self) -> None:
+        domain = self.domain()
+        points = self.scattered(domain)
+        for x, y in zip(points, points[::-1], strict=True):
+            apart = np.linalg.norm(nearest(domain, x) - nearest(domain, y))
+            assert apart <= np.linalg.norm(x - y) + self.slack(domain, x, y)
+
+    def test_projection_is_nearest(self) -> None:
+        # p is the nearest point to x iff ⟨x − p, y − p⟩ ≤ 0 for every y of the set.
+        domain = self.domain()
+        members = self.members(domain)
+        for x in self.scattered(domain):
+            p = nearest(domain, x)
+            away = np.linalg.norm(x - p)
+            assert np.max((members - p) @ (x - p)) <= self.slack(domain, x) * (away + self.slack(domain, x))
+
+    def test_projection_lands_in_the_set(self) -> None:
+        # No set reaches further in a direction than its linear minimiser says.
+        domain = self.domain()
+        for x in self.scattered(domain):
+            p = nearest(domain, x)
+            away = np.linalg.norm(x - p)
+            furthest = domain.linear_minimiser(p - x)
+            assert (p - furthest) @ (x - p) <= self.slack(domain, x) * (away + self.slack(domain, x))
+
+    def test_projection_fixes_points_of_the_set(self) -> None:
+        domain = self.domain()
+        for x in self.members(domain):
+            assert np.linalg.norm(nearest(domain, x) - x) <= self.slack(domain)
+
+    def test_projection_reads_nothing_from_scratch(self) -> None:
+        domain = self.domain()
+        for x in self.scattered(domain):
+            point = x.copy()
+            project(domain, point, np.full(domain.dimension + 2, np.nan))
+            assert np.array_equal(point, nearest(domain, x))
+
+    def test_compiled_projection_agrees(self) -> None:
+        # Compiling is half of the test: it fails where the projection allocates.
+        domain = self.domain()
+        points = self.scattered(domain)
+        expected = np.array([nearest(domain, x) for x in points])
+        _project_rows.of(domain)(domain, points, np.full(domain.dimension, np.nan))
+        assert np.max(np.abs(points - expected)) <= 1e-3 * self.slack(domain, *expected)
+
+    def test_diameter_covers_the_set(self) -> None:
+        domain = self.domain()
+        members = self.members(domain)
+        for x in members:
+            assert np.max(np.linalg.norm(members - x, axis=1)) <= domain.diameter + self.slack(domain)
+
+    def test_outer_ball_covers_the_set(self) -> None:
+        domain = self.domain()
+        reach = np.linalg.norm(self.members(domain) - domain.center, axis=1)
+        assert np.max(reach) <= domain.outer_radius + self.slack(domain)
+
+    def test_inner_ball_is_inside(self) -> None:
+        domain = self.domain()
+        rng = np.random.default_rng(self.seed + 2)
+        for u in _directions(rng, self.count, domain.dimension):
+            x = domain.center + domain.inner_radius * u
+            assert np.linalg.norm(nearest(domain, x) - x) <= self.slack(domain)
+
+    def test_depth_is_room_around_a_point(self) -> None:
+        domain = self.domain()
+        rng = np.random.default_rng(self.seed + 3)
+        assert domain.depth(domain.center) >= domain.inner_radius - self.slack(domain)
+        for x in self.scattered(domain):
+            depth = domain.depth(x)
+            assert depth >= 0.0
+            if np.linalg.norm(nearest(domain, x) - x) > self.slack(domain, x):
+                assert depth == 0.0
+        for x in self.members(domain):
+            y = x + domain.depth(x) * _directions(rng, 1, domain.dimension)[0]
+            assert np.linalg.norm(nearest(domain, y) - y) <= self.slack(domain)
+
+    def test_linear_minimiser_attains_the_minimum(self) -> None:
+        domain = self.domain()
+        rng = np.random.default_rng(self.seed + 4)
+        members = self.members(domain)
+        zero = np.zeros(domain.dimension)
+        for g in np.concatenate((_directions(rng, self.count, domain.dimension), [zero])):
+            least = domain.linear_minimiser(g)
+            assert np.linalg.norm(nearest(domain, least) - least) <= self.slack(domain)
+            assert g @ least <= np.min(members @ g) + self.slack(domain)
+
+    def test_is_picklable_and_equals_its_copy(self) -> None:
+        domain = self.domain()
+        copy = pickle.loads(pickle.dumps(domain))
+        assert type(copy) is type(domain)
+        assert copy == domain
+        assert hash(copy) == hash(domain)
+        assert domain != object()
+
+    def test_prints_its_name(self) -> None:
+        domain = self.domain()
+        assert type(domain).__name__ in repr(domain)
+
+
+def _directions(rng: np.random.Generator, count: int, dimension: int) -> Points:
+    """Unit vectors; one in four has a single non-zero entry, where corners and ties are."""
+    drawn = rng.standard_normal((count, dimension))
+    for i in range(0, count, 4):
+        only = rng.integers(dimension)
+        drawn[i, np.arange(dimension) != only] = 0.0
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
