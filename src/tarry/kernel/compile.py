@@ -103,7 +103,7 @@ class Entry:
 
     def of(self, *parameters: Any) -> Callable[..., Any]:
         """The callable to use with these parameters (their defining files key the disk cache)."""
-        if config.DISABLE_JIT:
+        if config.DISABLE_JIT or _holds_plain_function(parameters):
             return self._plain()
         fingerprint = Fingerprint.of(parameters, _sources_of)
         if fingerprint not in self._dispatchers:
@@ -139,7 +139,12 @@ def is_compiled() -> bool:
 
 
 def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's function, jitted if it is not yet, so that it may travel inside parameters."""
-    if config.DISABLE_JIT or hasattr(function, "py_func"):
-        return function
-    return njit(error_model="numpy")(function)
+    """A user's function as it may travel inside parameters; a plain one makes its entries run uncompiled."""
+    return function
+
+
+def _holds_plain_function(value: Any) -> bool:
+    """Whether a (nested) tuple holds a Python function that Numba has not compiled."""
+    if isinstance(value, tuple):
+        return any(_holds_plain_function(item) for item in value)
+    return callable(value) and not hasattr(value, "py_func")
