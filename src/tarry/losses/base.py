@@ -7,21 +7,24 @@ row is fetched once and the verbs see only it and the play:
     value(loss, row, x)             f_t(x)
     gradient(loss, row, x, out)     write a (sub)gradient of f_t at x
 
-Python methods: ``dimension``, ``horizon`` (None: endless), ``strong_convexity``,
+Python methods (see :class:`Losses`): ``dimension``, ``horizon`` (None: endless), ``strong_convexity``,
 ``gradient_bound(domain)`` and ``value_bound(domain)``; bounds are suprema over the domain or safe
 over-estimates of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tarry.kernel import Parameters, verb
 
 Row = Any
+Vector = NDArray[np.float64]
+CHUNK = 1 << 16
 
 
 @verb
@@ -37,6 +40,64 @@ def value(loss: Any, row: Row, x: Any) -> float:
 @verb
 def gradient(loss: Any, row: Row, x: Any, out: Any) -> None:
     """Write a subgradient of this row's loss at x."""
+
+
+@verb
+def support(loss: Any, row: Row, x: Any, height: float) -> float:
+    """The height at x of a plane below the loss whose slope is ``gradient``.
+
+    ``height`` is the value at x. A smoothed loss bends away from the exact one; where its gradient
+    still supports the exact one higher than at its own value, it says so here.
+    """
+
+
+@support.otherwise
+def _at_value(loss: Any, row: Any, x: Any, height: Any) -> Any:
+    return height
+
+
+class Losses:
+    """The Python face shared by every loss type (mixin).
+
+    A member adds ``dimension``, ``strong_convexity``, ``gradient_bound`` and ``value_bound``.
+    """
+
+    __slots__ = ()
+
+    rows: Any
+
+    @property
+    def horizon(self) -> int | None:
+        """How many rounds there are losses for; None: endless."""
+        return self.rows.horizon  # type: ignore[no-any-return]
+
+    def row(self, t: int) -> Vector:
+        """The data of round t (from 1)."""
+        if int(t) != t or t < 1 or (self.horizon is not None and t > self.horizon):
+            last = "" if self.horizon is None else f" of at most {self.horizon}"
+            raise ValueError(f"t must be a round from 1{last}, got {t}")
+        out = np.zeros(self.rows.width)
+        with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+            fetch(self.rows, int(t), out)
+        return out
+
+    def value(self, x: ArrayLike, t: int) -> float:
+        """f_t(x)."""
+        return float(value(self, self.row(t), as_point(x, self)))
+
+    def gradient(self, x: ArrayLike, t: int) -> Vector:
+        """A subgradient of f_t at x."""
+        point = as_point(x, self)
+        out = np.zeros(point.size)
+        gradient(self, self.row(t), point, out)
+        return out
+
+    def isotropic(self) -> tuple[float, float] | None:
+        """(c, b) where ∇f_t(x) = c·x + b·row in every round, None where it is not of this form.
+
+        Such losses have their best fixed action in closed form.
+        """
+        return None
 
 
 class _ListedFields(NamedTuple):
@@ -69,6 +130,11 @@ class Listed(Parameters, _ListedFields):
         """The largest Euclidean norm of a row."""
         return float(np.sqrt(np.max(np.einsum("ij,ij->i", self.values, self.values))))
 
+    def chunks(self) -> Iterator[Vector]:
+        """The rows in pieces, so that what is computed of them never takes a table's memory."""
+        for first in range(0, self.values.shape[0], CHUNK):
+            yield self.values[first : first + CHUNK]
+
 
 @fetch.on(Listed)
 def _listed(rows: Any, t: Any, row: Any) -> None:
@@ -83,9 +149,60 @@ def as_rows(rows: Any, name: str) -> Any:
     return Listed(rows, name)
 
 
+def as_column(values: ArrayLike, name: str, table: Listed) -> Vector:
+    """One finite number for each row of a table, or a sentence saying why not."""
+    column = np.ascontiguousarray(values, dtype=np.float64)
+    if column.shape != (table.horizon,):
+        raise ValueError(
+            f"{name} need one number for each of {table.horizon} rounds, got shape {column.shape}"
+        )
+    if not np.all(np.isfinite(column)):
+        t = int(np.flatnonzero(~np.isfinite(column))[0])
+        raise ValueError(f"{name} must be finite, got {column[t]} in round {t + 1}")
+    return column
+
+
+def with_offsets(rows: Any, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
+    """The rows, widened by a last entry if there are offsets, and whether (1 or 0) there are."""
+    made = as_rows(rows, name)
+    if offsets is None:
+        return made, 0
+    if not isinstance(made, Listed):
+        raise ValueError(
+            f"offsets go with {name} given as an array, got {type(made).__name__}: leave them out"
+        )
+    return Listed(np.column_stack((made.values, as_column(offsets, "offsets", made))), name), 1
+
+
 def as_ridge(ridge: float) -> float:
     """A non-negative ridge constant."""
-    number = float(ridge)
-    if not (np.isfinite(number) and number >= 0):
-        raise ValueError(f"ridge must not be negative, got {ridge}")
-    return number
+    return as_not_negative(ridge, "ridge")
+
+
+def as_not_negative(number: float, name: str) -> float:
+    """A finite number that is not negative, or a sentence saying why not."""
+    made = float(number)
+    if not (np.isfinite(made) and made >= 0):
+        raise ValueError(f"{name} must be finite and not negative, got {number}")
+    return made
+
+
+def as_positive(number: float, name: str) -> float:
+    """A finite number above zero, or a sentence saying why not."""
+    made = float(number)
+    if not (np.isfinite(made) and made > 0):
+        raise ValueError(f"{name} must be positive and finite, got {number}")
+    return made
+
+
+def as_point(x: ArrayLike, losses: Any) -> Vector:
+    """A play of the losses' dimension."""
+    point = np.ascontiguousarray(x, dtype=np.float64)
+    if point.shape != (losses.dimension,):
+        raise ValueError(f"x must be a vector of {losses.dimension} entries, got shape {point.shape}")
+    return point
+
+
+def reach(domain: Any) -> float:
+    """No point of the domain has a larger norm."""
+    return float(np.linalg.norm(domain.center)) + float(domain.outer_radius)

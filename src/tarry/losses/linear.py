@@ -8,48 +8,66 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.kernel import Parameters
-from tarry.losses.base import as_ridge, as_rows, gradient, value
+from tarry.losses.base import Listed, Losses, as_ridge, gradient, reach, value, with_offsets
 
 
 class _LinearFields(NamedTuple):
     rows: Any
     ridge: float
+    offsets: int
 
 
-class Linear(Parameters, _LinearFields):
-    """f_t(x) = ⟨g_t, x⟩ + (ridge/2)‖x‖², one row g_t per round.
+class Linear(Parameters, Losses, _LinearFields):
+    """f_t(x) = ⟨g_t, x⟩ + b_t + (ridge/2)‖x‖², one row g_t per round.
 
-    >>> Linear([[1.0, 0.0], [0.0, 2.0]]).dimension
-    2
+    ``rows`` is an array of shape (horizon, dimension) or a generator such as
+    :func:`tarry.losses.drifting`; ``offsets`` are the b_t (zero unless given).
+
+    >>> Linear([[1.0, 0.0], [0.0, 2.0]]).value([0.5, 0.25], t=2)
+    0.5
     """
 
     __slots__ = ()
 
-    def __new__(cls, rows: ArrayLike | Any, *, ridge: float = 0.0) -> Self:
-        return cls.make(as_rows(rows, "rows"), as_ridge(ridge))
+    def __new__(
+        cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0
+    ) -> Self:
+        made, has_offsets = with_offsets(rows, "rows", offsets)
+        return cls.make(made, as_ridge(ridge), has_offsets)
 
     @property
     def dimension(self) -> int:
-        return int(self.rows.width)
-
-    @property
-    def horizon(self) -> int | None:
-        return self.rows.horizon  # type: ignore[no-any-return]
+        return int(self.rows.width) - self.offsets
 
     @property
     def strong_convexity(self) -> float:
         return self.ridge
 
     def gradient_bound(self, domain: Any) -> float:
-        return self.rows.largest_norm() + self.ridge * _reach(domain)
+        return self._largest_row() + self.ridge * reach(domain)
 
     def value_bound(self, domain: Any) -> float:
-        reach = _reach(domain)
-        return self.rows.largest_norm() * reach + self.ridge * reach**2 / 2
+        far = reach(domain)
+        if not isinstance(self.rows, Listed):
+            largest = self.rows.largest_norm() * far
+        else:
+            largest = max(float(self._heights(part, domain).max()) for part in self.rows.chunks())
+        return largest + self.ridge * far**2 / 2
 
+    def isotropic(self) -> tuple[float, float] | None:
+        return self.ridge, 1.0
 
-def _reach(domain: Any) -> float:
-    return float(np.linalg.norm(domain.center)) + float(domain.outer_radius)
+    def _largest_row(self) -> float:
+        if not self.offsets:
+            return float(self.rows.largest_norm())
+        k = self.dimension
+        return max(float(np.linalg.norm(part[:, :k], axis=1).max()) for part in self.rows.chunks())
+
+    def _heights(self, part: np.ndarray, domain: Any) -> np.ndarray:
+        """|⟨g, center⟩ + b| + ‖g‖·outer_radius: the largest absolute value on the outer ball."""
+        slopes = part[:, : self.dimension]
+        middle = slopes @ domain.center + (part[:, -1] if self.offsets else 0.0)
+        return np.asarray(np.abs(middle) + np.linalg.norm(slopes, axis=1) * domain.outer_radius)
 
 
 @value.on(Linear)
@@ -59,6 +77,8 @@ def _value(loss: Any, row: Any, x: Any) -> Any:
     for i in range(x.size):
         total += row[i] * x[i]
         squares += x[i] * x[i]
+    if loss.offsets:
+        total += row[x.size]
     return total + 0.5 * loss.ridge * squares
 
 

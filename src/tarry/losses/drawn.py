@@ -1,0 +1,124 @@
+"""Rows drawn by key: endless, nothing stored, the same row whenever it is asked for.
+
+    row_t = finish(drift·v + noise·z_b/√k),   b = ⌊(t − 1)/block⌋,   z_b ~ N(0, I)
+
+with v uniform on the unit sphere of R^k, drawn once.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry.kernel import Parameters, Purpose, make_key, make_seed
+from tarry.kernel.keyed import normals
+from tarry.losses.base import as_not_negative, fetch
+
+NONE, SPHERE, BALL = 0, 1, 2
+FINISHES = {"none": NONE, "sphere": SPHERE, "ball": BALL}
+
+
+class _DrawnFields(NamedTuple):
+    key: Any
+    direction: np.ndarray
+    drift: float
+    noise: float
+    block: int
+    finish: int
+
+
+class Drawn(Parameters, _DrawnFields):
+    """Rows around a fixed direction v; ``finish`` is ``"none"``, ``"sphere"`` or ``"ball"``.
+
+    ``"sphere"`` scales each row to norm 1, ``"ball"`` projects it on the unit ball. Rows change every
+    ``block`` rounds.
+
+    >>> from tarry.losses import Linear
+    >>> bool(abs(np.linalg.norm(Linear(Drawn(5, finish="sphere", rng=1)).row(10**9)) - 1) < 1e-12)
+    True
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        dimension: int,
+        drift: float = 0.0,
+        noise: float = 1.0,
+        block: int = 1,
+        finish: str = "none",
+        *,
+        rng: Any = None,
+    ) -> Self:
+        for number, name in ((dimension, "dimension"), (block, "block")):
+            if int(number) != number or number < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {number}")
+        if finish not in FINISHES:
+            raise ValueError(f"finish must be one of {', '.join(map(repr, FINISHES))}, got {finish!r}")
+        around, spread = as_not_negative(drift, "drift"), as_not_negative(noise, "noise")
+        if finish == "sphere" and around == spread == 0.0:
+            raise ValueError("drift and noise are both 0: rows of zeros cannot be scaled to norm 1")
+        key = make_key(make_seed(rng), Purpose.LOSSES)
+        return cls.make(key, _direction(key, int(dimension)), around, spread, int(block), FINISHES[finish])
+
+    @property
+    def width(self) -> int:
+        return int(self.direction.size)
+
+    @property
+    def horizon(self) -> int | None:
+        return None
+
+    def largest_norm(self) -> float:
+        """No row is longer."""
+        if self.finish != NONE:
+            return 1.0
+        return self.drift if self.noise == 0.0 else inf
+
+
+def _direction(key: Any, dimension: int) -> np.ndarray:
+    out = np.zeros(dimension)
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+        normals(key, 0, out)
+    return out / np.linalg.norm(out)
+
+
+@fetch.on(Drawn)
+def _drawn(rows: Any, t: Any, row: Any) -> None:
+    k = rows.direction.size
+    normals(rows.key, (t - 1) // rows.block + 1, row)  # draw 0 is the direction's
+    scale = rows.noise / sqrt(float(k))
+    squares = 0.0
+    for i in range(k):
+        row[i] = rows.drift * rows.direction[i] + scale * row[i]
+        squares += row[i] * row[i]
+    if rows.finish == SPHERE or (rows.finish == BALL and squares > 1.0):
+        shrink = 1.0 / sqrt(squares)
+        for i in range(k):
+            row[i] *= shrink
+
+
+def drifting(dimension: int, *, rng: Any = None) -> Drawn:
+    """Linear losses with drift: g_t = (0.3v + z_t)/‖·‖, z_t ~ N(0, I/k).
+
+    >>> drifting(10, rng=1).largest_norm()
+    1.0
+    """
+    return Drawn(dimension, 0.3, 1.0, 1, "sphere", rng=rng)
+
+
+def blocks(dimension: int, *, length: int = 200, rng: Any = None) -> Drawn:
+    """Adversarial blocks: one uniform unit vector per ``length`` rounds."""
+    return Drawn(dimension, 0.0, 1.0, length, "sphere", rng=rng)
+
+
+def drifting_targets(dimension: int, *, rng: Any = None) -> Drawn:
+    """Independent targets around a fixed one: Π(0.5v + 0.5z_t), on the unit ball."""
+    return Drawn(dimension, 0.5, 0.5, 1, "ball", rng=rng)
+
+
+def block_targets(dimension: int, *, length: int = 200, rng: Any = None) -> Drawn:
+    """Targets that jump every ``length`` rounds: Π(z_b + 0.5v), on the unit ball."""
+    return Drawn(dimension, 0.5, 1.0, length, "ball", rng=rng)

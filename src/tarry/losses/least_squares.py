@@ -1,0 +1,41 @@
+"""Least squares."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+from numpy.typing import ArrayLike
+
+from tarry.kernel import Parameters
+from tarry.losses.base import as_ridge
+from tarry.losses.supervised import Supervised, curve, labelled, slope
+
+
+class _LeastSquaresFields(NamedTuple):
+    rows: Any
+    ridge: float
+
+
+class LeastSquares(Parameters, Supervised, _LeastSquaresFields):
+    """f_t(x) = ½(⟨φ_t, x⟩ − y_t)² + (ridge/2)‖x‖².
+
+    ``features`` has shape (horizon, dimension), ``labels`` one number per round.
+
+    >>> LeastSquares([[1.0, 2.0]], [3.0]).value([1.0, 0.0], t=1)
+    2.0
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Self:
+        return cls.make(labelled(features, labels), as_ridge(ridge))
+
+
+@curve.on(LeastSquares)
+def _curve(loss: Any, z: Any, y: Any) -> Any:
+    return 0.5 * (z - y) * (z - y)
+
+
+@slope.on(LeastSquares)
+def _slope(loss: Any, z: Any, y: Any) -> Any:
+    return z - y
