@@ -36,9 +36,8 @@ class Listed(Parameters, Delays, _ListedFields):
     def horizon(self) -> int:  # type: ignore[override]
         return int(self.cut.size)
 
-    @property
-    def values(self) -> NDArray[np.int64]:
-        return self.cut
+    def first(self, rounds: int) -> NDArray[np.int64]:
+        return np.asarray(self.cut[:rounds])
 
 
 @delay.on(Listed)
