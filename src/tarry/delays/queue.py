@@ -102,7 +102,8 @@ def _named(
                 scale = mean * (shape - 1.0)
                 return np.asarray(scale * np.expm1(-np.log(keyed.uniform(key, t)) / shape))
     raise ValueError(
-        f'service must be "fixed", "exponential", "lognormal", "pareto", an array or a function, got {service!r}'
+        'service must be "fixed", "exponential", "lognormal", "pareto", an array or a function, '
+        f"got {service!r}"
     )
 
 
