@@ -60,8 +60,8 @@ def as_delays(values: ArrayLike) -> NDArray[np.int64]:
     if given.dtype.kind == "f" and np.any(_is_broken(given)):
         bad = given[_is_broken(given)][0]
         raise ValueError(f"delays must be whole numbers of rounds, got {bad!r}: round them first")
-    if np.any(given >= 2**62):
-        raise ValueError(f"delays must be below 2**62, got {given.max()!r}: cut them first")
+    if np.any(given > 2**62):
+        raise ValueError(f"delays must be at most 2**62, got {given.max()!r}: cut them first")
     whole = given.astype(np.int64)
     if np.any(whole < 0):
         t = int(np.flatnonzero(whole < 0)[0])
@@ -70,4 +70,4 @@ def as_delays(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _is_broken(given: NDArray[Any]) -> NDArray[np.bool_]:
-    return ~np.isfinite(given) | (given != np.floor(given))
+    return np.asarray(~np.isfinite(given) | (given != np.floor(given)))

@@ -34,18 +34,13 @@ def as_times(column: Any, name: str) -> Times:
     kind = _KINDS.get(values.dtype.kind)
     if kind is None:
         raise ValueError(f"{name} must hold numbers, dates or ISO strings, got {values.dtype}")
-    missing = (
-        np.isnan(values) | (values == np.inf) if values.dtype.kind == "f" else np.zeros(values.size, np.bool_)
-    )
-    if values.dtype.kind in "mM":
-        missing = np.isnat(values)
-    return Times(values, missing, "dates with a time zone" if zoned else kind)
+    if kind != "numbers":
+        return Times(values, np.isnat(values), "dates with a time zone" if zoned else kind)
+    return Times(values, np.isnan(values) | (values == np.inf), kind)
 
 
 def _from_objects(items: list[Any], name: str) -> Times:
-    missing = np.array(
-        [item is None or bool(item != item) or bool(item == np.inf) for item in items], np.bool_
-    )
+    missing = np.array([_is_missing(item) for item in items], np.bool_)
     present = [_plain(item, name) for item, gone in zip(items, missing, strict=True) if not gone]
     kinds = sorted({kind for _, kind in present})
     if len(kinds) > 1:
@@ -58,19 +53,23 @@ def _from_objects(items: list[Any], name: str) -> Times:
     return Times(values, missing, kind)
 
 
+def _is_missing(item: Any) -> bool:
+    return item is None or bool(item != item) or bool(item == np.inf)
+
+
 def _plain(item: Any, name: str) -> tuple[Any, str]:
     """One timestamp as a number or a datetime64, and its kind."""
     if isinstance(item, str):
         try:
             item = datetime.fromisoformat(item)
         except ValueError:
-            raise ValueError(
-                f"{name} must hold ISO dates such as 2024-05-01T12:30:00, got {item!r}"
-            ) from None
+            raise ValueError(f"{name} must hold ISO dates like 2024-05-01T12:30:00, got {item!r}") from None
     if isinstance(item, datetime) and item.tzinfo is not None:
         return np.datetime64(item.astimezone(UTC).replace(tzinfo=None), "us"), "dates with a time zone"
-    if isinstance(item, (date, np.datetime64)):
+    if isinstance(item, date):
         return np.datetime64(item, "us"), "dates"
+    if isinstance(item, np.datetime64):
+        return item.astype("datetime64[us]"), "dates"
     if isinstance(item, (int, float, np.integer, np.floating)) and not isinstance(item, bool):
         return item, "numbers"
     raise ValueError(f"{name} must hold numbers, dates or ISO strings, got {item!r}")

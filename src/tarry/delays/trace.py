@@ -97,5 +97,6 @@ def _check_columns(decided: Times, feedback: Times) -> None:
     if early.any():
         row = int(np.argmax(early))
         raise ValueError(
-            f"feedback in row {row} ({feedback.values[row]}) comes before its decision ({decided.values[row]})"
+            f"feedback in row {row} ({feedback.values[row]}) comes before its decision "
+            f"({decided.values[row]}): check the two columns"
         )

@@ -70,7 +70,7 @@ class DelaysContract:
     def test_backlog_is_bounded(self) -> None:
         for delays in self._all():
             total, longest, peak = delays.summary()
-            assert peak <= min(longest, sqrt(2 * total)), "the largest backlog is above min(d_max, √(2 d_tot))"
+            assert peak <= min(longest, sqrt(2 * total)), "σ_max is above min(d_max, √(2 d_tot))"
 
     def test_summaries_agree(self) -> None:
         for delays in self._all():
