@@ -1,4 +1,8 @@
-"""Shared set-up: where the worked cases are, and the marker for tests that need the compiler."""
+"""Shared set-up: the marker that feeds tests with worked cases, and the one for the compiler.
+
+``@pytest.mark.cases("backlog")`` runs a test once per case in ``cases/backlog.json``, with the
+case's input as the argument ``given`` and its output as ``expected``.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,15 @@ def worked_cases(group: str) -> list[Any]:
     """The worked cases of one group as pytest parameters."""
     listed = json.loads((CASES / f"{group}.json").read_text())["cases"]
     return [pytest.param(case["input"], case["expected"], id=case["name"]) for case in listed]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cases(group): run once per worked case, as given and expected")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for mark in metafunc.definition.iter_markers("cases"):
+        metafunc.parametrize(("given", "expected"), worked_cases(*mark.args))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

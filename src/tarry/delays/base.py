@@ -9,6 +9,7 @@ arrives at the end of round t + d_t; zero means in the same round.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,12 +44,16 @@ class Delays:
 
     horizon: int
 
+    def first(self, rounds: int) -> NDArray[np.int64]:
+        """The delays of rounds 1..``rounds``, cut to the horizon."""
+        out = np.zeros(rounds, np.int64)
+        _fill.of(self)(self, out)
+        return out
+
     @property
     def values(self) -> NDArray[np.int64]:
         """All delays as an array, cut to the horizon."""
-        out = np.zeros(self.horizon, np.int64)
-        _fill.of(self)(self, out)
-        return out
+        return self.first(self.horizon)
 
     def backlog(self) -> NDArray[np.int64]:
         """σ_t for t = 1..horizon: rounds played before t whose feedback is still out."""
@@ -61,15 +66,31 @@ class Delays:
 
     @property
     def total_delay(self) -> int:
-        return self.summary().total_delay
+        return int(self.values.sum())
 
     @property
     def max_delay(self) -> int:
-        return self.summary().max_delay
+        return int(self.values.max())
 
     @property
     def max_backlog(self) -> int:
-        return self.summary().max_backlog
+        return int(self.backlog().max())
+
+    def observed_set(self, t: int) -> NDArray[np.int64]:
+        """O_t: the rounds before t whose feedback arrived before t, in increasing order."""
+        earlier, arrived = self._arrived(t)
+        return np.asarray(earlier[arrived])
+
+    def backlog_set(self, t: int) -> NDArray[np.int64]:
+        """B_t: the rounds before t whose feedback is still out, in increasing order."""
+        earlier, arrived = self._arrived(t)
+        return np.asarray(earlier[~arrived])
+
+    def _arrived(self, t: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        if as_whole(t, "t", 1) > self.horizon:
+            raise ValueError(f"t must be at most the horizon {self.horizon}, got {t}")
+        earlier = np.arange(1, int(t), dtype=np.int64)
+        return earlier, earlier + self.first(int(t) - 1) < t
 
 
 def backlog_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -82,6 +103,24 @@ def backlog_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def as_horizon(horizon: Any) -> int:
     """A positive whole number of rounds."""
-    if int(horizon) != horizon or horizon < 1:
-        raise ValueError(f"horizon must be a whole number of at least 1, got {horizon}")
-    return int(horizon)
+    return as_whole(horizon, "horizon", 1)
+
+
+def as_whole(value: Any, name: str, least: int = 0) -> int:
+    """A whole number, not below ``least`` and below 2**62 so that sums of two fit 64 bits."""
+    if not (_is_number(value) and np.isfinite(value) and int(value) == value and value >= least):
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if value >= 2**62:
+        raise ValueError(f"{name} must be below 2**62, got {value!r}")
+    return int(value)
+
+
+def as_positive(value: Any, name: str) -> float:
+    """A positive finite number."""
+    if not (_is_number(value) and np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-from tarry.delays.base import Delays, as_horizon, delay
+from tarry.delays.base import as_horizon, as_whole
+from tarry.delays.generated import Generated, uncut
 from tarry.kernel import Parameters
 
 
@@ -13,20 +14,18 @@ class _FixedFields(NamedTuple):
     every: int
 
 
-class Fixed(Parameters, Delays, _FixedFields):
+class Fixed(Parameters, Generated, _FixedFields):
     """Feedback of every round arrives ``every`` rounds later."""
 
     __slots__ = ()
 
     def __new__(cls, horizon: int, every: int) -> Self:
-        if int(every) != every or every < 0:
-            raise ValueError(f"delay must be a whole number of rounds, not negative, got {every}")
-        return cls.make(as_horizon(horizon), int(every))
+        return cls.make(as_horizon(horizon), as_whole(every, "delay"))
 
 
-@delay.on(Fixed)
-def _delay(delays: Any, t: Any) -> Any:
-    return min(delays.every, delays.horizon - t)
+@uncut.on(Fixed)
+def _uncut(delays: Any, t: Any) -> Any:
+    return delays.every
 
 
 def fixed(*, horizon: int, delay: int) -> Fixed:

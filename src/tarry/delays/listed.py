@@ -36,9 +36,8 @@ class Listed(Parameters, Delays, _ListedFields):
     def horizon(self) -> int:  # type: ignore[override]
         return int(self.cut.size)
 
-    @property
-    def values(self) -> NDArray[np.int64]:
-        return self.cut
+    def first(self, rounds: int) -> NDArray[np.int64]:
+        return np.asarray(self.cut[:rounds])
 
 
 @delay.on(Listed)
@@ -56,10 +55,13 @@ def as_delays(values: ArrayLike) -> NDArray[np.int64]:
     given = np.asarray(values)
     if given.ndim != 1 or given.size == 0:
         raise ValueError(f"delays must be a list with one entry per round, got shape {given.shape}")
-    if given.dtype.kind not in "iu":
-        if given.dtype.kind != "f" or not np.all(np.isfinite(given)) or np.any(given != np.floor(given)):
-            bad = given[0] if given.dtype.kind != "f" else given[_first_bad(given)]
-            raise ValueError(f"delays must be whole numbers of rounds, got {bad!r}: round them first")
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"delays must be whole numbers of rounds, got {given[0]!r}: convert them first")
+    if given.dtype.kind == "f" and np.any(_is_broken(given)):
+        bad = given[_is_broken(given)][0]
+        raise ValueError(f"delays must be whole numbers of rounds, got {bad!r}: round them first")
+    if np.any(given > 2**62):
+        raise ValueError(f"delays must be at most 2**62, got {given.max()!r}: cut them first")
     whole = given.astype(np.int64)
     if np.any(whole < 0):
         t = int(np.flatnonzero(whole < 0)[0])
@@ -67,5 +69,5 @@ def as_delays(values: ArrayLike) -> NDArray[np.int64]:
     return whole
 
 
-def _first_bad(given: NDArray[Any]) -> int:
-    return int(np.flatnonzero(~np.isfinite(given) | (given != np.floor(given)))[0])
+def _is_broken(given: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray(~np.isfinite(given) | (given != np.floor(given)))

@@ -3,6 +3,7 @@
 Subclass one in a test module, say which member to check, and pytest collects its tests.
 """
 
+from tarry.testing.delays import DelaysContract
 from tarry.testing.domains import DomainContract
 
-__all__ = ["DomainContract"]
+__all__ = ["DelaysContract", "DomainContract"]

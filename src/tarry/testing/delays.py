@@ -1,0 +1,117 @@
+"""What every delays type promises, as a pytest class."""
+
+from __future__ import annotations
+
+import pickle
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tarry.delays import Delays, backlog_of, delay
+from tarry.kernel import entry
+
+
+@entry
+def _ask_each(delays: Any, out: Any) -> None:
+    for t in range(1, out.size + 1):
+        out[t - 1] = delay(delays, t)
+
+
+class DelaysContract:
+    """Subclass it and write ``make``; set ``random = False`` where ``rng`` plays no part.
+
+    >>> from tarry import delays
+    >>> class TestFixed(DelaysContract):
+    ...     random = False
+    ...
+    ...     def make(self, horizon, rng):
+    ...         return delays.fixed(horizon=horizon, delay=3)
+    """
+
+    random: ClassVar[bool] = True
+    prefix_stable: ClassVar[bool] = True
+    horizons: ClassVar[tuple[int, ...]] = (1, 2, 37, 700)
+
+    def make(self, horizon: int, rng: int) -> Any:
+        """The delays under test, with this horizon and this seed."""
+        raise NotImplementedError(f"{type(self).__name__} needs a make(horizon, rng)")
+
+    def _all(self) -> list[Any]:
+        return [self.make(horizon, rng) for horizon in self.horizons for rng in (0, 1)]
+
+    def test_is_a_delays_type(self) -> None:
+        for delays in self._all():
+            assert isinstance(delays, Delays), f"{type(delays).__name__} lacks the Delays mixin"
+
+    def test_delays_fit_the_horizon(self) -> None:
+        for delays in self._all():
+            values = delays.values
+            room = delays.horizon - np.arange(1, delays.horizon + 1)
+            assert values.shape == (delays.horizon,)
+            assert values.dtype == np.int64
+            assert np.all(values >= 0), "a delay is negative"
+            assert np.all(values <= room), "a delay reaches past the horizon"
+
+    def test_the_verb_gives_the_values(self) -> None:
+        for delays in self._all():
+            asked = np.zeros(delays.horizon, np.int64)
+            _ask_each.of(delays)(delays, asked)
+            assert np.array_equal(asked, delays.values), "delay(delays, t) differs from values"
+
+    def test_backlog_adds_up(self) -> None:
+        for delays in self._all():
+            backlog = delays.backlog()
+            assert backlog[0] == 0
+            assert backlog.sum() == delays.values.sum(), "the backlog does not sum to the total delay"
+            assert np.all(np.diff(backlog) <= 1), "the backlog grew by more than one in a round"
+
+    def test_backlog_is_bounded(self) -> None:
+        for delays in self._all():
+            total, longest, peak = delays.summary()
+            assert peak <= min(longest, sqrt(2 * total)), "σ_max is above min(d_max, √(2 d_tot))"
+
+    def test_summaries_agree(self) -> None:
+        for delays in self._all():
+            values = delays.values
+            found = (values.sum(), values.max(), backlog_of(values).max())
+            assert tuple(delays.summary()) == found
+            assert (delays.total_delay, delays.max_delay, delays.max_backlog) == found
+
+    def test_sets_split_the_past(self) -> None:
+        for delays in self._all():
+            backlog = delays.backlog()
+            for t in {1, (delays.horizon + 1) // 2, delays.horizon}:
+                observed, pending = delays.observed_set(t), delays.backlog_set(t)
+                assert sorted([*observed, *pending]) == list(range(1, t))
+                assert pending.size == backlog[t - 1]
+
+    def test_truncated_counts_some_rounds(self) -> None:
+        for delays in self._all():
+            # A cut round has exactly the delay that reaches the horizon.
+            last = np.count_nonzero(delays.values == delays.horizon - np.arange(1, delays.horizon + 1))
+            assert 0 <= delays.truncated <= last
+
+    def test_same_rng_same_delays(self) -> None:
+        horizon = max(self.horizons)
+        first, again, other = self.make(horizon, 0), self.make(horizon, 0), self.make(horizon, 1)
+        assert np.array_equal(first.values, again.values)
+        assert np.array_equal(first.values, other.values) != self.random
+
+    def test_survives_pickling(self) -> None:
+        delays = self.make(max(self.horizons), 0)
+        copy = pickle.loads(pickle.dumps(delays))
+        assert copy == delays
+        assert np.array_equal(copy.values, delays.values)
+
+    def test_longer_games_begin_alike(self) -> None:
+        if not self.prefix_stable:
+            return
+        for rng in (0, 1):
+            short, long = (self.make(horizon, rng) for horizon in sorted(self.horizons)[-2:])
+            assert np.array_equal(_cut(long.values, short.horizon), short.values)
+
+
+def _cut(values: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
+    return np.minimum(values[:horizon], horizon - np.arange(1, horizon + 1))

@@ -1,0 +1,108 @@
+"""The mixin: worked cases, a user's own type, and the streaming pass against the array one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from tarry import delays
+from tarry.delays import survey as survey_module
+from tarry.delays.survey import survey
+from tarry.kernel import Parameters
+from tarry.testing import DelaysContract
+
+
+@pytest.mark.cases("backlog")
+def test_worked_case(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    listed = delays.array(given["delays"])
+    rounds = range(1, listed.horizon + 1)
+    assert listed.summary() == (expected["d_tot"], expected["d_max"], expected["sigma_max"])
+    assert listed.backlog().tolist() == expected["sigma"]
+    assert [listed.observed_set(t).tolist() for t in rounds] == expected["observed_sets"]
+    assert [listed.backlog_set(t).tolist() for t in rounds] == expected["backlog_sets"]
+
+
+@pytest.mark.cases("backlog")
+def test_worked_case_streamed(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    values = np.array(given["delays"])
+    found = survey(values.size, lambda rounds, start: values[start - 1 : start - 1 + rounds])
+    assert found[:3] == (expected["d_tot"], expected["d_max"], expected["sigma_max"])
+
+
+def brute_force(uncut: list[int]) -> tuple[int, int, int, int]:
+    horizon = len(uncut)
+    cut = [min(d, horizon - t) for t, d in enumerate(uncut, 1)]
+    peak = max(sum(s + cut[s - 1] >= t for s in range(1, t)) for t in range(1, horizon + 1))
+    return sum(cut), max(cut), peak, sum(d != u for d, u in zip(cut, uncut, strict=True))
+
+
+@drawn(
+    uncut=st.lists(st.one_of(st.integers(0, 12), st.integers(0, 2**62)), min_size=1, max_size=60),
+    block=st.integers(1, 70),
+)
+@settings(deadline=None, max_examples=150, derandomize=True)
+def test_survey_equals_counting(uncut: list[int], block: int) -> None:
+    values = np.array(uncut)
+    kept = survey_module.BLOCK
+    survey_module.BLOCK = block
+    try:
+        found = survey(values.size, lambda rounds, start: values[start - 1 : start - 1 + rounds])
+    finally:
+        survey_module.BLOCK = kept
+    assert found == brute_force(uncut)
+    assert delays.array(values).truncated == found.truncated
+    assert delays.array(values).summary() == found[:3]
+
+
+@drawn(values=st.lists(st.integers(0, 40), min_size=1, max_size=40), data=st.data())
+@settings(deadline=None, max_examples=60, derandomize=True)
+def test_sets_by_definition(values: list[int], data: st.DataObject) -> None:
+    listed = delays.array(values)
+    t = data.draw(st.integers(1, len(values)))
+    assert listed.observed_set(t).tolist() == [s for s in range(1, t) if s + listed.values[s - 1] < t]
+    assert listed.backlog_set(t).tolist() == [s for s in range(1, t) if s + listed.values[s - 1] >= t]
+
+
+@pytest.mark.parametrize("t", [0, 4, 1.5])
+def test_sets_refuse_rounds_outside(t: float) -> None:
+    with pytest.raises(ValueError, match="t must be"):
+        delays.array([1, 2, 3]).observed_set(t)
+
+
+class _SquareFields(NamedTuple):
+    horizon: int
+
+
+class Square(Parameters, delays.Delays, _SquareFields):
+    """A user's type that answers the verb alone."""
+
+    __slots__ = ()
+
+    def __new__(cls, horizon: int) -> Self:
+        return cls.make(horizon)
+
+    truncated = 0
+
+
+@delays.delay.on(Square)
+def _delay(own: Any, t: Any) -> Any:
+    return min((t * t) % 7, own.horizon - t)
+
+
+class TestUsersOwn(DelaysContract):
+    random = False
+
+    def make(self, horizon: int, rng: int) -> Square:
+        return Square(horizon)
+
+
+@pytest.mark.compiled
+def test_ten_million_rounds_stream() -> None:
+    found = delays.geometric(horizon=10_000_000, mean=20, rng=1)
+    assert abs(found.total_delay / found.horizon - 20) < 4 * np.sqrt(20 * 21 / 10_000_000)
+    assert found.max_backlog < 100
