@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import tarry
 
-CASES = Path(__file__).parent / "cases"
 INFORMATION = {"clairvoyant": "clairvoyant", "semi": "semi-clairvoyant", "non": "non-clairvoyant"}
-
-
-def worked_cases(group: str) -> list[Any]:
-    """The worked cases of one group as pytest parameters."""
-    listed = json.loads((CASES / f"{group}.json").read_text())["cases"]
-    return [pytest.param(case["input"], case["expected"], id=case["name"]) for case in listed]
 
 
 def agree(ours: Any, expected: Any) -> None:
@@ -44,9 +34,7 @@ def losses_of(specs: list[dict[str, Any]]) -> Any:
         return tarry.losses.Linear([spec["g"] for spec in specs], offsets=offsets)
     constants = {spec["lam"] for spec in specs}
     assert len(constants) == 1
-    return tarry.losses.Quadratic(
-        [spec["a"] for spec in specs], strong_convexity=constants.pop(), offsets=offsets
-    )
+    return tarry.losses.Quadratic([spec["a"] for spec in specs], strong_convexity=constants.pop(), offsets=offsets)
 
 
 def proxies_of(dprime: list[Any]) -> np.ndarray:

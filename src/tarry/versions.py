@@ -8,7 +8,18 @@ from importlib.metadata import PackageNotFoundError, version
 
 from tarry._version import __version__
 
-PARTS = ("numpy", "numba", "llvmlite", "scipy", "polars", "altair", "vl-convert-python", "typer", "rich", "river")
+PARTS = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "scipy",
+    "polars",
+    "altair",
+    "vl-convert-python",
+    "typer",
+    "rich",
+    "river",
+)
 
 
 def versions() -> dict[str, str]:

@@ -27,9 +27,7 @@ def count(decided: list[float], feedback: list[float | None]) -> list[int]:
     ]
 
 
-rows = st.lists(
-    st.tuples(st.integers(0, 30), st.one_of(st.none(), st.integers(0, 40))), min_size=1, max_size=40
-)
+rows = st.lists(st.tuples(st.integers(0, 30), st.one_of(st.none(), st.integers(0, 40))), min_size=1, max_size=40)
 
 
 @given(rows=rows)
@@ -79,9 +77,7 @@ def test_every_form_of_timestamp(columns) -> None:
 
 
 def test_time_zones_are_respected() -> None:
-    found = delays.trace(
-        ["2024-05-01T12:00+02:00", "2024-05-01T10:30Z"], ["2024-05-01T10:29Z", "2024-05-02Z"]
-    )
+    found = delays.trace(["2024-05-01T12:00+02:00", "2024-05-01T10:30Z"], ["2024-05-01T10:29Z", "2024-05-02Z"])
     assert found.values.tolist() == [0, 0]
 
 

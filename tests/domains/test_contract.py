@@ -123,7 +123,10 @@ def _flawed(domain, x, scratch):
     size = np.linalg.norm(x)
     if size > domain[0]:
         x *= domain[0] / size
-        x[0], x[1] = x[0] * np.cos(domain[4]) - x[1] * np.sin(domain[4]), x[0] * np.sin(domain[4]) + x[1] * np.cos(domain[4])
+        x[0], x[1] = (
+            x[0] * np.cos(domain[4]) - x[1] * np.sin(domain[4]),
+            x[0] * np.sin(domain[4]) + x[1] * np.cos(domain[4]),
+        )
 
 
 @pytest.mark.parametrize(

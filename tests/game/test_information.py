@@ -79,9 +79,7 @@ def test_the_poison_is_seen_where_it_may_be():
     """The clairvoyant coin reads the delay of the round itself; so plays do change there."""
     coin = tarry.schedulers.Coin(safety=1.0)
     poisoned = np.where(np.arange(HORIZON) < 40, DELAYS + 20, DELAYS)
-    assert not np.array_equal(
-        _play(coin, DELAYS, "clairvoyant").plays(), _play(coin, poisoned, "clairvoyant").plays()
-    )
+    assert not np.array_equal(_play(coin, DELAYS, "clairvoyant").plays(), _play(coin, poisoned, "clairvoyant").plays())
 
 
 @pytest.mark.parametrize("feedback", ["gradient", "value"])

@@ -51,7 +51,10 @@ def test_convex(seed, horizon, adversarial, half):
 def test_strongly_convex(seed, horizon, half):
     delays, weights, rows, _ = _instance(seed, horizon, False)
     strength = 0.5
-    domain, losses = tarry.domains.Ball(rows.shape[1]), tarry.losses.Quadratic(rows, strong_convexity=strength)
+    domain, losses = (
+        tarry.domains.Ball(rows.shape[1]),
+        tarry.losses.Quadratic(rows, strong_convexity=strength),
+    )
     rates = 1.0 / (strength * np.arange(1, horizon + 1))
     game = tarry.WeightedGame(domain, losses, tarry.delays.array(delays), weights)
     learner = tarry.learners.DWFTRL(domain, rate=tarry.learners.inverse_time(strength))
@@ -73,7 +76,10 @@ def test_the_sharpened_bound_is_attained_when_nothing_arrives():
     rows = np.ones((horizon, 1))
     domain = tarry.domains.Ball(1, radius=0.5)
     game = tarry.WeightedGame(
-        domain, tarry.losses.Linear(rows), tarry.delays.array(horizon - 1 - np.arange(horizon)), np.ones(horizon)
+        domain,
+        tarry.losses.Linear(rows),
+        tarry.delays.array(horizon - 1 - np.arange(horizon)),
+        np.ones(horizon),
     )
     record = tarry.simulate(game, tarry.learners.DWFTRL(domain, rate=rate, start=[0.5]), keep_rounds=True)
     regret = float(record.regret[0])
@@ -82,14 +88,20 @@ def test_the_sharpened_bound_is_attained_when_nothing_arrives():
     own, pairs = backlog_sums(np.ones(horizon), game.delays.values, np.full(horizon, tuned))
     bound = weighted_regret_bound(diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=own, pairs=pairs)
     assert bound == pytest.approx(horizon)
-    assert weighted_regret_bound(
-        diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=0.9 * own, pairs=0.9 * pairs
-    ) < regret
+    assert (
+        weighted_regret_bound(diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=0.9 * own, pairs=0.9 * pairs)
+        < regret
+    )
 
 
 @pytest.mark.parametrize(
     ("delays", "worst"),
-    [((2, 2, 2, 1, 0), 4.3118), ((4, 0, 0, 0, 0), 3.3575), ((3, 2, 1, 0, 0), 4.1231), ((0, 0, 0, 0, 0), 2.2361)],
+    [
+        ((2, 2, 2, 1, 0), 4.3118),
+        ((4, 0, 0, 0, 0), 3.3575),
+        ((3, 2, 1, 0, 0), 4.1231),
+        ((0, 0, 0, 0, 0), 2.2361),
+    ],
 )
 def test_against_exact_worst_cases(delays, worst):
     """The bound sits above the exact worst case of the same update (semidefinite programming)."""

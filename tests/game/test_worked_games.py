@@ -12,33 +12,32 @@ from casework import (
     proxies_of,
     scheduler_of,
     sets_before_admission,
-    worked_cases,
 )
 
 import tarry
 
 
-def _learner(case, domain):
-    if case["feedback"] == "first":
-        return tarry.learners.DWFTRL(domain, rate=case["etas"], start=case["start"])
+def _learner(given, domain):
+    if given["feedback"] == "first":
+        return tarry.learners.DWFTRL(domain, rate=given["etas"], start=given["start"])
     return tarry.learners.DWFTBL(
-        domain, rate=case["etas"], smoothing=case["deltas"], start=case["start"], inner_radius=case["r"]
+        domain, rate=given["etas"], smoothing=given["deltas"], start=given["start"], inner_radius=given["r"]
     )
 
 
-@pytest.mark.parametrize(("case", "expected"), worked_cases("game"))
-def test_game(case, expected):
-    domain = domain_of(case["domain"])
+@pytest.mark.cases("game")
+def test_game(given, expected):
+    domain = domain_of(given["domain"])
     game = tarry.Game(
         domain,
-        losses_of(case["losses"]),
-        tarry.delays.array(case["delays"]),
-        feedback="gradient" if case["feedback"] == "first" else "value",
-        capacity=case["C"],
-        information=INFORMATION[case["framework"]],
+        losses_of(given["losses"]),
+        tarry.delays.array(given["delays"]),
+        feedback="gradient" if given["feedback"] == "first" else "value",
+        capacity=given["C"],
+        information=INFORMATION[given["framework"]],
     )
-    player = tarry.Player(_learner(case, domain), scheduler_of(case))
-    draws = tarry.Recorded(proxy_delays=proxies_of(case["dprime"]), directions=case["directions"])
+    player = tarry.Player(_learner(given, domain), scheduler_of(given))
+    draws = tarry.Recorded(proxy_delays=proxies_of(given["dprime"]), directions=given["directions"])
     record = tarry.simulate(game, player, draws=draws, keep_rounds=True)
     agree(record.plays(), expected["x"])
     agree(record.rounds()["loss"], expected["loss"])
@@ -62,7 +61,9 @@ def _told(record):
 def test_regret_is_loss_minus_best():
     rng = np.random.default_rng(5)
     game = tarry.Game(
-        tarry.domains.Ball(2), tarry.losses.Linear(rng.normal(size=(50, 2))), tarry.delays.fixed(horizon=50, delay=3)
+        tarry.domains.Ball(2),
+        tarry.losses.Linear(rng.normal(size=(50, 2))),
+        tarry.delays.fixed(horizon=50, delay=3),
     )
     record = tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.1)), seeds=2)
     best = np.linalg.norm(game.losses.rows.values.sum(axis=0))

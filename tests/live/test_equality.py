@@ -37,7 +37,11 @@ MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
 # Compiling takes seconds a pair: with the JIT on, a diagonal that meets every member once.
 DIAGONAL = [
-    ("DWFTBL" if i % 3 == 0 else "DWFTRL", b, "clairvoyant" if b == "Coin" else MODELS[1 + (b != "Reservoir") * (i % 2)])
+    (
+        "DWFTBL" if i % 3 == 0 else "DWFTRL",
+        b,
+        "clairvoyant" if b == "Coin" else MODELS[1 + (b != "Reservoir") * (i % 2)],
+    )
     for i, b in enumerate(SCHEDULERS)
 ]
 

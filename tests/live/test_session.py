@@ -126,9 +126,7 @@ def test_clairvoyant_sessions_need_delays():
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["ask", "tell", "expire"]), st.integers(-1, 40)), min_size=1, max_size=120
-    ),
+    st.lists(st.tuples(st.sampled_from(["ask", "tell", "expire"]), st.integers(-1, 40)), min_size=1, max_size=120),
     st.integers(1, 4),
 )
 @settings(deadline=None, max_examples=40, derandomize=True)

@@ -80,9 +80,7 @@ def _mean(mean: float | None, load: float | None, servers: int) -> float:
     return as_positive(mean, "mean") if load is None else as_positive(load, "load") * servers
 
 
-def _named(
-    service: str, seed: int, rounds: int, mean: float, spread: float, shape: float
-) -> NDArray[np.float64]:
+def _named(service: str, seed: int, rounds: int, mean: float, spread: float, shape: float) -> NDArray[np.float64]:
     """Service times with this mean from keyed draws, so that a longer queue begins like a shorter one."""
     key = make_key(seed, Purpose.DELAYS)
     t = np.arange(1, rounds + 1)
@@ -102,8 +100,7 @@ def _named(
                 scale = mean * (shape - 1.0)
                 return np.asarray(scale * np.expm1(-np.log(keyed.uniform(key, t)) / shape))
     raise ValueError(
-        'service must be "fixed", "exponential", "lognormal", "pareto", an array or a function, '
-        f"got {service!r}"
+        f'service must be "fixed", "exponential", "lognormal", "pareto", an array or a function, got {service!r}'
     )
 
 

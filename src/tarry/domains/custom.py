@@ -86,9 +86,7 @@ class Custom(Parameters, _CustomFields):
         outer = width if outer_radius is None else as_positive(outer_radius, "outer_radius")
         inner = float(inner_radius)
         if not 0.0 <= inner <= outer:
-            raise ValueError(
-                f"inner_radius must lie between 0 and the outer radius {outer:g}, got {inner_radius}"
-            )
+            raise ValueError(f"inner_radius must lie between 0 and the outer radius {outer:g}, got {inner_radius}")
         projection = _as_projection(as_step(project))
         _try(projection, middle, outer)
         return cls.make(projection, middle, width, inner, outer, Aside(linear_minimiser))
@@ -125,9 +123,7 @@ def _as_projection(function: Callable[..., None]) -> InPlace | WithScratch:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     count = sum(p.kind in positional and p.default is inspect.Parameter.empty for p in wanted)
     if count not in (1, 2):
-        raise ValueError(
-            f"a projection is called as project(x) or project(x, scratch), this one takes {count}"
-        )
+        raise ValueError(f"a projection is called as project(x) or project(x, scratch), this one takes {count}")
     return InPlace(function) if count == 1 else WithScratch(function)
 
 

@@ -92,9 +92,7 @@ class WeightedGame:
         _check_sizes(self.domain, self.losses, self.delays)
         weights = np.ascontiguousarray(self.weights, dtype=np.float64)
         if weights.shape != (self.horizon,):
-            raise ValueError(
-                f"weights need one entry for each of {self.horizon} rounds, got shape {weights.shape}"
-            )
+            raise ValueError(f"weights need one entry for each of {self.horizon} rounds, got shape {weights.shape}")
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             t = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
             raise ValueError(f"weights must be finite and not negative, got {weights[t]} in round {t + 1}")
@@ -120,9 +118,7 @@ def check_capacity(capacity: int | None) -> None:
     if capacity is None:
         return
     if isinstance(capacity, bool) or int(capacity) != capacity or capacity < 1:
-        raise ValueError(
-            f"capacity must be a whole number of at least 1, or None for no limit, got {capacity!r}"
-        )
+        raise ValueError(f"capacity must be a whole number of at least 1, or None for no limit, got {capacity!r}")
 
 
 def setting_of(capacity: int | None, information: str, certify: bool) -> Setting:
@@ -146,8 +142,7 @@ def check_grants(
     disclosed = INFORMATION[information]
     if player.scheduler.needs_preemption and not preemption:
         raise NotGranted(
-            f"{name} preempts tracked rounds, which this game forbids: "
-            "use Morris or Bernoulli, or preemption=True"
+            f"{name} preempts tracked rounds, which this game forbids: use Morris or Bernoulli, or preemption=True"
         )
     if player.scheduler.needs_delays and disclosed != CLAIRVOYANT:
         raise NotGranted(
@@ -160,9 +155,7 @@ def check_grants(
             "use VarOpt, or information='semi-clairvoyant'"
         )
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
-        raise NotGranted(
-            f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use VarOpt"
-        )
+        raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use VarOpt")
     player.scheduler.check_capacity(capacity)
 
 

@@ -84,9 +84,7 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
 
 
 @step
-def deliver(
-    player: Any, setting: Setting, draws: Any, state: State, s: int, t: int, slot: int, feedback: Any
-) -> Any:
+def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: int, slot: int, feedback: Any) -> Any:
     """Hand over the arrival of round s (in this slot, or -1) in round t; return its weight."""
     if setting.information != NON:
         state.table.counts[1] -= 1

@@ -135,9 +135,7 @@ def _actor(game: Any, player: Any) -> Player:
     if isinstance(game, WeightedGame):
         learner = chosen.learner if isinstance(chosen, Player) else chosen
         actor = Player(learner, Given(np.asarray(game.weights)))
-        check_grants(
-            actor, feedback=game.feedback, capacity=None, information="semi-clairvoyant", preemption=True
-        )
+        check_grants(actor, feedback=game.feedback, capacity=None, information="semi-clairvoyant", preemption=True)
     else:
         actor = chosen if isinstance(chosen, Player) else Player(chosen)
         check_grants(

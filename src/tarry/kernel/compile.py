@@ -56,9 +56,7 @@ class Registry:
             if ancestor in self.members:
                 return self.members[ancestor]
         if self.default is None:
-            raise TypeError(
-                f"{cls.__name__} has no {self.name}(): register one with @{self.name}.on({cls.__name__})"
-            )
+            raise TypeError(f"{cls.__name__} has no {self.name}(): register one with @{self.name}.on({cls.__name__})")
         return self.default
 
 

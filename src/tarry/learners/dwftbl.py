@@ -61,9 +61,7 @@ class DWFTBL(Parameters, _DWFTBLFields):
         radius = _inner_radius(domain, middle, origin is not None, inner_radius)
         rule = as_rule(smoothing, "smoothing")
         _check_smoothing(rule, radius)
-        return cls.make(
-            domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, radius, Euclidean()
-        )
+        return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, radius, Euclidean())
 
     @property
     def dimension(self) -> int:

@@ -81,9 +81,7 @@ class Session:
             raise ValueError(f"this session learns from {self._feedback}s: call tell(id, {self._feedback}=…)")
         feedback = np.array(given, dtype=np.float64, ndmin=1)
         if feedback.shape != (self._size,):
-            raise ValueError(
-                f"{self._feedback} has shape {feedback.shape}, the session needs ({self._size},)"
-            )
+            raise ValueError(f"{self._feedback} has shape {feedback.shape}, the session needs ({self._size},)")
         return self._tracker.close(id, feedback)[1]
 
     def expire(self, id: Hashable) -> Receipt:
@@ -114,6 +112,4 @@ class Session:
 def check_store(store: str) -> None:
     """Only memory is served so far."""
     if store != "memory:":
-        raise ValueError(
-            f"store must be 'memory:', got {store!r}: other stores are not available in this version"
-        )
+        raise ValueError(f"store must be 'memory:', got {store!r}: other stores are not available in this version")

@@ -106,9 +106,7 @@ class Tracker:
         t = self.rounds + 1
         slot = self._open(self._box, t, delay)
         self.rounds = t
-        released = (
-            tuple(map(self._preempted, table.released[: table.counts[2]].tolist())) if table.counts[2] else ()
-        )
+        released = tuple(map(self._preempted, table.released[: table.counts[2]].tolist())) if table.counts[2] else ()
         fate = Fate.PENDING if slot >= 0 else (Fate.SATURATED if slot == SATURATED else Fate.UNTRACKED)
         self._remember(t, fate)
         name = t if id is None else id
@@ -205,7 +203,5 @@ class Tracker:
                 raise ValueError(f"a {self.information} session takes no delay, got {delay}: leave it out")
             return -1
         if delay is None or int(delay) != delay or delay < 0:
-            raise ValueError(
-                f"a clairvoyant session needs the delay of each round, not negative, got {delay}"
-            )
+            raise ValueError(f"a clairvoyant session needs the delay of each round, not negative, got {delay}")
         return int(delay)

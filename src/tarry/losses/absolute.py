@@ -29,9 +29,7 @@ class Absolute(Parameters, Kinked, _AbsoluteFields):
 
     __slots__ = ()
 
-    def __new__(
-        cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0, smoothing: float = 0.0
-    ) -> Self:
+    def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0, smoothing: float = 0.0) -> Self:
         rows = labelled(features, labels)
         return cls.make(rows, as_ridge(ridge), as_not_negative(smoothing, "smoothing"))
 

@@ -153,9 +153,7 @@ def as_column(values: ArrayLike, name: str, table: Listed) -> Vector:
     """One finite number for each row of a table, or a sentence saying why not."""
     column = np.ascontiguousarray(values, dtype=np.float64)
     if column.shape != (table.horizon,):
-        raise ValueError(
-            f"{name} need one number for each of {table.horizon} rounds, got shape {column.shape}"
-        )
+        raise ValueError(f"{name} need one number for each of {table.horizon} rounds, got shape {column.shape}")
     if not np.all(np.isfinite(column)):
         t = int(np.flatnonzero(~np.isfinite(column))[0])
         raise ValueError(f"{name} must be finite, got {column[t]} in round {t + 1}")
@@ -168,9 +166,7 @@ def with_offsets(rows: Any, name: str, offsets: ArrayLike | None) -> tuple[Any, 
     if offsets is None:
         return made, 0
     if not isinstance(made, Listed):
-        raise ValueError(
-            f"offsets go with {name} given as an array, got {type(made).__name__}: leave them out"
-        )
+        raise ValueError(f"offsets go with {name} given as an array, got {type(made).__name__}: leave them out")
     return Listed(np.column_stack((made.values, as_column(offsets, "offsets", made))), name), 1
 
 

@@ -29,9 +29,7 @@ class Hinge(Parameters, Kinked, _HingeFields):
 
     __slots__ = ()
 
-    def __new__(
-        cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0, smoothing: float = 0.0
-    ) -> Self:
+    def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0, smoothing: float = 0.0) -> Self:
         rows = labelled(features, signed(labels))
         return cls.make(rows, as_ridge(ridge), as_not_negative(smoothing, "smoothing"))
 

@@ -29,9 +29,7 @@ class Huber(Parameters, Supervised, _HuberFields):
 
     __slots__ = ()
 
-    def __new__(
-        cls, features: ArrayLike, labels: ArrayLike, width: float = 1.0, *, ridge: float = 0.0
-    ) -> Self:
+    def __new__(cls, features: ArrayLike, labels: ArrayLike, width: float = 1.0, *, ridge: float = 0.0) -> Self:
         return cls.make(labelled(features, labels), as_ridge(ridge), as_positive(width, "width"))
 
 

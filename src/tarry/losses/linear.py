@@ -29,9 +29,7 @@ class Linear(Parameters, Losses, _LinearFields):
 
     __slots__ = ()
 
-    def __new__(
-        cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0
-    ) -> Self:
+    def __new__(cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
         made, has_offsets = with_offsets(rows, "rows", offsets)
         return cls.make(made, as_ridge(ridge), has_offsets)
 

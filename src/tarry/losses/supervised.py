@@ -123,7 +123,5 @@ def signed(labels: ArrayLike) -> np.ndarray:
     wrong = np.flatnonzero(np.abs(given) != 1)
     if wrong.size:
         t = int(wrong[0])
-        raise ValueError(
-            f"labels must be -1 and +1 (or 0 and 1), got {given.ravel()[t]} in round {t + 1}"
-        )
+        raise ValueError(f"labels must be -1 and +1 (or 0 and 1), got {given.ravel()[t]} in round {t + 1}")
     return given

@@ -96,7 +96,9 @@ def _against_capacity(cells: list[Cell]) -> Any:
 def _table(cells: list[Cell]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in ("capacity", "policy", *COLUMNS))
     rows = (
-        "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in (str(c.capacity or "none"), name_of(c), *figures(c))) + "</tr>"
+        "<tr>"
+        + "".join(f"<td>{escape(text)}</td>" for text in (str(c.capacity or "none"), name_of(c), *figures(c)))
+        + "</tr>"
         for c in cells
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -39,9 +39,7 @@ def regret_chart(curve: Any, title: str = "Regret", group: str | None = None) ->
     base = alt.Chart(alt.Data(values=frame.to_dicts()), title=title)
     x = alt.X("t:Q", title="round")
     colour = (
-        alt.value(PALETTE[0])
-        if group is None
-        else alt.Color(f"{group}:N", scale=alt.Scale(range=PALETTE), title=group)
+        alt.value(PALETTE[0]) if group is None else alt.Color(f"{group}:N", scale=alt.Scale(range=PALETTE), title=group)
     )
     band = base.mark_area(opacity=0.2).encode(
         x=x, y=alt.Y("low:Q", title="regret (mean ± 2 s.e.)"), y2="high:Q", color=colour

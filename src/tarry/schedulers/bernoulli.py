@@ -32,13 +32,9 @@ class Bernoulli(Parameters, Surviving, _BernoulliFields):
 
     __slots__ = ()
 
-    def __new__(
-        cls, max_backlog: int | None = None, *, probability: float | None = None, safety: float = 8.0
-    ) -> Self:
+    def __new__(cls, max_backlog: int | None = None, *, probability: float | None = None, safety: float = 8.0) -> Self:
         if (max_backlog is None) == (probability is None):
-            raise ValueError(
-                f"give max_backlog or probability, and not both, got {max_backlog} and {probability}"
-            )
+            raise ValueError(f"give max_backlog or probability, and not both, got {max_backlog} and {probability}")
         if max_backlog is not None and (int(max_backlog) != max_backlog or max_backlog < 0):
             raise ValueError(f"max_backlog must be a whole number, not negative, got {max_backlog}")
         if probability is not None and not 0 < probability <= 1:

@@ -114,9 +114,7 @@ class Proxy(Parameters, Surviving, _ProxyFields):
         else:
             seen = np.array(survival, dtype=np.float64, order="C")
             if seen.ndim not in (1, 2) or seen.size == 0:
-                raise ValueError(
-                    f"survival needs one value per age or a row per round, got shape {seen.shape}"
-                )
+                raise ValueError(f"survival needs one value per age or a row per round, got shape {seen.shape}")
             curve = (AgeTable if seen.ndim == 1 else RoundTable).make(seen)
         _check(np.atleast_2d(seen), allow_zero)
         level = not callable(survival) and bool(np.all(seen == seen[..., :1]))
