@@ -54,58 +54,83 @@ class Task(NamedTuple):
     allow_large: bool
 
 
+class Bench(NamedTuple):
+    """Everything one run works on."""
+
+    run: Callable[..., None]
+    state: State
+    world: World
+    kind: Gradients | Values
+    log: Any
+
+    def rounds(self, task: Task, first: int, last: int) -> None:
+        """Play rounds first..last."""
+        self.run(
+            task.player,
+            task.setting,
+            task.draws,
+            self.state,
+            task.losses,
+            task.delays,
+            self.kind,
+            self.world,
+            self.log,
+            first,
+            last,
+        )
+
+
+def compile_for(task: Task) -> None:
+    """Compile in the calling thread, where an interrupt is heard, by playing no round at all."""
+    _set_up(task, 1).rounds(task, 1, 0)
+
+
+def _set_up(task: Task, block: int) -> Bench:
+    dimension = task.player.learner.dimension
+    slots = block if task.setting.capacity == UNLIMITED else min(task.setting.capacity, int(task.delays.horizon))
+    gradients = task.feedback == "gradient"
+    return Bench(
+        run=run_rounds.of(task.player, task.losses, task.delays),
+        state=fresh_state(task.player, slots, task.setting.capacity),
+        world=make_world(task.losses.rows.width, dimension if gradients else 1, slots, block, task.rounds),
+        kind=Gradients() if gradients else Values(),
+        log=make_log(int(task.delays.horizon) if block > 1 else 1, dimension) if task.keep_rounds else Silent(),
+    )
+
+
 def play(task: Task, stop: threading.Event, report: Callable[[int], None]) -> Outcome | None:
     """Play the whole game; None if it was stopped on the way."""
     horizon = int(task.delays.horizon)
-    dimension = task.player.learner.dimension
-    unlimited = task.setting.capacity == UNLIMITED
     block = min(FIRST_BLOCK, horizon)
-    slots = block if unlimited else min(task.setting.capacity, horizon)
-    state = fresh_state(task.player, slots, task.setting.capacity)
-    width = dimension if task.feedback == "gradient" else 1
-    world = make_world(task.losses.rows.width, width, slots, block, task.rounds)
-    kind: Any = Gradients() if task.feedback == "gradient" else Values()
-    log: Any = make_log(horizon, dimension) if task.keep_rounds else Silent()
-    run = run_rounds.of(task.player, task.losses, task.delays)
+    bench = _set_up(task, max(block, 2))
     first = 1
     while first <= horizon:
         if stop.is_set():
             return None
         last = min(horizon, first + block - 1)
-        state, world = _make_room(task, state, world, last - first + 1, unlimited)
+        bench = _make_room(task, bench, last - first + 1)
         started = time.perf_counter()
-        run(
-            task.player,
-            task.setting,
-            task.draws,
-            state,
-            task.losses,
-            task.delays,
-            kind,
-            world,
-            log,
-            first,
-            last,
-        )
-        _check_books(task, state, last)
+        bench.rounds(task, first, last)
+        _check_books(task, bench.state, last)
         report(last - first + 1)
         first = last + 1
         if time.perf_counter() - started < BLOCK_SECONDS / 2:
             block = min(2 * block, LARGEST_BLOCK)
-    return Outcome(state, world, log if task.keep_rounds else None)
+    return Outcome(bench.state, bench.world, bench.log if task.keep_rounds else None)
 
 
-def _make_room(task: Task, state: State, world: World, rounds: int, unlimited: bool) -> tuple[State, World]:
+def _make_room(task: Task, bench: Bench, rounds: int) -> Bench:
     """Room for this many more pending rounds, tracked and in the wheel."""
+    state, world = bench.state, bench.world
     nodes = int(world.wheel.meta[1]) + rounds
     slots = state.table.rounds.size
-    if unlimited:
+    if task.setting.capacity == UNLIMITED:
         slots = max(slots, int(state.table.counts[0]) + rounds)
     if not task.allow_large:
         refuse_if_large(8 * (3 * nodes + slots * (world.feedback.shape[1] + 12)), "the pending rounds")
     if slots > state.table.rounds.size:
         state = grow_state(task.player, state, slots, task.setting.capacity)
-    return state, grow_world(world, slots, nodes)
+    return bench._replace(state=state, world=grow_world(world, slots, nodes))
 
 
 def _check_books(task: Task, state: State, t: int) -> None:

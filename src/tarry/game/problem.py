@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,9 @@ class WeightedGame:
     delays: Any
     weights: ArrayLike
     feedback: str = "gradient"
+    capacity: None = field(default=None, init=False)
+    information: str = field(default="semi-clairvoyant", init=False)
+    preemption: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         _check_choice(self.feedback, "feedback", FEEDBACK)

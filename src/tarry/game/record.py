@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.game.engine import Outcome
+from tarry.game.plans import Measured
 from tarry.game.problem import html_table
 from tarry.game.regret import Comparator
-from tarry.game.world import EVENTS, LOSS, OWN_PART, PAIR_PART
-from tarry.learners.base import rate_after
+from tarry.game.world import EVENTS, LOSS, Log
 from tarry.results import FATES
 from tarry.results.charts import regret_chart
-from tarry.theory import weighted_regret_bound
 from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
 
 if TYPE_CHECKING:
@@ -63,33 +61,27 @@ class Record:
     regret_at: Array
     bound_at: Array
     player: Any
-    _outcomes: list[Outcome] = field(default_factory=list)
+    _logs: list[Log | None] = field(default_factory=list)
 
     @classmethod
-    def build(
-        cls,
-        seeds: list[int],
-        games: list[Any],
-        players: list[Any],
-        outcomes: list[Outcome],
-        best: list[Comparator],
-    ) -> Record:
-        """Gather the outcomes of all seeds."""
-        horizon = int(games[0].horizon)
+    def build(cls, game: Any, player: Any, measured: list[Measured]) -> Record:
+        """Gather what was measured under all seeds."""
+        horizon = int(game.horizon)
+        outcomes = [one.outcome for one in measured]
         sums = np.array([outcome.state.tally.sums for outcome in outcomes])
         counts = np.array([outcome.state.tally.counts for outcome in outcomes])
         losses = np.array([outcome.world.curve[:, LOSS] for outcome in outcomes])
-        regret = losses - np.array([one.losses for one in best])
-        bounds = np.array([_bounds(*parts) for parts in zip(games, players, outcomes, strict=True)])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            size = np.where(sums[:, SQUARE] > 0, sums[:, WEIGHT] ** 2 / sums[:, SQUARE], 0.0)
+        regret = losses - np.array([one.best.losses for one in measured])
+        bounds = np.array([one.bounds for one in measured])
+        size = np.zeros(len(measured))
+        np.divide(sums[:, WEIGHT] ** 2, sums[:, SQUARE], out=size, where=sums[:, SQUARE] > 0)
         return cls(
-            seeds=seeds,
+            seeds=[one.seed for one in measured],
             horizon=horizon,
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
-            comparators=best,
+            comparators=[one.best for one in measured],
             weights=Weights(sums[:, WEIGHT] / horizon, sums[:, SQUARE] / horizon, sums[:, LARGEST], size),
             occupancy=Occupancy(
                 sums[:, OCCUPANCY] / horizon, counts[:, PEAK].astype(float), counts[:, FULL_ROUNDS] / horizon
@@ -98,8 +90,8 @@ class Record:
             checkpoints=outcomes[0].world.rounds,
             regret_at=regret,
             bound_at=bounds,
-            player=players[0],
-            _outcomes=outcomes,
+            player=player,
+            _logs=[outcome.log for outcome in outcomes],
         )
 
     @property
@@ -152,7 +144,7 @@ class Record:
 
     def _log(self, seed: int | None) -> Any:
         index = 0 if seed is None else self.seeds.index(seed)
-        log = self._outcomes[index].log
+        log = self._logs[index]
         if log is None:
             raise ValueError("rounds were not kept: run simulate(…, keep_rounds=True)")
         return log
@@ -186,22 +178,3 @@ class Record:
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
         return html_table(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
-
-
-def _bounds(game: Any, player: Any, outcome: Outcome) -> Array:
-    """The pathwise bound at each checkpoint over the rounds that have arrived, or NaN."""
-    world = outcome.world
-    learner = player.learner
-    nothing = np.full(world.rounds.size, np.nan)
-    if game.feedback != "gradient" or not outcome.state.tally.sums[WEIGHT] or not world.curve[-1, OWN_PART]:
-        return nothing
-    if type(getattr(learner, "norm", None)).__name__ != "Euclidean":
-        return nothing
-    rates = np.array([rate_after(learner, int(t)) for t in world.rounds])
-    return weighted_regret_bound(
-        diameter=game.domain.diameter,
-        gradient_bound=game.losses.gradient_bound(game.domain),
-        last_rate=rates,
-        own=world.curve[:, OWN_PART],
-        pairs=world.curve[:, PAIR_PART],
-    )

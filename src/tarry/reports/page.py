@@ -6,8 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tarry.reports.table import COLUMNS, Cell, figures, name_of
-from tarry.results.charts import PALETTE, altair, regret_chart
+from tarry.reports.table import COLUMNS, LEGEND, Cell, figures, name_of
+from tarry.results.charts import altair, grouped, regret_chart
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -18,6 +18,7 @@ figcaption { font-size: .9rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
+.scroll { overflow-x: auto; }
 svg { max-width: 100%; height: auto; }
 """
 
@@ -26,7 +27,12 @@ def demo_page(cells: list[Cell], path: Path, *, title: str, story: str) -> Path:
     """Write the page of a demonstration and return its absolute path."""
     capacities = sorted({cell.capacity for cell in cells if cell.capacity is not None})
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(story)}</p>"]
-    parts.append(_figure(_against_capacity(cells), "Final regret against capacity, mean over seeds ± 2 s.e."))
+    parts.append(
+        _figure(
+            _against_capacity(cells),
+            "Final regret against capacity, mean over seeds ± 2 s.e.; dotted: no limit. * unweighted, biased.",
+        )
+    )
     parts.append("<div class=pair>")
     parts += [
         _figure(_curves(cells, capacity), f"Regret over time with {capacity} slots, mean ± 2 s.e.")
@@ -69,36 +75,39 @@ def _curves(cells: list[Cell], capacity: int) -> Any:
 
 def _against_capacity(cells: list[Cell]) -> Any:
     alt = altair()
-    rows = [
-        {
-            "policy": name_of(cell),
-            "capacity": cell.capacity,
-            "regret": cell.summary["regret"],
-            "low": cell.summary["regret"] - 2 * cell.summary["standard_error"],
-            "high": cell.summary["regret"] + 2 * cell.summary["standard_error"],
-        }
-        for cell in cells
-        if cell.capacity is not None
-    ]
+    limited = [cell for cell in cells if cell.capacity is not None]
+    rows = [{"group": name_of(cell), "capacity": cell.capacity, **_interval(cell)} for cell in limited]
+    look = grouped(alt, list(dict.fromkeys(row["group"] for row in rows)))
     base = alt.Chart(alt.Data(values=rows))
-    x = alt.X("capacity:Q", scale=alt.Scale(type="log", base=2), title="capacity (slots)")
-    colour = alt.Color("policy:N", scale=alt.Scale(range=PALETTE), title="policy")
-    lines = base.mark_line(point=True, strokeWidth=2).encode(x=x, y=alt.Y("regret:Q", title="regret"), color=colour)
-    bars = base.mark_rule().encode(x=x, y="low:Q", y2="high:Q", color=colour)
-    layers = [lines, bars]
-    for cell in cells:
-        if cell.capacity is None:
-            floor = alt.Chart(alt.Data(values=[{"regret": cell.summary["regret"]}]))
-            layers.append(floor.mark_rule(strokeDash=[6, 4]).encode(y="regret:Q"))
-    return alt.layer(*layers).properties(width=640, height=320, title="dashed: no limit")
+    x = alt.X(
+        "capacity:Q",
+        scale=alt.Scale(type="log", base=2),
+        axis=alt.Axis(values=sorted({cell.capacity for cell in limited if cell.capacity})),
+        title="slots",
+    )
+    lines = base.mark_line(strokeWidth=2).encode(x=x, y=alt.Y("regret:Q", title="final regret"), **look)
+    points = base.mark_point(filled=True, size=40).encode(x=x, y="regret:Q", color=look["color"])
+    bars = base.mark_rule(strokeWidth=2).encode(x=x, y="low:Q", y2="high:Q", color=look["color"])
+    floors = [
+        alt.Chart(alt.Data(values=[_interval(cell)])).mark_rule(color="#000", strokeDash=[2, 3]).encode(y="regret:Q")
+        for cell in cells
+        if cell.capacity is None
+    ]
+    return alt.layer(lines, points, bars, *floors).properties(width=640, height=340)
+
+
+def _interval(cell: Cell) -> dict[str, float]:
+    mean, error = cell.summary["regret"], cell.summary["standard_error"]
+    return {"regret": mean, "low": mean - 2 * error, "high": mean + 2 * error}
 
 
 def _table(cells: list[Cell]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("capacity", "policy", *COLUMNS))
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("slots", "policy", *COLUMNS))
     rows = (
         "<tr>"
-        + "".join(f"<td>{escape(text)}</td>" for text in (str(c.capacity or "none"), name_of(c), *figures(c)))
+        + "".join(f"<td>{escape(text)}</td>" for text in (str(c.capacity or "∞"), name_of(c), *figures(c)))
         + "</tr>"
         for c in cells
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    body = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f"<div class=scroll>{body}</div><p><small>{escape(LEGEND)}</small></p>"

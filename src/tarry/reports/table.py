@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,43 +20,48 @@ class Cell(NamedTuple):
     curve: pl.DataFrame
 
 
-COLUMNS = ("regret", "± s.e.", "labels seen", "mean weight", "second moment", "saturated", "pathwise bound")
+COLUMNS = ("regret ± s.e.", "seen", "mean w", "mean w²", "saturated", "bound")
+LEGEND = (
+    "seen: share of labels used. w: weight of a round, 0 if not seen; unbiased policies have mean 1. "
+    "saturated: rounds refused for lack of room. bound: on the weighted regret, computed from the path. "
+    "* unweighted, hence biased."
+)
 
 
 def figures(cell: Cell) -> tuple[str, ...]:
     """The cell's figures as text, in the order of COLUMNS."""
     s = cell.summary
-    bound = "not weighted" if not cell.is_unbiased else ("–" if isnan(s["bound"]) else f"{s['bound']:,.0f}")
+    has_bound = cell.is_unbiased and not isnan(s["bound"])
     return (
-        f"{s['regret']:,.0f}",
-        f"{s['standard_error']:.1f}",
+        f"{s['regret']:,.0f} ± {s['standard_error']:.1f}",
         f"{s['observed']:.1%}",
         f"{s['mean_weight']:.3f}",
-        f"{s['second_moment']:.2f}",
+        f"{s['second_moment']:,.2f}" if s["second_moment"] < 100 else f"{s['second_moment']:,.0f}",
         f"{s['saturated']:.1%}",
-        bound,
+        f"{s['bound']:,.0f}" if has_bound else "–",
     )
 
 
 def name_of(cell: Cell) -> str:
-    """The policy's name; biased ones say so."""
-    return cell.policy if cell.is_unbiased else f"{cell.policy} (biased)"
+    """The policy's name; biased ones carry a star."""
+    return cell.policy if cell.is_unbiased else f"{cell.policy} *"
 
 
 def summary_table(cells: list[Cell]) -> Table:
     """A table with a section per capacity, for ``rich`` to print."""
+    from rich import box
     from rich.table import Table
 
-    table = Table(title=None, pad_edge=False)
-    table.add_column("capacity", justify="right")
-    table.add_column("policy")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, caption=LEGEND, caption_justify="left")
+    table.add_column("slots", justify="right")
+    table.add_column("policy", no_wrap=True)
     for column in COLUMNS:
-        table.add_column(column, justify="right")
-    previous: Any = None
+        table.add_column(column, justify="right", no_wrap=True)
+    previous: int | None = cells[0].capacity if cells else None
     for cell in cells:
-        if previous is not None and cell.capacity != previous:
+        if cell.capacity != previous:
             table.add_section()
         style = "bold" if cell.policy == "VarOpt" else None
-        table.add_row(str(cell.capacity or "none"), name_of(cell), *figures(cell), style=style)
+        table.add_row(str(cell.capacity or "∞"), name_of(cell), *figures(cell), style=style)
         previous = cell.capacity
     return table

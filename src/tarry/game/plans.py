@@ -1,0 +1,138 @@
+"""Who plays what under which seed, and what is measured when it is over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.game.draws import Recorded, draws_for
+from tarry.game.engine import Outcome, Task
+from tarry.game.problem import Game, WeightedGame, check_grants, setting_of
+from tarry.game.regret import Comparator, comparator
+from tarry.game.world import OWN_PART, PAIR_PART
+from tarry.learners import Euclidean
+from tarry.learners.base import rate_after
+from tarry.schedulers.given import Given
+from tarry.theory import weighted_regret_bound
+from tarry.tracking import Player
+
+
+class Options(NamedTuple):
+    """What ``simulate`` was asked to keep."""
+
+    draws: Recorded | None
+    checkpoints: int
+    bound: bool
+    keep_rounds: bool
+    allow_large: bool
+
+
+class Plan(NamedTuple):
+    """One seed's game, player and checkpoints."""
+
+    game: Any
+    player: Player
+    rounds: np.ndarray
+
+    def task(self, seed: int, options: Options) -> Task:
+        """The same for the engine."""
+        game = self.game
+        return Task(
+            player=self.player,
+            setting=setting_of(game.capacity, game.information, options.bound),
+            draws=draws_for(seed, options.draws, game.horizon, game.dimension),
+            losses=game.losses,
+            delays=game.delays,
+            feedback=game.feedback,
+            rounds=self.rounds,
+            keep_rounds=options.keep_rounds,
+            allow_large=options.allow_large,
+        )
+
+
+class Measured(NamedTuple):
+    """A finished seed: what happened, the best fixed action, and the pathwise bound at the checkpoints."""
+
+    seed: int
+    outcome: Outcome
+    best: Comparator
+    bounds: np.ndarray
+
+
+class Plans:
+    """Plans by seed; a game that does not depend on the seed is planned, and its comparator found, once."""
+
+    def __init__(self, game: Any, build: Callable[[int], Any] | None, player: Any, checkpoints: int) -> None:
+        if checkpoints < 1:
+            raise ValueError(f"checkpoints must be at least 1, got {checkpoints}")
+        self._build, self._player, self._checkpoints = build, player, checkpoints
+        self._shared = None if build is not None else self._plan(game)
+        self._best: Comparator | None = None
+        self._lock = threading.Lock()
+
+    def of(self, seed: int) -> Plan:
+        """The plan of a seed."""
+        return self._shared if self._shared is not None else self._plan(self._build(seed))  # type: ignore[misc]
+
+    def _plan(self, game: Any) -> Plan:
+        if not isinstance(game, (Game, WeightedGame)):
+            raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
+        return Plan(game, _actor(game, self._player), checkpoint_rounds(game.horizon, self._checkpoints))
+
+    def measure(self, seed: int, plan: Plan, outcome: Outcome) -> Measured:
+        """Compare a finished seed with the best fixed action and with the bound."""
+        return Measured(seed, outcome, self._comparator(plan), _bounds(plan, outcome))
+
+    def _comparator(self, plan: Plan) -> Comparator:
+        game = plan.game
+        if self._shared is None:
+            return comparator(game.domain, game.losses, game.horizon, plan.rounds)
+        with self._lock:
+            if self._best is None:
+                self._best = comparator(game.domain, game.losses, game.horizon, plan.rounds)
+            return self._best
+
+
+def _actor(game: Any, player: Any) -> Player:
+    chosen = player(game) if callable(player) else player
+    if isinstance(game, WeightedGame):
+        learner = chosen.learner if isinstance(chosen, Player) else chosen
+        actor = Player(learner, Given(np.asarray(game.weights)))
+    else:
+        actor = chosen if isinstance(chosen, Player) else Player(chosen)
+    check_grants(
+        actor,
+        feedback=game.feedback,
+        capacity=game.capacity,
+        information=game.information,
+        preemption=game.preemption,
+    )
+    if actor.learner.dimension != game.dimension:
+        raise ValueError(f"the learner plays in R^{actor.learner.dimension}, the game in R^{game.dimension}")
+    return actor
+
+
+def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
+    """Rounds to write down: half evenly spaced, half by powers so that the start shows; always the last."""
+    even = np.linspace(1, horizon, min(max(most - most // 2, 2), horizon))
+    early = np.geomspace(1, horizon, min(max(most // 2, 1), horizon))
+    rounds = np.unique(np.round(np.concatenate((even, early))).astype(np.int64))
+    return rounds if most > 1 else rounds[-1:]
+
+
+def _bounds(plan: Plan, outcome: Outcome) -> np.ndarray:
+    """The pathwise bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
+    game, learner, world = plan.game, plan.player.learner, outcome.world
+    applies = game.feedback == "gradient" and isinstance(getattr(learner, "norm", None), Euclidean)
+    if not applies or not world.curve[-1, OWN_PART]:
+        return np.full(world.rounds.size, np.nan)
+    return weighted_regret_bound(
+        diameter=game.domain.diameter,
+        gradient_bound=game.losses.gradient_bound(game.domain),
+        last_rate=np.array([rate_after(learner, int(t)) for t in world.rounds]),
+        own=world.curve[:, OWN_PART],
+        pairs=world.curve[:, PAIR_PART],
+    )
