@@ -50,6 +50,6 @@ def lognormal(*, horizon: int, median: float, spread: float, rng: Any = None) ->
 
     >>> delays = lognormal(horizon=10_000, median=30, spread=1.0, rng=1)
     >>> int(np.median(delays.values))
-    30
+    29
     """
     return Lognormal(horizon, median, spread, rng)

@@ -50,6 +50,6 @@ def pareto(*, horizon: int, shape: float, scale: float, rng: Any = None) -> Pare
 
     >>> delays = pareto(horizon=100_000, shape=0.9, scale=20, rng=1)
     >>> int(np.median(delays.values)), delays.truncated
-    (22, 124)
+    (23, 265)
     """
     return Pareto(horizon, shape, scale, rng)

@@ -48,6 +48,6 @@ def uniform(*, horizon: int, low: int = 0, high: int, rng: Any = None) -> Unifor
 
     >>> delays = uniform(horizon=1000, low=2, high=4, rng=1)
     >>> delays.uncut(6).tolist(), delays.max_delay
-    ([4, 4, 4, 2, 4, 4], 4)
+    ([3, 3, 3, 3, 3, 4], 4)
     """
     return Uniform(horizon, low, high, rng)

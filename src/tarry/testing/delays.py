@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.delays import Delays, backlog_of, delay
+from tarry.delays import Delays, Generated, backlog_of, delay
 from tarry.kernel import entry
 
 
@@ -87,11 +87,13 @@ class DelaysContract:
                 assert sorted([*observed, *pending]) == list(range(1, t))
                 assert pending.size == backlog[t - 1]
 
-    def test_truncated_counts_some_rounds(self) -> None:
+    def test_truncated_counts_cut_rounds(self) -> None:
         for delays in self._all():
+            room = delays.horizon - np.arange(1, delays.horizon + 1)
             # A cut round has exactly the delay that reaches the horizon.
-            last = np.count_nonzero(delays.values == delays.horizon - np.arange(1, delays.horizon + 1))
-            assert 0 <= delays.truncated <= last
+            assert 0 <= delays.truncated <= np.count_nonzero(delays.values == room)
+            if isinstance(delays, Generated):
+                assert delays.truncated == np.count_nonzero(delays.uncut(delays.horizon) > room)
 
     def test_same_rng_same_delays(self) -> None:
         horizon = max(self.horizons)
@@ -111,6 +113,8 @@ class DelaysContract:
         for rng in (0, 1):
             short, long = (self.make(horizon, rng) for horizon in sorted(self.horizons)[-2:])
             assert np.array_equal(_cut(long.values, short.horizon), short.values)
+            if isinstance(short, Generated):
+                assert np.array_equal(long.uncut(short.horizon), short.uncut(short.horizon))
 
 
 def _cut(values: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:

@@ -1,0 +1,140 @@
+"""The timing wheel against a dictionary of lists."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tarry.kernel import entry
+from tarry.kernel.wheel import grow_wheel, make_wheel, schedule, take, turn
+
+
+@entry
+def _run(wheel: Any, start: Any, dues: Any, counts: Any, out: Any, taken: Any) -> None:
+    """Rounds from ``start`` on: enter, schedule that round's items (numbered from 1), take what is due."""
+    pushed = wheel.meta[2]
+    n = 0
+    for i in range(counts.size):
+        now = start + i
+        turn(wheel, now)
+        for _ in range(counts[i]):
+            schedule(wheel, now, dues[pushed], pushed + 1)
+            pushed += 1
+        s = take(wheel, now)
+        while s > 0:
+            out[n, 0] = now
+            out[n, 1] = s
+            n += 1
+            s = take(wheel, now)
+    wheel.meta[2] = pushed
+    taken[0] = n
+
+
+class Machine:
+    """A wheel that is driven in stretches and grown in between."""
+
+    def __init__(self, start: int, dues: list[int], nodes: int) -> None:
+        wheel = make_wheel(nodes)
+        self.wheel = wheel._replace(meta=np.array([*wheel.meta, 0], np.int64))
+        self.now, self.dues = start, np.array([*dues, 0], np.int64)
+
+    def grow(self, nodes: int) -> None:
+        pushed = self.wheel.meta[2]
+        wheel = grow_wheel(self.wheel, nodes)
+        self.wheel = wheel._replace(meta=np.array([*wheel.meta, pushed], np.int64))
+
+    def run(self, counts: list[int]) -> list[tuple[int, int]]:
+        out, taken = np.zeros((self.dues.size, 2), np.int64), np.zeros(1, np.int64)
+        _run.of()(self.wheel, self.now, self.dues, np.array(counts, np.int64), out, taken)
+        self.now += len(counts)
+        return [tuple(row) for row in out[: taken[0]].tolist()]
+
+
+def brute_force(start: int, dues: list[int], counts: list[int]) -> list[tuple[int, int]]:
+    """What comes out: by round, then in the order in which it went in."""
+    waiting: dict[int, list[int]] = defaultdict(list)
+    out, s = [], 0
+    for now in range(start, start + len(counts)):
+        for _ in range(counts[now - start]):
+            waiting[dues[s]].append(s + 1)
+            s += 1
+        out += [(now, origin) for origin in waiting.pop(now, [])]
+    return out
+
+
+def plan(start: int, counts: list[int], waits: list[int]) -> list[int]:
+    rounds = [start + i for i, n in enumerate(counts) for _ in range(n)]
+    return [now + wait for now, wait in zip(rounds, waits, strict=True)]
+
+
+BITS = (10, 20, 30, 40, 50)
+starts = st.one_of(
+    st.just(1),
+    st.builds(
+        lambda bits, k, off: max(1, (k << bits) - off),
+        st.sampled_from(BITS),
+        st.integers(1, 5),
+        st.integers(0, 40),
+    ),
+)
+wait_lengths = st.one_of(st.integers(0, 60), st.sampled_from([1023, 1024, 1025, 2**20, 2**20 + 3, 2**35]))
+
+
+@given(start=starts, counts=st.lists(st.integers(0, 3), min_size=1, max_size=70), data=st.data())
+@settings(deadline=None, max_examples=150, derandomize=True)
+def test_equals_brute_force(start: int, counts: list[int], data: st.DataObject) -> None:
+    total = sum(counts)
+    dues = plan(start, counts, data.draw(st.lists(wait_lengths, min_size=total, max_size=total)))
+    cut = data.draw(st.integers(0, len(counts)))
+    inside = sum(counts[:cut])
+    machine = Machine(start, dues, max(1, inside))
+    found = machine.run(counts[:cut])
+    # No node to spare, so that those freed before the growth are needed after it.
+    machine.grow(max(max(1, inside) + 1, int(machine.wheel.meta[1]) + total - inside))
+    found += machine.run(counts[cut:])
+    assert found == brute_force(start, dues, counts)
+    assert machine.wheel.meta[1] == total - len(found)
+
+
+@given(seed=st.integers(0, 1000))
+@example(seed=0)
+@settings(deadline=None, max_examples=8, derandomize=True)
+def test_long_waits_run_to_their_end(seed: int) -> None:
+    """Thousands of rounds, so that items cascade from the second level, and every item comes out."""
+    draws = np.random.default_rng(seed)
+    start = int(draws.choice([1, 2**20 - 700, 2**30 - 1500, 2**40 - 1024]))
+    counts = [1] * 600 + [0] * 3500
+    dues = plan(start, counts, draws.integers(0, 3500, 600).tolist())
+    found = Machine(start, dues, 600).run(counts)
+    assert found == brute_force(start, dues, counts)
+    assert len(found) == 600
+
+
+def test_one_round_comes_out_in_order_of_origin() -> None:
+    """Items that waited at different levels and fall due together keep the order they went in."""
+    counts = [1] * 3000
+    dues = [max(now, 2500) for now in range(1, 3001)]
+    found = Machine(1, dues, 3000).run(counts)
+    assert [s for now, s in found if now == 2500] == list(range(1, 2501))
+
+
+def test_nodes_are_used_again() -> None:
+    counts = [1] * 5000
+    dues = plan(1, counts, [7] * 5000)
+    machine = Machine(1, dues, 8)
+    assert machine.run(counts) == [(t + 7, t) for t in range(1, 4994)]
+    assert machine.wheel.after.size == 8
+
+
+@pytest.mark.compiled
+def test_a_million_rounds_ahead() -> None:
+    counts = [1] * 1000 + [0] * (2**20 + 2000)
+    dues = plan(1, counts, [2**20 + (37 * i) % 900 for i in range(1000)])
+    found = Machine(1, dues, 1000).run(counts)
+    assert found == brute_force(1, dues, counts)
+    assert len(found) == 1000
