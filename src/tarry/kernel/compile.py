@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numba import config, njit
@@ -35,7 +35,7 @@ _announced: set[str] = set()
 def step(function: F) -> F:
     """Let compiled code on any target call this function."""
 
-    @overload(function, target="generic", strict=False)
+    @overload(function, target="generic", strict=False)  # type: ignore[untyped-decorator]
     def choose(*_types: Any) -> Any:
         return function
 
@@ -62,7 +62,17 @@ class Verb:
         return self.default
 
 
-def verb(signature: F) -> Any:
+class Dispatched(Protocol):
+    """What :func:`verb` makes of a signature."""
+
+    registry: Verb
+
+    def __call__(self, first: Any, *rest: Any) -> Any: ...
+    def on(self, *classes: type) -> Callable[[F], F]: ...
+    def otherwise(self, implementation: F) -> F: ...
+
+
+def verb(signature: Callable[..., Any]) -> Dispatched:
     """A generic function of its first argument's type.
 
     The decorated body documents the signature and is never run. ``@name.on(Type)`` registers an
@@ -74,7 +84,7 @@ def verb(signature: F) -> Any:
     def call(first: Any, *rest: Any) -> Any:
         return registry.find(type(first))(first, *rest)
 
-    @overload(call, target="generic", strict=False)
+    @overload(call, target="generic", strict=False)  # type: ignore[untyped-decorator]
     def choose(first: Any, *_rest: Any) -> Any:
         return registry.find(getattr(first, "instance_class", type(first)))
 
@@ -95,7 +105,7 @@ def verb(signature: F) -> Any:
     call.otherwise = otherwise  # type: ignore[attr-defined]
     call.registry = registry  # type: ignore[attr-defined]
     call.generic_target = True  # type: ignore[attr-defined]
-    return call
+    return cast(Dispatched, call)
 
 
 class Entry:
@@ -104,7 +114,7 @@ class Entry:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self._dispatchers: dict[Fingerprint | None, Callable[..., Any]] = {}
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function)  # type: ignore[arg-type]
 
     def of(self, *parameters: Any) -> Callable[..., Any]:
         """The callable to use with these parameters (their defining files key the disk cache)."""

@@ -49,7 +49,7 @@ class Parameters:
         raise TypeError(f"build a new {type(self).__name__} instead: _replace would skip validation")
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), tuple(self))  # type: ignore[call-overload]
+        return _rebuild, (type(self), tuple(self))  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
