@@ -6,6 +6,7 @@ import pickle
 from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 import pytest
 
 from tarry.kernel import Aside, Parameters, as_step, entry, handle, verb
@@ -43,6 +44,11 @@ def doubled(x):
     return 2.0 * x
 
 
+@numba.njit
+def doubled_by_an_array(x):
+    return np.full(2, x).sum()
+
+
 def doubled_plainly(x):
     return 2.0 * x
 
@@ -65,8 +71,15 @@ def test_a_compiled_function_is_called_without_the_interpreter():
     assert total.of(outer)(outer, 5) == 60.0
     (dispatcher,) = total.dispatchers
     (code,) = dispatcher.inspect_llvm().values()
-    assert "NRT_Allocate" not in code.replace("declare", "")
+    assert "NRT_Allocate" not in code
     assert len(dispatcher.nopython_signatures) == 1
+
+
+@pytest.mark.compiled
+def test_a_users_function_may_allocate():
+    total = make_entry()
+    outer = Outer(Holder(doubled_by_an_array), 3.0)
+    assert total.of(outer)(outer, 5) == 60.0
 
 
 def test_a_plain_function_makes_the_entry_plain():

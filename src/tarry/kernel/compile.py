@@ -179,4 +179,8 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
     """A user's function as it may travel inside parameters: compiled by them, or plain and slow."""
     if not callable(function):
         raise TypeError(f"a function is needed here, got {function!r}")
+    options = getattr(function, "targetoptions", None)
+    if isinstance(options, dict):
+        # Numba hands a caller's options down: without this our ban on allocation would bind users too.
+        options.setdefault("_nrt", True)
     return function
