@@ -35,7 +35,7 @@ _announced: set[str] = set()
 def step(function: F) -> F:
     """Let compiled code on any target call this function."""
 
-    @overload(function, target="generic", strict=False)
+    @overload(function, target="generic", strict=False)  # type: ignore[untyped-decorator]
     def choose(*_types: Any) -> Any:
         return function
 
@@ -82,7 +82,7 @@ def verb(signature: Callable[..., Any]) -> Verb:
     def call(first: Any, *rest: Any) -> Any:
         return registry.find(type(first))(first, *rest)
 
-    @overload(call, target="generic", strict=False)
+    @overload(call, target="generic", strict=False)  # type: ignore[untyped-decorator]
     def choose(first: Any, *_rest: Any) -> Any:
         return registry.find(getattr(first, "instance_class", type(first)))
 
@@ -183,4 +183,8 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
     """A user's function as it may travel inside parameters: compiled by them, or plain and slow."""
     if not callable(function):
         raise TypeError(f"a function is needed here, got {function!r}")
+    options = getattr(function, "targetoptions", None)
+    if isinstance(options, dict):
+        # Numba hands a caller's options down: without this our ban on allocation would bind users too.
+        options.setdefault("_nrt", True)
     return function

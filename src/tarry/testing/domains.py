@@ -57,7 +57,7 @@ class DomainContract:
     def slack(self, domain: Any, *points: Points) -> float:
         """How much rounding to forgive at these points."""
         sizes = [domain.diameter, domain.outer_radius, float(np.linalg.norm(domain.center))]
-        return self.tolerance * max([*sizes, *(float(np.linalg.norm(x)) for x in points)])
+        return float(self.tolerance * max([*sizes, *(np.linalg.norm(x) for x in points)]))
 
     def test_center_has_the_dimension(self) -> None:
         domain = self.domain()
