@@ -197,10 +197,13 @@ def _bounds(game: Any, player: Any, outcome: Outcome) -> Array:
         return nothing
     if type(getattr(learner, "norm", None)).__name__ != "Euclidean":
         return nothing
+    steepest = game.losses.gradient_bound(game.domain)
+    if not np.isfinite(steepest):
+        return nothing
     rates = np.array([rate_after(learner, int(t)) for t in world.rounds])
     return weighted_regret_bound(
         diameter=game.domain.diameter,
-        gradient_bound=game.losses.gradient_bound(game.domain),
+        gradient_bound=steepest,
         last_rate=rates,
         own=world.curve[:, OWN_PART],
         pairs=world.curve[:, PAIR_PART],
