@@ -127,11 +127,12 @@ def _bounds(plan: Plan, outcome: Outcome) -> np.ndarray:
     """The pathwise bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
     game, learner, world = plan.game, plan.player.learner, outcome.world
     applies = game.feedback == "gradient" and isinstance(getattr(learner, "norm", None), Euclidean)
-    if not applies or not world.curve[-1, OWN_PART]:
+    steepest = game.losses.gradient_bound(game.domain) if applies else np.inf
+    if not np.isfinite(steepest) or not world.curve[-1, OWN_PART]:
         return np.full(world.rounds.size, np.nan)
     return weighted_regret_bound(
         diameter=game.domain.diameter,
-        gradient_bound=game.losses.gradient_bound(game.domain),
+        gradient_bound=steepest,
         last_rate=np.array([rate_after(learner, int(t)) for t in world.rounds]),
         own=world.curve[:, OWN_PART],
         pairs=world.curve[:, PAIR_PART],

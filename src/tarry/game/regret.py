@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry.domains import nearest
+from tarry.game.hindsight import minimise
 from tarry.kernel import entry
 from tarry.losses.base import fetch, value
 
@@ -40,11 +42,33 @@ def _losses_at(losses: Any, x: Any, row: Any, rounds: Any, out: Any) -> None:
 
 
 def comparator(domain: Any, losses: Any, horizon: int, rounds: np.ndarray) -> Comparator:
-    """The best fixed action of the whole horizon."""
-    row = np.zeros(losses.rows.width)
-    total = np.zeros(losses.rows.width)
-    _sum_rows.of(losses)(losses.rows, horizon, row, total)
-    point, gap = domain.linear_minimiser(total), 0.0
+    """The best fixed action of the whole horizon, and its losses up to each of ``rounds``.
+
+    Linear and quadratic losses have it in closed form from one pass over their rows; all others take
+    :func:`tarry.game.hindsight.minimise`.
+    """
+    found = _in_closed_form(domain, losses, horizon)
+    if found is None:
+        best = minimise(domain, losses, horizon)
+        found = best.point, best.gap
+    point, gap = np.ascontiguousarray(found[0]), found[1]
     out = np.zeros(rounds.size)
-    _losses_at.of(losses)(losses, np.ascontiguousarray(point), row, rounds, out)
+    _losses_at.of(losses)(losses, point, np.zeros(losses.rows.width), rounds, out)
     return Comparator(point, out, gap)
+
+
+def _in_closed_form(domain: Any, losses: Any, horizon: int) -> tuple[np.ndarray, float] | None:
+    """The minimiser of (c/2)·T·‖x‖² + b⟨Σ rows, x⟩ and its gap, if the losses sum to that."""
+    shape = losses.isotropic() if hasattr(losses, "isotropic") else None
+    if shape is None:
+        return None
+    total = np.zeros(losses.rows.width)
+    _sum_rows.of(losses)(losses.rows, horizon, np.zeros(losses.rows.width), total)
+    curvature, slope = horizon * shape[0], shape[1] * total[: losses.dimension]
+    if curvature == 0.0:
+        corner = domain.linear_minimiser(slope)
+        return None if corner is None else (corner, 0.0)
+    point = nearest(domain, -slope / curvature)
+    steepest = slope + curvature * point
+    corner = domain.linear_minimiser(steepest)
+    return point, 0.0 if corner is None else max(0.0, float(steepest @ (point - corner)))

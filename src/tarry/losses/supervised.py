@@ -121,7 +121,8 @@ def signed(labels: ArrayLike) -> np.ndarray:
     if np.all((given == 0) | (given == 1)):
         return 2.0 * given - 1.0
     wrong = np.flatnonzero(np.abs(given) != 1)
-    if wrong.size:
-        t = int(wrong[0])
-        raise ValueError(f"labels must be -1 and +1 (or 0 and 1), got {given.ravel()[t]} in round {t + 1}")
-    return given
+    if not wrong.size:
+        return given
+    strange = np.flatnonzero((np.abs(given) != 1) & (given != 0))  # rather than one of a mixture
+    t = int((strange if strange.size else wrong)[0])
+    raise ValueError(f"labels must be -1 and +1 (or 0 and 1), got {given.ravel()[t]} in round {t + 1}")

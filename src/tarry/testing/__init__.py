@@ -5,5 +5,7 @@ Subclass one in a test module, say which member to check, and pytest collects it
 
 from tarry.testing.delays import DelaysContract
 from tarry.testing.domains import DomainContract
+from tarry.testing.losses import LossContract
+from tarry.testing.schedulers import SchedulerContract
 
-__all__ = ["DelaysContract", "DomainContract"]
+__all__ = ["DelaysContract", "DomainContract", "LossContract", "SchedulerContract"]

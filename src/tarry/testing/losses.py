@@ -1,0 +1,119 @@
+"""What every loss promises, as a test class."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tarry.domains import nearest
+
+Vector = NDArray[np.float64]
+
+
+class LossContract:
+    """Subclass as ``TestMyLoss(LossContract)`` and give ``loss()`` and ``domain()``.
+
+    Points are sampled in the domain with ``seed``; ``samples`` of them, each in another round.
+    ``tolerance`` is relative to the loss's own size.
+    """
+
+    samples = 40
+    tolerance = 1e-9
+    seed = 1
+
+    def loss(self) -> Any:
+        """The loss under test."""
+        raise NotImplementedError("give the loss under test")
+
+    def domain(self) -> Any:
+        """A domain of the loss's dimension."""
+        raise NotImplementedError("give a domain of the loss's dimension")
+
+    def points(self) -> Iterator[tuple[int, Vector, Vector]]:
+        """Rounds, each with two points of the domain (some on its boundary)."""
+        rng, domain, horizon = np.random.default_rng(self.seed), self.domain(), self.loss().horizon
+        for _ in range(self.samples):
+            t = int(rng.integers(1, (horizon or 10**6) + 1))
+            drawn = rng.normal(size=(2, domain.dimension)) * rng.choice([0.1, 0.5, 3.0])
+            x, z = (nearest(domain, domain.center + domain.outer_radius * d) for d in drawn)
+            yield t, x, z
+
+    def test_sizes_agree(self) -> None:
+        loss, domain = self.loss(), self.domain()
+        assert loss.dimension == domain.dimension
+        assert loss.horizon is None or loss.horizon >= 1
+        assert loss.rows.width >= 1
+        assert loss.strong_convexity >= 0
+
+    def test_values_and_gradients_are_finite(self) -> None:
+        loss = self.loss()
+        for t, x, _ in self.points():
+            assert np.isfinite(loss.value(x, t))
+            g = loss.gradient(x, t)
+            assert g.shape == x.shape
+            assert np.all(np.isfinite(g))
+
+    def test_same_round_same_loss(self) -> None:
+        loss = self.loss()
+        for t, x, _ in self.points():
+            assert loss.value(x, t) == loss.value(x.copy(), t)
+            assert np.array_equal(loss.gradient(x, t), loss.gradient(x.copy(), t))
+
+    def test_gradient_lies_between_difference_quotients(self) -> None:
+        """(f(x) − f(x − hd))/h ≤ ⟨g, d⟩ ≤ (f(x + hd) − f(x))/h; holds at a kink, and pins g elsewhere."""
+        loss, rng, h = self.loss(), np.random.default_rng(self.seed + 1), 1e-5
+        for t, x, _ in self.points():
+            f, g = loss.value(x, t), loss.gradient(x, t)
+            slack = 1e-10 * (1.0 + abs(f)) / h
+            for d in (*np.eye(x.size), rng.normal(size=x.size)):
+                assert (f - loss.value(x - h * d, t)) / h - slack <= g @ d
+                assert g @ d <= (loss.value(x + h * d, t) - f) / h + slack
+
+    def test_lies_above_its_tangents(self) -> None:
+        """f(z) ≥ f(x) + ⟨g, z − x⟩ + (λ/2)‖z − x‖²: convex, as strongly as stated."""
+        loss = self.loss()
+        for t, x, z in self.points():
+            d = z - x
+            below = loss.value(x, t) + loss.gradient(x, t) @ d + loss.strong_convexity / 2 * (d @ d)
+            assert loss.value(z, t) >= below - self._slack(loss, t, x, z)
+
+    def test_lies_below_its_chords(self) -> None:
+        loss = self.loss()
+        for t, x, z in self.points():
+            for share in (0.25, 0.5, 0.9):
+                above = share * loss.value(x, t) + (1 - share) * loss.value(z, t)
+                bulge = loss.strong_convexity / 2 * share * (1 - share) * float((x - z) @ (x - z))
+                value = loss.value(share * x + (1 - share) * z, t)
+                assert value <= above - bulge + self._slack(loss, t, x, z)
+
+    def test_bounds_hold(self) -> None:
+        loss, domain = self.loss(), self.domain()
+        steepest, largest = loss.gradient_bound(domain), loss.value_bound(domain)
+        for t, x, _ in self.points():
+            assert np.linalg.norm(loss.gradient(x, t)) <= steepest * (1 + self.tolerance)
+            assert abs(loss.value(x, t)) <= largest * (1 + self.tolerance)
+
+    def test_survives_pickling(self) -> None:
+        loss = self.loss()
+        again = pickle.loads(pickle.dumps(loss))
+        assert again == loss
+        for t, x, _ in self.points():
+            assert again.value(x, t) == loss.value(x, t)
+
+    def test_smoothed_lies_below(self) -> None:
+        """Where there is ``smoothed``: a lower bound, which tends to the loss as smoothing vanishes."""
+        loss = self.loss()
+        if not hasattr(loss, "smoothed"):
+            return
+        for t, x, z in self.points():
+            exact, slack = loss.value(x, t), self._slack(loss, t, x, z)
+            values = [loss.smoothed(smoothing).value(x, t) for smoothing in (1.0, 0.1, 1e-9)]
+            assert all(value <= exact + slack for value in values)
+            assert values[-1] >= exact - 1e-8 - slack
+
+    def _slack(self, loss: Any, t: int, x: Vector, z: Vector) -> float:
+        return self.tolerance * (1.0 + abs(loss.value(x, t)) + abs(loss.value(z, t)))

@@ -1,0 +1,109 @@
+"""Drawn rows: the stated distribution, blocks, finishes, and the same row every time."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from tarry.kernel import Purpose, entry, make_key
+from tarry.kernel.keyed import normals
+from tarry.losses import Drawn, Linear, Quadratic, block_targets, blocks, drifting, drifting_targets
+from tarry.losses.base import fetch
+
+
+@entry
+def _fill(rows, first, out):
+    for i in range(out.shape[0]):
+        fetch(rows, first + i, out[i])
+
+
+def table(rows, count, first=1):
+    out = np.zeros((count, rows.width))
+    _fill.of(rows)(rows, first, out)
+    return out
+
+
+def test_rows_follow_the_formula():
+    rows = Drawn(4, 0.7, 0.3, 3, "none", rng=9)
+    key, v, z = make_key(9, Purpose.LOSSES), np.zeros(4), np.zeros(4)
+    with np.errstate(over="ignore"):
+        normals(key, 0, v)
+        for t in (1, 3, 4, 100):
+            normals(key, (t - 1) // 3 + 1, z)
+            expected = 0.7 * v / np.linalg.norm(v) + 0.3 * z / 2.0
+            np.testing.assert_allclose(table(rows, 1, t)[0], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("finish", ["sphere", "ball"])
+def test_finishes(finish):
+    plain, made = (table(Drawn(3, 0.2, 1.0, 1, f, rng=4), 300) for f in ("none", finish))
+    norm = np.linalg.norm(plain, axis=1, keepdims=True)
+    expected = plain / norm if finish == "sphere" else plain / np.maximum(norm, 1.0)
+    np.testing.assert_allclose(made, expected, rtol=1e-12)
+    assert 0 < np.sum(norm > 1) < 300
+
+
+@pytest.mark.parametrize("make", [blocks, block_targets])
+def test_blocks_change_every_length_rounds(make):
+    rows = table(make(5, length=7, rng=2), 70)
+    parts = rows.reshape(10, 7, 5)
+    assert np.all(parts == parts[:, :1])
+    assert len(np.unique(parts[:, 0], axis=0)) == 10
+
+
+def test_drifting_has_the_stated_mean():
+    n, k = 4000, 10
+    rows = drifting(k, rng=3)
+    made = table(rows, n)
+    np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1.0, rtol=1e-12)
+    rng = np.random.default_rng(0)
+    v, z = rows.direction, rng.normal(size=(n, k)) / np.sqrt(k)
+    reference = (0.3 * v + z) / np.linalg.norm(0.3 * v + z, axis=1, keepdims=True)
+    along, expected = made @ v, reference @ v
+    error = np.sqrt(along.var() / n + expected.var() / n)
+    assert abs(along.mean() - expected.mean()) <= 4 * error
+    assert abs(along.mean() * 1.5 - expected.mean()) > 4 * error
+
+
+def test_targets_have_the_stated_spread():
+    n, k = 4000, 10
+    iid = table(drifting_targets(k, rng=3), n)
+    away = iid - 0.5 * drifting_targets(k, rng=3).direction
+    # 0.5z has variance 0.25/k in each entry; the ball cuts few.
+    assert np.mean(np.sum(away**2, axis=1)) == pytest.approx(0.25, rel=0.05)
+    jumps = table(block_targets(k, length=1, rng=3), n)
+    assert np.mean(np.linalg.norm(jumps, axis=1) > 1 - 1e-9) > 0.3
+    assert np.all(np.linalg.norm(jumps, axis=1) <= 1 + 1e-12)
+
+
+def test_rows_are_endless_and_repeatable():
+    loss = Linear(drifting(10, rng=1))
+    assert loss.horizon is None
+    far = loss.row(10**12)
+    assert np.array_equal(far, pickle.loads(pickle.dumps(loss)).row(10**12))
+    assert not np.array_equal(far, Linear(drifting(10, rng=2)).row(10**12))
+    assert Quadratic(block_targets(10, rng=1)).horizon is None
+
+
+def test_largest_norm():
+    assert Drawn(3, finish="none", rng=1).largest_norm() == np.inf
+    assert Drawn(3, 0.4, 0.0, rng=1).largest_norm() == 0.4
+    assert block_targets(3, rng=1).largest_norm() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (lambda: Drawn(0), "dimension must be a whole number of at least 1, got 0"),
+        (lambda: blocks(3, length=0), "block must be a whole number of at least 1, got 0"),
+        (lambda: Drawn(3, finish="cube"), "finish must be one of 'none', 'sphere', 'ball', got 'cube'"),
+        (lambda: Drawn(3, -1.0), "drift must be finite and not negative, got -1.0"),
+        (lambda: Drawn(3, 0.0, 0.0, 1, "sphere"), "drift and noise are both 0"),
+        (lambda: Linear(drifting(3)).row(0), "t must be a round from 1, got 0"),
+    ],
+)
+def test_errors_are_sentences(build, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        build()
