@@ -53,7 +53,7 @@ class Priority(Parameters, Traits, _PriorityFields):
 
 
 class PriorityState(NamedTuple):
-    """``first`` overflow seen, by slot; the stack (``number``, ``value``); ``counts`` of both: (seen, kept)."""
+    """``first`` overflow seen, by slot; the stack (``number``, ``value``); ``counts`` = (seen, stacked)."""
 
     heap: Heap
     first: np.ndarray
