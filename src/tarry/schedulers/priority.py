@@ -53,7 +53,7 @@ class Priority(Parameters, Traits, _PriorityFields):
 
 
 class PriorityState(NamedTuple):
-    """``first`` overflow seen, by slot; the stack (``number``, ``value``); ``counts`` = (overflows, its size)."""
+    """``first`` overflow seen, by slot; the stack (``number``, ``value``); ``counts`` = (seen, stacked)."""
 
     heap: Heap
     first: np.ndarray

@@ -1,0 +1,242 @@
+"""The contract of schedulers, and a bare game to watch one in.
+
+    class TestMine(SchedulerContract):
+        scheduler = Mine()
+        capacity = 4
+
+``follow`` plays the real steps of a round around a trivial learner and writes down what the scheduler
+did; it needs no losses, so it is also the quick way to see weights.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tarry.domains import Ball
+from tarry.game.problem import check_grants, setting_of
+from tarry.game.rounds import CLAIRVOYANT, begin, deliver
+from tarry.kernel import entry
+from tarry.learners import DWFTRL
+from tarry.results import Fate
+from tarry.schedulers.base import held
+from tarry.tracking import Draws, Player, State, fresh_state, grow_state, keyed_draws
+from tarry.tracking.table import find
+from tarry.tracking.tally import OCCUPANCY, WEIGHT
+
+Watch = Callable[[Any, State, int], None]
+
+
+class Trace(NamedTuple):
+    """What a scheduler did; arrays hold round t at position t − 1.
+
+    ``slot`` is the answer to admission, ``before`` the size of S_t (after preemption, before admission),
+    ``after`` the size after admission, ``preempted_at`` the round that preempted t or 0, ``weight`` what
+    its feedback weighed (0 if it was not tracked then), ``fates`` the ledger at the end.
+    """
+
+    slot: NDArray[np.int64]
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    preempted_at: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    fates: NDArray[np.int64]
+
+
+class _Arrivals(NamedTuple):
+    delays: np.ndarray
+    due: np.ndarray
+    origin: np.ndarray
+    next: np.ndarray
+
+
+@entry
+def _drive(
+    player: Any,
+    setting: Any,
+    draws: Any,
+    state: Any,
+    arrivals: Any,
+    trace: Any,
+    nothing: Any,
+    first: Any,
+    last: Any,
+) -> None:
+    for t in range(first, last + 1):
+        disclosed = arrivals.delays[t - 1] if setting.information == CLAIRVOYANT else -1
+        occupancy = state.tally.sums[OCCUPANCY]
+        trace.slot[t - 1] = begin(player, setting, draws, state, t, disclosed)
+        trace.before[t - 1] = state.tally.sums[OCCUPANCY] - occupancy
+        trace.after[t - 1] = state.table.counts[0]
+        for i in range(state.table.counts[2]):
+            trace.preempted_at[state.table.released[i] - 1] = t
+        k = arrivals.next[0]
+        while k < arrivals.due.size and arrivals.due[k] == t:
+            s = arrivals.origin[k]
+            slot = find(state.table, s)
+            trace.weight[s - 1] = deliver(player, setting, draws, state, s, t, slot, nothing)
+            k += 1
+        arrivals.next[0] = k
+
+
+def follow(
+    scheduler: Any,
+    delays: ArrayLike,
+    *,
+    capacity: int | None,
+    information: str = "semi-clairvoyant",
+    seed: int = 0,
+    draws: Any = None,
+    compiled: bool = False,
+    grow: bool = False,
+    watch: Watch | None = None,
+) -> Trace:
+    """Play delays (cut to their number) against a scheduler and write down what it did.
+
+    ``draws`` replaces the seed's draws by recorded ones; ``grow`` starts with half the room and makes
+    more on the way; ``watch(player, state, t)`` is called after every round.
+
+    >>> from tarry.schedulers import VarOpt
+    >>> follow(VarOpt(), [3, 3, 3, 3], capacity=2, seed=1).weight.tolist()
+    [0.0, 2.0, 0.0, 2.0]
+    """
+    cut = np.minimum(np.asarray(delays, dtype=np.int64), np.arange(len(np.asarray(delays)))[::-1])
+    horizon = cut.size
+    player = Player(DWFTRL(Ball(1), rate=1.0), scheduler)
+    setting = setting_of(capacity, information, False)
+    half = max(1, horizon // 2)
+    state = fresh_state(player, min(setting.capacity, half if grow else horizon), setting.capacity)
+    arrivals = _arrivals(cut)
+    counts = (np.zeros(horizon, np.int64) for _ in range(4))
+    trace = Trace(*counts, np.zeros(horizon), state.tally.fates)
+    drawn = keyed_draws(seed)
+    source = drawn if draws is None else Draws(draws, drawn.directions)
+    run = _drive.of(player) if compiled else _drive.function
+    with np.errstate(over="ignore"):
+        for first, last in _blocks(horizon, half if grow else horizon, watch is not None):
+            if grow and first == half + 1:
+                state = grow_state(player, state, horizon, setting.capacity)
+            run(player, setting, source, state, arrivals, trace, np.zeros(1), first, last)
+            if watch is not None:
+                watch(player, state, last)
+    return trace._replace(fates=state.tally.fates)
+
+
+def _arrivals(delays: NDArray[np.int64]) -> _Arrivals:
+    due = np.arange(1, delays.size + 1) + delays
+    order = np.argsort(due, kind="stable")
+    return _Arrivals(delays, due[order], order + 1, np.zeros(1, np.int64))
+
+
+def _blocks(horizon: int, stop: int, single: bool) -> list[tuple[int, int]]:
+    if single:
+        return [(t, t) for t in range(1, horizon + 1)]
+    return [(first, last) for first, last in ((1, stop), (stop + 1, horizon)) if first <= last]
+
+
+class SchedulerContract:
+    """Subclass it as a pytest class and say which scheduler, and in what game.
+
+    ``saturates`` says whether a full set turns newcomers away (weight 0 then); where it does not, an
+    unbiased member must have mean weight 1 in full rounds too.
+    """
+
+    scheduler: Any
+    capacity: int | None = 4
+    information: str = "semi-clairvoyant"
+    preemption: bool = True
+    saturates: bool = False
+    horizon: int = 120
+    seeds: int = 200
+
+    @property
+    def delays(self) -> NDArray[np.int64]:
+        """Short, long and same-round delays, a backlog well above the capacity."""
+        rng = np.random.default_rng(20)
+        usual = rng.geometric(1 / 12, self.horizon) - 1
+        return np.where(rng.random(self.horizon) < 0.05, self.horizon, usual)
+
+    def follow(self, seed: int = 0, **options: Any) -> Trace:
+        """One run of this contract's game."""
+        chosen = {"capacity": self.capacity, "information": self.information, **options}
+        return follow(self.scheduler, self.delays, seed=seed, **chosen)
+
+    def test_game_grants_what_it_needs(self) -> None:
+        check_grants(
+            Player(DWFTRL(Ball(1), rate=1.0), self.scheduler),
+            feedback="gradient",
+            capacity=self.capacity,
+            information=self.information,
+            preemption=self.preemption,
+        )
+
+    def test_tracks_pending_rounds_within_capacity(self) -> None:
+        due = np.arange(1, self.horizon + 1) + self.delays
+
+        def watch(player: Any, state: State, t: int) -> None:
+            tracked = state.table.rounds[state.table.rounds > 0]
+            assert np.all((tracked <= t) & (due[tracked - 1] > t)), f"a round is tracked past its life at {t}"
+            assert tracked.size == state.table.counts[0], f"the set has lost count in round {t}"
+            holding = held(player.scheduler, state.scheduler)
+            total = state.tally.sums[WEIGHT] + holding
+            assert holding < 0 or abs(total - t) <= 1e-9 * t, f"arrived + held is {total} after round {t}"
+
+        trace = self.follow(watch=watch)
+        limit = self.horizon if self.capacity is None else self.capacity
+        assert trace.after.max() <= limit, f"{trace.after.max()} rounds tracked with capacity {limit}"
+        assert self.preemption or not trace.preempted_at.any(), "it preempts where preemption is forbidden"
+
+    def test_weights_are_zero_or_positive_and_finite(self) -> None:
+        weight = self.follow().weight
+        assert np.all(np.isfinite(weight) & (weight >= 0)), f"weights {weight[~(weight >= 0)]}"
+
+    def test_untracked_rounds_weigh_nothing(self) -> None:
+        trace = self.follow()
+        seen = (trace.slot >= 0) & (trace.preempted_at == 0)
+        assert np.array_equal(trace.weight > 0, seen), "weights and tracking disagree"
+
+    def test_fates_sum_to_the_rounds(self) -> None:
+        trace = self.follow()
+        assert trace.fates.sum() == self.horizon, f"fates {trace.fates} for {self.horizon} rounds"
+        assert trace.fates[Fate.USED] == np.count_nonzero(trace.weight)
+        assert trace.fates[Fate.PREEMPTED] == np.count_nonzero(trace.preempted_at)
+
+    def test_is_deterministic_in_the_seed(self) -> None:
+        assert _same(self.follow(seed=3), self.follow(seed=3))
+
+    def test_growth_changes_nothing(self) -> None:
+        for capacity in (None, self.capacity):
+            assert _same(self.follow(capacity=capacity), self.follow(capacity=capacity, grow=True))
+
+    def test_survives_pickling(self) -> None:
+        copy = pickle.loads(pickle.dumps(self.scheduler))
+        assert copy == self.scheduler
+        again = follow(copy, self.delays, capacity=self.capacity, information=self.information)
+        assert _same(again, self.follow())
+
+    def test_mean_weight(self) -> None:
+        """E[w_t | past] = 1 wherever there is room; a random half of the rounds must show it too."""
+        if not self.scheduler.is_unbiased:
+            return
+        chosen = np.random.default_rng(5).random((2, self.horizon)) < 0.5
+        excess = np.array([self._excess(seed) for seed in range(self.seeds)])
+        for half in chosen:
+            sums = excess[:, half].mean(axis=1)
+            error = sums.std(ddof=1) / np.sqrt(self.seeds)
+            assert abs(sums.mean()) <= 4 * error + 1e-9, f"mean weight off by {sums.mean():.3g} ± {error:.2g}"
+
+    def _excess(self, seed: int) -> NDArray[np.float64]:
+        trace = self.follow(seed)
+        if not self.saturates or self.capacity is None:
+            return trace.weight - 1.0
+        room = trace.before < self.capacity
+        assert not trace.weight[~room].any(), "a round entered a full set"
+        return trace.weight - room
+
+
+def _same(one: Trace, other: Trace) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))

@@ -1,0 +1,101 @@
+"""VarOpt's run layout against a slow reference, and its invariant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarry.schedulers import VarOpt, varopt
+from tarry.schedulers.base import held
+from tarry.testing import follow
+from tarry.tracking.tally import WEIGHT
+
+
+def restless_delays(rng, horizon, capacity):
+    """Blocks of idle, busy and crowded rounds, so that runs are merged, emptied and compacted."""
+    blocks = []
+    while sum(map(len, blocks)) < horizon:
+        largest = rng.choice([1, capacity // 2 + 1, capacity, 3 * capacity, 20 * capacity])
+        blocks.append(rng.integers(0, largest + 1, rng.integers(1, 6 * capacity)))
+    return np.concatenate(blocks)[:horizon]
+
+
+def slow_weights(delays, capacity, trace):
+    """Weights by the definition, O(C) a round, losing whom the trace lost."""
+    horizon = delays.size
+    cut = np.minimum(delays, np.arange(horizon)[::-1])
+    members: dict[int, float] = {}
+    weights = np.zeros(horizon)
+    due: dict[int, list[int]] = {}
+    for t in range(1, horizon + 1):
+        due.setdefault(t + int(cut[t - 1]), []).append(t)
+        members[t] = 1.0
+        if len(members) > capacity:
+            ordered = np.sort(list(members.values()))
+            sums = np.cumsum(ordered)
+            k = 2
+            while k < ordered.size and sums[k - 1] / (k - 1) > ordered[k]:
+                k += 1
+            theta = sums[k - 1] / (k - 1)
+            gone = np.flatnonzero(trace.preempted_at == t)
+            lost = int(gone[0]) + 1 if gone.size else t
+            assert members.pop(lost) < theta * (1 + 1e-12), f"round {lost} could not be lost in round {t}"
+            members = {s: max(w, theta) for s, w in members.items()}
+        assert trace.after[t - 1] == len(members)
+        for s in due.pop(t, []):
+            if s in members:
+                weights[s - 1] = members.pop(s)
+    return weights
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3, 7, 16, 40])
+def test_runs_equal_the_slow_reference(capacity, monkeypatch):
+    compactions = []
+    compact = varopt.compact
+
+    def spy(state):
+        compactions.append(int(state.top[0]))
+        compact(state)
+
+    monkeypatch.setattr(varopt, "compact", spy)
+    delays = restless_delays(np.random.default_rng(capacity), 4000, capacity)
+    trace = follow(VarOpt(), delays, capacity=capacity, seed=capacity)
+    assert np.allclose(trace.weight, slow_weights(delays, capacity, trace), rtol=1e-9, atol=0)
+    assert capacity < 3 or len(compactions) > 3
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(
+    delays=st.lists(st.integers(0, 60), min_size=1, max_size=150),
+    capacity=st.integers(1, 9),
+    seed=st.integers(0, 2**32),
+)
+def test_any_delays(delays, capacity, seed):
+    def watch(player, state, t):
+        runs = state.scheduler
+        used = runs.weight[: runs.top[0]]
+        assert np.all(np.diff(used) <= 0), "runs stand by decreasing weight"
+        assert runs.count[: runs.top[0]].sum() == state.table.counts[0]
+        total = state.tally.sums[WEIGHT] + held(player.scheduler, state.scheduler)
+        assert abs(total - t) <= 1e-10 * t
+
+    trace = follow(VarOpt(), delays, capacity=capacity, seed=seed, watch=watch)
+    slow = slow_weights(np.array(delays), capacity, trace)
+    assert np.allclose(trace.weight, slow, rtol=1e-9, atol=0)
+    assert abs(trace.weight.sum() - len(delays)) <= 1e-10 * len(delays)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("capacity", [3, 40])
+def test_compiled_equals_plain(capacity):
+    delays = restless_delays(np.random.default_rng(capacity), 3000, capacity)
+    plain = follow(VarOpt(), delays, capacity=capacity, seed=9)
+    compiled = follow(VarOpt(), delays, capacity=capacity, seed=9, compiled=True)
+    assert np.array_equal(plain.weight, compiled.weight)
+
+
+def test_free_slots_are_never_refused():
+    trace = follow(VarOpt(), np.full(50, 6), capacity=7, seed=2)
+    assert np.all(trace.weight == 1.0)
