@@ -77,9 +77,7 @@ def test_every_form_of_timestamp(columns) -> None:
 
 
 def test_time_zones_are_respected() -> None:
-    found = delays.trace(
-        ["2024-05-01T12:00+02:00", "2024-05-01T10:30Z"], ["2024-05-01T10:29Z", "2024-05-02T00:00Z"]
-    )
+    found = delays.trace(["2024-05-01T12:00+02:00", "2024-05-01T10:30Z"], ["2024-05-01T10:29Z", "2024-05-02T00:00Z"])
     assert found.values.tolist() == [0, 0]
 
 

@@ -51,9 +51,7 @@ DOMAINS = {
     "ellipsoid, thin": Ellipsoid(random_definite(5, 1e6)),
     "ellipsoid, round": Ellipsoid(np.eye(3), radius=3.0),
     "product": Product(Ball(2, radius=2.0), Box([-1.0], [4.0])),
-    "product of four": product(
-        Ellipsoid(random_definite(3, 50.0)), Simplex(4), Ball(2), Box(0.0, [1.0, 2.0])
-    ),
+    "product of four": product(Ellipsoid(random_definite(3, 50.0)), Simplex(4), Ball(2), Box(0.0, [1.0, 2.0])),
     "shift": Shift(Simplex(3), [1.0, -1.0, 0.5]),
     "shift of a product": Shift(product(Ball(1), Ellipsoid(random_definite(2, 5.0))), [3.0, 3.0, 3.0]),
     "custom, compiled": Custom(project_on_ball, 3, np.zeros(3), 4.0, 2.0, 2.0),

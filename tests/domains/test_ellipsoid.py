@@ -53,9 +53,7 @@ def test_projection_satisfies_its_conditions(k, condition, far, seed):
     p = nearest(ellipsoid, x)
     away = ellipsoid.axes @ (p - ellipsoid.center)
     rounding = 1e-13 * np.linalg.norm(ellipsoid.center) * np.sqrt(condition)
-    assert np.sqrt(np.sum(ellipsoid.eigenvalues * away**2)) == pytest.approx(
-        ellipsoid.radius, rel=1e-11, abs=rounding
-    )
+    assert np.sqrt(np.sum(ellipsoid.eigenvalues * away**2)) == pytest.approx(ellipsoid.radius, rel=1e-11, abs=rounding)
     gradient = ellipsoid.axes.T @ (ellipsoid.eigenvalues * away)
     shift = (x - p) @ gradient / (gradient @ gradient)
     assert shift >= -1e-12

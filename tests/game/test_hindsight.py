@@ -141,9 +141,7 @@ def by_scipy(losses, domain):
     else:
         more = {"bounds": list(zip(domain.low, domain.high, strict=True))}
     options = {"maxiter": 500, "ftol": 1e-14}
-    found = minimize(
-        lambda x: total(losses, x), domain.center, jac=slope, method="SLSQP", options=options, **more
-    )
+    found = minimize(lambda x: total(losses, x), domain.center, jac=slope, method="SLSQP", options=options, **more)
     return total(losses, inside_of(domain, found.x))  # it may step out by its tolerance
 
 
@@ -230,9 +228,7 @@ def test_endless_losses_are_cut_at_the_horizon():
 
 def test_hopeless_slopes_are_reported_not_certified():
     """A kink hidden in a custom loss may stop the descent; the gap must still hold."""
-    losses = Callables(
-        lambda x, t: float(np.abs(x - 0.3).sum()), lambda x, t: np.sign(x - 0.3), dimension=2, horizon=3
-    )
+    losses = Callables(lambda x, t: float(np.abs(x - 0.3).sum()), lambda x, t: np.sign(x - 0.3), dimension=2, horizon=3)
     best = minimise(Ball(2), losses, 3)
     assert best.value - best.gap <= 1e-12
 

@@ -105,7 +105,7 @@ def test_order_within_a_round_changes_rounding_only():
     for reverse in (False, True):
         session = tarry.Session(player, capacity=CAPACITY, rng=SEED)
         weights = {}
-        for t in range(200):
+        for t in range(100):
             session.ask()
             if t % 5 == 4:
                 late = range(t - 4, t + 1)

@@ -46,7 +46,7 @@ def test_weighted_sums_are_unbiased_and_naive_ones_are_not():
     error = np.std(sums, ddof=1) / np.sqrt(seeds)
     assert abs(np.mean(sums) - truth) <= 4 * error
     assert abs(np.mean(sums) - 1.5 * truth) > 4 * error  # and the test has the power to see a wrong answer
-    naive = _run(tarry.schedulers.DropNewest(), n, 0)[1]
+    naive = _run(tarry.schedulers.DropOldest(), n, 0)[1]
     share = sum(r.label for r in naive) / len(naive)
     assert abs(share - truth / n) > 0.05
 

@@ -73,9 +73,7 @@ MEMBERS: dict[str, Callable[[], Any]] = {
     "Hinge-smoothed": lambda: Hinge(ROWS, SIGNS, smoothing=0.5, ridge=0.1),
     "Huber": lambda: Huber(ROWS, LABELS, width=0.8),
     "Huber-ridge": lambda: Huber(ROWS, LABELS, width=0.8, ridge=0.5),
-    "Custom": lambda: Custom(
-        ROWS, cubic_value, cubic_gradient, dimension=3, gradient_bound=500.0, value_bound=500.0
-    ),
+    "Custom": lambda: Custom(ROWS, cubic_value, cubic_gradient, dimension=3, gradient_bound=500.0, value_bound=500.0),
     "Callables": lambda: Callables(
         called_value, called_gradient, dimension=3, horizon=30, gradient_bound=200.0, value_bound=200.0
     ),
@@ -102,9 +100,7 @@ class TestLosses(LossContract):
 def exported() -> set[str]:
     members = {name: getattr(room, name) for name in room.__all__}
     return {
-        name
-        for name, cls in members.items()
-        if isinstance(cls, type) and issubclass(cls, Losses) and cls is not Losses
+        name for name, cls in members.items() if isinstance(cls, type) and issubclass(cls, Losses) and cls is not Losses
     }
 
 

@@ -44,9 +44,7 @@ def test_bounds_are_attained_on_a_ball(make):
     angle = np.linspace(0, 2 * np.pi, 800)
     rim = domain.center + 1.3 * np.column_stack((np.cos(angle), np.sin(angle)))
     rounds = range(1, 10)
-    assert max(abs(loss.value(x, t)) for x in rim for t in rounds) == pytest.approx(
-        loss.value_bound(domain), rel=1e-3
-    )
+    assert max(abs(loss.value(x, t)) for x in rim for t in rounds) == pytest.approx(loss.value_bound(domain), rel=1e-3)
     steepest = max(float(np.linalg.norm(loss.gradient(x, t))) for x in rim for t in rounds)
     assert steepest == pytest.approx(loss.gradient_bound(domain), rel=1e-3)
 

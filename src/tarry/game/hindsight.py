@@ -145,9 +145,7 @@ def _continue(search: _Search, losses: Any, horizon: int) -> None:
         smoothing /= 8.0
 
 
-def _descend(
-    search: _Search, objective: _Objective, exact: _Objective | None, goal: float, limit: int
-) -> None:
+def _descend(search: _Search, objective: _Objective, exact: _Objective | None, goal: float, limit: int) -> None:
     """FISTA from the search's point until its gap is small, or it no longer shrinks.
 
     With ``exact`` the objective is a smooth lower bound of it, and the stage also ends when what is
@@ -182,9 +180,7 @@ def _descend(
         step *= 1.1
 
 
-def _advance(
-    domain: Any, objective: _Objective, here: _Sample, step: float
-) -> tuple[_Sample | None, float]:
+def _advance(domain: Any, objective: _Objective, here: _Sample, step: float) -> tuple[_Sample | None, float]:
     """A projected step short enough for its quadratic upper bound; None where none is."""
     for _ in range(60):
         there = objective.at(nearest(domain, here.x - step * here.slope))

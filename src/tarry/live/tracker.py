@@ -130,7 +130,7 @@ class Tracker:
                 self._drop(self._box, t, self.rounds)
                 weight = 0.0
             else:
-                weight = self._hand(self._box, t, self.rounds, feedback)
+                weight = float(self._hand(self._box, t, self.rounds, feedback))
                 if weight == MALFORMED:
                     raise ValueError(f"feedback must be finite, got {feedback}: nothing was changed")
             if fate == Fate.PENDING:
