@@ -182,9 +182,7 @@ def _descend(
         step *= 1.1
 
 
-def _advance(
-    domain: Any, objective: _Objective, here: _Sample, step: float
-) -> tuple[_Sample | None, float]:
+def _advance(domain: Any, objective: _Objective, here: _Sample, step: float) -> tuple[_Sample | None, float]:
     """A projected step short enough for its quadratic upper bound; None where none is."""
     for _ in range(60):
         there = objective.at(nearest(domain, here.x - step * here.slope))

@@ -29,9 +29,7 @@ class Linear(Parameters, Losses, _LinearFields):
 
     __slots__ = ()
 
-    def __new__(
-        cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0
-    ) -> Self:
+    def __new__(cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
         made, has_offsets = with_offsets(rows, "rows", offsets)
         return cls.make(made, as_ridge(ridge), has_offsets)
 
@@ -49,7 +47,7 @@ class Linear(Parameters, Losses, _LinearFields):
     def value_bound(self, domain: Any) -> float:
         far = reach(domain)
         if not isinstance(self.rows, Listed):
-            largest = self.rows.largest_norm() * far
+            largest = float(self.rows.largest_norm()) * far
         else:
             largest = max(float(self._heights(part, domain).max()) for part in self.rows.chunks())
         return largest + self.ridge * far**2 / 2
