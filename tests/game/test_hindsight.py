@@ -223,12 +223,12 @@ def test_features_of_different_scale_are_no_obstacle():
 
 @pytest.mark.parametrize("name", KINKED)
 def test_kinks_with_features_of_different_scale(name):
-    box = Box([-0.9, -0.03, -0.01], [0.9, 0.03, 0.01])
+    scales, box = np.array([1.0, 5.0, 30.0]), Box([-0.9, -0.2, -0.1], [0.9, 0.2, 0.1])
     losses = {"Absolute": Absolute, "Quantile": lambda f, y: Quantile(f, y, 0.8), "Hinge": Hinge}[name](
-        X * SCALES, S if name == "Hinge" else Y
+        X * scales, S if name == "Hinge" else Y
     )
-    # In the variable x·SCALES this is the unscaled problem over the scaled box.
-    exact = by_linear_programme(name, Box(box.low * SCALES, box.high * SCALES))
+    # In the variable x·scales this is the unscaled problem over the scaled box.
+    exact = by_linear_programme(name, Box(box.low * scales, box.high * scales))
     best = comparator(box, losses, T, LAST)
     assert best.losses[-1] - best.gap - 1e-9 <= exact <= best.losses[-1] + 1e-9
     assert best.gap <= 1e-4 * max(1.0, exact)

@@ -22,6 +22,7 @@ GOAL = 1e-9
 KINKED_GOAL = 1e-6
 LIMIT = 300
 STAGES = 12
+IDLE_STAGES = 4
 NEWTON_STEPS = 20
 NEWTON_DIMENSION = 64
 MODEL_LIMIT = 2000
@@ -116,7 +117,7 @@ def minimise(domain: Any, losses: Any, horizon: int) -> Minimum:
         before = search.gap
         _solve(search, _Objective(losses.smoothed(smoothing), horizon), objective, KINKED_GOAL)
         idle = idle + 1 if search.gap > 0.7 * before else 0
-        if search.reached(KINKED_GOAL) or idle == 2:
+        if search.reached(KINKED_GOAL) or idle == IDLE_STAGES:
             break
         smoothing /= 8.0
     return Minimum(search.point, search.value, search.gap)

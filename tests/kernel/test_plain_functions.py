@@ -1,0 +1,45 @@
+"""Parameters that hold a plain Python function make their entries run uncompiled."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from tarry.kernel import Parameters, entry
+
+
+class _Fields(NamedTuple):
+    function: Any
+
+
+class Holder(Parameters, _Fields):
+    __slots__ = ()
+
+    def __new__(cls, function):
+        return cls.make(function)
+
+
+@entry
+def apply(holder, x):
+    return holder.function(x)
+
+
+def double(x):
+    return 2 * x
+
+
+def test_a_plain_function_runs_as_it_is():
+    holder = Holder(double)
+    for parameters in ((holder,), ((1.0, (holder,)),)):
+        assert not hasattr(apply.of(*parameters), "py_func")
+        assert apply.of(*parameters)(holder, 4) == 8
+
+
+@pytest.mark.compiled
+def test_a_compiled_function_keeps_its_entry_compiled():
+    from numba import njit
+
+    holder = Holder(njit(double))
+    assert hasattr(apply.of(holder), "py_func")
+    assert apply.of(holder)(holder, 4) == 8
