@@ -208,6 +208,30 @@ def test_without_a_linear_minimiser(name):
     assert known.losses[-1] >= blind.losses[-1] - blind.gap - 1e-9 * scale
 
 
+SCALES = np.array([1.0, 30.0, 300.0])
+
+
+def test_features_of_different_scale_are_no_obstacle():
+    losses = LeastSquares(X * SCALES, Y)
+    best = comparator(Ball(K, radius=5.0), losses, T, LAST)
+    point = np.linalg.lstsq(X * SCALES, Y)[0]
+    np.testing.assert_allclose(best.point, point, atol=1e-7)
+    assert best.gap <= 1e-9 * max(1.0, best.losses[-1])
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_kinks_with_features_of_different_scale(name):
+    scales, box = np.array([1.0, 5.0, 30.0]), Box([-0.9, -0.2, -0.1], [0.9, 0.2, 0.1])
+    losses = {"Absolute": Absolute, "Quantile": lambda f, y: Quantile(f, y, 0.8), "Hinge": Hinge}[name](
+        X * scales, S if name == "Hinge" else Y
+    )
+    # In the variable x·scales this is the unscaled problem over the scaled box.
+    exact = by_linear_programme(name, Box(box.low * scales, box.high * scales))
+    best = comparator(box, losses, T, LAST)
+    assert best.losses[-1] - best.gap - 1e-9 <= exact <= best.losses[-1] + 1e-9
+    assert best.gap <= 1e-4 * max(1.0, exact)
+
+
 def test_losses_at_checkpoints():
     losses, rounds = LeastSquares(X, Y), np.array([1, 7, T])
     best = comparator(DOMAINS["small ball"], losses, T, rounds)

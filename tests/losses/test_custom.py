@@ -42,13 +42,21 @@ def test_callables_hand_over_a_copy():
     ("build", "error", "sentence"),
     [
         (lambda: Custom([[1.0]], 3, gradient, dimension=1), TypeError, "value must be a function, got int"),
-        (lambda: Custom([[1.0]], value, gradient, dimension=0), ValueError, "dimension must be a whole number"),
+        (
+            lambda: Custom([[1.0]], value, gradient, dimension=0),
+            ValueError,
+            "dimension must be a whole number",
+        ),
         (
             lambda: Custom([[1.0]], value, gradient, dimension=1, gradient_bound=np.nan),
             ValueError,
             "gradient_bound must not be negative, got nan",
         ),
-        (lambda: Custom([[np.nan]], value, gradient, dimension=1), ValueError, "rows must be finite, got nan"),
+        (
+            lambda: Custom([[np.nan]], value, gradient, dimension=1),
+            ValueError,
+            "rows must be finite, got nan",
+        ),
         (
             lambda: Callables(value, gradient, dimension=1, horizon=0),
             ValueError,

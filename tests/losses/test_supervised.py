@@ -90,11 +90,23 @@ def test_bounds_are_attained_on_a_ball(make):
     [
         (lambda: LeastSquares(np.eye(3), [1.0, 2.0]), r"labels need one number for each of 3 rounds, got"),
         (lambda: LeastSquares(np.eye(2), [1.0, np.nan]), r"labels must be finite, got nan in round 2"),
-        (lambda: LeastSquares([[1.0, np.inf]], [1.0]), r"features must be finite, got inf in round 1, entry 1"),
+        (
+            lambda: LeastSquares([[1.0, np.inf]], [1.0]),
+            r"features must be finite, got inf in round 1, entry 1",
+        ),
         (lambda: LeastSquares([1.0, 2.0], [1.0, 2.0]), r"features must be an array with one row per round"),
-        (lambda: Logistic(np.eye(3), [1, 0, 2]), r"labels must be -1 and \+1 \(or 0 and 1\), got 2.0 in round 3"),
-        (lambda: Hinge(np.eye(3), [1, -1, 0]), r"labels must be -1 and \+1 \(or 0 and 1\), got 0.0 in round 3"),
-        (lambda: Hinge(np.eye(2), [1, np.nan]), r"labels must be -1 and \+1 \(or 0 and 1\), got nan in round 2"),
+        (
+            lambda: Logistic(np.eye(3), [1, 0, 2]),
+            r"labels must be -1 and \+1 \(or 0 and 1\), got 2.0 in round 3",
+        ),
+        (
+            lambda: Hinge(np.eye(3), [1, -1, 0]),
+            r"labels must be -1 and \+1 \(or 0 and 1\), got 0.0 in round 3",
+        ),
+        (
+            lambda: Hinge(np.eye(2), [1, np.nan]),
+            r"labels must be -1 and \+1 \(or 0 and 1\), got nan in round 2",
+        ),
         (lambda: Quantile(np.eye(1), [1.0], level=1.0), r"level must lie strictly between 0 and 1, got 1.0"),
         (lambda: Huber(np.eye(1), [1.0], width=0.0), r"width must be positive and finite, got 0.0"),
         (lambda: Absolute(np.eye(1), [1.0], ridge=-1.0), r"ridge must be finite and not negative, got -1.0"),

@@ -2,7 +2,8 @@
 
 from tarry.losses.absolute import Absolute
 from tarry.losses.base import Listed, Losses
-from tarry.losses.custom import Callables, Custom
+from tarry.losses.callables import Callables
+from tarry.losses.custom import Custom
 from tarry.losses.drawn import Drawn, block_targets, blocks, drifting, drifting_targets
 from tarry.losses.hinge import Hinge
 from tarry.losses.huber import Huber

@@ -1,4 +1,4 @@
-"""A user's own loss: two functions of a data row and the play, or of the play and the round."""
+"""A user's own loss: two functions of a data row and the play."""
 
 from __future__ import annotations
 
@@ -6,26 +6,11 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.kernel import Parameters, as_step
-from tarry.losses.base import Losses, as_not_negative, as_rows, fetch, gradient, value
-
-
-class Stated(Losses):
-    """The Python face of losses whose constants their author states (mixin)."""
-
-    __slots__ = ()
-
-    largest_gradient: float
-    largest_value: float
-
-    def gradient_bound(self, domain: Any) -> float:
-        return self.largest_gradient
-
-    def value_bound(self, domain: Any) -> float:
-        return self.largest_value
+from tarry.losses.base import as_rows, gradient, value
+from tarry.losses.stated import Stated, as_constants, as_function
 
 
 class _CustomFields(NamedTuple):
@@ -65,8 +50,8 @@ class Custom(Parameters, Stated, _CustomFields):
         value_bound: float = inf,
     ) -> Self:
         made = as_rows(rows, "rows")
-        functions = as_step(_as_function(value, "value")), as_step(_as_function(gradient, "gradient"))
-        constants = _constants(dimension, strong_convexity, gradient_bound, value_bound)
+        functions = as_step(as_function(value, "value")), as_step(as_function(gradient, "gradient"))
+        constants = as_constants(dimension, strong_convexity, gradient_bound, value_bound)
         return cls.make(made, *functions, *constants)
 
 
@@ -78,107 +63,3 @@ def _custom_value(loss: Any, row: Any, x: Any) -> Any:
 @gradient.on(Custom)
 def _custom_gradient(loss: Any, row: Any, x: Any, out: Any) -> None:
     loss.gradient_of(row, x, out)
-
-
-class _NumberedFields(NamedTuple):
-    rounds: int
-
-
-class Numbered(Parameters, _NumberedFields):
-    """Rows that hold nothing but their round's number; ``rounds`` 0 is endless."""
-
-    __slots__ = ()
-
-    width = 1
-
-    @property
-    def horizon(self) -> int | None:
-        return self.rounds if self.rounds else None
-
-
-@fetch.on(Numbered)
-def _numbered(rows: Any, t: Any, row: Any) -> None:
-    row[0] = t
-
-
-class _CallablesFields(NamedTuple):
-    rows: Any
-    value_of: Any
-    gradient_of: Any
-    dimension: int
-    strong_convexity: float
-    largest_gradient: float
-    largest_value: float
-
-
-class Callables(Parameters, Stated, _CallablesFields):
-    """f_t(x) = value(x, t), with ``gradient(x, t)`` returning a subgradient: plain Python functions.
-
-    The game runs uncompiled, about a thousand times slower than :class:`Custom` with compiled
-    functions. ``horizon=None`` is endless.
-
-    >>> losses = Callables(lambda x, t: t * float(x @ x), lambda x, t: 2 * t * x, dimension=2, horizon=9)
-    >>> losses.value([1.0, 2.0], t=3)
-    15.0
-    """
-
-    __slots__ = ()
-
-    def __new__(
-        cls,
-        value: Callable[..., float],
-        gradient: Callable[..., ArrayLike],
-        *,
-        dimension: int,
-        horizon: int | None,
-        strong_convexity: float = 0.0,
-        gradient_bound: float = inf,
-        value_bound: float = inf,
-    ) -> Self:
-        if horizon is not None and (int(horizon) != horizon or horizon < 1):
-            raise ValueError(f"horizon must be a whole number of at least 1, or None, got {horizon}")
-        rows = Numbered(0 if horizon is None else int(horizon))
-        # A gradient that is returned is an allocation, so compiled functions run as Python here too.
-        functions = (_as_python(_as_function(f, n)) for f, n in ((value, "value"), (gradient, "gradient")))
-        constants = _constants(dimension, strong_convexity, gradient_bound, value_bound)
-        return cls.make(rows, *functions, *constants)
-
-
-@value.on(Callables)
-def _called_value(loss: Any, row: Any, x: Any) -> Any:
-    made = float(loss.value_of(x.copy(), int(row[0])))
-    if not np.isfinite(made):
-        raise ValueError(f"value(x, t) must be finite, got {made} in round {int(row[0])}")
-    return made
-
-
-@gradient.on(Callables)
-def _called_gradient(loss: Any, row: Any, x: Any, out: Any) -> None:
-    made = np.asarray(loss.gradient_of(x.copy(), int(row[0])), dtype=np.float64)
-    if made.shape != x.shape:
-        raise ValueError(f"gradient(x, t) must return {x.size} entries, got shape {made.shape}")
-    if not np.all(np.isfinite(made)):
-        raise ValueError(f"gradient(x, t) must be finite, got {made} in round {int(row[0])}")
-    out[:] = made
-
-
-def _as_function(function: Any, name: str) -> Any:
-    if not callable(function):
-        raise TypeError(f"{name} must be a function, got {type(function).__name__}")
-    return function
-
-
-def _as_python(function: Any) -> Any:
-    return getattr(function, "py_func", function)
-
-
-def _constants(
-    dimension: int, strong_convexity: float, gradient_bound: float, value_bound: float
-) -> tuple[int, float, float, float]:
-    if int(dimension) != dimension or dimension < 1:
-        raise ValueError(f"dimension must be a whole number of at least 1, got {dimension}")
-    for bound, name in ((gradient_bound, "gradient_bound"), (value_bound, "value_bound")):
-        if not float(bound) >= 0:
-            raise ValueError(f"{name} must not be negative, got {bound}: leave it out if it is not known")
-    curvature = as_not_negative(strong_convexity, "strong_convexity")
-    return int(dimension), curvature, float(gradient_bound), float(value_bound)

@@ -47,7 +47,7 @@ class Linear(Parameters, Losses, _LinearFields):
     def value_bound(self, domain: Any) -> float:
         far = reach(domain)
         if not isinstance(self.rows, Listed):
-            largest = self.rows.largest_norm() * far
+            largest = float(self.rows.largest_norm()) * far
         else:
             largest = max(float(self._heights(part, domain).max()) for part in self.rows.chunks())
         return largest + self.ridge * far**2 / 2

@@ -116,4 +116,4 @@ class LossContract:
             assert values[-1] >= exact - 1e-8 - slack
 
     def _slack(self, loss: Any, t: int, x: Vector, z: Vector) -> float:
-        return self.tolerance * (1.0 + abs(loss.value(x, t)) + abs(loss.value(z, t)))
+        return self.tolerance * (1.0 + abs(float(loss.value(x, t))) + abs(float(loss.value(z, t))))
