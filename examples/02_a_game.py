@@ -13,7 +13,5 @@ player = tarry.Player(tarry.learners.DWFTRL(domain, rate=tarry.learners.inverse_
 print(f"mean backlog {delays.total_delay / HORIZON:.0f}, peak {delays.max_backlog}")
 for capacity in (8, 32, 128, None):
     record = tarry.simulate(tarry.Game(domain, losses, delays, capacity=capacity), player, seeds=8)
-    regret, seen = np.mean(record.regret), np.mean(record.observed)
-    print(
-        f"capacity {capacity!s:>4}: regret {regret:6.1f}, {seen:6.1%} of labels, mean weight {record.weights.mean[0]:.3f}"
-    )
+    regret, seen, weight = (np.mean(x) for x in (record.regret, record.observed, record.weights.mean))
+    print(f"capacity {capacity!s:>4}: regret {regret:6.1f}, {seen:6.1%} of labels, mean weight {weight:.3f}")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from tarry.domains import Ball
-from tarry.domains.base import project
+from tarry.domains import Ball, Box
 from tarry.game.hindsight import minimise
 from tarry.game.regret import comparator
-from tarry.kernel import Parameters
 from tarry.losses import (
     Absolute,
     Callables,
@@ -34,28 +32,6 @@ S = np.where(Y + RNG.normal(size=T) > 0, 1.0, -1.0)
 B = RNG.normal(size=T)
 
 
-class _BoxFields(NamedTuple):
-    low: np.ndarray
-    high: np.ndarray
-
-
-class Box(Parameters, _BoxFields):
-    """Just enough of a box for these tests."""
-
-    __slots__ = ()
-
-    def __new__(cls, low, high):
-        return cls.make(np.asarray(low, dtype=float), np.asarray(high, dtype=float))
-
-    dimension = property(lambda self: self.low.size)
-    center = property(lambda self: (self.low + self.high) / 2)
-    outer_radius = property(lambda self: float(np.linalg.norm(self.high - self.low)) / 2)
-    diameter = property(lambda self: float(np.linalg.norm(self.high - self.low)))
-
-    def linear_minimiser(self, g: Any) -> Any:
-        return np.where(g > 0, self.low, self.high)
-
-
 class Closed(Box):
     """A box that does not know its linear minimiser."""
 
@@ -63,12 +39,6 @@ class Closed(Box):
 
     def linear_minimiser(self, g: Any) -> Any:
         return None
-
-
-@project.on(Box)
-def _project(domain, x):
-    for i in range(x.size):
-        x[i] = min(max(x[i], domain.low[i]), domain.high[i])
 
 
 def plain_value(row, x):
@@ -139,7 +109,7 @@ def by_scipy(losses, domain):
         }
         more = {"constraints": [inside]}
     else:
-        more = {"bounds": list(zip(domain.low, domain.high, strict=True))}
+        more = {"bounds": list(zip(domain.lower, domain.upper, strict=True))}
     options = {"maxiter": 500, "ftol": 1e-14}
     found = minimize(lambda x: total(losses, x), domain.center, jac=slope, method="SLSQP", options=options, **more)
     return total(losses, inside_of(domain, found.x))  # it may step out by its tolerance
@@ -149,7 +119,7 @@ def inside_of(domain, x):
     if isinstance(domain, Ball):
         away = x - domain.center
         return domain.center + away * min(1.0, domain.radius / max(np.linalg.norm(away), 1e-300))
-    return np.clip(x, domain.low, domain.high)
+    return np.clip(x, domain.lower, domain.upper)
 
 
 def by_linear_programme(name, box):
@@ -158,7 +128,7 @@ def by_linear_programme(name, box):
     a, b = (-S[:, None] * X, np.ones(T)) if name == "Hinge" else (-X, Y)
     cost = np.concatenate((np.zeros(K), np.full(T, up), np.full(T, down)))
     equal = np.hstack((a, -np.eye(T), np.eye(T)))  # a x + b = u⁺ − u⁻
-    limits = [*zip(box.low, box.high, strict=True), *[(0, None)] * (2 * T)]
+    limits = [*zip(box.lower, box.upper, strict=True), *[(0, None)] * (2 * T)]
     return float(linprog(cost, A_eq=equal, b_eq=-b, bounds=limits).fun)
 
 
@@ -226,7 +196,7 @@ def test_kinks_with_features_of_different_scale(name):
         X * scales, S if name == "Hinge" else Y
     )
     # In the variable x·scales this is the unscaled problem over the scaled box.
-    exact = by_linear_programme(name, Box(box.low * scales, box.high * scales))
+    exact = by_linear_programme(name, Box(box.lower * scales, box.upper * scales))
     best = comparator(box, losses, T, LAST)
     assert best.losses[-1] - best.gap - 1e-9 <= exact <= best.losses[-1] + 1e-9
     assert best.gap <= 1e-4 * max(1.0, exact)

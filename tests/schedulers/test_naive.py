@@ -87,9 +87,7 @@ def test_always_sees_everything():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "scheduler", [Always(), DropNewest(), DropOldest(), RandomEvict(), Reservoir(), Timeout(9)]
-)
+@pytest.mark.parametrize("scheduler", [Always(), DropNewest(), DropOldest(), RandomEvict(), Reservoir(), Timeout(9)])
 def test_compiled_equals_plain(scheduler):
     delays = np.random.default_rng(6).integers(0, 40, 500)
     capacity = None if scheduler.needs_unlimited_capacity else 5

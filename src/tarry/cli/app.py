@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tarry._version import __version__
 from tarry.cli.demo import run_demo
-from tarry.versions import __version__, show_versions
+from tarry.versions import show_versions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
 

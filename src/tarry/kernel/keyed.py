@@ -7,7 +7,7 @@ simulated, in any thread and after any restart, and a draw may be recomputed ins
 from __future__ import annotations
 
 from enum import IntEnum
-from math import cos, log, pi, sqrt
+from math import cos, log, pi, sin, sqrt
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,14 @@ def uniform_at(key: Any, t: Any, index: Any) -> Any:
 
 @step
 def normals(key: Any, t: Any, out: Any) -> None:
-    """Fill ``out`` with the round's standard normals (Box-Muller, cosine branch only)."""
+    """Fill ``out`` with the round's standard normals, two for each pair of uniforms (Box and Muller)."""
     inner = word(key, t)
-    for i in range(out.size):
-        radius = sqrt(-2.0 * log(uniform(inner, 2 * i)))
-        out[i] = radius * cos(2.0 * pi * uniform(inner, 2 * i + 1))
+    for i in range(0, out.size, 2):
+        radius = sqrt(-2.0 * log(uniform(inner, i)))
+        angle = 2.0 * pi * uniform(inner, i + 1)
+        out[i] = radius * cos(angle)
+        if i + 1 < out.size:
+            out[i + 1] = radius * sin(angle)
 
 
 def make_key(seed: int, purpose: Purpose) -> np.uint64:

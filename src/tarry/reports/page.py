@@ -77,7 +77,7 @@ def _against_capacity(cells: list[Cell]) -> Any:
     alt = altair()
     limited = [cell for cell in cells if cell.capacity is not None]
     rows = [{"group": name_of(cell), "capacity": cell.capacity, **_interval(cell)} for cell in limited]
-    look = grouped(alt, list(dict.fromkeys(row["group"] for row in rows)))
+    look = grouped(alt, list(dict.fromkeys(name_of(cell) for cell in limited)))
     base = alt.Chart(alt.Data(values=rows))
     x = alt.X(
         "capacity:Q",
