@@ -112,6 +112,8 @@ def _actor(game: Any, player: Any) -> Player:
     )
     if actor.learner.dimension != game.dimension:
         raise ValueError(f"the learner plays in R^{actor.learner.dimension}, the game in R^{game.dimension}")
+    if hasattr(actor.learner, "check_horizon"):
+        actor.learner.check_horizon(game.horizon)
     return actor
 
 

@@ -20,6 +20,8 @@ from tarry.game.record import Record
 
 logger = logging.getLogger("tarry")
 
+HEARING = 0.1
+
 Progress = Callable[[int, int], None]
 Run = Callable[[int, threading.Event, Callable[[int], None]], Measured | None]
 
@@ -112,6 +114,9 @@ def _in_threads(
 
 
 def _wait(futures: list[Future[Measured | None]]) -> None:
-    finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
-    for future in finished:
-        future.result()
+    """Wait for all, raising the first error; in short sleeps, so that an interrupt is heard on every system."""
+    pending: set[Future[Measured | None]] = set(futures)
+    while pending:
+        finished, pending = wait(pending, timeout=HEARING, return_when=FIRST_EXCEPTION)
+        for future in finished:
+            future.result()

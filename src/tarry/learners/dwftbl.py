@@ -18,7 +18,7 @@ from tarry.kernel import Parameters
 from tarry.learners.base import VALUE, absorb, advance, allocate, direction, predict, rate_after
 from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, starting_point
 from tarry.learners.norms import Euclidean
-from tarry.learners.rules import as_rule, at
+from tarry.learners.rules import as_rule, at, check_length
 
 
 class _DWFTBLFields(NamedTuple):
@@ -66,6 +66,11 @@ class DWFTBL(Parameters, _DWFTBLFields):
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+    def check_horizon(self, horizon: int) -> None:
+        """Refuse games longer than the sequences given."""
+        check_length(self.rate, horizon, "rate")
+        check_length(self.smoothing, horizon, "smoothing")
 
     def exploration_rounds(self, horizon: int) -> int:
         """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero)."""

@@ -17,7 +17,7 @@ from tarry.domains import as_vector, contains
 from tarry.kernel import Parameters, step
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, rate_after
 from tarry.learners.norms import Euclidean, project_in, raise_dual
-from tarry.learners.rules import as_rule, at
+from tarry.learners.rules import as_rule, at, check_length
 
 
 class _DWFTRLFields(NamedTuple):
@@ -52,6 +52,10 @@ class DWFTRL(Parameters, _DWFTRLFields):
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+    def check_horizon(self, horizon: int) -> None:
+        """Refuse games longer than the sequences given."""
+        check_length(self.rate, horizon, "rate")
 
 
 class LeaderState(NamedTuple):

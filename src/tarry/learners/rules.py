@@ -114,6 +114,14 @@ def inverse_time(strong_convexity: float) -> Power:
     return Power(1.0 / _positive(strong_convexity, "strong_convexity"), 1.0)
 
 
+def check_length(rule: Any, horizon: int, name: str) -> None:
+    """Refuse a sequence that ends before the game does."""
+    if isinstance(rule, Sequence) and rule.values.size < horizon:
+        raise ValueError(
+            f"the {name} sequence has {rule.values.size} rounds, the game has {horizon}: lengthen it, or use a rule"
+        )
+
+
 def as_rule(value: Any, name: str) -> Any:
     """A rule from a number, a sequence, a function or a rule."""
     if hasattr(at, "registry") and any(isinstance(value, cls) for cls in at.registry.members):

@@ -1,0 +1,151 @@
+"""simulate: books that add up, seeds, threads, generated inputs, limits and interruption."""
+
+from __future__ import annotations
+
+import _thread
+import time
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.game import memory
+
+RNG = np.random.default_rng(2)
+DOMAIN = tarry.domains.Ball(3)
+LEARNER = tarry.learners.DWFTRL(DOMAIN, rate=0.1)
+
+
+def _game(horizon=200, capacity=4, **options):
+    return tarry.Game(
+        DOMAIN,
+        tarry.losses.Linear(np.random.default_rng(horizon).normal(size=(horizon, 3))),
+        tarry.delays.geometric(horizon=horizon, mean=20, rng=1),
+        capacity=capacity,
+        **options,
+    )
+
+
+def test_the_ledger_sums_to_the_horizon():
+    record = tarry.simulate(_game(), tarry.Player(LEARNER), seeds=4)
+    assert record.ledger.drop("seed").sum_horizontal().to_list() == [200] * 4
+    assert record.fates[:, 5].tolist() == [0] * 4
+    np.testing.assert_allclose(record.weights.mean, 1.0, rtol=1e-12)
+    assert record.curve.columns == ["seed", "t", "regret", "bound"]
+    assert record.curve["t"].max() == 200
+    assert np.all(record.occupancy.peak <= 4)
+
+
+def test_weight_moments_are_those_of_the_rounds():
+    record = tarry.simulate(_game(), tarry.Player(LEARNER), seeds=[5], keep_rounds=True)
+    weights = record.rounds()["weight"].to_numpy()
+    np.testing.assert_allclose(record.weights.second_moment, np.mean(weights**2))
+    np.testing.assert_allclose(record.weights.max, weights.max())
+    np.testing.assert_allclose(record.weights.effective_sample_size, weights.sum() ** 2 / np.sum(weights**2))
+    np.testing.assert_allclose(record.observed, np.mean(weights > 0))
+
+
+def test_threads_change_nothing():
+    one = tarry.simulate(_game(), tarry.Player(LEARNER), seeds=6, threads=1)
+    two = tarry.simulate(_game(), tarry.Player(LEARNER), seeds=6, threads=2)
+    assert np.array_equal(one.regret, two.regret)
+    alone = tarry.simulate(_game(), tarry.Player(LEARNER), seeds=[4])
+    assert alone.regret[0] == one.regret[4]
+
+
+def test_generated_inputs_equal_listed_ones():
+    horizon = 300
+    rows = tarry.losses.drifting(3, rng=4)
+    delays = tarry.delays.pareto(horizon=horizon, shape=1.1, scale=5.0, rng=9)
+    listed = np.array([tarry.losses.Linear(rows).gradient(np.zeros(3), t) for t in range(1, horizon + 1)])
+    records = [
+        tarry.simulate(tarry.Game(DOMAIN, losses, d, capacity=4), tarry.Player(LEARNER), keep_rounds=True)
+        for losses, d in (
+            (tarry.losses.Linear(rows), delays),
+            (tarry.losses.Linear(listed), tarry.delays.array(delays.values)),
+        )
+    ]
+    assert np.array_equal(records[0].plays(), records[1].plays())
+    np.testing.assert_allclose(records[0].regret, records[1].regret, rtol=1e-12)
+
+
+def test_games_may_depend_on_the_seed():
+    def make(seed):
+        return tarry.Game(
+            DOMAIN,
+            tarry.losses.Linear(np.random.default_rng(seed).normal(size=(50, 3))),
+            tarry.delays.fixed(horizon=50, delay=3),
+            capacity=2,
+        )
+
+    def player(game):
+        return tarry.Player(tarry.learners.DWFTRL(game.domain, rate=1.0 / np.sqrt(game.horizon)))
+
+    together = tarry.simulate(None, player, seeds=3, games=make)
+    for seed in range(3):
+        alone = tarry.simulate(make(seed), player(make(seed)), seeds=[seed])
+        assert together.regret[seed] == alone.regret[0]
+    with pytest.raises(ValueError, match="one horizon"):
+        tarry.simulate(None, LEARNER, seeds=2, games=lambda seed: _game(50 + seed))
+
+
+def test_progress_counts_rounds():
+    seen = []
+    tarry.simulate(_game(), LEARNER, seeds=3, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (600, 600)
+
+
+def test_checkpoints_change_nothing_but_the_curve():
+    coarse = tarry.simulate(_game(), LEARNER, checkpoints=1)
+    fine = tarry.simulate(_game(), LEARNER, checkpoints=150)
+    assert coarse.curve.height == 1
+    assert fine.curve.height > 100
+    np.testing.assert_allclose(coarse.regret, fine.regret)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_would_not_fit_is_refused(monkeypatch, keep):
+    monkeypatch.setattr(memory, "machine_memory", lambda: 5_000)
+    with pytest.raises(tarry.errors.TooLarge, match="more than half of this machine's"):
+        tarry.simulate(_game(), LEARNER, keep_rounds=keep)
+    tarry.simulate(_game(), LEARNER, keep_rounds=keep, allow_large=True)
+
+
+def test_interrupting_keeps_what_is_finished():
+    horizon = 3_000
+    slow = tarry.losses.Callables(
+        value=lambda x, t: float(x[0]),
+        gradient=lambda x, t: np.array([1.0, 0.0, 0.0]),
+        dimension=3,
+        horizon=horizon,
+    )
+    game = tarry.Game(DOMAIN, slow, tarry.delays.fixed(horizon=horizon, delay=2), capacity=2)
+    done = []
+
+    def progress(rounds, total):
+        done.append(time.perf_counter())
+        if len(done) == 1:
+            _thread.interrupt_main()
+
+    with pytest.raises(tarry.errors.Interrupted, match="of 40 seeds") as caught:
+        tarry.simulate(game, LEARNER, seeds=40, threads=1, progress=progress)
+    assert caught.value.record is not None
+    assert 1 <= len(caught.value.record.seeds) < 40
+    assert isinstance(caught.value, KeyboardInterrupt)
+
+
+def test_a_broken_balance_is_noticed(monkeypatch):
+    monkeypatch.setattr("tarry.game.engine.held", lambda *_: 1.0)
+    with pytest.raises(tarry.errors.BrokenInvariant, match="sum to"):
+        tarry.simulate(_game(), LEARNER)
+
+
+def test_views():
+    record = tarry.simulate(_game(), LEARNER, seeds=3)
+    assert repr(record).startswith("Record(3 seeds × 200 rounds: regret")
+    assert "<table>" in record._repr_html_()
+    assert "<table>" in _game()._repr_html_()
+    assert repr(_game()).startswith("Game(200 rounds on Ball of R^3, Linear losses")
+    with pytest.raises(ValueError, match="keep_rounds=True"):
+        record.plays()
+    assert record.plot().to_dict()["layer"]

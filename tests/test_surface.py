@@ -1,0 +1,57 @@
+"""The public surface: exports agree, versions are told, the command line answers."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import tarry
+
+ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
+ROOMS += [f"tarry.{name}" for name in ("results", "schedulers", "testing", "theory", "tracking")]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_all_names_exist_and_are_sorted(room):
+    module = importlib.import_module(room)
+    assert all(hasattr(module, name) for name in module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
+
+
+@pytest.mark.parametrize("room", ["delays", "domains", "learners", "losses", "schedulers"])
+def test_every_member_file_is_exported(room):
+    package = importlib.import_module(f"tarry.{room}")
+    inside = {"base", "given", "generated", "survival", "survey", "timestamps", "supervised", "kinked", "stated"}
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name in inside:
+            continue
+        module = importlib.import_module(f"tarry.{room}.{info.name}")
+        own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
+        assert any(name in package.__all__ for name in own), f"{room}/{info.name}.py exports nothing"
+
+
+def test_docstrings():
+    for name in tarry.__all__:
+        thing = getattr(tarry, name)
+        if callable(thing):
+            assert thing.__doc__, name
+
+
+def test_show_versions(capsys):
+    tarry.show_versions()
+    out = capsys.readouterr().out
+    assert out.startswith("tarry")
+    assert "numba" in out
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["versions"], ["--help"]])
+def test_command_line(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "tarry", *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "arry" in done.stdout
