@@ -77,7 +77,7 @@ def test_any_delays(delays, capacity, seed):
         runs = state.scheduler
         used = runs.weight[: runs.top[0]]
         assert np.all(np.diff(used) <= 0), "runs stand by decreasing weight"
-        assert runs.count[: runs.top[0]].sum() == state.table.counts[0]
+        assert runs.size[: runs.top[0]].sum() == state.table.counts[0]
         total = state.tally.sums[WEIGHT] + held(player.scheduler, state.scheduler)
         assert abs(total - t) <= 1e-10 * t
 

@@ -58,7 +58,7 @@ class VarOptState(NamedTuple):
     members: np.ndarray
     place: np.ndarray
     start: np.ndarray
-    count: np.ndarray
+    size: np.ndarray
     weight: np.ndarray
     rounds: np.ndarray
     top: np.ndarray
@@ -71,7 +71,7 @@ def _allocate(scheduler: Any, slots: int, capacity: int) -> VarOptState:
         members=np.zeros(length, np.int64),
         place=np.full(slots, -1, np.int64),
         start=np.zeros(length, np.int64),
-        count=np.zeros(length, np.int64),
+        size=np.zeros(length, np.int64),
         weight=np.zeros(length),
         rounds=np.zeros(slots, np.int64),
         top=np.zeros(1, np.int64),
@@ -95,14 +95,14 @@ def find_run(state: VarOptState, place: int) -> Any:
 @step
 def take_out(state: VarOptState, run: int, place: int) -> None:
     """Vacate one place; the run's last member moves there and the gap stays at the run's end."""
-    last = state.start[run] + state.count[run] - 1
+    last = state.start[run] + state.size[run] - 1
     moved = state.members[last]
     state.place[state.members[place]] = -1
     if place != last:
         state.members[place] = moved
         state.place[moved] = place
-    state.count[run] -= 1
-    while state.top[0] > 0 and state.count[state.top[0] - 1] == 0:
+    state.size[run] -= 1
+    while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
         state.top[0] -= 1
 
 
@@ -113,7 +113,7 @@ def compact(state: VarOptState) -> None:
     kept = 0
     for run in range(state.top[0]):
         first = state.start[run]
-        size = state.count[run]
+        size = state.size[run]
         if size == 0:
             continue
         for i in range(size):
@@ -121,7 +121,7 @@ def compact(state: VarOptState) -> None:
             state.members[end + i] = slot
             state.place[slot] = end + i
         state.start[kept] = end
-        state.count[kept] = size
+        state.size[kept] = size
         state.weight[kept] = state.weight[run]
         end += size
         kept += 1
@@ -134,16 +134,16 @@ def append(state: VarOptState, slot: int, t: int) -> None:
     end = 0
     top = state.top[0]
     if top > 0:
-        end = state.start[top - 1] + state.count[top - 1]
+        end = state.start[top - 1] + state.size[top - 1]
         if end == state.members.size:
             compact(state)
             top = state.top[0]
-            end = state.start[top - 1] + state.count[top - 1]
+            end = state.start[top - 1] + state.size[top - 1]
     if top > 0 and state.weight[top - 1] == 1.0:
-        state.count[top - 1] += 1
+        state.size[top - 1] += 1
     else:
         state.start[top] = end
-        state.count[top] = 1
+        state.size[top] = 1
         state.weight[top] = 1.0
         state.top[0] = top + 1
     state.members[end] = slot
@@ -156,15 +156,15 @@ def merge_last_two(state: VarOptState) -> None:
     """Join the last run to the one before it, filling the gap between them from its end."""
     upper = state.top[0] - 1
     lower = upper - 1
-    end = state.start[lower] + state.count[lower]
+    end = state.start[lower] + state.size[lower]
     gap = state.start[upper] - end
-    size = state.count[upper]
+    size = state.size[upper]
     moves = min(gap, size)
     for i in range(moves):
         slot = state.members[state.start[upper] + size - 1 - i]
         state.members[end + i] = slot
         state.place[slot] = end + i
-    state.count[lower] += size
+    state.size[lower] += size
     state.top[0] = upper
 
 
@@ -182,9 +182,9 @@ def _by_uniform(source: Any, state: Any, t: Any, newcomer: Any, first: Any, thet
     run = state.top[0] - 1
     while True:
         chance = 1.0 - state.weight[run] / theta
-        share = chance * state.count[run]
+        share = chance * state.size[run]
         if left <= share or run == first:
-            index = min(np.int64(left / chance), state.count[run] - 1) if chance > 0.0 else 0
+            index = min(np.int64(left / chance), state.size[run] - 1) if chance > 0.0 else 0
             return state.start[run] + index
         left -= share
         run -= 1
@@ -196,7 +196,7 @@ def _by_record(source: Any, state: Any, t: Any, newcomer: Any, first: Any, theta
     if lost == t:
         return -1
     for run in range(first, state.top[0]):
-        for i in range(state.count[run]):
+        for i in range(state.size[run]):
             place = state.start[run] + i
             if state.rounds[state.members[place]] == lost:
                 return place
@@ -215,8 +215,8 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
     theta = np.inf
     while first > 0 and theta > state.weight[first - 1]:
         first -= 1
-        total += state.count[first] * state.weight[first]
-        size += state.count[first]
+        total += state.size[first] * state.weight[first]
+        size += state.size[first]
         if size > 1:
             theta = total / (size - 1)
     place = choose_loser(draws, state, request.t, request.vacancy, first, theta)
@@ -249,5 +249,5 @@ def _remove(scheduler: Any, state: Any, slot: Any) -> None:
 def _held(scheduler: Any, state: Any) -> Any:
     total = 0.0
     for run in range(state.top[0]):
-        total += state.count[run] * state.weight[run]
+        total += state.size[run] * state.weight[run]
     return total
