@@ -111,8 +111,8 @@ def follow(
     half = max(1, horizon // 2)
     state = fresh_state(player, min(setting.capacity, half if grow else horizon), setting.capacity)
     arrivals = _arrivals(cut)
-    slot, before, after, gone = np.zeros((4, horizon), np.int64)
-    trace = Trace(slot, before, after, gone, np.zeros(horizon), state.tally.fates)
+    slot, before, after, preempted_at = np.zeros((4, horizon), np.int64)
+    trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), state.tally.fates)
     drawn = keyed_draws(seed)
     source = drawn if draws is None else Draws(draws, drawn.directions)
     run = _drive.of(player) if compiled else _drive.function
