@@ -155,9 +155,7 @@ def arrays_of(state):
         yield from arrays_of(part) if isinstance(part, tuple) else [part]
 
 
-@pytest.mark.parametrize(
-    "contract", [c for c in SchedulerContract.__subclasses__() if c.__name__.startswith("Test")]
-)
+@pytest.mark.parametrize("contract", [c for c in SchedulerContract.__subclasses__() if c.__name__.startswith("Test")])
 def test_removal_leaves_what_an_arrival_leaves(contract):
     compared = []
 
