@@ -47,6 +47,12 @@ def game(**changes):
             ),
             r"\(0, 1\]",
         ),
+        (
+            lambda: tarry.simulate(
+                game(), tarry.learners.DWFTRL(BALL, 0.1), draws=tarry.Recorded(proxy_delays=np.zeros(10))
+            ),
+            "VarOpt draws no proxy delays",
+        ),
     ],
 )
 def test_values(make, sentence):

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.learners.base import RecordedDirections
+from tarry.schedulers import VarOpt
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
-from tarry.tracking import Draws, keyed_draws
+from tarry.schedulers.survival import Surviving
+from tarry.tracking import Draws, Player, keyed_draws
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,13 @@ class Recorded:
     directions: ArrayLike | None = None
 
 
-def draws_for(seed: int, recorded: Recorded | None, horizon: int, dimension: int) -> Draws:
+def draws_for(seed: int, recorded: Recorded | None, player: Player, horizon: int) -> Draws:
     """The player's draws: keyed by the seed, with recorded ones where given."""
     draws = keyed_draws(seed)
     if recorded is None:
         return draws
-    given = [n for n in ("uniforms", "proxy_delays", "lost") if getattr(recorded, n) is not None]
-    if len(given) > 1:
-        raise ValueError(f"record one kind of scheduling draw, got {' and '.join(given)}")
+    _check_kinds(recorded, player)
+    dimension = player.learner.dimension
     schedule: Any = draws.schedule
     directions: Any = draws.directions
     if recorded.uniforms is not None:
@@ -53,6 +54,17 @@ def draws_for(seed: int, recorded: Recorded | None, horizon: int, dimension: int
             raise ValueError(f"directions need shape {(horizon, dimension)}, got {vectors.shape}")
         directions = RecordedDirections(vectors)
     return Draws(schedule, directions)
+
+
+def _check_kinds(recorded: Recorded, player: Player) -> None:
+    given = [n for n in ("uniforms", "proxy_delays", "lost") if getattr(recorded, n) is not None]
+    if len(given) > 1:
+        raise ValueError(f"record one kind of scheduling draw, got {' and '.join(given)}")
+    name = type(player.scheduler).__name__
+    if recorded.proxy_delays is not None and not isinstance(player.scheduler, Surviving):
+        raise ValueError(f"{name} draws no proxy delays: record uniforms for it")
+    if recorded.lost is not None and not isinstance(player.scheduler, VarOpt):
+        raise ValueError(f"{name} loses nobody by draw: record uniforms for it, or use VarOpt")
 
 
 def _per_round(values: ArrayLike, name: str, horizon: int) -> np.ndarray:

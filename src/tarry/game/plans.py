@@ -43,7 +43,7 @@ class Plan(NamedTuple):
         return Task(
             player=self.player,
             setting=setting_of(game.capacity, game.information, options.bound),
-            draws=draws_for(seed, options.draws, game.horizon, game.dimension),
+            draws=draws_for(seed, options.draws, self.player, game.horizon),
             losses=game.losses,
             delays=game.delays,
             feedback=game.feedback,
