@@ -135,7 +135,7 @@ def test_interrupting_keeps_what_is_finished():
 
 
 def test_a_broken_balance_is_noticed(monkeypatch):
-    monkeypatch.setattr("tarry.game.engine.held", lambda *_: 1.0)
+    monkeypatch.setattr("tarry.tracking.balance.held", lambda *_: 1.0)
     with pytest.raises(tarry.errors.BrokenInvariant, match="sum to"):
         tarry.simulate(_game(), LEARNER)
 

@@ -92,7 +92,10 @@ def test_plays_stay_in_the_domain_and_exploration_is_reported():
         capacity=3,
         feedback="value",
     )
-    plays = tarry.simulate(game, learner, keep_rounds=True).plays()
+    record = tarry.simulate(game, learner, keep_rounds=True)
+    plays = record.plays()
+    assert record.exploration_rounds == 16
+    assert "16 rounds of pure exploration" in repr(record)
     assert np.all(plays >= [-1, 0]) and np.all(plays <= [1, 1])  # noqa: PT018
     np.testing.assert_allclose(np.linalg.norm(plays[:16] - [0, 0.5], axis=1), 0.5)
 

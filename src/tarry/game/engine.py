@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.errors import BrokenInvariant
 from tarry.game.memory import refuse_if_large
 from tarry.game.rounds import Setting
 from tarry.game.world import (
@@ -23,9 +22,9 @@ from tarry.game.world import (
     make_world,
     run_rounds,
 )
-from tarry.schedulers.base import UNLIMITED, held
+from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Draws, Player, State, fresh_state, grow_state
-from tarry.tracking.tally import FORFEITED, WEIGHT
+from tarry.tracking.balance import check_balance
 
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
@@ -111,7 +110,7 @@ def play(task: Task, stop: threading.Event, report: Callable[[int], None]) -> Ou
         bench = _make_room(task, bench, last - first + 1)
         started = time.perf_counter()
         bench.rounds(task, first, last)
-        _check_books(task, bench.state, last)
+        check_balance(task.player, bench.state, last)
         report(last - first + 1)
         first = last + 1
         if time.perf_counter() - started < BLOCK_SECONDS / 2:
@@ -131,16 +130,3 @@ def _make_room(task: Task, bench: Bench, rounds: int) -> Bench:
     if slots > state.table.rounds.size:
         state = grow_state(task.player, state, slots, task.setting.capacity)
     return bench._replace(state=state, world=grow_world(world, slots, nodes))
-
-
-def _check_books(task: Task, state: State, t: int) -> None:
-    """Where arrived + held must equal the number of rounds, see that it does."""
-    holding = float(held(task.player.scheduler, state.scheduler))
-    if holding < 0:
-        return
-    total = float(state.tally.sums[WEIGHT] + state.tally.sums[FORFEITED]) + holding
-    if not abs(total - t) <= 1e-9 * t * max(1.0, np.log2(t)):
-        raise BrokenInvariant(
-            f"after round {t} the weights that arrived and are held sum to {total}, not {t}: "
-            "the state is corrupted, or this is a defect worth reporting"
-        )

@@ -121,6 +121,12 @@ class Record:
         """The share of rounds whose feedback was used, per seed."""
         return np.asarray(self.fates[:, 0] / self.horizon)
 
+    @property
+    def exploration_rounds(self) -> int:
+        """How many of the first rounds explored only (bandit learners, smoothing = inner radius)."""
+        count = getattr(self.player.learner, "exploration_rounds", None)
+        return 0 if count is None else int(count(self.horizon))
+
     def plays(self, seed: int | None = None) -> Array:
         """Every play of a seed, shape (horizon, dimension); needs ``keep_rounds=True``."""
         return self._log(seed).plays  # type: ignore[no-any-return]
@@ -170,9 +176,10 @@ class Record:
     def __repr__(self) -> str:
         s = self.summary()
         error = "" if np.isnan(s["standard_error"]) else f" ± {s['standard_error']:.2g}"
+        explored = f", {self.exploration_rounds} rounds of pure exploration" if self.exploration_rounds else ""
         return (
             f"Record({len(self.seeds)} seeds × {self.horizon} rounds: regret {s['regret']:.4g}{error}, "
-            f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f})"
+            f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f}{explored})"
         )
 
     def _repr_html_(self) -> str:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from tarry.live.tracker import Tracker
 from tarry.results import Answer
-from tarry.schedulers.base import held
-from tarry.tracking.tally import FORFEITED, LARGEST, SQUARE, WEIGHT
+from tarry.tracking.balance import balance
+from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
 
 OFTEN = 0.01
 
@@ -56,10 +56,6 @@ def status_of(tracker: Tracker) -> Status:
         max=float(tally.sums[LARGEST]),
         effective_sample_size=total * total / squares if squares else 0.0,
     )
-    holding = float(held(tracker.player.scheduler, tracker.state.scheduler))
-    balance = float("nan")
-    if holding >= 0 and tracker.rounds:
-        balance = (total + float(tally.sums[FORFEITED]) + holding) / tracker.rounds
     return Status(
         rounds=tracker.rounds,
         pending=tracker.rounds - answered,
@@ -67,7 +63,7 @@ def status_of(tracker: Tracker) -> Status:
         fates=tracker.ledger(),
         answers={answer.name.lower(): tracker.answers[answer] for answer in Answer},
         weights=weights,
-        balance=balance,
+        balance=balance(tracker.player, tracker.state, tracker.rounds),
         warnings=_warnings(tracker),
     )
 

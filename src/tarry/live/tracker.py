@@ -19,9 +19,11 @@ from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
 from tarry.results import FATES, Answer, Fate
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import Player, fresh_state, grow_state, keyed_draws
+from tarry.tracking.balance import check_balance
 
 FIRST_SLOTS = 64
 RECENT = 1024
+CHECKED = 4096
 _ANSWERED = 8
 _FATE = 7
 
@@ -104,6 +106,8 @@ class Tracker:
             self._place(grow_state(self.player, self.state, 2 * table.rounds.size, self._setting.capacity))
             table = self.state.table
         t = self.rounds + 1
+        if t % CHECKED == 0:
+            check_balance(self.player, self.state, self.rounds)
         slot = self._open(self._box, t, delay)
         self.rounds = t
         released = tuple(map(self._preempted, table.released[: table.counts[2]].tolist())) if table.counts[2] else ()

@@ -5,7 +5,16 @@ Subclass one in a test module, say which member to check, and pytest collects it
 
 from tarry.testing.delays import DelaysContract
 from tarry.testing.domains import DomainContract
+from tarry.testing.learners import LearnerContract
 from tarry.testing.losses import LossContract
 from tarry.testing.schedulers import SchedulerContract, Trace, follow
 
-__all__ = ["DelaysContract", "DomainContract", "LossContract", "SchedulerContract", "Trace", "follow"]
+__all__ = [
+    "DelaysContract",
+    "DomainContract",
+    "LearnerContract",
+    "LossContract",
+    "SchedulerContract",
+    "Trace",
+    "follow",
+]

@@ -1,0 +1,115 @@
+"""What every learner must do, yours included."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+
+from tarry.domains import contains
+from tarry.game import WeightedGame, simulate
+from tarry.learners.base import KeyedDirections, absorb, advance, allocate, predict, rate_after
+
+SEED = np.uint64(0x5EED)
+
+
+class LearnerContract:
+    """Subclass it and give ``learner()``; pytest collects the rest.
+
+    ``losses(learner)`` must return losses on the learner's domain with at least ``horizon`` rounds.
+    """
+
+    horizon = 60
+
+    def learner(self) -> Any:
+        raise NotImplementedError("give the learner to check")
+
+    def losses(self, learner: Any) -> Any:
+        from tarry.losses import Linear
+
+        rows = np.random.default_rng(1).normal(size=(self.horizon, learner.dimension))
+        return Linear(rows / np.linalg.norm(rows, axis=1)[:, None])
+
+    def _play(self, learner: Any, state: Any, first: int, last: int, weights: np.ndarray) -> np.ndarray:
+        """Rounds first..last with feedback three rounds late; keyed directions."""
+        directions, losses = KeyedDirections(SEED), self.losses(learner)
+        plays = np.zeros((last - first + 1, learner.dimension))
+        with np.errstate(over="ignore"):
+            for t in range(first, last + 1):
+                predict(learner, state, directions, t, plays[t - first])
+                s = t - 3
+                if s >= 1 and weights[s - 1] != 0:
+                    absorb(learner, state, directions, s, weights[s - 1], self._feedback(learner, losses, s))
+                advance(learner, state, t)
+        return plays
+
+    def _feedback(self, learner: Any, losses: Any, s: int) -> np.ndarray:
+        x = np.asarray(learner.domain.center)
+        return losses.gradient(x, s) if learner.feedback == "gradient" else np.array([1.0 + losses.value(x, s)])
+
+    def test_plays_stay_in_the_domain(self) -> None:
+        learner = self.learner()
+        weights = np.random.default_rng(2).exponential(5.0, self.horizon)
+        for play in self._play(learner, allocate(learner), 1, self.horizon, weights):
+            assert contains(learner.domain, play, 1e-9 * max(1.0, learner.domain.diameter))
+
+    def test_the_first_play_knows_nothing(self) -> None:
+        learner = self.learner()
+        ones = np.ones(self.horizon)
+        first = self._play(learner, allocate(learner), 1, 3, ones)[0]
+        assert np.array_equal(first, self._play(learner, allocate(learner), 1, 3, 7 * ones)[0])
+
+    def test_feedback_matters(self) -> None:
+        learner = self.learner()
+        ones = np.ones(self.horizon)
+        heard = self._play(learner, allocate(learner), 1, self.horizon, ones)
+        deaf = self._play(learner, allocate(learner), 1, self.horizon, 0 * ones)
+        assert not np.array_equal(heard, deaf)
+
+    def test_prediction_changes_nothing(self) -> None:
+        learner = self.learner()
+        state = allocate(learner)
+        self._play(learner, state, 1, 20, np.ones(self.horizon))
+        plays = np.zeros((2, learner.dimension))
+        with np.errstate(over="ignore"):
+            predict(learner, state, KeyedDirections(SEED), 21, plays[0])
+            predict(learner, state, KeyedDirections(SEED), 21, plays[1])
+        assert np.array_equal(plays[0], plays[1])
+
+    def test_a_copied_state_goes_on_bit_for_bit(self) -> None:
+        learner, weights = self.learner(), np.random.default_rng(3).exponential(1.0, self.horizon)
+        whole = self._play(learner, allocate(learner), 1, self.horizon, weights)
+        state = allocate(learner)
+        self._play(learner, state, 1, 25, weights)
+        resumed = type(state)(*(copy.deepcopy(part) for part in state))
+        assert np.array_equal(whole[25:], self._play(learner, resumed, 26, self.horizon, weights))
+
+    def test_state_does_not_grow(self) -> None:
+        learner = self.learner()
+        state = allocate(learner)
+        before = [part.shape for part in state]
+        self._play(learner, state, 1, self.horizon, np.ones(self.horizon))
+        assert [part.shape for part in state] == before
+
+    def test_rates_do_not_increase(self) -> None:
+        learner = self.learner()
+        rates = np.array([rate_after(learner, t) for t in range(1, self.horizon + 1)])
+        assert np.all(np.isnan(rates)) or (np.all(rates > 0) and np.all(np.diff(rates) <= 0))
+
+    def test_it_plays_a_game(self) -> None:
+        from tarry.delays import array
+
+        learner = self.learner()
+        waits = np.random.default_rng(4).integers(0, 9, self.horizon)
+        game = WeightedGame(
+            learner.domain, self.losses(learner), array(waits), np.ones(self.horizon), feedback=learner.feedback
+        )
+        record = simulate(game, learner, seeds=2)
+        assert np.all(np.isfinite(record.regret))
+
+    def test_it_is_a_value(self) -> None:
+        learner = self.learner()
+        assert pickle.loads(pickle.dumps(learner)) == learner
+        assert type(learner).__name__ in repr(learner)

@@ -1,0 +1,40 @@
+"""Every exported learner passes the public contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.learners import DWFTBL, DWFTRL, Mahalanobis, Power, Sequence, inverse_time
+from tarry.testing import LearnerContract
+
+Q = np.array([[2.0, 0.5], [0.5, 1.0]])
+MEMBERS = {
+    "DWFTRL, constant rate": DWFTRL(tarry.domains.Ball(3), rate=0.3),
+    "DWFTRL, falling rate, box": DWFTRL(tarry.domains.Box([-1.0, 0.0], [1.0, 2.0]), rate=inverse_time(0.5)),
+    "DWFTRL, sequence, simplex": DWFTRL(tarry.domains.Simplex(4), rate=Sequence(0.5 / np.arange(1, 61))),
+    "DWFTRL, Mahalanobis": DWFTRL(tarry.domains.Ellipsoid(Q), rate=0.2, norm=Mahalanobis(Q)),
+    "DWFTRL, one dimension": DWFTRL(tarry.domains.Ball(1), rate=0.3),
+    "DWFTBL, ball": DWFTBL(tarry.domains.Ball(2), rate=0.02, smoothing=0.4),
+    "DWFTBL, product": DWFTBL(
+        tarry.domains.Product(tarry.domains.Ball(2), tarry.domains.Box([0.0], [3.0])),
+        rate=Power(0.05, 0.5),
+        smoothing=Power(0.9, 0.25),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+class TestLearners(LearnerContract):
+    @pytest.fixture(autouse=True)
+    def _choose(self, name):
+        self._learner = MEMBERS[name]
+
+    def learner(self):
+        return self._learner
+
+
+def test_every_exported_learner_is_covered():
+    exported = {n for n in tarry.learners.__all__ if hasattr(getattr(tarry.learners, n), "feedback")}
+    assert exported - {"Idle"} == {type(member).__name__ for member in MEMBERS.values()}
