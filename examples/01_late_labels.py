@@ -1,4 +1,8 @@
-"""Late labels whose delay depends on the label: what a bounded join estimates, and what naive ones do."""
+"""Late labels whose delay depends on the label: what a bounded join estimates, and what naive ones do.
+
+Drop-newest comes off well here because traffic is steady; where busy hours differ from quiet ones it is
+biased against the busy ones.
+"""
 
 import numpy as np
 
