@@ -26,6 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # No exceptions for division by zero (IEEE instead), no reference counting: a step that allocates
 # does not compile at all. ``nogil`` lets seeds run in threads.
+INLINED = {"forceinline": True}
 OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True}
 
 _sources_of: dict[type, set[str]] = {}
@@ -35,7 +36,7 @@ _announced: set[str] = set()
 def step(function: F) -> F:
     """Let compiled code on any target call this function."""
 
-    @overload(function, target="generic", strict=False)
+    @overload(function, target="generic", strict=False, jit_options=INLINED)
     def choose(*_types: Any) -> Any:
         return function
 
@@ -82,7 +83,7 @@ def verb(signature: Callable[..., Any]) -> Verb:
     def call(first: Any, *rest: Any) -> Any:
         return registry.find(type(first))(first, *rest)
 
-    @overload(call, target="generic", strict=False)
+    @overload(call, target="generic", strict=False, jit_options=INLINED)
     def choose(first: Any, *_rest: Any) -> Any:
         return registry.find(getattr(first, "instance_class", type(first)))
 
