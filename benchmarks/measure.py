@@ -35,19 +35,22 @@ class Row(NamedTuple):
         return f"{self.name} ratio {figure.ratio:.2f} (hold {self.hold:.2f}) {verdict}   {figure.detail}"
 
 
-def interleave(makers: Sequence[Ready], turns: int = TURNS) -> list[list[float]]:
+def interleave(
+    makers: Sequence[Ready], turns: int = TURNS, clock: Callable[[], float] = time.thread_time
+) -> list[list[float]]:
     """Seconds by maker and turn. Each maker prepares a run; only the run is timed, one of each a turn.
 
-    A first turn warms up (compilation, caches) and is not counted.
+    A first turn warms up (compilation, caches) and is not counted. The clock is this thread's own
+    processor time unless another is given, so that a busy machine's other work does not count.
     """
     seconds: list[list[float]] = [[] for _ in makers]
     for turn in range(turns + 1):
         for maker, taken in zip(makers, seconds, strict=True):
             run = maker()
-            started = time.thread_time()
+            started = clock()
             run()
             if turn > 0:
-                taken.append(time.thread_time() - started)
+                taken.append(clock() - started)
     return seconds
 
 

@@ -1,0 +1,35 @@
+"""Seeds in two threads against one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import tarry
+from benchmarks.measure import Figure, Row, interleave, ratio
+from benchmarks.stage import DIMENSION, learner, some_rows
+
+HORIZON = 10**6
+SEEDS = 4
+
+
+def _play(threads: int) -> Callable[[], None]:
+    game = tarry.Game(
+        domain=tarry.domains.Ball(DIMENSION),
+        losses=tarry.losses.Linear(some_rows(HORIZON)),
+        delays=tarry.delays.geometric(horizon=HORIZON, mean=200, rng=1),
+        capacity=16,
+    )
+    return lambda: tarry.simulate(game, tarry.Player(learner()), seeds=SEEDS, threads=threads, bound=False) and None
+
+
+def _two_threads(_quick: bool) -> Figure:
+    plays = {threads: _play(threads) for threads in (1, 2)}
+    one, two = interleave([partial(plays.__getitem__, n) for n in plays], clock=time.perf_counter)
+    rounds = SEEDS * HORIZON
+    detail = f"{rounds / min(one) / 1e6:.0f} and {rounds / min(two) / 1e6:.0f} million rounds a second"
+    return Figure(ratio(one, two), detail)
+
+
+ROWS = [Row("two threads", 1.7, _two_threads, at_least=True)]
