@@ -190,7 +190,7 @@ def run_rounds(
             elif setting.information == SEMI:
                 note(log, t, EXPIRED, s, 0.0)
             s = take(world.wheel, t)
-        if t == world.rounds[world.reached[0]]:
+        if t == world.rounds[np.uint64(world.reached[0])]:
             mark(world, state)
 
 

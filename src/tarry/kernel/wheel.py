@@ -80,7 +80,7 @@ def link(wheel: Wheel, now: int, node: int) -> None:
 @step
 def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     """Let ``origin`` come out in round ``due`` >= now. The caller has seen to room."""
-    node = wheel.meta[0]
+    node = np.uint64(wheel.meta[0])  # unsigned: compiled code need not ask whether to count from the end
     wheel.meta[0] = wheel.after[node]
     wheel.meta[1] += 1
     wheel.due[node] = due

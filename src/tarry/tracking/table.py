@@ -109,7 +109,7 @@ def vacancy(table: Table, capacity: int) -> Any:
     tracked = table.counts[0]
     if tracked >= capacity:
         return -1
-    return table.vacant[table.rounds.size - tracked - 1]
+    return table.vacant[np.uint64(table.rounds.size - tracked - 1)]
 
 
 @step
