@@ -57,9 +57,8 @@ def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
 
 
 @step
-def link(wheel: Wheel, now: int, node: int) -> None:
+def link(wheel: Wheel, now: int, due: int, node: int) -> None:
     """Append a node to the bucket where it waits."""
-    due = wheel.due[node]
     level = 0
     high_due = due >> BITS
     high_now = now >> BITS
@@ -85,7 +84,7 @@ def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     wheel.meta[1] += 1
     wheel.due[node] = due
     wheel.origin[node] = origin
-    link(wheel, now, node)
+    link(wheel, now, due, node)
 
 
 @step
@@ -103,7 +102,7 @@ def turn(wheel: Wheel, now: int) -> None:
         wheel.tail[bucket] = -1
         while node >= 0:
             following = wheel.after[node]
-            link(wheel, now, node)
+            link(wheel, now, wheel.due[node], node)
             node = following
         level -= 1
 
