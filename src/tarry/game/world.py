@@ -63,7 +63,7 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.nda
 
 def grow_world(world: World, slots: int, nodes: int) -> World:
     """The same world with room for more pending rounds."""
-    wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.after.size else world.wheel
+    wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.room else world.wheel
     feedback = world.feedback
     if slots > feedback.shape[0]:
         feedback = np.zeros((slots, feedback.shape[1]))
