@@ -24,7 +24,9 @@ def header() -> str:
     here = Path(__file__).parent
     commit = subprocess.run(["git", "-C", str(here), "describe", "--always", "--dirty"], capture_output=True, text=True)
     versions = f"tarry {tarry.__version__}, numba {numba.__version__}, numpy {np.__version__}"
-    return f"{_processor()}, {platform.system()}, Python {platform.python_version()}, {versions}, {commit.stdout.strip()}"
+    return (
+        f"{_processor()}, {platform.system()}, Python {platform.python_version()}, {versions}, {commit.stdout.strip()}"
+    )
 
 
 def _processor() -> str:

@@ -287,7 +287,7 @@ INLINE void play(const Game *game, Books *out, const int scheduler, const int de
     Table table = {.rounds = zeros(capacity, 8), .vacant = zeros(capacity, 8), .slots = capacity};
     for (int64_t i = 0; i < capacity; i++) table.vacant[i] = capacity - 1 - i;
     table.mask = 7;
-    while (table.mask + 1 < 2 * capacity) table.mask = 2 * table.mask + 1;
+    while (table.mask + 1 < 4 * capacity) table.mask = 2 * table.mask + 1;
     table.cells = zeros(table.mask + 1, sizeof(Cell));
     Heap heap = {zeros(capacity, 8), zeros(capacity, 8), zeros(capacity, 8), 0};
     VarOpt set = {zeros(2 * capacity + 2, 8), zeros(capacity, 8), zeros(2 * capacity + 2, sizeof(Run)),

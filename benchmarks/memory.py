@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from functools import partial
@@ -13,10 +14,11 @@ LIMIT = 500.0
 PROGRAM = """
 import resource, sys
 import tarry
+from benchmarks.stage import cyclic_losses
 horizon = int(sys.argv[1])
 game = tarry.Game(
     domain=tarry.domains.Ball(10),
-    losses=tarry.losses.Linear(tarry.losses.blocks(10, length=200, rng=1)),
+    losses=cyclic_losses(),
     delays=tarry.delays.geometric(horizon=horizon, mean=200, rng=1),
     capacity=16,
 )
@@ -27,8 +29,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 def peak(horizon: int) -> float:
     """The largest memory (MiB) of a process that plays so many rounds."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(horizon)], capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", PROGRAM, str(horizon)]
+    return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
 
 def _fits(quick: bool) -> Figure:
