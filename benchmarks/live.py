@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-
 import tarry
 from benchmarks.measure import Figure, Row, interleave, nanoseconds, ratio
 from benchmarks.stage import DIMENSION, SEED, learner, some_rows
