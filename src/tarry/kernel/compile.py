@@ -26,8 +26,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # No exceptions for division by zero (IEEE instead), no reference counting: a step that allocates
 # does not compile at all. ``nogil`` lets seeds run in threads.
-INLINED = {"forceinline": True}
 OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True}
+# A step's arguments are dozens of arrays, and handing them over costs more than most steps do.
+INLINED = {"forceinline": True}
 
 _sources_of: dict[type, set[str]] = {}
 _announced: set[str] = set()

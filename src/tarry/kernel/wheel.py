@@ -66,7 +66,7 @@ def _free_nodes(nodes: int, last: int) -> np.ndarray:
 
 
 @step
-def link(wheel: Wheel, now: int, due: int, node: int) -> None:
+def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
     """Append a node to the bucket where it waits."""
     level = 0
     high_due = due >> BITS
