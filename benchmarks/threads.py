@@ -31,8 +31,15 @@ def _two_threads(_quick: bool) -> Figure:
     plays = {threads: _play(threads) for threads in (1, 2)}
     one, two = interleave([partial(plays.__getitem__, n) for n in plays], 3 * TURNS, time.perf_counter)
     rounds = SEEDS * HORIZON
-    detail = f"{rounds / min(one) / 1e6:.0f} and {rounds / min(two) / 1e6:.0f} million rounds a second"
+    speeds = f"{rounds / min(one) / 1e6:.0f} and {rounds / min(two) / 1e6:.0f} million rounds a second"
+    detail = f"{speeds}; two threads just now got {_cores(plays[2]):.1f} cores"
     return Figure(min(one) / min(two), detail)
+
+
+def _cores(play: Callable[[], None]) -> float:
+    wall, busy = time.perf_counter(), time.process_time()
+    play()
+    return (time.process_time() - busy) / (time.perf_counter() - wall)
 
 
 ROWS = [Row("two threads", 1.7, _two_threads, at_least=True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def test_items_come_out_when_due_in_the_order_of_their_rounds(start: int) -> Non
             due = now + int(waits[now - start])
             schedule(wheel, now, due, now)
             expected.setdefault(due, []).append(now)
-        came = list(iter(lambda now=now: int(take(wheel, now)), -1))
+        came = list(iter(partial(take, wheel, now), -1))
         assert came == expected.pop(now, [])
     assert not expected
     assert wheel.meta[1] == 0
