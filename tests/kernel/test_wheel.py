@@ -128,7 +128,7 @@ def test_nodes_are_used_again() -> None:
     dues = plan(1, counts, [7] * 5000)
     machine = Machine(1, dues, 8)
     assert machine.run(counts) == [(t + 7, t) for t in range(1, 4994)]
-    assert machine.wheel.after.size == 8
+    assert machine.wheel.room == 8
 
 
 @pytest.mark.compiled

@@ -36,8 +36,8 @@ def survey(horizon: int, uncut: Callable[[int, int], NDArray[np.int64]]) -> Surv
     for start in range(1, horizon + 1, BLOCK):
         block = uncut(min(BLOCK, horizon + 1 - start), start)
         room = int(wheel.meta[1]) + block.size
-        if room > wheel.after.size:
-            wheel = grow_wheel(wheel, max(room, 3 * wheel.after.size // 2))
+        if room > wheel.room:
+            wheel = grow_wheel(wheel, max(room, 3 * wheel.room // 2))
         run(block, start, horizon, wheel, sums)
     return Survey(*sums[:LASTING].tolist())
 

@@ -62,10 +62,11 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
 def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
     """Let the scheduler decide about round t and keep the set and the books accordingly."""
     table = state.table
-    book_occupancy(state.tally, table.counts[0], setting.capacity)
+    tracked = table.counts[0]
     free = vacancy(table, setting.capacity)
     pending = table.counts[1] if setting.information != NON else -1
-    request = Request(t, free, table.counts[0], setting.capacity, pending, delay)
+    book_occupancy(state.tally, tracked, setting.capacity)
+    request = Request(t, free, tracked, setting.capacity, pending, delay)
     slot = admit(player.scheduler, state.scheduler, draws.schedule, request)
     if slot < 0:
         state.tally.fates[_SATURATED if slot == SATURATED else _UNTRACKED] += 1

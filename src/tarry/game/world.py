@@ -10,7 +10,7 @@ from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, begin, deliver
 from tarry.kernel import entry, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
-from tarry.losses.base import fetch, gradient, value
+from tarry.losses.base import gradient_in, value_in
 from tarry.tracking.table import find
 from tarry.tracking.tally import OWN, PAIRS
 
@@ -63,7 +63,7 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.nda
 
 def grow_world(world: World, slots: int, nodes: int) -> World:
     """The same world with room for more pending rounds."""
-    wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.after.size else world.wheel
+    wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.room else world.wheel
     feedback = world.feedback
     if slots > feedback.shape[0]:
         feedback = np.zeros((slots, feedback.shape[1]))
@@ -126,7 +126,7 @@ def _note_play(log: Any, t: Any, play: Any, loss: Any) -> None:
 
 
 @verb
-def give(kind: Any, losses: Any, row: Any, play: Any, loss: float, out: Any) -> None:
+def give(kind: Any, losses: Any, t: int, row: Any, play: Any, loss: float, out: Any) -> None:
     """Write the feedback that will arrive for this play."""
 
 
@@ -139,12 +139,12 @@ class Values(NamedTuple):
 
 
 @give.on(Gradients)
-def _give_gradient(kind: Any, losses: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
-    gradient(losses, row, play, out)
+def _give_gradient(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+    gradient_in(losses.rows, losses, t, row, play, out)
 
 
 @give.on(Values)
-def _give_value(kind: Any, losses: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+def _give_value(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
     out[0] = loss
 
 
@@ -172,15 +172,14 @@ def run_rounds(
             disclosed = wait
             note(log, t, DELAY, t, float(wait))
         slot = begin(player, setting, draws, state, t, disclosed)
-        fetch(losses.rows, t, world.row)
-        loss = value(losses, world.row, state.play)
+        loss = value_in(losses.rows, losses, t, world.row, state.play)
         world.loss[0] += loss
         note_play(log, t, state.play, loss)
         for i in range(state.table.counts[2]):
             note(log, t, PREEMPTED, state.table.released[i], 0.0)
         if slot >= 0:
             note(log, t, ENTERED, t, 0.0)
-            give(kind, losses, world.row, state.play, loss, world.feedback[slot])
+            give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
         s = take(world.wheel, t)
         while s > 0:
             slot = find(state.table, s)
@@ -190,7 +189,7 @@ def run_rounds(
             elif setting.information == SEMI:
                 note(log, t, EXPIRED, s, 0.0)
             s = take(world.wheel, t)
-        if t == world.rounds[world.reached[0]]:
+        if t == world.rounds[np.uint64(world.reached[0])]:
             mark(world, state)
 
 

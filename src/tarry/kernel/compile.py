@@ -27,6 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # No exceptions for division by zero (IEEE instead), no reference counting: a step that allocates
 # does not compile at all. ``nogil`` lets seeds run in threads.
 OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True}
+# A step's arguments are dozens of arrays, and handing them over costs more than most steps do.
+INLINED = {"forceinline": True}
 
 _sources_of: dict[type, set[str]] = {}
 _announced: set[str] = set()
@@ -35,7 +37,7 @@ _announced: set[str] = set()
 def step(function: F) -> F:
     """Let compiled code on any target call this function."""
 
-    @overload(function, target="generic", strict=False)  # type: ignore[untyped-decorator]
+    @overload(function, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
     def choose(*_types: Any) -> Any:
         return function
 
@@ -82,7 +84,7 @@ def verb(signature: Callable[..., Any]) -> Verb:
     def call(first: Any, *rest: Any) -> Any:
         return registry.find(type(first))(first, *rest)
 
-    @overload(call, target="generic", strict=False)  # type: ignore[untyped-decorator]
+    @overload(call, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
     def choose(first: Any, *_rest: Any) -> Any:
         return registry.find(getattr(first, "instance_class", type(first)))
 

@@ -18,48 +18,54 @@ BITS = 10
 LEVELS = 6
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
+_SIZE = 3
 
 
 class Wheel(NamedTuple):
-    """Bucket ends, a pool of nodes and a free list; ``meta`` = (first free node, items inside)."""
+    """``ends``: head and tail of each bucket. ``nodes``: next node, origin and due round, three entries a node.
 
-    head: np.ndarray
-    tail: np.ndarray
-    after: np.ndarray
-    origin: np.ndarray
-    due: np.ndarray
+    A node is named by its first entry, so what belongs together lies together. ``meta`` = (first free
+    node, items inside).
+    """
+
+    ends: np.ndarray
+    nodes: np.ndarray
     meta: np.ndarray
+
+    @property
+    def room(self) -> int:
+        """How many items fit."""
+        return self.nodes.size // _SIZE
 
 
 def make_wheel(nodes: int) -> Wheel:
     """An empty wheel that can hold this many items."""
-    after = np.arange(1, nodes + 1, dtype=np.int64)
-    after[-1] = -1
     return Wheel(
-        head=np.full(LEVELS * _BUCKETS, -1, np.int64),
-        tail=np.full(LEVELS * _BUCKETS, -1, np.int64),
-        after=after,
-        origin=np.zeros(nodes, np.int64),
-        due=np.zeros(nodes, np.int64),
+        ends=np.full(2 * LEVELS * _BUCKETS, -1, np.int64),
+        nodes=_free_nodes(nodes, -1),
         meta=np.array([0, 0], np.int64),
     )
 
 
 def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
     """The same wheel with room for more items."""
-    old = wheel.after.size
-    after = np.arange(1, nodes + 1, dtype=np.int64)
-    after[:old] = wheel.after
-    after[-1] = wheel.meta[0]
-    origin, due = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    origin[:old], due[:old] = wheel.origin, wheel.due
-    return Wheel(wheel.head, wheel.tail, after, origin, due, np.array([old, wheel.meta[1]], np.int64))
+    old = wheel.nodes.size
+    larger = _free_nodes(nodes, int(wheel.meta[0]))
+    larger[:old] = wheel.nodes
+    return Wheel(wheel.ends, larger, np.array([old, wheel.meta[1]], np.int64))
+
+
+def _free_nodes(nodes: int, last: int) -> np.ndarray:
+    """Nodes that are all free, each followed by the next one and the last by ``last``."""
+    made = np.zeros(_SIZE * nodes, np.int64)
+    made[::_SIZE] = np.arange(_SIZE, _SIZE * nodes + 1, _SIZE)
+    made[-_SIZE] = last
+    return made
 
 
 @step
-def link(wheel: Wheel, now: int, node: int) -> None:
+def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
     """Append a node to the bucket where it waits."""
-    due = wheel.due[node]
     level = 0
     high_due = due >> BITS
     high_now = now >> BITS
@@ -67,25 +73,25 @@ def link(wheel: Wheel, now: int, node: int) -> None:
         high_due >>= BITS
         high_now >>= BITS
         level += 1
-    bucket = level * _BUCKETS + ((due >> (BITS * level)) & _MASK)
-    wheel.after[node] = -1
-    last = wheel.tail[bucket]
+    head = 2 * (level * _BUCKETS + ((due >> (BITS * level)) & _MASK))
+    wheel.nodes[node] = -1
+    last = wheel.ends[head + 1]
     if last < 0:
-        wheel.head[bucket] = node
+        wheel.ends[head] = node
     else:
-        wheel.after[last] = node
-    wheel.tail[bucket] = node
+        wheel.nodes[last] = node
+    wheel.ends[head + 1] = node
 
 
 @step
 def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     """Let ``origin`` come out in round ``due`` >= now. The caller has seen to room."""
-    node = wheel.meta[0]
-    wheel.meta[0] = wheel.after[node]
+    node = np.uint64(wheel.meta[0])  # unsigned: compiled code need not ask whether to count from the end
+    wheel.meta[0] = wheel.nodes[node]
     wheel.meta[1] += 1
-    wheel.due[node] = due
-    wheel.origin[node] = origin
-    link(wheel, now, node)
+    wheel.nodes[node + np.uint64(1)] = origin
+    wheel.nodes[node + np.uint64(2)] = due
+    link(wheel, now, due, node)
 
 
 @step
@@ -97,13 +103,13 @@ def turn(wheel: Wheel, now: int) -> None:
     while level < LEVELS - 1 and (now >> (BITS * level)) & _MASK == 0:
         level += 1
     while level >= 1:
-        bucket = level * _BUCKETS + ((now >> (BITS * level)) & _MASK)
-        node = wheel.head[bucket]
-        wheel.head[bucket] = -1
-        wheel.tail[bucket] = -1
+        head = 2 * (level * _BUCKETS + ((now >> (BITS * level)) & _MASK))
+        node = wheel.ends[head]
+        wheel.ends[head] = -1
+        wheel.ends[head + 1] = -1
         while node >= 0:
-            following = wheel.after[node]
-            link(wheel, now, node)
+            following = wheel.nodes[node]
+            link(wheel, now, wheel.nodes[node + 2], node)
             node = following
         level -= 1
 
@@ -111,15 +117,15 @@ def turn(wheel: Wheel, now: int) -> None:
 @step
 def take(wheel: Wheel, now: int) -> Any:
     """Remove and return the next origin due now, or -1."""
-    bucket = now & _MASK
-    node = wheel.head[bucket]
+    head = 2 * (now & _MASK)
+    node = wheel.ends[head]
     if node < 0:
         return -1
-    following = wheel.after[node]
-    wheel.head[bucket] = following
+    following = wheel.nodes[node]
+    wheel.ends[head] = following
     if following < 0:
-        wheel.tail[bucket] = -1
-    wheel.after[node] = wheel.meta[0]
+        wheel.ends[head + 1] = -1
+    wheel.nodes[node] = wheel.meta[0]
     wheel.meta[0] = node
     wheel.meta[1] -= 1
-    return wheel.origin[node]
+    return wheel.nodes[node + 1]

@@ -7,6 +7,8 @@ row is fetched once and the verbs see only it and the play:
     value(loss, row, x)             f_t(x)
     gradient(loss, row, x, out)     write a (sub)gradient of f_t at x
 
+The game asks by round (``value_in``, ``gradient_in``), so that a table's rows need not be copied.
+
 Python methods (see :class:`Losses`): ``dimension``, ``horizon`` (None: endless), ``strong_convexity``,
 ``gradient_bound(domain)`` and ``value_bound(domain)``; bounds are suprema over the domain or safe
 over-estimates of them.
@@ -40,6 +42,27 @@ def value(loss: Any, row: Row, x: Any) -> float:
 @verb
 def gradient(loss: Any, row: Row, x: Any, out: Any) -> None:
     """Write a subgradient of this row's loss at x."""
+
+
+@verb
+def value_in(rows: Any, loss: Any, t: int, scratch: Row, x: Any) -> float:
+    """The loss of round t at x; its row is read where it lies, or fetched into ``scratch``."""
+
+
+@value_in.otherwise
+def _value_of_fetched(rows: Any, loss: Any, t: Any, scratch: Any, x: Any) -> Any:
+    fetch(rows, t, scratch)
+    return value(loss, scratch, x)
+
+
+@verb
+def gradient_in(rows: Any, loss: Any, t: int, scratch: Row, x: Any, out: Any) -> None:
+    """Write a subgradient of round t at x, after ``value_in`` of that round with the same ``scratch``."""
+
+
+@gradient_in.otherwise
+def _gradient_of_fetched(rows: Any, loss: Any, t: Any, scratch: Any, x: Any, out: Any) -> None:
+    gradient(loss, scratch, x, out)
 
 
 @verb
@@ -140,6 +163,16 @@ class Listed(Parameters, _ListedFields):
 def _listed(rows: Any, t: Any, row: Any) -> None:
     for i in range(row.size):
         row[i] = rows.values[t - 1, i]
+
+
+@value_in.on(Listed)
+def _value_in_table(rows: Any, loss: Any, t: Any, scratch: Any, x: Any) -> Any:
+    return value(loss, rows.values[t - 1], x)
+
+
+@gradient_in.on(Listed)
+def _gradient_in_table(rows: Any, loss: Any, t: Any, scratch: Any, x: Any, out: Any) -> None:
+    gradient(loss, rows.values[t - 1], x, out)
 
 
 def as_rows(rows: Any, name: str) -> Any:

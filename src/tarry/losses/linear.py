@@ -71,13 +71,16 @@ class Linear(Parameters, Losses, _LinearFields):
 @value.on(Linear)
 def _value(loss: Any, row: Any, x: Any) -> Any:
     total = 0.0
-    squares = 0.0
     for i in range(x.size):
         total += row[i] * x[i]
-        squares += x[i] * x[i]
     if loss.offsets:
         total += row[x.size]
-    return total + 0.5 * loss.ridge * squares
+    if loss.ridge:
+        squares = 0.0
+        for i in range(x.size):
+            squares += x[i] * x[i]
+        total += 0.5 * loss.ridge * squares
+    return total
 
 
 @gradient.on(Linear)

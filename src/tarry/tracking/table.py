@@ -28,7 +28,7 @@ class Table(NamedTuple):
 
 def make_table(slots: int) -> Table:
     """An empty table with this many slots."""
-    size = 1 << max(3, int(2 * slots - 1).bit_length())
+    size = 1 << max(3, int(4 * slots - 1).bit_length())
     return Table(
         rounds=np.zeros(slots, np.int64),
         vacant=np.arange(slots - 1, -1, -1, dtype=np.int64),
@@ -109,7 +109,7 @@ def vacancy(table: Table, capacity: int) -> Any:
     tracked = table.counts[0]
     if tracked >= capacity:
         return -1
-    return table.vacant[table.rounds.size - tracked - 1]
+    return table.vacant[np.uint64(table.rounds.size - tracked - 1)]
 
 
 @step

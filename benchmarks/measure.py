@@ -1,0 +1,64 @@
+"""Interleaved runs and what to make of them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+TURNS = 7
+
+Ready = Callable[[], Callable[[], Any]]
+
+
+class Figure(NamedTuple):
+    """A ratio and the absolute figures it came from, in words."""
+
+    ratio: float
+    detail: str
+
+
+class Row(NamedTuple):
+    """One line of the table: what is measured, and the ratio it must hold (at most, or at least)."""
+
+    name: str
+    hold: float
+    measure: Callable[[bool], Figure]
+    at_least: bool = False
+
+    def report(self, quick: bool) -> str:
+        """Measure and say whether it holds."""
+        figure = self.measure(quick)
+        holds = figure.ratio >= self.hold if self.at_least else figure.ratio <= self.hold
+        verdict = "ok" if holds else "falls short"
+        return f"{self.name} ratio {figure.ratio:.2f} (hold {self.hold:.2f}) {verdict}   {figure.detail}"
+
+
+def interleave(
+    makers: Sequence[Ready], turns: int = TURNS, clock: Callable[[], float] = time.thread_time
+) -> list[list[float]]:
+    """Seconds by maker and turn. Each maker prepares a run; only the run is timed, one of each a turn.
+
+    A first turn warms up (compilation, caches) and is not counted. The clock is this thread's own
+    processor time unless another is given, so that a busy machine's other work does not count.
+    """
+    seconds: list[list[float]] = [[] for _ in makers]
+    for turn in range(turns + 1):
+        for maker, taken in zip(makers, seconds, strict=True):
+            run = maker()
+            started = clock()
+            run()
+            if turn > 0:
+                taken.append(clock() - started)
+    return seconds
+
+
+def ratio(above: list[float], below: list[float]) -> float:
+    """The median over turns of the ratio within a turn: what slows a whole turn down cancels."""
+    return statistics.median(a / b for a, b in zip(above, below, strict=True))
+
+
+def nanoseconds(seconds: list[float], count: int) -> float:
+    """The median, per one of ``count``."""
+    return 1e9 * statistics.median(seconds) / count

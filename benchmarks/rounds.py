@@ -1,0 +1,65 @@
+"""The compiled round against the hand-written loop of the same game."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import tarry
+from benchmarks.c_loop import CBooks, CStage
+from benchmarks.measure import Figure, Row, interleave, nanoseconds, ratio
+from benchmarks.stage import Stage, some_rows
+from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
+
+HOLD = 1.3
+HORIZON = 200_000
+CAPACITY = 16
+DELAY = 200
+
+SCHEDULERS = {
+    "bernoulli": tarry.schedulers.Bernoulli(max_backlog=DELAY),
+    "pareto": tarry.schedulers.Pareto(),
+    "varopt": tarry.schedulers.VarOpt(),
+}
+
+
+def delays(kind: str, horizon: int) -> Any:
+    if kind == "fixed":
+        return tarry.delays.fixed(horizon=horizon, delay=DELAY)
+    return tarry.delays.geometric(horizon=horizon, mean=DELAY, rng=1)
+
+
+def stage(scheduler: str, kind: str, horizon: int = HORIZON) -> Stage:
+    losses = tarry.losses.Linear(some_rows(horizon))
+    return Stage(SCHEDULERS[scheduler], losses, delays(kind, horizon), CAPACITY)
+
+
+def sums_of_ours(state: Any, world: Any) -> tuple[Any, ...]:
+    """What a run leaves: loss, weights, occupancy, fates, full rounds, peak and pending rounds."""
+    tally = state.tally
+    weights = [float(tally.sums[i]) for i in (WEIGHT, SQUARE, LARGEST, OCCUPANCY)]
+    counts = [int(n) for n in (*tally.fates[:4], tally.counts[FULL_ROUNDS], tally.counts[PEAK], state.table.counts[1])]
+    return (float(world.loss[0]), *weights, *counts)
+
+
+def sums_of_c(books: CBooks) -> tuple[Any, ...]:
+    """The same of the C loop."""
+    weights = (books.loss, books.weight, books.square, books.largest, books.occupancy)
+    return (*weights, *books.fates, books.full, books.peak, books.pending)
+
+
+def _against_c(scheduler: str, kind: str, _quick: bool) -> Figure:
+    ours = stage(scheduler, kind)
+    theirs = CStage(ours)
+    if sums_of_ours(*ours.ready()()) != sums_of_c(theirs.ready()()):
+        raise RuntimeError(f"the C loop played another game than ours with {scheduler} and {kind} delays")
+    a, b = interleave([ours.ready, theirs.ready])
+    detail = f"{nanoseconds(a, HORIZON):.1f} ns a round, C {nanoseconds(b, HORIZON):.1f} ns"
+    return Figure(ratio(a, b), detail)
+
+
+ROWS = [
+    Row(f"round {scheduler} {kind}", HOLD, partial(_against_c, scheduler, kind))
+    for scheduler in SCHEDULERS
+    for kind in ("fixed", "geometric")
+]
