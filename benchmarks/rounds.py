@@ -38,7 +38,9 @@ def sums_of_ours(state: Any, world: Any) -> tuple[Any, ...]:
     """What a run leaves: loss, weights, occupancy, fates, full rounds, peak and pending rounds."""
     tally = state.tally
     weights = [float(tally.sums[i]) for i in (WEIGHT, SQUARE, LARGEST, OCCUPANCY)]
-    counts = [int(n) for n in (*tally.fates[:4], tally.counts[FULL_ROUNDS], tally.counts[PEAK], state.table.counts[1])]
+    played = int(tally.fates[:4].sum()) + int(state.table.counts[0])
+    pending = played - int(state.table.counts[1])
+    counts = [int(n) for n in (*tally.fates[:4], tally.counts[FULL_ROUNDS], tally.counts[PEAK], pending)]
     return (float(world.loss[0]), *weights, *counts)
 
 

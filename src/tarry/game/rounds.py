@@ -52,10 +52,7 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
         vacate(table, slot)
         state.tally.fates[_PREEMPTED] += 1
         slot = expired(player.scheduler, state.scheduler, t)
-    slot = consider(player, setting, draws, state, t, delay)
-    if setting.information != NON:
-        table.counts[1] += 1
-    return slot
+    return consider(player, setting, draws, state, t, delay)
 
 
 @step
@@ -64,7 +61,7 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
     table = state.table
     tracked = table.counts[0]
     free = vacancy(table, setting.capacity)
-    pending = table.counts[1] if setting.information != NON else -1
+    pending = t - 1 - table.counts[1] if setting.information != NON else -1
     book_occupancy(state.tally, tracked, setting.capacity)
     request = Request(t, free, tracked, setting.capacity, pending, delay)
     slot = admit(player.scheduler, state.scheduler, draws.schedule, request)
@@ -85,12 +82,15 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
 
 
 @step
+def acknowledge(state: State) -> None:
+    """A round that is not tracked has come to its end: it is pending no more, and the learner hears nothing."""
+    state.table.counts[1] += 1
+
+
+@step
 def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: int, slot: int, feedback: Any) -> Any:
-    """Hand over the arrival of round s (in this slot, or -1) in round t; return its weight."""
-    if setting.information != NON:
-        state.table.counts[1] -= 1
-    if slot < 0:
-        return 0.0
+    """Hand over the feedback of round s, tracked in this slot, in round t; return its weight."""
+    state.table.counts[1] += 1
     weight = arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_USED] += 1
     book_weight(state.tally, weight)
@@ -103,13 +103,10 @@ def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: 
 
 
 @step
-def forfeit(player: Any, setting: Setting, state: State, s: int, t: int, slot: int) -> None:
-    """Round s ended without an outcome: free its slot if it has one."""
-    if setting.information != NON:
-        state.table.counts[1] -= 1
-    if slot >= 0:
-        # What it would have weighed is remembered, so that arrived + held still adds up.
-        weight = arrive(player.scheduler, state.scheduler, slot, s, t)
-        state.tally.sums[FORFEITED] += weight
-        state.tally.fates[_EXPIRED] += 1
-        vacate(state.table, slot)
+def forfeit(player: Any, state: State, s: int, t: int, slot: int) -> None:
+    """Round s, tracked in this slot, ended without an outcome."""
+    state.table.counts[1] += 1
+    # What it would have weighed is remembered, so that arrived + held still adds up.
+    state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+    state.tally.fates[_EXPIRED] += 1
+    vacate(state.table, slot)

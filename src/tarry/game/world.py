@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.delays.base import delay
-from tarry.game.rounds import CLAIRVOYANT, SEMI, begin, deliver
+from tarry.game.rounds import CLAIRVOYANT, SEMI, acknowledge, begin, deliver
 from tarry.kernel import entry, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 from tarry.losses.base import gradient_in, value_in
@@ -163,6 +163,8 @@ def run_rounds(
     last: Any,
 ) -> None:
     """Play rounds first..last. The caller has seen to room for as many more pending rounds."""
+    total = world.loss[0]
+    checkpoint = world.rounds[world.reached[0]]
     for t in range(first, last + 1):
         turn(world.wheel, t)
         wait = delay(delays, t)
@@ -173,7 +175,7 @@ def run_rounds(
             note(log, t, DELAY, t, float(wait))
         slot = begin(player, setting, draws, state, t, disclosed)
         loss = value_in(losses.rows, losses, t, world.row, state.play)
-        world.loss[0] += loss
+        total += loss
         note_play(log, t, state.play, loss)
         for i in range(state.table.counts[2]):
             note(log, t, PREEMPTED, state.table.released[i], 0.0)
@@ -183,22 +185,26 @@ def run_rounds(
         s = take(world.wheel, t)
         while s > 0:
             slot = find(state.table, s)
-            weight = deliver(player, setting, draws, state, s, t, slot, world.feedback[max(slot, 0)])
             if slot >= 0:
+                weight = deliver(player, setting, draws, state, s, t, slot, world.feedback[slot])
                 note(log, t, FEEDBACK, s, weight)
-            elif setting.information == SEMI:
-                note(log, t, EXPIRED, s, 0.0)
+            else:
+                if setting.information == SEMI:
+                    note(log, t, EXPIRED, s, 0.0)
+                acknowledge(state)
             s = take(world.wheel, t)
-        if t == world.rounds[np.uint64(world.reached[0])]:
-            mark(world, state)
+        if t == checkpoint:
+            mark(world, state, total)
+            checkpoint = world.rounds[min(world.reached[0], world.rounds.size - 1)]
+    world.loss[0] = total
 
 
 @step
-def mark(world: World, state: Any) -> None:
+def mark(world: World, state: Any, loss: float) -> None:
     """Write a checkpoint of the running sums."""
     at = world.reached[0]
     world.reached[0] = at + 1
-    world.curve[at, LOSS] = world.loss[0]
+    world.curve[at, LOSS] = loss
     world.curve[at, OWN_PART] = state.tally.sums[OWN]
     world.curve[at, PAIR_PART] = state.tally.sums[PAIRS]
     world.curve[at, USED_PART] = state.tally.fates[0]

@@ -7,6 +7,7 @@ who is tracked. One round is
     absorb(learner, state, directions, s, weight, feedback)  once per arrival, in increasing s
     advance(learner, state, t)                               prepare x_{t+1}
 
+``play`` is the same array in every round and still holds the last play.
 Feedback is a vector: the gradient at x_s, or the one value f_s(x_s). A zero weight never reaches
 ``absorb``: it is an exact no-op for every learner.
 """

@@ -67,6 +67,7 @@ class LeaderState(NamedTuple):
     scratch: np.ndarray
     inverse_rate: np.ndarray
     changed: np.ndarray
+    moved: np.ndarray
 
 
 def starting_point(domain: Any, start: ArrayLike | None) -> np.ndarray:
@@ -88,6 +89,7 @@ def fresh_leader(start: np.ndarray) -> LeaderState:
         scratch=np.zeros(k),
         inverse_rate=np.zeros(1),
         changed=np.zeros(1, np.int64),
+        moved=np.ones(1, np.int64),
     )
 
 
@@ -106,6 +108,7 @@ def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int) -> Non
         state.point[i] = rate * (state.anchor[i] - state.total[i])
     project_in(norm, domain, state.point, state.scratch)
     state.changed[0] = 0
+    state.moved[0] = 1
 
 
 @allocate.on(DWFTRL)
@@ -115,8 +118,11 @@ def _allocate(learner: DWFTRL) -> LeaderState:
 
 @predict.on(DWFTRL)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    if state.moved[0] == 0:
+        return  # the last play still stands in ``play``
     for i in range(play.size):
         play[i] = state.point[i]
+    state.moved[0] = 0
 
 
 @absorb.on(DWFTRL)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.game.rounds import begin, deliver, forfeit
+from tarry.game.rounds import acknowledge, begin, deliver, forfeit
 from tarry.kernel import border
 from tarry.tracking.table import find
 
@@ -37,6 +37,9 @@ def hand_over(box: Any, s: Any, t: Any, feedback: Any) -> Any:
         if not np.isfinite(feedback[i]):
             return MALFORMED
     slot = find(desk.state.table, s)
+    if slot < 0:
+        acknowledge(desk.state)
+        return 0.0
     return deliver(desk.player, desk.setting, desk.draws, desk.state, s, t, slot, feedback)
 
 
@@ -44,4 +47,8 @@ def hand_over(box: Any, s: Any, t: Any, feedback: Any) -> Any:
 def give_up(box: Any, s: Any, t: Any) -> None:
     """Round s ended without an outcome."""
     desk = box.body
-    forfeit(desk.player, desk.setting, desk.state, s, t, find(desk.state.table, s))
+    slot = find(desk.state.table, s)
+    if slot < 0:
+        acknowledge(desk.state)
+    else:
+        forfeit(desk.player, desk.state, s, t, slot)

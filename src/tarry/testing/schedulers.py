@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.domains import Ball
 from tarry.game.problem import check_grants, setting_of
-from tarry.game.rounds import CLAIRVOYANT, begin, deliver
+from tarry.game.rounds import CLAIRVOYANT, acknowledge, begin, deliver
 from tarry.kernel import entry
 from tarry.learners import DWFTRL
 from tarry.results import Fate
@@ -78,7 +78,10 @@ def _drive(
         while k < arrivals.due.size and arrivals.due[k] == t:
             s = arrivals.origin[k]
             slot = find(state.table, s)
-            trace.weight[s - 1] = deliver(player, setting, draws, state, s, t, slot, nothing)
+            if slot >= 0:
+                trace.weight[s - 1] = deliver(player, setting, draws, state, s, t, slot, nothing)
+            else:
+                acknowledge(state)
             k += 1
         arrivals.next[0] = k
 

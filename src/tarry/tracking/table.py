@@ -14,7 +14,7 @@ _SPREAD = 0x9E3779B1
 class Table(NamedTuple):
     """``rounds[slot]`` (0: free), a stack of free slots, and an open-addressing index by round.
 
-    ``counts`` = (tracked, pending or -1, slots released by the current round); ``released`` lists
+    ``counts`` = (tracked, rounds that have ended, slots released by the current round); ``released`` lists
     the rounds that the current round preempted.
     """
 
