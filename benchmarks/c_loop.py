@@ -53,7 +53,6 @@ class CBooks(ctypes.Structure):
         ("fates", ctypes.c_int64 * 4),
         ("full", ctypes.c_int64),
         ("peak", ctypes.c_int64),
-        ("pending", ctypes.c_int64),
     ]
 
 

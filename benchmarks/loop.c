@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
     double loss, weight, square, largest, occupancy;
-    int64_t fates[4], full, peak, pending;
+    int64_t fates[4], full, peak;
 } Books;
 
 /* ---- keyed draws ---- */
@@ -300,14 +300,7 @@ INLINE void play(const Game *game, Books *out, const int scheduler, const int de
 
     const double *row = game->rows, *last_row = game->rows + (game->cycle - 1) * k;
     for (int64_t t = 1; t <= game->horizon; t++) {
-        /* arrivals to come */
         if ((t & MASK) == 0) deal(&wheel, t);
-        int64_t wait = game->delay;
-        if (delays == GEOMETRIC) {
-            double failures = log(uniform(game->delay_key, t)) / game->log_failure;
-            wait = (int64_t)(failures < 0x1p62 ? failures : 0x1p62);
-        }
-        schedule(&wheel, t, t + (wait < game->horizon - t ? wait : game->horizon - t));
 
         /* the leader moves when there is news */
         if (changed) {
@@ -367,8 +360,14 @@ INLINE void play(const Game *game, Books *out, const int scheduler, const int de
             table.rounds[slot] = t;
             table.tracked++;
             index_round(&table, t, slot);
+            /* nobody hears the end of an untracked round, so only tracked ones are scheduled */
+            int64_t wait = game->delay;
+            if (delays == GEOMETRIC) {
+                double failures = log(uniform(game->delay_key, t)) / game->log_failure;
+                wait = (int64_t)(failures < 0x1p62 ? failures : 0x1p62);
+            }
+            schedule(&wheel, t, t + (wait < game->horizon - t ? wait : game->horizon - t));
         }
-        books.pending++;
 
         /* the loss, and the gradient that will arrive */
         double loss = 0.0;
@@ -379,7 +378,6 @@ INLINE void play(const Game *game, Books *out, const int scheduler, const int de
 
         /* deliver */
         for (int64_t s; (s = take(&wheel, t)) > 0;) {
-            books.pending--;
             slot = find(&table, s);
             if (slot < 0) continue;
             double weight;

@@ -35,19 +35,17 @@ def stage(scheduler: str, kind: str, horizon: int = HORIZON) -> Stage:
 
 
 def sums_of_ours(state: Any, world: Any) -> tuple[Any, ...]:
-    """What a run leaves: loss, weights, occupancy, fates, full rounds, peak and pending rounds."""
+    """What a run leaves: loss, weights, occupancy, fates, full rounds and peak."""
     tally = state.tally
     weights = [float(tally.sums[i]) for i in (WEIGHT, SQUARE, LARGEST, OCCUPANCY)]
-    played = int(tally.fates[:4].sum()) + int(state.table.counts[0])
-    pending = played - int(state.table.counts[1])
-    counts = [int(n) for n in (*tally.fates[:4], tally.counts[FULL_ROUNDS], tally.counts[PEAK], pending)]
+    counts = [int(n) for n in (*tally.fates[:4], tally.counts[FULL_ROUNDS], tally.counts[PEAK])]
     return (float(world.loss[0]), *weights, *counts)
 
 
 def sums_of_c(books: CBooks) -> tuple[Any, ...]:
     """The same of the C loop."""
     weights = (books.loss, books.weight, books.square, books.largest, books.occupancy)
-    return (*weights, *books.fates, books.full, books.peak, books.pending)
+    return (*weights, *books.fates, books.full, books.peak)
 
 
 def _against_c(scheduler: str, kind: str, _quick: bool) -> Figure:

@@ -66,12 +66,12 @@ def learner(rate: float = 0.01) -> tarry.learners.DWFTRL:
 class Stage:
     """One game at the compiled loop's door: ``ready()`` is a fresh run, to be timed when called."""
 
-    def __init__(self, scheduler: Any, losses: Any, delays: Any, capacity: int) -> None:
+    def __init__(self, scheduler: Any, losses: Any, delays: Any, capacity: int, hears: bool = False) -> None:
         self.player = tarry.Player(learner(), scheduler)
         self.losses, self.delays, self.capacity = losses, delays, capacity
         self.horizon = int(delays.horizon)
         self.nodes = int(delays.max_backlog) + 2
-        self.setting = setting_of(capacity, "semi-clairvoyant", certify=False)
+        self.setting = setting_of(capacity, "semi-clairvoyant", certify=False, hears=hears)
         self.run = run_rounds.of(self.player, losses, delays)
 
     def ready(self) -> Callable[[], tuple[Any, Any]]:

@@ -45,6 +45,20 @@ def test_weight_moments_are_those_of_the_rounds():
     np.testing.assert_allclose(record.observed, np.mean(weights > 0))
 
 
+@pytest.mark.parametrize(
+    "scheduler",
+    [tarry.schedulers.VarOpt(), tarry.schedulers.Pareto(safety=1.0), tarry.schedulers.Reservoir()],
+    ids=lambda s: type(s).__name__,
+)
+def test_keeping_rounds_changes_nothing(scheduler):
+    """With a log every arrival is played out, without one only those somebody hears."""
+    player = tarry.Player(LEARNER, scheduler)
+    kept = tarry.simulate(_game(), player, seeds=3, keep_rounds=True)
+    plain = tarry.simulate(_game(), player, seeds=3)
+    assert np.array_equal(kept.regret_at, plain.regret_at)
+    assert np.array_equal(kept.fates, plain.fates)
+
+
 def test_threads_change_nothing():
     one = tarry.simulate(_game(), tarry.Player(LEARNER), seeds=6, threads=1)
     two = tarry.simulate(_game(), tarry.Player(LEARNER), seeds=6, threads=2)

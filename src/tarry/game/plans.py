@@ -37,12 +37,16 @@ class Plan(NamedTuple):
     player: Player
     rounds: np.ndarray
 
+    def _hears(self, options: Options) -> bool:
+        """Ends of untracked rounds are played out only where a member counts them, or for the log."""
+        return options.keep_rounds or any(getattr(part, "needs_acknowledgements", False) for part in self.player)
+
     def task(self, seed: int, options: Options) -> Task:
         """The same for the engine."""
         game = self.game
         return Task(
             player=self.player,
-            setting=setting_of(game.capacity, game.information, options.bound),
+            setting=setting_of(game.capacity, game.information, certify=options.bound, hears=self._hears(options)),
             draws=draws_for(seed, options.draws, self.player, game.horizon),
             losses=game.losses,
             delays=game.delays,
@@ -129,8 +133,8 @@ def _bounds(plan: Plan, outcome: Outcome) -> np.ndarray:
     """The pathwise bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
     game, learner, world = plan.game, plan.player.learner, outcome.world
     applies = game.feedback == "gradient" and isinstance(getattr(learner, "norm", None), Euclidean)
-    steepest = game.losses.gradient_bound(game.domain) if applies else np.inf
-    if not np.isfinite(steepest) or not world.curve[-1, OWN_PART]:
+    steepest = game.losses.gradient_bound(game.domain) if applies and world.curve[-1, OWN_PART] else np.inf
+    if not np.isfinite(steepest):
         return np.full(world.rounds.size, np.nan)
     return weighted_regret_bound(
         diameter=game.domain.diameter,

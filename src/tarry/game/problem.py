@@ -124,9 +124,10 @@ def check_capacity(capacity: int | None) -> None:
         raise ValueError(f"capacity must be a whole number of at least 1, or None for no limit, got {capacity!r}")
 
 
-def setting_of(capacity: int | None, information: str, certify: bool) -> Setting:
+def setting_of(capacity: int | None, information: str, *, certify: bool, hears: bool = True) -> Setting:
     """The rules of play as numbers."""
-    return Setting(UNLIMITED if capacity is None else int(capacity), INFORMATION[information], int(certify))
+    slots = UNLIMITED if capacity is None else int(capacity)
+    return Setting(slots, INFORMATION[information], int(certify), int(hears))
 
 
 def check_grants(

@@ -31,11 +31,16 @@ _EXPIRED = int(Fate.EXPIRED)
 
 
 class Setting(NamedTuple):
-    """The rules of play as numbers: capacity, disclosure (NON, SEMI, CLAIRVOYANT), bound kept or not."""
+    """The rules of play as numbers.
+
+    ``information`` is NON, SEMI or CLAIRVOYANT; ``certify`` says whether the bound's parts are kept;
+    ``hears`` whether anybody would notice the end of an untracked round.
+    """
 
     capacity: int
     information: int
     certify: int
+    hears: int
 
 
 @step

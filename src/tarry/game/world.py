@@ -167,13 +167,13 @@ def run_rounds(
     checkpoint = world.rounds[world.reached[0]]
     for t in range(first, last + 1):
         turn(world.wheel, t)
-        wait = delay(delays, t)
-        schedule(world.wheel, t, t + wait, t)
         disclosed = -1
         if setting.information == CLAIRVOYANT:
-            disclosed = wait
-            note(log, t, DELAY, t, float(wait))
+            disclosed = delay(delays, t)
+            note(log, t, DELAY, t, float(disclosed))
         slot = begin(player, setting, draws, state, t, disclosed)
+        if slot >= 0 or setting.hears:
+            schedule(world.wheel, t, t + delay(delays, t), t)
         loss = value_in(losses.rows, losses, t, world.row, state.play)
         total += loss
         note_play(log, t, state.play, loss)

@@ -110,7 +110,7 @@ def follow(
     cut = np.minimum(np.asarray(delays, dtype=np.int64), np.arange(len(np.asarray(delays)))[::-1])
     horizon = cut.size
     player = Player(DWFTRL(Ball(1), rate=1.0), scheduler)
-    setting = setting_of(capacity, information, False)
+    setting = setting_of(capacity, information, certify=False)
     half = max(1, horizon // 2)
     state = fresh_state(player, min(setting.capacity, half if grow else horizon), setting.capacity)
     arrivals = _arrivals(cut)
