@@ -81,7 +81,7 @@ class Stage:
         arguments = (self.player, self.setting, keyed_draws(SEED), state, self.losses, self.delays)
 
         def play() -> tuple[Any, Any]:
-            self.run(*arguments, Gradients(), world, Silent(), 1, self.horizon)
+            self.run(*arguments, Gradients(), world, Silent(), np.zeros(1, np.int64), 1, self.horizon)
             return state, world
 
         return play

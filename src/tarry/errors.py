@@ -2,9 +2,10 @@
 
     TarryError
     ├── NotGranted      a scheduler or learner needs what the game does not grant
-    ├── Interrupted     a simulation was stopped; what it finished is kept in ``.record``
     ├── TooLarge        a run would not fit in memory
     └── BrokenInvariant a run-time health check failed
+    KeyboardInterrupt
+    └── Interrupted     a simulation was stopped; what it finished is kept in ``.record``
 
 Bad arguments raise ``ValueError`` (or ``TypeError``), as everywhere in Python.
 """
@@ -22,7 +23,7 @@ class NotGranted(TarryError, ValueError):
     """A member needs preemption, delays or acknowledgements that the game withholds."""
 
 
-class Interrupted(TarryError, KeyboardInterrupt):
+class Interrupted(KeyboardInterrupt):
     """A simulation was interrupted; ``record`` holds the seeds that were finished, or None."""
 
     def __init__(self, message: str, record: Any = None) -> None:

@@ -20,7 +20,7 @@ def game(**changes):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: game(capacity=0), "capacity must be a whole number of at least 1, or None for no limit, got 0"),
+        (lambda: game(capacity=0), r"capacity \(None for no limit\) must be a whole number of at least 1, got 0"),
         (lambda: game(capacity=2.5), "got 2.5"),
         (lambda: game(capacity=True), "got True"),
         (lambda: game(feedback="gradients"), "feedback must be one of 'gradient', 'value', got 'gradients'"),

@@ -31,7 +31,7 @@ def _game(feedback="gradient"):
 
 
 VERBS = [
-    scheduling.admit, scheduling.arrive, scheduling.remove, scheduling.expired, scheduling.draw,
+    scheduling.admit, scheduling.arrive, scheduling.expired, scheduling.draw,
     learning.predict, learning.absorb, learning.advance, learning.direction,
     lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.delay,
 ]  # fmt: skip

@@ -82,7 +82,7 @@ def test_rates(given, values):
     [
         (lambda: Constant(0.0), "positive"),
         (lambda: Constant(np.nan), "positive"),
-        (lambda: Sequence([0.1, 0.2]), "may not increase, got 0.1 then 0.2 at round 2"),
+        (lambda: Sequence([0.1, 0.2]), "may not increase, got 0.1 at round 1 and 0.2 at round 2"),
         (lambda: Sequence([0.1, -0.2]), "positive"),
         (lambda: Power(1.0, -0.5), "exponent"),
         (lambda: Rule(lambda t: float(t)), "may not increase"),

@@ -99,7 +99,7 @@ def test_malformed_calls_change_nothing(call, sentence):
     session.ask(), twin.ask()
     with pytest.raises(ValueError, match=sentence):
         call(session)
-    assert session.status() == twin.status() or session.status().rounds == 1
+    assert session.status()[:5] == twin.status()[:5]
     assert session.tell(1, gradient=[1.0, 0.0]) == twin.tell(1, gradient=[1.0, 0.0])
     assert np.array_equal(session.ask().play, twin.ask().play)
 

@@ -22,8 +22,12 @@ def test_linear_formula():
     assert loss.rows.width == 5
 
 
-def test_rows_without_offsets_are_not_copied():
-    table = np.ascontiguousarray(ROWS)
+def test_rows_are_copied_unless_they_cannot_change():
+    table = np.array(ROWS)
+    losses = Linear(table)
+    table[:] = 7.0
+    assert np.array_equal(losses.rows.values, ROWS)
+    table.flags.writeable = False
     assert np.shares_memory(Linear(table).rows.values, table)
     assert Linear(table).rows.width == 4
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 
 from tarry import schedulers
-from tarry.schedulers.base import arrive, remove
 from tarry.testing import SchedulerContract, follow
 
 
@@ -153,23 +150,3 @@ def test_follow_cuts_delays():
 def arrays_of(state):
     for part in state:
         yield from arrays_of(part) if isinstance(part, tuple) else [part]
-
-
-@pytest.mark.parametrize("contract", [c for c in SchedulerContract.__subclasses__() if c.__name__.startswith("Test")])
-def test_removal_leaves_what_an_arrival_leaves(contract):
-    compared = []
-
-    def watch(player, state, t):
-        occupied = np.flatnonzero(state.table.rounds)
-        if t % 7 or not occupied.size:
-            return
-        slot = int(occupied[t % occupied.size])
-        removed, arrived = copy.deepcopy(state.scheduler), copy.deepcopy(state.scheduler)
-        remove(player.scheduler, removed, slot)
-        arrive(player.scheduler, arrived, slot, int(state.table.rounds[slot]), t)
-        pairs = zip(arrays_of(removed), arrays_of(arrived), strict=True)
-        compared.append(all(np.array_equal(a, b) for a, b in pairs))
-
-    contract().follow(watch=watch)
-    assert compared
-    assert all(compared)

@@ -43,4 +43,9 @@ def demo(
     horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
 ) -> None:
     """Play one game under every policy and capacity; print a table and write a page of curves."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        typer.echo(f"cannot write to {out}: {error.strerror}; choose another folder with --out", err=True)
+        raise typer.Exit(2) from error
     run_demo(Console(), out, seeds, horizon)

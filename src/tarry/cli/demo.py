@@ -19,10 +19,10 @@ CAPACITIES = (4, 8, 16, 32)
 DIMENSION = 10
 MEAN_DELAYS = (20, 380)  # rounds that turn out well answer quickly, the others slowly
 STORY = (
-    "Half of the rounds pull one way and answer within about {fast} rounds; the other half pull harder the "
-    "other way and answer after about {slow}. A policy that hears the quick ones more often learns the wrong thing: "
-    "that is what happens to labels that time out or are dropped when a buffer is full. Weighted policies are "
-    "right on average; VarOpt sees the most labels and so errs least."
+    "Half of the rounds pull one way and answer within about {fast} rounds; the other half pull harder the other "
+    "way and answer after about {slow}. A policy that hears the quick ones more often learns the wrong thing, and "
+    "the more surely the more it hears: that is what happens to labels that time out or are pushed out of a full "
+    "buffer. Weighted policies are right on average; of these VarOpt sees the most labels and so errs least."
 )
 
 
@@ -76,8 +76,8 @@ def run_demo(console: Console, out: Path, seeds: int, horizon: int) -> None:
     plan = [(c, p) for c in CAPACITIES for p in chosen] + [(None, Policy("unlimited", schedulers.Always()))]
     backlog = game.delays.summary()
     console.print(
-        f"{horizon:,} rounds on the unit ball of R^{DIMENSION}, DW-FTRL, {seeds} seeds; mean backlog "
-        f"{backlog.total_delay / horizon:.0f}, peak {backlog.max_backlog}"
+        f"{horizon:,} rounds on the unit ball of R^{DIMENSION}, DW-FTRL, {seeds} seeds;\n"
+        f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
     )
     cells = []
     with _progress(console) as progress:

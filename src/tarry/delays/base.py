@@ -9,12 +9,12 @@ arrives at the end of round t + d_t; zero means in the same round.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tarry.checks import as_whole
 from tarry.kernel import entry, verb
 
 
@@ -104,23 +104,3 @@ def backlog_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
 def as_horizon(horizon: Any) -> int:
     """A positive whole number of rounds."""
     return as_whole(horizon, "horizon", 1)
-
-
-def as_whole(value: Any, name: str, least: int = 0) -> int:
-    """A whole number, not below ``least`` and below 2**62 so that sums of two fit 64 bits."""
-    if not (_is_number(value) and np.isfinite(value) and int(value) == value and value >= least):
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    if value >= 2**62:
-        raise ValueError(f"{name} must be below 2**62, got {value!r}")
-    return int(value)
-
-
-def as_positive(value: Any, name: str) -> float:
-    """A positive finite number."""
-    if not (_is_number(value) and np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
-    return float(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

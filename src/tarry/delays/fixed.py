@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-from tarry.delays.base import as_horizon, as_whole
+from tarry.checks import as_whole
+from tarry.delays.base import as_horizon
 from tarry.delays.generated import Generated, uncut
 from tarry.kernel import Parameters
 

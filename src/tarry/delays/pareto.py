@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.delays.base import as_horizon, as_positive
+from tarry.checks import as_positive
+from tarry.delays.base import as_horizon
 from tarry.delays.generated import Generated, uncut, whole_rounds
 from tarry.kernel import Parameters, Purpose, keyed, make_key, make_seed
 

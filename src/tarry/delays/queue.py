@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.delays.base import as_horizon, as_positive, as_whole
+from tarry.checks import as_positive, as_whole
+from tarry.delays.base import as_horizon
 from tarry.delays.generated import whole_rounds
 from tarry.delays.listed import Listed
 from tarry.kernel import Purpose, entry, keyed, make_key, make_seed

@@ -95,14 +95,6 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def as_positive(value: float, name: str) -> float:
-    """A positive finite number, or a sentence saying why not."""
-    number = float(value)
-    if not np.isfinite(number) or number <= 0:
-        raise ValueError(f"{name} must be positive and finite, got {value}")
-    return number
-
-
 def as_dimension(value: int) -> int:
     """A whole number of at least 1, or a sentence saying why not."""
     if not np.isfinite(value) or int(value) != value or value < 1:

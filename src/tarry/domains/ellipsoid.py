@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains.base import Vector, as_definite, as_positive, as_vector, project
+from tarry.checks import as_positive
+from tarry.domains.base import Vector, as_definite, as_vector, project
 from tarry.kernel import Parameters, step
 
 MOST_STEPS = 100

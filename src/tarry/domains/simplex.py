@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.domains.base import Vector, as_dimension, as_positive, project
+from tarry.checks import as_positive
+from tarry.domains.base import Vector, as_dimension, project
 from tarry.kernel import Parameters
 
 

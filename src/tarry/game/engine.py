@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from tarry.game.world import (
 from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Draws, Player, State, fresh_state, grow_state
 from tarry.tracking.balance import check_balance
+from tarry.tracking.tally import Tally
 
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
@@ -34,9 +34,25 @@ BLOCK_SECONDS = 0.2
 class Outcome(NamedTuple):
     """What one seed left behind."""
 
-    state: State
-    world: World
+    tally: Tally
+    rounds: np.ndarray
+    curve: np.ndarray
     log: Log | None
+
+
+class Stop:
+    """A flag that compiled rounds in other threads see at once."""
+
+    def __init__(self) -> None:
+        self.cell = np.zeros(1, np.int64)
+
+    def set(self) -> None:
+        """Ask everybody to stop."""
+        self.cell[0] = 1
+
+    def is_set(self) -> bool:
+        """Whether somebody did."""
+        return bool(self.cell[0])
 
 
 class Task(NamedTuple):
@@ -51,6 +67,7 @@ class Task(NamedTuple):
     rounds: np.ndarray
     keep_rounds: bool
     allow_large: bool
+    threads: int
 
 
 class Bench(NamedTuple):
@@ -62,7 +79,7 @@ class Bench(NamedTuple):
     kind: Gradients | Values
     log: Any
 
-    def rounds(self, task: Task, first: int, last: int) -> None:
+    def rounds(self, task: Task, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last."""
         self.run(
             task.player,
@@ -74,14 +91,19 @@ class Bench(NamedTuple):
             self.kind,
             self.world,
             self.log,
+            stop.cell,
             first,
             last,
         )
 
 
 def compile_for(task: Task) -> None:
-    """Compile in the calling thread, where an interrupt is heard, by playing no round at all."""
-    _set_up(task, 1).rounds(task, 1, 0)
+    """Compile in the calling thread, by playing no round at all.
+
+    There an interrupt is heard; and loading cached code may import a user's module, for which a worker
+    would wait for ever while the caller is itself being imported.
+    """
+    _set_up(task, 1).rounds(task, Stop(), 1, 0)
 
 
 def _set_up(task: Task, block: int) -> Bench:
@@ -97,25 +119,36 @@ def _set_up(task: Task, block: int) -> Bench:
     )
 
 
-def play(task: Task, stop: threading.Event, report: Callable[[int], None]) -> Outcome | None:
+def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | None:
     """Play the whole game; None if it was stopped on the way."""
     horizon = int(task.delays.horizon)
     block = min(FIRST_BLOCK, horizon)
     bench = _set_up(task, max(block, 2))
     first = 1
     while first <= horizon:
-        if stop.is_set():
-            return None
         last = min(horizon, first + block - 1)
         bench = _make_room(task, bench, last - first + 1)
         started = time.perf_counter()
-        bench.rounds(task, first, last)
-        check_balance(task.player, bench.state, last)
+        bench.rounds(task, stop, first, last)
+        if stop.is_set():
+            return None
+        _check(task, bench, last)
         report(last - first + 1)
         first = last + 1
         if time.perf_counter() - started < BLOCK_SECONDS / 2:
             block = min(2 * block, LARGEST_BLOCK)
-    return Outcome(bench.state, bench.world, bench.log if task.keep_rounds else None)
+    log = bench.log if task.keep_rounds else None
+    return Outcome(bench.state.tally, task.rounds, bench.world.curve, log)
+
+
+def _check(task: Task, bench: Bench, last: int) -> None:
+    fault = int(bench.world.fault[0])
+    if fault:
+        raise ValueError(
+            f"the loss of round {fault} at the play {bench.state.play} is not finite: "
+            "check the losses' data or functions there"
+        )
+    check_balance(task.player, bench.state, last)
 
 
 def _make_room(task: Task, bench: Bench, rounds: int) -> Bench:
@@ -126,7 +159,8 @@ def _make_room(task: Task, bench: Bench, rounds: int) -> Bench:
     if task.setting.capacity == UNLIMITED:
         slots = max(slots, int(state.table.counts[0]) + rounds)
     if not task.allow_large:
-        refuse_if_large(8 * (3 * nodes + slots * (world.feedback.shape[1] + 12)), "the pending rounds")
+        cells = 3 * nodes + slots * (world.feedback.shape[1] + 16)
+        refuse_if_large(8 * cells * task.threads, "the pending rounds")
     if slots > state.table.rounds.size:
         state = grow_state(task.player, state, slots, task.setting.capacity)
     return bench._replace(state=state, world=grow_world(world, slots, nodes))

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry.checks import as_whole
 from tarry.game.draws import Recorded, draws_for
-from tarry.game.engine import Outcome, Task
+from tarry.game.engine import Outcome, Stop, Task
 from tarry.game.problem import Game, WeightedGame, check_grants, setting_of
 from tarry.game.regret import Comparator, comparator
 from tarry.game.world import OWN_PART, PAIR_PART
@@ -28,6 +29,7 @@ class Options(NamedTuple):
     bound: bool
     keep_rounds: bool
     allow_large: bool
+    threads: int
 
 
 class Plan(NamedTuple):
@@ -54,7 +56,15 @@ class Plan(NamedTuple):
             rounds=self.rounds,
             keep_rounds=options.keep_rounds,
             allow_large=options.allow_large,
+            threads=options.threads,
         )
+
+
+class Yardstick(NamedTuple):
+    """What a game's seeds are measured with: its best fixed action and its steepest gradient."""
+
+    best: Comparator
+    steepest: float
 
 
 class Measured(NamedTuple):
@@ -70,11 +80,12 @@ class Plans:
     """Plans by seed; a game that does not depend on the seed is planned, and its comparator found, once."""
 
     def __init__(self, game: Any, build: Callable[[int], Any] | None, player: Any, checkpoints: int) -> None:
-        if checkpoints < 1:
-            raise ValueError(f"checkpoints must be at least 1, got {checkpoints}")
-        self._build, self._player, self._checkpoints = build, player, checkpoints
+        if game is not None and build is not None:
+            raise ValueError("give a game or games, a function of the seed, and not both")
+        self._build, self._player = build, player
+        self._checkpoints = as_whole(checkpoints, "checkpoints", 1)
         self._shared = None if build is not None else self._plan(game)
-        self._best: Comparator | None = None
+        self._measure: Yardstick | None = None
         self._lock = threading.Lock()
 
     def of(self, seed: int) -> Plan:
@@ -86,18 +97,24 @@ class Plans:
             raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
         return Plan(game, _actor(game, self._player), checkpoint_rounds(game.horizon, self._checkpoints))
 
-    def measure(self, seed: int, plan: Plan, outcome: Outcome) -> Measured:
+    def measure(self, seed: int, plan: Plan, outcome: Outcome, stop: Stop) -> Measured:
         """Compare a finished seed with the best fixed action and with the bound."""
-        return Measured(seed, outcome, self._comparator(plan), _bounds(plan, outcome))
-
-    def _comparator(self, plan: Plan) -> Comparator:
-        game = plan.game
         if self._shared is None:
-            return comparator(game.domain, game.losses, game.horizon, plan.rounds)
-        with self._lock:
-            if self._best is None:
-                self._best = comparator(game.domain, game.losses, game.horizon, plan.rounds)
-            return self._best
+            measure = _yardstick(plan, outcome, stop)
+        else:
+            with self._lock:
+                if self._measure is None:
+                    self._measure = _yardstick(plan, outcome, stop)
+                measure = self._measure
+        return Measured(seed, outcome, measure.best, _bounds(plan, outcome, measure.steepest))
+
+
+def _yardstick(plan: Plan, outcome: Outcome, stop: Stop) -> Yardstick:
+    game = plan.game
+    wanted = game.feedback == "gradient" and outcome.curve[-1, OWN_PART] > 0
+    wanted = wanted and isinstance(getattr(plan.player.learner, "norm", None), Euclidean)
+    best = comparator(game.domain, game.losses, game.horizon, plan.rounds, stopped=stop.is_set)
+    return Yardstick(best, game.losses.gradient_bound(game.domain) if wanted else np.inf)
 
 
 def _actor(game: Any, player: Any) -> Player:
@@ -116,9 +133,21 @@ def _actor(game: Any, player: Any) -> Player:
     )
     if actor.learner.dimension != game.dimension:
         raise ValueError(f"the learner plays in R^{actor.learner.dimension}, the game in R^{game.dimension}")
+    if not _same(actor.learner.domain, game.domain):
+        raise ValueError(
+            f"the learner plays on {actor.learner.domain!r}, the game is on {game.domain!r}: build the learner "
+            "on game.domain"
+        )
     if hasattr(actor.learner, "check_horizon"):
         actor.learner.check_horizon(game.horizon)
     return actor
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return one is other or bool(one == other)
+    except ValueError:  # named tuples of arrays that do not compare
+        return False
 
 
 def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
@@ -129,17 +158,14 @@ def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
     return rounds if most > 1 else rounds[-1:]
 
 
-def _bounds(plan: Plan, outcome: Outcome) -> np.ndarray:
+def _bounds(plan: Plan, outcome: Outcome, steepest: float) -> np.ndarray:
     """The pathwise bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
-    game, learner, world = plan.game, plan.player.learner, outcome.world
-    applies = game.feedback == "gradient" and isinstance(getattr(learner, "norm", None), Euclidean)
-    steepest = game.losses.gradient_bound(game.domain) if applies and world.curve[-1, OWN_PART] else np.inf
     if not np.isfinite(steepest):
-        return np.full(world.rounds.size, np.nan)
+        return np.full(outcome.rounds.size, np.nan)
     return weighted_regret_bound(
-        diameter=game.domain.diameter,
+        diameter=plan.game.domain.diameter,
         gradient_bound=steepest,
-        last_rate=np.array([rate_after(learner, int(t)) for t in world.rounds]),
-        own=world.curve[:, OWN_PART],
-        pairs=world.curve[:, PAIR_PART],
+        last_rate=np.array([rate_after(plan.player.learner, int(t)) for t in outcome.rounds]),
+        own=outcome.curve[:, OWN_PART],
+        pairs=outcome.curve[:, PAIR_PART],
     )

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_whole
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
+from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
 
 FEEDBACK = ("gradient", "value")
@@ -42,6 +44,7 @@ class Game:
         _check_choice(self.feedback, "feedback", FEEDBACK)
         _check_choice(self.information, "information", tuple(INFORMATION))
         check_capacity(self.capacity)
+        object.__setattr__(self, "capacity", None if self.capacity is None else int(self.capacity))
         _check_sizes(self.domain, self.losses, self.delays)
 
     @property
@@ -93,7 +96,7 @@ class WeightedGame:
     def __post_init__(self) -> None:
         _check_choice(self.feedback, "feedback", FEEDBACK)
         _check_sizes(self.domain, self.losses, self.delays)
-        weights = np.ascontiguousarray(self.weights, dtype=np.float64)
+        weights = np.array(self.weights, dtype=np.float64)
         if weights.shape != (self.horizon,):
             raise ValueError(f"weights need one entry for each of {self.horizon} rounds, got shape {weights.shape}")
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
@@ -118,10 +121,8 @@ class WeightedGame:
 
 def check_capacity(capacity: int | None) -> None:
     """Refuse what is not a whole number of at least 1, or None."""
-    if capacity is None:
-        return
-    if isinstance(capacity, bool) or int(capacity) != capacity or capacity < 1:
-        raise ValueError(f"capacity must be a whole number of at least 1, or None for no limit, got {capacity!r}")
+    if capacity is not None:
+        as_whole(capacity, "capacity (None for no limit)", 1)
 
 
 def setting_of(capacity: int | None, information: str, *, certify: bool, hears: bool = True) -> Setting:
@@ -169,6 +170,10 @@ def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
 
 
 def _check_sizes(domain: Any, losses: Any, delays: Any) -> None:
+    if not hasattr(domain, "linear_minimiser") or isinstance(domain, type):
+        raise TypeError(f"domain must be made by tarry.domains, for example tarry.domains.Ball(3), got {domain!r}")
+    if not hasattr(losses, "rows") or isinstance(losses, type):
+        raise TypeError("losses must be made by tarry.losses, for example tarry.losses.Linear(rows)")
     if losses.dimension != domain.dimension:
         raise ValueError(f"losses have {losses.dimension} entries a round, the domain has {domain.dimension}")
     if not hasattr(delays, "horizon"):
@@ -178,13 +183,3 @@ def _check_sizes(domain: Any, losses: Any, delays: Any) -> None:
             f"there are losses for {losses.horizon} rounds and delays for {delays.horizon}: "
             "give as many of one as of the other"
         )
-
-
-def html_table(title: str, rows: dict[str, str]) -> str:
-    """A small two-column table for notebooks."""
-    from html import escape
-
-    body = "".join(
-        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows.items()
-    )
-    return f"<table><caption>{escape(title)}</caption>{body}</table>"

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.game.plans import Measured
-from tarry.game.problem import html_table
 from tarry.game.regret import Comparator
 from tarry.game.world import EVENTS, LOSS, Log
-from tarry.results import FATES
+from tarry.results import FATES, Weights, html_table
 from tarry.results.charts import regret_chart
 from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
 
@@ -20,15 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Array = NDArray[np.float64]
-
-
-class Weights(NamedTuple):
-    """Moments of the weights over all rounds (unobserved ones weigh zero), per seed."""
-
-    mean: Array
-    second_moment: Array
-    max: Array
-    effective_sample_size: Array
 
 
 class Occupancy(NamedTuple):
@@ -50,6 +40,7 @@ class Record:
 
     seeds: list[int]
     horizon: int
+    capacity: int | None
     regret: Array
     bound: Array
     loss: Array
@@ -68,9 +59,9 @@ class Record:
         """Gather what was measured under all seeds."""
         horizon = int(game.horizon)
         outcomes = [one.outcome for one in measured]
-        sums = np.array([outcome.state.tally.sums for outcome in outcomes])
-        counts = np.array([outcome.state.tally.counts for outcome in outcomes])
-        losses = np.array([outcome.world.curve[:, LOSS] for outcome in outcomes])
+        sums = np.array([outcome.tally.sums for outcome in outcomes])
+        counts = np.array([outcome.tally.counts for outcome in outcomes])
+        losses = np.array([outcome.curve[:, LOSS] for outcome in outcomes])
         regret = losses - np.array([one.best.losses for one in measured])
         bounds = np.array([one.bounds for one in measured])
         size = np.zeros(len(measured))
@@ -78,6 +69,7 @@ class Record:
         return cls(
             seeds=[one.seed for one in measured],
             horizon=horizon,
+            capacity=game.capacity,
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
@@ -86,8 +78,8 @@ class Record:
             occupancy=Occupancy(
                 sums[:, OCCUPANCY] / horizon, counts[:, PEAK].astype(float), counts[:, FULL_ROUNDS] / horizon
             ),
-            fates=np.array([outcome.state.tally.fates for outcome in outcomes]),
-            checkpoints=outcomes[0].world.rounds,
+            fates=np.array([outcome.tally.fates for outcome in outcomes]),
+            checkpoints=outcomes[0].rounds,
             regret_at=regret,
             bound_at=bounds,
             player=player,
@@ -128,11 +120,11 @@ class Record:
         return 0 if count is None else int(count(self.horizon))
 
     def plays(self, seed: int | None = None) -> Array:
-        """Every play of a seed, shape (horizon, dimension); needs ``keep_rounds=True``."""
+        """Every play of a seed (default: the first), shape (horizon, dimension); needs ``keep_rounds=True``."""
         return self._log(seed).plays  # type: ignore[no-any-return]
 
     def rounds(self, seed: int | None = None) -> pl.DataFrame:
-        """Columns t, loss, weight of a seed; needs ``keep_rounds=True``."""
+        """Columns t, loss, weight of a seed (default: the first); needs ``keep_rounds=True``."""
         import polars as pl
 
         log = self._log(seed)
@@ -140,7 +132,10 @@ class Record:
         return pl.DataFrame({"t": t, "loss": log.losses, "weight": log.weights})
 
     def events(self, seed: int | None = None) -> pl.DataFrame:
-        """What happened, in order: columns t, event, s, weight; needs ``keep_rounds=True``."""
+        """What happened under a seed (default: the first), in order; needs ``keep_rounds=True``.
+
+        Columns t, event, s, weight; the weight is that of a "feedback" event, and the delay in a "delay" event.
+        """
         import polars as pl
 
         log = self._log(seed)
@@ -149,15 +144,35 @@ class Record:
         return pl.DataFrame({"t": log.t[:n], "event": names, "s": log.s[:n], "weight": log.weight[:n]})
 
     def _log(self, seed: int | None) -> Any:
+        if seed is not None and seed not in self.seeds:
+            raise ValueError(f"there is no seed {seed} in this record, only {self.seeds}")
         index = 0 if seed is None else self.seeds.index(seed)
         log = self._logs[index]
         if log is None:
             raise ValueError("rounds were not kept: run simulate(…, keep_rounds=True)")
         return log
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know before trusting the numbers."""
+        found, share = [], float(self.fates[:, 2].mean()) / self.horizon
+        if self.player.scheduler.is_unbiased and share > 0.01:
+            found.append(
+                f"{share:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
+                "lower the chance of tracking, or use VarOpt"
+            )
+        gap = max(one.gap / max(1.0, abs(float(one.losses[-1]))) for one in self.comparators)
+        if gap > 1e-4:
+            found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
+        return tuple(found)
+
     def plot(self) -> Any:
-        """Mean regret over seeds with a band of ± two standard errors (an Altair chart)."""
-        return regret_chart(self.curve, title=f"Regret of {type(self.player.learner).__name__}")
+        """Mean regret over seeds with a band of ± two standard errors (an Altair chart).
+
+        ``record.plot().save("regret.svg")`` writes a picture; :func:`tarry.reports.compare` overlays records.
+        """
+        learner, scheduler = (type(part).__name__ for part in self.player)
+        return regret_chart(self.curve, title=f"Regret of {learner} with {scheduler}, capacity {self.capacity}")
 
     def summary(self) -> dict[str, float]:
         """Means over seeds, and the standard error of the regret."""

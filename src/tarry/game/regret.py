@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,10 @@ from tarry.domains import nearest
 from tarry.game.hindsight import minimise
 from tarry.kernel import entry
 from tarry.losses.base import fetch, value
+
+
+class Stopped(Exception):
+    """The search for the best fixed action was told to stop."""
 
 
 class Comparator(NamedTuple):
@@ -41,7 +46,9 @@ def _losses_at(losses: Any, x: Any, row: Any, rounds: Any, out: Any) -> None:
         out[i] = total
 
 
-def comparator(domain: Any, losses: Any, horizon: int, rounds: np.ndarray) -> Comparator:
+def comparator(
+    domain: Any, losses: Any, horizon: int, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False
+) -> Comparator:
     """The best fixed action of the whole horizon, and its losses up to each of ``rounds``.
 
     Linear and quadratic losses have it in closed form from one pass over their rows; all others take

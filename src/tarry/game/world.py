@@ -14,13 +14,16 @@ from tarry.losses.base import gradient_in, value_in
 from tarry.tracking.table import find
 from tarry.tracking.tally import OWN, PAIRS
 
-LOSS, OWN_PART, PAIR_PART, USED_PART = range(4)
+LOSS, OWN_PART, PAIR_PART = range(3)
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
 
 
 class World(NamedTuple):
-    """What the world keeps: arrivals to come, the feedback of tracked rounds, sums and checkpoints."""
+    """What the world keeps: arrivals to come, the feedback of tracked rounds, sums and checkpoints.
+
+    ``fault`` is the first round whose loss was not finite, or 0.
+    """
 
     wheel: Wheel
     row: np.ndarray
@@ -29,6 +32,7 @@ class World(NamedTuple):
     rounds: np.ndarray
     curve: np.ndarray
     reached: np.ndarray
+    fault: np.ndarray
 
 
 class Silent(NamedTuple):
@@ -56,8 +60,9 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.nda
         feedback=np.zeros((slots, feedback)),
         loss=np.zeros(1),
         rounds=rounds,
-        curve=np.zeros((rounds.size, 4)),
+        curve=np.zeros((rounds.size, 3)),
         reached=np.zeros(1, np.int64),
+        fault=np.zeros(1, np.int64),
     )
 
 
@@ -159,10 +164,14 @@ def run_rounds(
     kind: Any,
     world: Any,
     log: Any,
+    stop: Any,
     first: Any,
     last: Any,
 ) -> None:
-    """Play rounds first..last. The caller has seen to room for as many more pending rounds."""
+    """Play rounds first..last, unless another thread sets ``stop``.
+
+    The caller has seen to room for as many more pending rounds.
+    """
     total = world.loss[0]
     checkpoint = world.rounds[world.reached[0]]
     for t in range(first, last + 1):
@@ -176,6 +185,9 @@ def run_rounds(
             schedule(world.wheel, t, t + delay(delays, t), t)
         loss = value_in(losses.rows, losses, t, world.row, state.play)
         total += loss
+        if not np.isfinite(loss) or stop[0] != 0:
+            world.fault[0] = t
+            break
         note_play(log, t, state.play, loss)
         for i in range(state.table.counts[2]):
             note(log, t, PREEMPTED, state.table.released[i], 0.0)
@@ -207,4 +219,3 @@ def mark(world: World, state: Any, loss: float) -> None:
     world.curve[at, LOSS] = loss
     world.curve[at, OWN_PART] = state.tally.sums[OWN]
     world.curve[at, PAIR_PART] = state.tally.sums[PAIRS]
-    world.curve[at, USED_PART] = state.tally.fates[0]

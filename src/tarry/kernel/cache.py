@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,10 @@ from numba import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 PACKAGE = Path(__file__).resolve().parents[1]
-KEPT_FOLDERS = 8
+KEPT_FOLDERS = 32
+
+
+_IMPORTED = time.time()
 
 
 class Fingerprint(NamedTuple):
@@ -29,21 +33,40 @@ class Fingerprint(NamedTuple):
     digest: str
 
     @classmethod
-    def of(cls, parameters: tuple[Any, ...], sources_of: Mapping[type, set[str]]) -> Fingerprint | None:
-        """The fingerprint of these parameters, or None where some source has no file."""
-        foreign: set[str] = set()
+    def of(cls, parameters: tuple[Any, ...], registered: Mapping[type, set[str]]) -> Fingerprint | None:
+        """The fingerprint of these parameters, or None where the disk cache must not be used.
+
+        That is where some source has no file, or was edited after it was imported: what runs is then
+        not what the file says.
+        """
+        foreign = {name for name in registered.get(object, set()) if not _is_ours(name)}
         for value in walk(parameters):
             if callable(value):
                 return None  # a compiled function inside parameters: Numba misses its cache anyway
-            module = sys.modules.get(type(value).__module__)
-            files = {getattr(module, "__file__", None), *sources_of.get(type(value), ())}
-            foreign |= {name or "" for name in files if not _is_ours(name)}
-        if any(not Path(name).is_file() for name in foreign):
+            foreign |= {name for name in _files_of(type(value), registered) if not _is_ours(name)}
+        paths = [Path(name) for name in sorted(foreign)]
+        if any(not path.is_file() or path.stat().st_mtime > _IMPORTED for path in paths):
             return None
-        hasher = hashlib.sha256(_package_digest().encode())
-        for name in sorted(foreign):
-            hasher.update(Path(name).read_bytes())
+        package = _package_digest()
+        if package is None:
+            return None
+        hasher = hashlib.sha256(package.encode())
+        # Cached code names the types it was made for, so the same text under another name is another code.
+        for kind in sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in walk(parameters)}):
+            hasher.update(kind.encode())
+        for path in paths:
+            hasher.update(path.read_bytes())
         return cls(hasher.hexdigest()[:16])
+
+
+def _files_of(kind: type, registered: Mapping[type, set[str]]) -> set[str]:
+    """Files that define a type, its ancestors and the verbs of any of them."""
+    files: set[str] = set()
+    for ancestor in kind.__mro__:
+        files |= registered.get(ancestor, set()) if ancestor is not object else set()
+        if ancestor.__module__ not in ("builtins", "typing"):
+            files.add(getattr(sys.modules.get(ancestor.__module__), "__file__", None) or "")
+    return files
 
 
 def walk(value: Any) -> Iterator[Any]:
@@ -57,14 +80,17 @@ def walk(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _is_ours(name: str | None) -> bool:
-    return name is not None and PACKAGE in Path(name).resolve().parents
+def _is_ours(name: str) -> bool:
+    return bool(name) and PACKAGE in Path(name).resolve().parents
 
 
 @functools.cache
-def _package_digest() -> str:
+def _package_digest() -> str | None:
+    """A hash of the package as it was imported; None if it was edited since."""
     hasher = hashlib.sha256(sys.version.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
+        if path.stat().st_mtime > _IMPORTED:
+            return None
         hasher.update(path.relative_to(PACKAGE).as_posix().encode())
         hasher.update(path.read_bytes())
     return hasher.hexdigest()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
@@ -32,6 +33,7 @@ INLINED = {"forceinline": True}
 
 _sources_of: dict[type, set[str]] = {}
 _announced: set[str] = set()
+_lock = threading.Lock()
 
 
 def step(function: F) -> F:
@@ -41,6 +43,8 @@ def step(function: F) -> F:
     def choose(*_types: Any) -> Any:
         return function
 
+    # Any entry may come to call it, so its file counts for all of them.
+    _sources_of.setdefault(object, set()).add(function.__code__.co_filename)
     function.generic_target = True  # type: ignore[attr-defined]
     return function
 
@@ -122,12 +126,13 @@ class Entry:
         if must_run_plain(parameters):
             return self._plain()
         fingerprint = Fingerprint.of(parameters, _sources_of)
-        if fingerprint not in self._dispatchers:
-            dispatcher = njit(**self._options)(self.function)
-            if fingerprint is not None:
-                attach_cache(dispatcher, fingerprint)
-            self._dispatchers[fingerprint] = dispatcher
-        return self._dispatchers[fingerprint]
+        with _lock:
+            if fingerprint not in self._dispatchers:
+                dispatcher = njit(**self._options)(self.function)
+                if fingerprint is not None:
+                    attach_cache(dispatcher, fingerprint)
+                self._dispatchers[fingerprint] = dispatcher
+            return self._dispatchers[fingerprint]
 
     def _plain(self) -> Callable[..., Any]:
         @functools.wraps(self.function)

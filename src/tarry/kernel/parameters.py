@@ -51,6 +51,9 @@ class Parameters:
     def __reduce__(self) -> Any:
         return _rebuild, (type(self), tuple(self))  # type: ignore[arg-type]
 
+    def __bool__(self) -> bool:
+        return True  # also where there is no field: a scheduler is never nothing
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return False

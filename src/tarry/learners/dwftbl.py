@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains import as_positive, as_vector
+from tarry.checks import as_positive
+from tarry.domains import as_domain, as_vector
 from tarry.kernel import Parameters
 from tarry.learners.base import VALUE, absorb, advance, allocate, direction, predict, rate_after
 from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, starting_point
@@ -57,6 +58,7 @@ class DWFTBL(Parameters, _DWFTBLFields):
         origin: ArrayLike | None = None,
         inner_radius: float | None = None,
     ) -> Self:
+        as_domain(domain, "domain")
         middle = as_vector(domain.center if origin is None else origin, "origin", domain.dimension)
         radius = _inner_radius(domain, middle, origin is not None, inner_radius)
         rule = as_rule(smoothing, "smoothing")
@@ -67,8 +69,8 @@ class DWFTBL(Parameters, _DWFTBLFields):
     def dimension(self) -> int:
         return int(self.start.size)
 
-    def check_horizon(self, horizon: int) -> None:
-        """Refuse games longer than the sequences given."""
+    def check_horizon(self, horizon: int | None) -> None:
+        """Refuse games longer than the sequences given (None: a session, which has no end)."""
         check_length(self.rate, horizon, "rate")
         check_length(self.smoothing, horizon, "smoothing")
 

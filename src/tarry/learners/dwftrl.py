@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains import as_vector, contains
+from tarry.domains import as_domain, as_vector, contains
 from tarry.kernel import Parameters, step
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, rate_after
 from tarry.learners.norms import Euclidean, project_in, raise_dual
@@ -45,6 +45,7 @@ class DWFTRL(Parameters, _DWFTRLFields):
     feedback = GRADIENT
 
     def __new__(cls, domain: Any, rate: Any, *, start: ArrayLike | None = None, norm: Any = None) -> Self:
+        as_domain(domain, "domain")
         measure = Euclidean() if norm is None else norm
         measure.check(domain)
         return cls.make(domain, as_rule(rate, "rate"), starting_point(domain, start), measure)
@@ -53,8 +54,8 @@ class DWFTRL(Parameters, _DWFTRLFields):
     def dimension(self) -> int:
         return int(self.start.size)
 
-    def check_horizon(self, horizon: int) -> None:
-        """Refuse games longer than the sequences given."""
+    def check_horizon(self, horizon: int | None) -> None:
+        """Refuse games longer than the sequences given (None: a session, which has no end)."""
         check_length(self.rate, horizon, "rate")
 
 

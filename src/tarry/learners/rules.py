@@ -12,9 +12,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_positive
 from tarry.kernel import Parameters, as_step, verb
 
-CHECKED_ROUNDS = 4096
+CHECKED_ROUNDS = 1024
+FIRST_ROUNDS = 16
+ENDLESS = 10**9
 
 
 @verb
@@ -32,7 +35,7 @@ class Constant(Parameters, _ConstantFields):
     __slots__ = ()
 
     def __new__(cls, value: float) -> Self:
-        return cls.make(_positive(value, "a constant rule"))
+        return cls.make(as_positive(value, "a constant rule"))
 
 
 @at.on(Constant)
@@ -50,7 +53,7 @@ class Sequence(Parameters, _SequenceFields):
     __slots__ = ()
 
     def __new__(cls, values: ArrayLike) -> Self:
-        listed = np.ascontiguousarray(values, dtype=np.float64)
+        listed = np.array(values, dtype=np.float64)
         if listed.ndim != 1 or listed.size == 0:
             raise ValueError(f"a sequence of rates must be one-dimensional, got shape {listed.shape}")
         check_decreasing(listed, "a sequence")
@@ -78,7 +81,7 @@ class Power(Parameters, _PowerFields):
             raise ValueError(f"exponent must not be negative (rules may not increase), got {exponent}")
         if not cap > 0:
             raise ValueError(f"cap must be positive, got {cap}")
-        return cls.make(_positive(scale, "scale"), float(exponent), float(cap))
+        return cls.make(as_positive(scale, "scale"), float(exponent), float(cap))
 
 
 @at.on(Power)
@@ -111,15 +114,27 @@ def _rule(rule: Any, t: Any) -> Any:
 
 def inverse_time(strong_convexity: float) -> Power:
     """η_t = 1/(λt), the rate for λ-strongly convex losses."""
-    return Power(1.0 / _positive(strong_convexity, "strong_convexity"), 1.0)
+    return Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0)
 
 
-def check_length(rule: Any, horizon: int, name: str) -> None:
-    """Refuse a sequence that ends before the game does."""
-    if isinstance(rule, Sequence) and rule.values.size < horizon:
+def check_length(rule: Any, horizon: int | None, name: str) -> None:
+    """Refuse a sequence that ends before the game does (None: never), or a function that fails in it."""
+    if isinstance(rule, Rule):
+        check_rule(rule, ENDLESS if horizon is None else horizon)
+    if not isinstance(rule, Sequence):
+        return
+    if horizon is None:
+        raise ValueError(f"the {name} sequence has {rule.values.size} rounds, a session has no end: use a rule")
+    if rule.values.size < horizon:
         raise ValueError(
             f"the {name} sequence has {rule.values.size} rounds, the game has {horizon}: lengthen it, or use a rule"
         )
+
+
+def check_rule(rule: Rule, last: int) -> None:
+    """Refuse a function that is not positive, or increases, at sample rounds up to ``last``."""
+    rounds = np.unique(np.geomspace(1, last, min(CHECKED_ROUNDS, last)).astype(np.int64))
+    check_decreasing(np.array([rule.function(int(t)) for t in rounds]), "the rule", rounds)
 
 
 def as_rule(value: Any, name: str) -> Any:
@@ -129,26 +144,20 @@ def as_rule(value: Any, name: str) -> Any:
     if callable(value):
         return Rule(value)
     if np.ndim(value) == 0:
-        return Constant(_positive(value, name))
+        return Constant(as_positive(value, name))
     return Sequence(value)
 
 
-def check_decreasing(values: np.ndarray, name: str) -> None:
-    """Refuse values that are not positive, finite and non-increasing."""
+def check_decreasing(values: np.ndarray, name: str, rounds: np.ndarray | None = None) -> None:
+    """Refuse values that are not positive, finite and non-increasing, at these rounds (default 1, 2, …)."""
+    at_round = np.arange(1, values.size + 1) if rounds is None else rounds
     bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
     if bad.size:
-        raise ValueError(f"{name} must be positive and finite, got {values[bad[0]]} at round {bad[0] + 1}")
+        raise ValueError(f"{name} must be positive and finite, got {values[bad[0]]} at round {at_round[bad[0]]}")
     up = np.flatnonzero(np.diff(values) > 0)
     if up.size:
-        t = int(up[0])
+        i = int(up[0])
         raise ValueError(
-            f"{name} may not increase, got {values[t]} then {values[t + 1]} at round {t + 2}: "
-            "sort it, or use np.minimum.accumulate"
+            f"{name} may not increase, got {values[i]} at round {at_round[i]} and {values[i + 1]} at round "
+            f"{at_round[i + 1]}: take the running minimum"
         )
-
-
-def _positive(value: Any, name: str) -> float:
-    number = float(value)
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value}")
-    return number

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.game.problem import html_table
 from tarry.learners import Idle
 from tarry.live.session import check_store
 from tarry.live.status import Status, status_of
 from tarry.live.tracker import Receipt, Tracker
+from tarry.results import Answer, html_table
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)
@@ -66,28 +66,27 @@ class LabelJoin:
             rng=rng,
             memory=memory,
         )
-        self._kept: dict[Hashable, Any] = {}
 
     def decide(self, features: Any = None, id: Hashable = None, *, delay: int | None = None) -> Ticket:
-        """Register a decision; whether it is tracked is known at once."""
-        opened = self._tracker.open(id, delay)
-        for gone in opened.released:
-            self._kept.pop(gone, None)
-        if opened.tracked and opened.answer.name == "PENDING":
-            self._kept[opened.id] = features
+        """Register a decision; whether it is tracked is known at once.
+
+        An id decided before gives its ticket again and leaves the features first given.
+        """
+        opened = self._tracker.open(id, delay, features)
         return Ticket(opened.id, opened.tracked, opened.released)
 
     def label(self, id: Hashable, label: Any) -> Row | None:
-        """The decision's row with its weight, or None if it is not tracked (any more)."""
-        _, receipt = self._tracker.close(id, _NOTHING)
-        features = self._kept.pop(id, None)
-        return Row(features, label, receipt.weight) if receipt.status.name == "USED" else None
+        """The decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why."""
+        receipt, features = self._tracker.close(id, _NOTHING)
+        return Row(features, label, receipt.weight) if receipt.status is Answer.USED else None
 
     def expire(self, id: Hashable) -> Receipt:
         """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
-        _, receipt = self._tracker.close(id, None)
-        self._kept.pop(id, None)
-        return receipt
+        return self._tracker.close(id, None)[0]
+
+    def fate(self, id: Hashable) -> Answer:
+        """What became of a decision: a fate, or UNKNOWN, or LATE where it is forgotten."""
+        return self._tracker.fate(id)
 
     def status(self) -> Status:
         """Rounds, pending, tracked, fates, answers and the health of the weights."""

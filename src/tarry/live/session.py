@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.game.problem import html_table
 from tarry.learners.base import GRADIENT, VALUE
 from tarry.live.status import Status, status_of
 from tarry.live.tracker import Receipt, Tracker
-from tarry.results import Answer
+from tarry.results import Answer, html_table
 from tarry.tracking import Player
 
 
@@ -58,6 +57,7 @@ class Session:
         memory: int = 1_000_000,
     ) -> None:
         check_store(store)
+        player = player if isinstance(player, Player) else Player(player)
         if player.learner.feedback not in (GRADIENT, VALUE):
             raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
         self._tracker = Tracker(
@@ -67,9 +67,10 @@ class Session:
         self._size = player.learner.dimension if self._feedback == GRADIENT else 1
 
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
-        """Begin a round and return its play; an id asked before returns its round again.
+        """Begin a round and return its play; an id asked before returns its round again (REPEATED).
 
-        ``delay`` is required in the clairvoyant model and refused elsewhere.
+        That holds for tracked rounds and for the last thousand; of an older one only the id is known, and
+        the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
         opened = self._tracker.open(id, delay)
         return Round(opened.id, opened.play, opened.tracked, opened.released, opened.answer)
@@ -79,10 +80,13 @@ class Session:
         given = gradient if self._feedback == GRADIENT else value
         if given is None or (gradient is not None and value is not None):
             raise ValueError(f"this session learns from {self._feedback}s: call tell(id, {self._feedback}=…)")
-        feedback = np.array(given, dtype=np.float64, ndmin=1)
+        try:
+            feedback = np.array(given, dtype=np.float64, ndmin=1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self._feedback} must be numbers, got {given!r}") from error
         if feedback.shape != (self._size,):
             raise ValueError(f"{self._feedback} has shape {feedback.shape}, the session needs ({self._size},)")
-        return self._tracker.close(id, feedback)[1]
+        return self._tracker.close(id, feedback)[0]
 
     def expire(self, id: Hashable) -> Receipt:
         """No outcome will come: the empty acknowledgement of an untracked round.
@@ -90,7 +94,11 @@ class Session:
         On a *tracked* round it frees the slot and the learner gets nothing, which biases: a missing
         outcome that means something must be told as a value at the end of its window.
         """
-        return self._tracker.close(id, None)[1]
+        return self._tracker.close(id, None)[0]
+
+    def fate(self, id: Hashable) -> Answer:
+        """What became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""
+        return self._tracker.fate(id)
 
     def status(self) -> Status:
         """Rounds, pending, tracked, fates, answers and the health of the weights."""

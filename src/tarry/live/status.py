@@ -5,26 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tarry.live.tracker import Tracker
-from tarry.results import Answer
+from tarry.results import Answer, Weights
 from tarry.tracking.balance import balance
 from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
 
 OFTEN = 0.01
 
 
-class Weights(NamedTuple):
-    """Health of the weights so far; ``mean`` counts every answered round and should be near 1."""
-
-    mean: float
-    second_moment: float
-    max: float
-    effective_sample_size: float
-
-
 class Status(NamedTuple):
     """``pending`` rounds have no outcome yet, ``tracked`` ones among them hold a slot.
 
-    ``fates`` sum to ``rounds``; ``answers`` count calls; ``balance`` is arrived plus held weight per
+    ``weights`` are the moments over settled rounds (all but tracked ones; unseen ones weigh zero); their
+    mean tends to 1. ``fates`` sum to ``rounds``; ``answers`` count calls; ``balance`` is arrived plus held weight per
     round, exactly 1 for VarOpt, NaN for schedulers without that identity.
     """
 
@@ -47,19 +39,24 @@ class Status(NamedTuple):
 
 def status_of(tracker: Tracker) -> Status:
     """Read a tracker's books."""
-    tally = tracker.state.tally
+    with tracker.lock:
+        return _read(tracker)
+
+
+def _read(tracker: Tracker) -> Status:
+    tally, tracked = tracker.state.tally, int(tracker.state.table.counts[0])
     total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
-    answered = tracker.answered
+    settled = tracker.rounds - tracked
     weights = Weights(
-        mean=total / answered if answered else float("nan"),
-        second_moment=squares / answered if answered else float("nan"),
+        mean=total / settled if settled else float("nan"),
+        second_moment=squares / settled if settled else float("nan"),
         max=float(tally.sums[LARGEST]),
         effective_sample_size=total * total / squares if squares else 0.0,
     )
     return Status(
         rounds=tracker.rounds,
-        pending=tracker.rounds - answered,
-        tracked=int(tracker.state.table.counts[0]),
+        pending=tracker.rounds - tracker.answered,
+        tracked=tracked,
         fates=tracker.ledger(),
         answers={answer.name.lower(): tracker.answers[answer] for answer in Answer},
         weights=weights,
@@ -69,11 +66,20 @@ def status_of(tracker: Tracker) -> Status:
 
 
 def _warnings(tracker: Tracker) -> tuple[str, ...]:
-    fates = tracker.ledger()
+    fates, scheduler, found = tracker.ledger(), tracker.player.scheduler, []
+    if not scheduler.is_unbiased:
+        found.append(
+            f"{type(scheduler).__name__} weighs nothing: sums are biased where delays and outcomes are related"
+        )
+    elif fates["saturated"] > OFTEN * tracker.rounds:
+        found.append(
+            f"{fates['saturated']} of {tracker.rounds} rounds found no room and are not made up for by weights: "
+            "raise the capacity, lower the chance of tracking, or use VarOpt"
+        )
     seen = fates["used"] + fates["expired"]
     if seen and fates["expired"] > OFTEN * seen:
-        return (
+        found.append(
             f"{fates['expired']} of {seen} tracked rounds expired without an outcome: if no outcome means "
-            "something (no conversion), tell it as a value at the end of its window, or sums are biased",
+            "something (no conversion), tell it as a value at the end of its window, or sums are biased"
         )
-    return ()
+    return tuple(found)

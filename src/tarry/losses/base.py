@@ -123,17 +123,25 @@ class Losses:
         return None
 
 
+def own_copy(values: ArrayLike) -> np.ndarray:
+    """The values as floats in one block: a copy, unless the array is read-only and so cannot change."""
+    given = np.asarray(values)
+    if given.dtype == np.float64 and given.flags.c_contiguous and not given.flags.writeable:
+        return given
+    return np.array(given, dtype=np.float64, order="C")
+
+
 class _ListedFields(NamedTuple):
     values: np.ndarray
 
 
 class Listed(Parameters, _ListedFields):
-    """Rows given as an array of shape (horizon, width)."""
+    """Rows given as an array of shape (horizon, width); a read-only array is not copied."""
 
     __slots__ = ()
 
     def __new__(cls, values: ArrayLike, name: str = "losses") -> Self:
-        table = np.ascontiguousarray(values, dtype=np.float64)
+        table = own_copy(values)
         if table.ndim != 2 or table.size == 0:
             raise ValueError(f"{name} must be an array with one row per round, got shape {table.shape}")
         if not np.all(np.isfinite(table)):
@@ -213,14 +221,6 @@ def as_not_negative(number: float, name: str) -> float:
     made = float(number)
     if not (np.isfinite(made) and made >= 0):
         raise ValueError(f"{name} must be finite and not negative, got {number}")
-    return made
-
-
-def as_positive(number: float, name: str) -> float:
-    """A finite number above zero, or a sentence saying why not."""
-    made = float(number)
-    if not (np.isfinite(made) and made > 0):
-        raise ValueError(f"{name} must be positive and finite, got {number}")
     return made
 
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.losses.base import as_positive, as_ridge
+from tarry.losses.base import as_ridge
 from tarry.losses.kinked import kinked, kinked_slope
 from tarry.losses.supervised import Supervised, curve, labelled, slope
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.losses.base import Listed, Losses, as_positive, as_ridge, gradient, reach, value, with_offsets
+from tarry.losses.base import Listed, Losses, as_ridge, gradient, reach, value, with_offsets
 
 
 class _QuadraticFields(NamedTuple):

@@ -65,6 +65,14 @@ def _svg(chart: Any) -> str:
     return str(vl_convert.vegalite_to_svg(chart.to_json()))
 
 
+def compare(records: dict[str, Any]) -> Any:
+    """Regret curves of several records in one chart, by the names given."""
+    import polars as pl
+
+    named = [record.curve.with_columns(pl.lit(name).alias("name")) for name, record in records.items()]
+    return regret_chart(pl.concat(named), title="Regret", group="name")
+
+
 def _curves(cells: list[Cell], capacity: int) -> Any:
     import polars as pl
 

@@ -53,7 +53,7 @@ def summary_table(cells: list[Cell]) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, caption=LEGEND, caption_justify="left")
-    table.add_column("slots", justify="right")
+    table.add_column("slots", justify="right", no_wrap=True)
     table.add_column("policy", no_wrap=True)
     for column in COLUMNS:
         table.add_column(column, justify="right", no_wrap=True)

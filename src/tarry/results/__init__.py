@@ -1,5 +1,7 @@
 """Results: the words and columns in which runs are written down."""
 
 from tarry.results.fates import FATES, Answer, Fate
+from tarry.results.views import html_table
+from tarry.results.weights import Weights
 
-__all__ = ["FATES", "Answer", "Fate"]
+__all__ = ["FATES", "Answer", "Fate", "Weights", "html_table"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters
-from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive, remove
+from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
 
 
 class _AlwaysFields(NamedTuple):
@@ -42,8 +42,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 @arrive.on(Always)
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     return 1.0
-
-
-@remove.on(Always)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    pass

@@ -1,14 +1,13 @@
 """What a scheduler is: who is tracked, and what an arrival weighs.
 
 The tracking set hands out numbered *slots*; a scheduler keeps whatever it needs per slot in its own
-state and answers four questions. The same interface carries members whose survival is fixed when a
+state and answers three questions. The same interface carries members whose survival is fixed when a
 round is admitted (a proxy delay) and members whose weight or threshold moves while they wait.
 
     expired(scheduler, state, t)            a slot to preempt at the start of round t, or -1
     admit(scheduler, state, draws, request) the slot round t lives in from now on (``request.vacancy``
                                             or one it takes over), or UNTRACKED, or SATURATED
     arrive(scheduler, state, slot, s, t)    the weight of the feedback of s, which leaves its slot
-    remove(scheduler, state, slot)          the slot was vacated without feedback
 
 ``expired`` may be asked until it says -1; each slot it names is vacated by it.
 A scheduler sees the delay of round t only in the clairvoyant model and the number of pending rounds
@@ -94,11 +93,6 @@ def arrive(scheduler: Any, state: Any, slot: int, s: int, t: int) -> float:
 
 
 @verb
-def remove(scheduler: Any, state: Any, slot: int) -> None:
-    """Forget the slot."""
-
-
-@verb
 def held(scheduler: Any, state: Any) -> float:
     """The total weight of tracked rounds where arrived + held = rounds on every path, else -1."""
 
@@ -142,14 +136,6 @@ class Traits:
 
     def check_capacity(self, capacity: int | None) -> None:
         """Refuse capacities this member cannot serve."""
-
-
-def as_positive(value: float, name: str) -> float:
-    """A positive finite number, or a sentence saying why not."""
-    number = float(value)
-    if not np.isfinite(number) or number <= 0:
-        raise ValueError(f"{name} must be positive and finite, got {value}")
-    return number
 
 
 def as_capacity(capacity: int | None) -> int:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.schedulers.base import as_capacity, as_positive, expired
+from tarry.schedulers.base import as_capacity, expired
 from tarry.schedulers.survival import NEVER, Surviving, chance, invert, scale_of
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 from tarry.kernel import Parameters
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.schedulers.base import Traits, admit, allocate, arrive, remove
+from tarry.schedulers.base import Traits, admit, allocate, arrive
 
 
 class _DropOldestFields(NamedTuple):
@@ -54,8 +54,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     discard(state.heap, slot)
     return 1.0
-
-
-@remove.on(DropOldest)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    discard(state.heap, slot)

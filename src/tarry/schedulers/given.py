@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters
-from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive, remove
+from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
 
 
 class _GivenFields(NamedTuple):
@@ -23,7 +23,7 @@ class Given(Parameters, Traits, _GivenFields):
     is_unbiased = False
 
     def __new__(cls, weights: np.ndarray) -> Self:
-        return cls.make(np.ascontiguousarray(weights, dtype=np.float64))
+        return cls.make(np.array(weights, dtype=np.float64))
 
 
 @allocate.on(Given)
@@ -39,8 +39,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 @arrive.on(Given)
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     return scheduler.weights[s - 1]
-
-
-@remove.on(Given)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    pass

@@ -6,18 +6,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.schedulers.base import (
-    SATURATED,
-    UNTRACKED,
-    Traits,
-    admit,
-    allocate,
-    arrive,
-    as_positive,
-    draw,
-    remove,
-)
+from tarry.schedulers.base import SATURATED, UNTRACKED, Traits, admit, allocate, arrive, draw
 
 
 class _MorrisFields(NamedTuple):
@@ -67,8 +58,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 @arrive.on(Morris)
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     return state.weight[slot]
-
-
-@remove.on(Morris)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    pass

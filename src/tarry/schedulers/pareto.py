@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.schedulers.base import as_capacity, as_positive
+from tarry.schedulers.base import as_capacity
 from tarry.schedulers.survival import Surviving, chance, harmonic, invert, next_harmonic, scale_of
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from tarry.kernel import Parameters, step
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.schedulers.base import UNTRACKED, Traits, admit, allocate, arrive, draw, remove
+from tarry.schedulers.base import UNTRACKED, Traits, admit, allocate, arrive, draw
 
 
 class _PriorityFields(NamedTuple):
@@ -154,8 +154,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     discard(state.heap, slot)
     return 1.0 / threshold(state, slot)
-
-
-@remove.on(Priority)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    discard(state.heap, slot)

@@ -110,7 +110,7 @@ class Proxy(Parameters, Surviving, _ProxyFields):
     def __new__(cls, survival: ArrayLike | Callable[[int, int], float], *, allow_zero: bool = False) -> Self:
         if callable(survival):
             curve: Any = AgeFunction.make(as_step(survival))
-            seen = np.array([[curve.function(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
+            seen = _sampled(curve.function)
         else:
             seen = np.array(survival, dtype=np.float64, order="C")
             if seen.ndim not in (1, 2) or seen.size == 0:
@@ -132,6 +132,13 @@ class Proxy(Parameters, Surviving, _ProxyFields):
         """P(d'_t ≥ age); the capacity does not matter."""
         ages = np.asarray(age, dtype=np.int64)
         return np.array([height(self.curve, t, int(a)) for a in ages.ravel()]).reshape(ages.shape)
+
+
+def _sampled(function: Callable[[int, int], float]) -> NDArray[np.float64]:
+    try:
+        return np.array([[function(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
+    except TypeError as error:
+        raise TypeError(f"survival must be a function of round and age, survival(t, age): {error}") from error
 
 
 def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters
-from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive, draw, remove
+from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive, draw
 
 
 class _RandomEvictFields(NamedTuple):
@@ -46,8 +46,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 @arrive.on(RandomEvict)
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     return 1.0
-
-
-@remove.on(RandomEvict)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    pass

@@ -32,7 +32,6 @@ from tarry.schedulers.base import (
     arrive,
     draw,
     expired,
-    remove,
 )
 
 NEVER = np.inf
@@ -131,8 +130,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     discard(state.heap, slot)
     return 1.0 / chance(scheduler, state.scale[slot], s, t - s)
-
-
-@remove.on(Surviving)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    discard(state.heap, slot)

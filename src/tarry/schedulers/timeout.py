@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 from tarry.kernel import Parameters
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.schedulers.base import SATURATED, Traits, admit, allocate, arrive, expired, remove
+from tarry.schedulers.base import SATURATED, Traits, admit, allocate, arrive, expired
 
 
 class _TimeoutFields(NamedTuple):
@@ -66,8 +66,3 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     discard(state.heap, slot)
     return 1.0
-
-
-@remove.on(Timeout)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    discard(state.heap, slot)

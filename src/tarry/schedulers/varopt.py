@@ -18,18 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters, step, verb
-from tarry.schedulers.base import (
-    Keyed,
-    RecordedLosers,
-    RecordedUniforms,
-    Traits,
-    admit,
-    allocate,
-    arrive,
-    draw,
-    held,
-    remove,
-)
+from tarry.schedulers.base import Keyed, RecordedLosers, RecordedUniforms, Traits, admit, allocate, arrive, draw, held
 
 
 class _VarOptFields(NamedTuple):
@@ -180,12 +169,16 @@ def _by_uniform(source: Any, state: Any, t: Any, newcomer: Any, first: Any, thet
     if left <= 0.0:
         return -1
     run = state.top[0] - 1
+    place = -1
     while True:
         chance = 1.0 - state.weight[run] / theta
         share = chance * state.size[run]
-        if left <= share or run == first:
+        if state.size[run] > 0:
             index = min(np.int64(left / chance), state.size[run] - 1) if chance > 0.0 else 0
-            return state.start[run] + index
+            place = state.start[run] + index
+        # Rounding may leave a crumb beyond the last run: the last member met takes it.
+        if left <= share or run == first:
+            return place
         left -= share
         run -= 1
 
@@ -237,12 +230,6 @@ def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
     weight = state.weight[run]
     take_out(state, run, place)
     return weight
-
-
-@remove.on(VarOpt)
-def _remove(scheduler: Any, state: Any, slot: Any) -> None:
-    place = state.place[slot]
-    take_out(state, find_run(state, place), place)
 
 
 @held.on(VarOpt)

@@ -33,10 +33,10 @@ class Player(Parameters, _PlayerFields):
     __slots__ = ()
 
     def __new__(cls, learner: Any, scheduler: Any = None) -> Self:
-        if not hasattr(learner, "feedback"):
+        if isinstance(learner, type) or not hasattr(learner, "feedback"):
             raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}")
         chosen = schedulers.VarOpt() if scheduler is None else scheduler
-        if not hasattr(chosen, "needs_preemption"):
+        if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
         return cls.make(learner, chosen)
 

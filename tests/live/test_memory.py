@@ -1,0 +1,192 @@
+"""What a session remembers: tracked rounds for ever, the fates of the last rounds, the caller's ids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry import Answer
+from tarry.live import tracker as tracking
+
+DOMAIN = tarry.domains.Ball(2)
+LEARNER = tarry.learners.DWFTRL(DOMAIN, rate=0.1)
+KEEPS = tarry.schedulers.Bernoulli(probability=1.0)  # tracks the first C rounds and holds on to them
+
+
+def make(scheduler=None, capacity=4, **options):
+    return tarry.Session(tarry.Player(LEARNER, scheduler), capacity=capacity, rng=5, **options)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_tracked_round_outlives_the_memory(named):
+    session = make(KEEPS, memory=10)
+    ids = [session.ask(id=f"r{i}" if named else None).id for i in range(50)]
+    assert [session.fate(id) for id in ids[:4]] == [Answer.PENDING] * 4
+    assert [session.tell(id, gradient=[1, 0]).status for id in ids[:4]] == [Answer.USED] * 4
+    assert session.status().tracked == 0
+    again = session.ask(id="next" if named else None)
+    assert again.tracked
+    gone = Answer.UNKNOWN if named else Answer.LATE
+    assert session.tell(ids[20], gradient=[1, 0]).status is gone
+    assert session.fate(ids[20]) is gone
+    assert session.tell(ids[0], gradient=[1, 0]).status is Answer.LATE
+
+
+def test_the_edge_of_the_memory():
+    session = make(tarry.schedulers.DropNewest(), capacity=1, memory=3)
+    for _ in range(5):
+        session.ask()
+    assert session.tell(2, gradient=[1, 0]).status is Answer.LATE
+    assert session.tell(3, gradient=[1, 0]).status is Answer.SATURATED
+
+
+def test_an_old_preempted_round_does_not_reopen_a_young_one():
+    session = make(capacity=4, memory=5)
+    for t in range(1, 2001):
+        session.ask()
+        if t % 3 == 0:
+            assert session.tell(t, gradient=[0, 1]).status is not Answer.DUPLICATE
+        for s in range(max(1, t - 4), t + 1):
+            if s % 3 == 0:
+                assert session.tell(s, gradient=[0, 1]).status is Answer.DUPLICATE
+
+
+def test_a_tracked_round_is_returned_however_long_ago():
+    session = make(KEEPS, capacity=1)
+    first = session.ask(id="first")
+    for i in range(tracking.RECENT + 10):
+        session.ask(id=i)
+    again = session.ask(id="first")
+    assert (again.tracked, again.status) == (True, Answer.REPEATED)
+    assert np.array_equal(again.play, first.play)
+    forgotten = session.ask(id=0)
+    assert (forgotten.tracked, forgotten.play, forgotten.status) == (False, None, Answer.LATE)
+    assert session.status().answers["late"] == 1
+    assert session.status().answers["repeated"] == 1
+
+
+def test_joins_keep_features_of_tracked_decisions_only():
+    join = tarry.LabelJoin(3, rng=1)
+    for i in range(200):
+        join.decide({"i": i}, id=f"d{i}")
+        kept = join._tracker._tracked
+        assert len(kept) == join.status().tracked <= 3
+        assert all(k.payload == {"i": t - 1} for t, k in kept.items())
+    some = next(iter(join._tracker._tracked.values())).opened.id
+    assert join.decide("other", id=some).tracked
+    row = join.label(some, 1.0)
+    assert row is not None
+    assert row.features == {"i": int(some[1:])}
+    assert join.fate(some) is Answer.USED
+
+
+def test_unlimited_sessions_grow():
+    session = make(tarry.schedulers.Always(), capacity=None)
+    for _ in range(5 * tracking.FIRST_SLOTS):
+        assert session.ask().tracked
+    assert session.status().tracked == 5 * tracking.FIRST_SLOTS
+    for t in range(1, 5 * tracking.FIRST_SLOTS + 1):
+        assert session.tell(t, gradient=[1, 0]) == (Answer.USED, 1.0)
+
+
+def test_plays_cannot_be_changed_by_the_caller():
+    r = make().ask()
+    with pytest.raises(ValueError, match="read-only"):
+        r.play[0] = 9.0
+
+
+def test_the_balance_is_checked_while_running(monkeypatch):
+    monkeypatch.setattr(tracking, "CHECKED", 3)
+    session = make()
+    session.ask(), session.ask()
+    monkeypatch.setattr("tarry.tracking.balance.held", lambda *_: 7.0)
+    with pytest.raises(tarry.errors.BrokenInvariant):
+        session.ask()
+
+
+def test_sessions_have_no_end_for_a_sequence():
+    with pytest.raises(ValueError, match="a session has no end"):
+        tarry.Session(tarry.learners.DWFTRL(DOMAIN, rate=[0.3, 0.2]), capacity=2)
+
+
+def test_a_failing_function_of_the_users_breaks_the_session_loudly():
+    broken = []
+
+    def rate(t):
+        if broken:
+            raise RuntimeError("mine")
+        return 1.0 / t
+
+    session = tarry.Session(tarry.learners.DWFTRL(DOMAIN, rate=rate), capacity=2, rng=1)
+    session.ask()
+    broken.append(True)
+    with pytest.raises(RuntimeError, match="mine"):
+        session.ask()
+    with pytest.raises(tarry.errors.TarryError, match="cannot be trusted"):
+        session.ask()
+
+
+def test_threads_share_a_join():
+    from concurrent.futures import ThreadPoolExecutor
+
+    join = tarry.LabelJoin(16, rng=1)
+
+    def work(name):
+        rows = 0
+        for i in range(300):
+            ticket = join.decide(name, id=f"{name}-{i}")
+            row = join.label(ticket.id, 1.0)
+            if row is not None:
+                assert row.features == name
+                rows += 1
+        return rows
+
+    with ThreadPoolExecutor(4) as pool:
+        rows = sum(pool.map(work, "abcd"))
+    status = join.status()
+    assert status.rounds == 1200
+    assert status.fates["used"] == rows
+    assert status.tracked == 0
+    assert not join._tracker._tracked
+    assert status.balance == pytest.approx(1.0)
+    assert status.weights.mean == pytest.approx(1.0)
+
+
+def test_warnings_tell_of_bias():
+    full = make(KEEPS, capacity=1)
+    for _ in range(10):
+        full.ask()
+    assert "found no room" in full.status().warnings[0]
+    naive = make(tarry.schedulers.DropOldest(), capacity=1)
+    assert "weighs nothing" in naive.status().warnings[0]
+    assert make().status().warnings == ()
+
+
+def test_expiry_counts_for_those_who_count():
+    """A reservoir admits with probability C/(pending+1): with every round acknowledged it stays eager."""
+    eager, idle = (make(tarry.schedulers.Reservoir(), capacity=1, information="semi-clairvoyant") for _ in range(2))
+    entered = [0, 0]
+    for t in range(1, 400):
+        entered[0] += eager.ask().tracked
+        entered[1] += idle.ask().tracked
+        if eager.fate(t) is not Answer.PENDING:
+            eager.expire(t)
+    assert entered[0] > 3 * entered[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda s: s.ask(id=[1]), TypeError, "hashable"),
+        (lambda s: s.tell(1, gradient="abc"), ValueError, "numbers, got 'abc'"),
+        (lambda s: s.tell(1, gradient=[1e200, 0.0]), ValueError, "below 1e100"),
+    ],
+)
+def test_odd_arguments(call, error, sentence):
+    session = make()
+    session.ask()
+    before = session.status()
+    with pytest.raises(error, match=sentence):
+        call(session)
+    assert session.status()[:5] == before[:5]
