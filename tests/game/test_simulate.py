@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import _thread
+import threading
 import time
 
 import numpy as np
 import pytest
+from casework import sets_before_admission
 
 import tarry
 from tarry.game import memory
@@ -146,6 +148,63 @@ def test_interrupting_keeps_what_is_finished():
     assert caught.value.record is not None
     assert 1 <= len(caught.value.record.seeds) < 40
     assert isinstance(caught.value, KeyboardInterrupt)
+
+
+@pytest.mark.compiled
+def test_an_interrupt_is_heard_inside_a_block():
+    """Rounds that turn slow in the middle of a large block do not delay it."""
+    horizon = 2_000_000
+    game = tarry.Game(
+        DOMAIN,
+        tarry.losses.Linear(tarry.losses.drifting(3, rng=1)),
+        tarry.delays.fixed(horizon=horizon, delay=400_000),
+        capacity=None,
+    )
+    tarry.simulate(tarry.Game(DOMAIN, game.losses, tarry.delays.fixed(horizon=9, delay=2)), LEARNER)
+    begun = []
+
+    def ring():
+        begun.append(time.perf_counter())
+        _thread.interrupt_main()
+
+    threading.Timer(1.5, ring).start()
+    with pytest.raises(tarry.errors.Interrupted, match="so nothing is kept"):
+        tarry.simulate(game, LEARNER, seeds=1)
+    assert time.perf_counter() - begun[0] < 5.0  # a second on a quiet machine
+
+
+def test_a_loss_that_is_not_finite_is_named():
+    bad = tarry.losses.Callables(
+        value=lambda x, t: float("nan") if t == 7 else 0.0,
+        gradient=lambda x, t: np.zeros(3),
+        dimension=3,
+        horizon=20,
+    )
+    game = tarry.Game(DOMAIN, bad, tarry.delays.fixed(horizon=20, delay=0), capacity=2)
+    with pytest.raises(ValueError, match="round 7"):
+        tarry.simulate(game, LEARNER)
+
+
+def test_occupancy_is_that_of_the_events():
+    player = tarry.Player(LEARNER, tarry.schedulers.Pareto(safety=1.0))
+    record = tarry.simulate(_game(), player, seeds=[5], keep_rounds=True)
+    sizes = np.array([len(tracked) for tracked in sets_before_admission(record)])
+    np.testing.assert_allclose(record.occupancy.mean, sizes.mean())
+    np.testing.assert_allclose(record.occupancy.full, np.mean(sizes == 4))
+    assert record.occupancy.peak[0] == sizes.max()
+
+
+def test_records_warn_where_numbers_mislead(caplog):
+    record = tarry.simulate(_game(), tarry.Player(LEARNER, tarry.schedulers.Bernoulli(probability=1.0)))
+    assert "found no room" in record.warnings[0]
+    assert "found no room" in caplog.text
+    assert tarry.simulate(_game(), LEARNER).warnings == ()
+
+
+def test_the_learner_must_play_on_the_games_domain():
+    other = tarry.learners.DWFTRL(tarry.domains.Ball(3, radius=5.0), rate=0.1)
+    with pytest.raises(ValueError, match="build the learner"):
+        tarry.simulate(_game(), other)
 
 
 def test_a_broken_balance_is_noticed(monkeypatch):

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 class Occupancy(NamedTuple):
-    """The tracking set before admission, per seed: mean and largest size, share of rounds it was full."""
+    """The set as a round finds it (expired members gone, none replaced yet), per seed: mean, peak, share full."""
 
     mean: Array
     peak: Array

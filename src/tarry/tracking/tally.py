@@ -75,7 +75,7 @@ def book_weight(tally: Tally, weight: float) -> None:
 
 @step
 def book_occupancy(tally: Tally, tracked: int, capacity: int) -> None:
-    """|S_t| after preemption, before admission."""
+    """|S| as round t finds it: after expiries, before a member is replaced."""
     tally.sums[OCCUPANCY] += tracked
     if tracked >= capacity:
         tally.counts[FULL_ROUNDS] += 1

@@ -1,0 +1,104 @@
+"""The disk cache follows every source that can change what compiled code does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.compiled
+
+ROOT = Path(__file__).parents[2]
+
+MIXIN = """
+from tarry.domains.base import project
+
+class Grows:
+    __slots__ = ()
+
+@project.on(Grows)
+def _project(domain, x, scratch):
+    x[0] = domain.size * {factor}
+"""
+
+MEMBER = """
+from typing import NamedTuple
+from mixin import Grows
+
+class _Fields(NamedTuple):
+    size: float
+
+class Mine(Grows, _Fields):
+    __slots__ = ()
+"""
+
+PROGRAM = """
+import sys
+import numpy as np
+from tarry.domains.base import project
+from tarry.kernel import entry
+from {module} import Mine
+{between}
+
+@entry
+def run(domain, x):
+    project(domain, x, x)
+
+domain, x = Mine(2.0), np.zeros(1)
+compiled = run.of(domain)
+compiled(domain, x)
+stats = getattr(compiled, "stats", None)
+print(x[0], sum(stats.cache_hits.values()))
+"""
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    past = time.time() - 60  # sources are older than the processes that import them
+    os.utime(path, (past, past))
+
+
+def _run(folder: Path, module: str = "member", between: str = "") -> list[str]:
+    _write(folder / "program.py", PROGRAM.format(module=module, between=between))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(folder)])
+    done = subprocess.run(
+        [sys.executable, folder / "program.py"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    _write(tmp_path / "mixin.py", MIXIN.format(factor=5))
+    _write(tmp_path / "member.py", MEMBER)
+    return tmp_path
+
+
+def test_a_second_process_finds_the_code(folder):
+    assert _run(folder) == ["10.0", "0"]
+    assert _run(folder) == ["10.0", "1"]
+
+
+def test_an_ancestor_in_another_file_counts(folder):
+    assert _run(folder)[0] == "10.0"
+    _write(folder / "mixin.py", MIXIN.format(factor=35))
+    assert _run(folder)[0] == "70.0"
+
+
+def test_what_is_edited_after_import_is_not_kept(folder):
+    edit = f"open({str(folder / 'mixin.py')!r}, 'w').write({MIXIN.format(factor=35)!r})"
+    assert _run(folder, between=edit)[0] == "10.0"  # the process runs what it imported
+    assert _run(folder)[0] == "70.0"  # and has left nothing that would be mistaken for the edited file
+
+
+def test_a_renamed_module_compiles_again(folder):
+    assert _run(folder)[0] == "10.0"
+    (folder / "member.py").rename(folder / "renamed.py")
+    assert _run(folder, module="renamed") == ["10.0", "0"]
