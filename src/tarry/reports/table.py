@@ -20,10 +20,10 @@ class Cell(NamedTuple):
     curve: pl.DataFrame
 
 
-COLUMNS = ("regret ± s.e.", "seen", "mean w", "mean w²", "saturated", "bound")
+COLUMNS = ("regret ± s.e.", "seen", "mean w", "mean w²", "refused", "bound")
 LEGEND = (
     "seen: share of labels used. w: weight of a round, 0 if not seen; unbiased policies have mean 1. "
-    "saturated: rounds refused for lack of room. bound: on the weighted regret, computed from the path. "
+    "refused: rounds that found no room. bound: on the weighted regret, computed from the path. "
     "* unweighted, hence biased."
 )
 

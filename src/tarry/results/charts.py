@@ -51,7 +51,9 @@ def regret_chart(curve: Any, title: str = "Regret", group: str | None = None) ->
     base = alt.Chart(alt.Data(values=frame.to_dicts()), title=title)
     x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5))
     look = grouped(alt, names) if group is not None else {"color": alt.value(PALETTE[0])}
-    y = alt.Y("low:Q", title="regret (mean ± 2 s.e.)", scale=alt.Scale(domainMin=min(0.0, frame["mean"].min())))
+    least, most = frame["mean"].min(), frame["mean"].max()
+    floor = 0.0 if least > -0.05 * most else least
+    y = alt.Y("low:Q", title="regret (mean ± 2 s.e.)", scale=alt.Scale(domainMin=floor))
     band = base.mark_area(opacity=0.15, clip=True).encode(x=x, y=y, y2="high:Q", color=look["color"])
     line = base.mark_line(strokeWidth=2).encode(x=x, y="mean:Q", **look)
     return (band + line).properties(width=460, height=300)
