@@ -26,7 +26,7 @@ class _CustomFields(NamedTuple):
 class Custom(Parameters, Stated, _CustomFields):
     """f_t(x) = value(row_t, x), with ``gradient(row_t, x, out)`` writing a subgradient.
 
-    Functions compiled by Numba (``njit``) run compiled and must not allocate; plain Python ones make
+    Functions compiled by Numba (``njit``) run compiled; plain Python ones make
     the whole game run uncompiled. ``rows`` is an array with one data row per round, or a generator of
     rows. ``gradient_bound`` and ``value_bound`` hold on the domain; infinite means not known.
 
