@@ -7,7 +7,7 @@ from tarry.theory.bandit import (
     bandit_weighted_regret_bound,
     strongly_convex_bandit_weighted_regret_bound,
 )
-from tarry.theory.calibrate import calibrated_probability, calibrated_safety, morris_epsilon
+from tarry.theory.calibrate import calibrated_probability, calibrated_safety, morris_epsilon, universal_safety
 from tarry.theory.doubling import backlog_labels, doubling_bound, pair_labels, total_labels
 from tarry.theory.main import (
     bandit_convex_bound,
@@ -161,6 +161,7 @@ __all__ = [
     "tracking_free_bandit_bound",
     "tracking_strongly_convex_bandit_bound",
     "tracking_strongly_convex_bound",
+    "universal_safety",
     "varopt_moments",
     "weighted_regret_bound",
     "wrapper_bound",

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from tarry.theory.arguments import probability, whole
 from tarry.theory.morris import morris_tail
-from tarry.theory.saturation import binomial_tail, pareto_survival, saturation_tails
+from tarry.theory.saturation import binomial_tail, pareto_survival, poisson_mean, saturation_tails
 
 PRECISION = 1e-6
+HARMONIC_SUM = 1.2265  # the paper's harmonic fact, 2, at its largest (t = 5)
 
 
 def calibrated_probability(*, max_backlog: int, capacity: int, target: float) -> float:
@@ -42,8 +43,8 @@ def calibrated_safety(
     """The smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail at or below target.
 
     On the given ``delays``, or, given ``horizon`` alone, on the worst of all sequences: every round pending to the
-    end, d_t = T − t, which holds every backlog of every other. The paper takes 16. O(C·d_tot) a trial; right to a
-    millionth, from above. 0 if the backlog never reaches C.
+    end, d_t = T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from
+    above; 0 if the backlog never reaches C. The paper takes 16; :func:`universal_safety` needs neither.
 
     >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
     2.17
@@ -55,6 +56,20 @@ def calibrated_safety(
         lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
         probability(target, "target"),
     )
+
+
+def universal_safety(*, capacity: int, target: float) -> float:
+    """A safety that serves Pareto at every horizon and for all delays: 1.2265·C/μ, μ the ``poisson_mean``.
+
+    Σ_{s≤t} 1/(H_s(t−s+1)) ≤ 1.2265, so the mean is at most μ, and below C − 1 a sum of coins has a lighter tail
+    than Poisson's (Hoeffding 1956). At C = 1, where it has not, μ = target.
+
+    >>> round(universal_safety(capacity=16, target=1e-4), 2)
+    3.8
+    """
+    c = whole(capacity, "capacity", 1)
+    mean = min(poisson_mean(c, target), c - 1.0) if c > 1 else probability(target, "target")
+    return HARMONIC_SUM * c / mean
 
 
 def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:

@@ -115,7 +115,7 @@ def bandit_convex_bound(
     scale = gradient_bound * diameter
     if not sharpened:
         _ask(capacity, horizon)
-        power = float(horizon) ** 0.75 * (1.0 + max_backlog / capacity) ** 0.25 * math.sqrt(spread)
+        power = math.pow(horizon**3 * (1.0 + max_backlog / capacity), 0.25) * math.sqrt(spread)
         return 145.0 * scale * (math.sqrt(horizon * max_backlog) + 7.0 / 3.0 * power + 1.0)
     t = rounds(horizon)
     ratio = bandit_convex_smoothing(t, spread=spread, max_backlog=max_backlog, capacity=capacity)

@@ -82,7 +82,7 @@ def tracking_anytime_bound(
     >>> round(tracking_anytime_bound(diameter=1.0, gradient_bound=1.0, horizon=1, total_delay=0, capacity=2), 3)
     5.577
     """
-    c = math.e * float(horizon) ** (1.0 / whole(capacity, "capacity", 2)) / (capacity - 1.0)
+    c = math.e * math.pow(horizon, 1.0 / whole(capacity, "capacity", 2)) / (capacity - 1.0)
     total = horizon + 2.0 * total_delay
     return gradient_bound * diameter * math.sqrt(total) * (1.5 + 0.5 * c * (3.0 + math.log2(total)))
 
@@ -127,7 +127,7 @@ def tracking_bandit_bound(
     (33.04, 48.0)
     """
     late, noisy = (2.45, 6.0) if anytime else (1.74, 4.13)
-    noise = level**0.25 * math.sqrt(spread) * float(horizon) ** 0.75
+    noise = math.pow(level * horizon**3, 0.25) * math.sqrt(spread)
     return gradient_bound * diameter * (late * math.sqrt(total_delay) + noisy * noise)
 
 
@@ -143,7 +143,7 @@ def tracking_free_bandit_bound(
     27.76
     """
     crowding = 1.0 + (1.0 + 3.0 * kappa(capacity)) * total_delay / horizon
-    noise = math.sqrt(spread) * float(horizon) ** 0.75 * crowding**0.25
+    noise = math.sqrt(spread) * math.pow(horizon**3 * crowding, 0.25)
     return gradient_bound * diameter * (1.74 * math.sqrt(total_delay) + 3.47 * noise)
 
 
