@@ -160,6 +160,14 @@ def test_morris_epsilon_is_the_smallest(backlog, capacity, target):
     assert np.all(np.diff(tails) <= 1e-12)
 
 
+def test_morris_tail_at_a_backlog_of_just_the_capacity():
+    """All of the first C must enter, with odds 1·q·…·q^(C−1), q = 1/(1+ε): a tight bound tends to that."""
+    for epsilon in (0.1, 1.0):
+        exact = (1 + epsilon) ** (-6 * 5 / 2)
+        agree(climbed(epsilon, 6, 6), exact)
+        assert theory.morris_tail(epsilon=epsilon, backlog=6, capacity=6) == pytest.approx(exact, rel=1e-6)
+
+
 def test_morris_needs_two_slots():
     assert theory.morris_epsilon(max_backlog=3, capacity=4, target=0.1) == 0.0
     with pytest.raises(ValueError, match="one slot is always full"):

@@ -73,6 +73,12 @@ def test_closed_forms_are_above_their_sums(delays, capacity):
     assert 8.0 * np.sum(steps * (0.5 * moments + sigma)) <= curved * (1 + 1e-12)
 
 
+def test_anytime_literally():
+    bound = theory.tracking_anytime_bound(**SCALE, horizon=1000, total_delay=5000, capacity=4)
+    c = math.e * 1000**0.25 / 3
+    agree(bound, 6 * math.sqrt(11_000) * (1.5 + c / 2 * (3 + math.log(11_000, 2))))
+
+
 def test_strongly_convex_literally():
     game = {"gradient_bound": 2.0, "strong_convexity": 0.5, "horizon": 1000, "max_backlog": 30}
     heights = 1 + sum(1 / t for t in range(1, 1000))
@@ -123,6 +129,7 @@ def test_bandit_constants_are_the_balanced_ones(late, level):
     ratio = theory.bandit_smoothing(spread=spread, level=level, horizon=n)
     rate = theory.bandit_rate(**SCALE, spread=spread, level=level, horizon=n, total_delay=late)
     cost = (spread / ratio) ** 2 * n * level + 1.5 * late
+    agree(rate, theory.optimised_rate(**SCALE, cost=cost))
     value = 9 / (2 * rate) + 4 * rate * cost + 18 * n * ratio
     closed = theory.tracking_bandit_bound(**SCALE, spread=spread, level=level, horizon=n, total_delay=late)
     assert 0.8 * closed < value <= closed
@@ -132,7 +139,9 @@ def test_bandit_constants_are_the_balanced_ones(late, level):
     ratio = theory.bandit_free_smoothing(**free)
     rate = theory.bandit_free_rate(**SCALE, **free)
     budget = n + (1 + 3 * theory.kappa(8)) * late
-    value = 9 / (2 * rate) + 4 * rate * (0.5 * (spread / ratio) ** 2 * budget + 1.5 * late) + 18 * n * ratio
+    cost = 0.5 * (spread / ratio) ** 2 * budget + 1.5 * late
+    agree(rate, theory.optimised_rate(**SCALE, cost=cost))
+    value = 9 / (2 * rate) + 4 * rate * cost + 18 * n * ratio
     closed = theory.tracking_free_bandit_bound(**SCALE, **free)
     assert 0.8 * closed < value <= closed
     if late == 0:

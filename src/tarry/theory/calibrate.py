@@ -32,8 +32,9 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
     if n < c:
         return 1.0
     p = float(betaincinv(c, n - c + 1, probability(target, "target")))
+    slack = 1e-15
     while binomial_tail(n, p, c) > target:  # the inverse is right to rounding only
-        p *= 1.0 - 1e-14
+        p, slack = p * (1.0 - slack), min(2.0 * slack, 0.5)
     return p
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tarry.theory.arguments import Array, harmonic, positive, whole
 
 PATIENCE = 8
+LARGEST_ORDER = 2048
 
 
 def morris_moments(backlogs: ArrayLike, *, epsilon: float) -> Array:
@@ -44,16 +45,18 @@ def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
     n, c, x = whole(backlog, "backlog"), whole(capacity, "capacity", 1), math.log1p(positive(epsilon, "epsilon"))
     if n < c:
         return 0.0
-    best, idle, k = 0.0, 0, 0
-    steps = np.zeros(1)  # Σ_{i≤k} ln((1+ε)^i − 1)
-    while idle < PATIENCE:
-        k += 1
-        steps = np.append(steps, steps[-1] + k * x + math.log(-math.expm1(-k * x)))
-        j = np.arange(0, min(k, n) + 1)
-        choices = gammaln(n + 1.0) - gammaln(j + 1.0) - gammaln(n - j + 1.0)
-        bound = float(logsumexp(choices + steps[k] - steps[k - j])) - k * c * x
+    orders = np.arange(1, LARGEST_ORDER + 1)
+    steps = np.concatenate(([0.0], np.cumsum(orders * x + np.log(-np.expm1(-orders * x)))))  # Σ_{i≤k} ln((1+ε)^i − 1)
+    j = np.arange(min(LARGEST_ORDER, n) + 1)
+    choices = gammaln(n + 1.0) - gammaln(j + 1.0) - gammaln(n - j + 1.0)
+    best, idle = 0.0, 0
+    for k in orders:
+        most = min(k, n)
+        bound = float(logsumexp(choices[: most + 1] + steps[k] - steps[k - j[: most + 1]])) - k * c * x
         idle = 0 if bound < best else idle + 1
         best = min(best, bound)
+        if idle == PATIENCE:
+            break
     return math.exp(best)
 
 
