@@ -128,6 +128,12 @@ def test_the_papers_bounds_are_vacuous_where_the_errata_say():
     assert below == [False, True]
 
 
+def test_the_strongly_convex_bound_is_vacuous_where_the_errata_say():
+    """18(σ+1)H_T + 4 falls below 2T, the most that is possible with D = 2G/λ, near T = 1.9·10⁴ at a backlog of 200."""
+    unit = {"gradient_bound": 1.0, "strong_convexity": 1.0, "max_backlog": 200, "capacity": 20}
+    assert [theory.strongly_convex_bound(**unit, horizon=n) < 2 * n for n in (18_000, 20_000)] == [False, True]
+
+
 def test_small_capacity_is_refused_as_printed_only():
     with pytest.raises(ValueError, match=r"at least ln T \+ 1 = 7.91, got 7"):
         theory.convex_bound(**FIRST, horizon=1000, total_delay=0, capacity=7)

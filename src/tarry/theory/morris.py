@@ -50,7 +50,7 @@ def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
     j = np.arange(min(LARGEST_ORDER, n) + 1)
     choices = gammaln(n + 1.0) - gammaln(j + 1.0) - gammaln(n - j + 1.0)
     best, idle = 0.0, 0
-    for k in orders:
+    for k in range(1, LARGEST_ORDER + 1):
         most = min(k, n)
         bound = float(logsumexp(choices[: most + 1] + steps[k] - steps[k - j[: most + 1]])) - k * c * x
         idle = 0 if bound < best else idle + 1
