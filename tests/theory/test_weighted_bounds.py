@@ -1,19 +1,33 @@
-"""The two bounds on weighted regret against the worked cases."""
+"""The bounds on weighted regret: worked cases, exact worst cases, and learners played in the open."""
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pytest
 from casework import agree
 
-from tarry.theory import backlog_sums, bandit_weighted_regret_bound, weighted_regret_bound
+from tarry import theory
+
+# Exact worst regrets of DW-FTRL (G = D = 1) from semidefinite programming, at a fixed rate.
+WORST = [
+    ([1, 1, 1, 1, 1], [2, 2, 2, 1, 0], 19, 4.3118, False),
+    ([1, 1, 1, 1, 1], [4, 0, 0, 0, 0], 13, 3.3575, False),
+    ([1, 1, 1, 1, 1], [3, 2, 1, 0, 0], 17, 4.1231, True),
+    ([1, 1, 1, 1, 1], [0, 0, 0, 0, 0], 5, 2.2361, True),
+    ([1, 1, 1, 1, 1, 1], [2, 2, 2, 2, 1, 0], 24, 4.7753, False),
+    ([1, 1, 1, 1, 1, 1], [4, 3, 2, 1, 0, 0], 26, 5.0990, True),
+    ([3, 0, 0, 2, 1], [2, 2, 2, 1, 0], 19, 4.2442, True),
+]
 
 
 @pytest.mark.cases("bounds")
-def test_weighted_bounds(given, expected):
+def test_worked_cases(given, expected):
     if given["kind"] != "dw":
-        pytest.skip("a case of the main theorems")
-    own, pairs = backlog_sums(given["weights"], given["delays"], given["etas"])
-    printed = weighted_regret_bound(
+        return  # the main theorems are in test_main.py
+    own, pairs = theory.backlog_sums(given["weights"], given["delays"], given["etas"])
+    printed = theory.weighted_regret_bound(
         diameter=given["D"],
         gradient_bound=given["G"],
         last_rate=given["etas"][-1],
@@ -22,7 +36,7 @@ def test_weighted_bounds(given, expected):
         sharpened=False,
     )
     agree(printed, expected["dw_oco_convex"])
-    bandit = bandit_weighted_regret_bound(
+    bandit = theory.bandit_weighted_regret_bound(
         weights=given["weights"],
         delays=given["delays"],
         rates=given["etas"],
@@ -34,3 +48,106 @@ def test_weighted_bounds(given, expected):
         dimension=given["k"],
     )
     agree(bandit, expected["dw_bco_convex"])
+
+
+@pytest.mark.parametrize(("weights", "delays", "square", "worst", "attained"), WORST)
+def test_no_worst_case_exceeds_the_bound(weights, delays, square, worst, attained):
+    eta = square**-0.5
+    own, pairs = theory.backlog_sums(weights, delays, np.full(len(weights), eta))
+    bound = theory.weighted_regret_bound(diameter=1, gradient_bound=1, last_rate=eta, own=own, pairs=pairs)
+    assert bound > worst - 1e-4
+    if attained:
+        assert bound == pytest.approx(worst, abs=1e-4)
+
+
+def follow(weights, delays, rates, gradient, low=-1.0, high=1.0):
+    """DW-FTRL on an interval, literally: x minimises the sum seen so far plus Σ α_s |x_s − x|²/2."""
+    n = len(weights)
+    steps, plays, seen = theory.increments(rates), [0.0], []
+    for t in range(n):
+        seen.append(gradient(t, plays[t]))
+        total = sum(weights[s] * seen[s] for s in range(t + 1) if s + delays[s] <= t)
+        centre = np.dot(steps[: t + 1], plays[: t + 1]) / steps[: t + 1].sum()
+        plays.append(float(np.clip(centre - rates[t] * total, low, high)))
+    return np.array(plays[:n])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_strongly_convex_form_on_played_games(seed):
+    rng = np.random.default_rng(seed)
+    n, lam = 40, 0.5
+    targets, weights = rng.uniform(-1, 1, n), rng.exponential(1.0, n) * (rng.random(n) < 0.7)
+    delays = np.minimum(rng.integers(0, 9, n), np.arange(n)[::-1])
+    rates = np.asarray(theory.strongly_convex_rate(theory.rounds(n), strong_convexity=lam))
+    plays = follow(weights, delays, rates, lambda t, x: lam * (x - targets[t]))
+    for u in np.linspace(-1, 1, 9):
+        regret = np.sum(weights * lam / 2 * ((plays - targets) ** 2 - (u - targets) ** 2))
+        bound = theory.strongly_convex_weighted_regret_bound(
+            weights=weights,
+            delays=delays,
+            rates=rates,
+            distances=np.abs(plays - u),
+            gradient_bound=2 * lam,
+            strong_convexity=lam,
+        )
+        assert regret <= bound + 1e-12
+
+
+def test_strongly_convex_form_is_attained_when_nothing_arrives():
+    """One loss x·g with λ = 0 and no feedback in time: ½α|x−u|² + G²(½Σηw² + pairs), with equality at the best u."""
+    weights, n = np.array([1.0, 2.0, 0.5]), 3
+    eta = 1.0 / weights.sum()
+    bound = theory.strongly_convex_weighted_regret_bound(
+        weights=weights,
+        delays=[2, 1, 0],
+        rates=np.full(n, eta),
+        distances=np.ones(n),
+        gradient_bound=1.0,
+        strong_convexity=0.0,
+    )
+    assert bound == pytest.approx(weights.sum())
+
+
+def test_strongly_convex_form_literally():
+    weights, delays, rates, far = [1.0, 0.0, 3.0], [2, 0, 0], [1.0, 0.5, 0.25], [1.0, 2.0, 0.5]
+    given = {"weights": weights, "delays": delays, "rates": rates, "distances": far}
+    curve = 0.5 * ((1 - 2) * 1 + (1 - 0) * 4 + (2 - 6) * 0.25)
+    own, pairs = 1 * 1 + 1 * 0 + 0.5 * 9, 0.5 * 3 * 1
+    agree(
+        theory.strongly_convex_weighted_regret_bound(**given, gradient_bound=3.0, strong_convexity=2.0),
+        curve + 9 * (own / 2 + pairs),
+    )
+    agree(
+        theory.strongly_convex_weighted_regret_bound(
+            **given, gradient_bound=3.0, strong_convexity=2.0, sharpened=False
+        ),
+        curve + 9 * (own + pairs),
+    )
+    bandit = {"smoothing": [1.0, 0.5, 0.5], "value_bound": 1.5, "inner_radius": 2.0, "dimension": 4}
+    a = [2.0, 4.0, 4.0]  # kM/(Gδ)
+    noisy = 1 * a[0] ** 2 + 0.5 * (a[2] * 3) ** 2
+    cross = 0.5 * a[2] * 3 * 1
+    slope = 10 * 9 / (2 * 2.0) * (1 * 1.0 + 3 * 0.5)
+    for sharpened, total in ((False, 2 * (noisy + cross + pairs)), (True, noisy / 2 + cross + pairs)):
+        agree(
+            theory.strongly_convex_bandit_weighted_regret_bound(
+                **given, **bandit, gradient_bound=3.0, strong_convexity=2.0, sharpened=sharpened
+            ),
+            curve + 9 * total + slope,
+        )
+
+
+def test_the_sharpened_lemma_on_pending_estimates():
+    """E|Σ wĝ| ≤ G Σw + (kM/δ)√Σw² without the factor 2: every sequence of signs, in one dimension."""
+    slopes, weights, delta, offset = np.array([1.0, -0.5, 1.0, 0.25]), np.array([1.0, 2.0, 0.5, 3.0]), 0.5, 0.75
+    lengths = []
+    for signs in itertools.product((-1.0, 1.0), repeat=4):
+        u = np.array(signs)
+        lengths.append(abs(np.sum(weights / delta * (offset + slopes * delta * u) * u)))
+    value = offset + delta
+    assert np.mean(lengths) <= weights.sum() + value / delta * np.sqrt(np.sum(weights**2))
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="one number per round"):
+        theory.backlog_sums([1.0, 2.0], [0], [0.5, 0.5])

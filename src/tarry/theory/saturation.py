@@ -1,0 +1,162 @@
+"""How likely a full set is: the paper's saturation lemma, and exact tails to hold against it.
+
+Without refusals round s would be in S_t, for s ∈ B_t, exactly if d'_s ≥ t−s; a refusal only takes rounds away.
+So |S_t| is at most the number of s ∈ B_t whose proxy delay lasts, a sum of independent coins, and every
+tail below is an upper bound on P(|S_t| = C). ``survival(s, age)`` is P(d'_s ≥ age), asked with arrays of rounds
+(from 1) and of ages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tarry.theory.arguments import Array, positive, probability, whole
+from tarry.theory.backlog import Counts, cut
+
+Survival = Callable[[Array, Array], ArrayLike]
+
+
+def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
+    """P(d'_s ≥ age) = min{1, C/(safety·H_s·(age+1))}, H_s the round's own (the corollary "Pareto scheduler").
+
+    >>> pareto_survival(16)(np.array([2.0]), np.array([1.0]))
+    array([0.33333333])
+    """
+    from scipy.special import digamma
+
+    scale = whole(capacity, "capacity", 1) / positive(safety, "safety")
+    return lambda s, age: np.minimum(1.0, scale / ((digamma(s + 1.0) + np.euler_gamma) * (age + 1.0)))
+
+
+def bernoulli_survival(chance: float) -> Survival:
+    """P(d'_s ≥ age) = p at every age (the corollary "Bernoulli scheduler").
+
+    >>> bernoulli_survival(0.25)(np.array([2.0, 3.0]), np.array([1.0, 0.0]))
+    array([0.25, 0.25])
+    """
+    return lambda s, age: np.full(np.broadcast(s, age).shape, chance)
+
+
+def saturation_sums(delays: ArrayLike, survival: Survival) -> Array:
+    """μ_t = Σ_{s ∈ B_t ∪ {t}} P(d'_s ≥ t−s) for t = 1..T, the lemma's left side. O(T + d_tot).
+
+    >>> saturation_sums([2, 1, 0], bernoulli_survival(0.25))
+    array([0.25, 0.5 , 0.75])
+    """
+    d = cut(delays)
+    sums = np.zeros(d.size)
+    for age, s in _by_age(d, 0):
+        sums[s + age] += _chances(survival, s, age)
+    return sums
+
+
+def saturation_condition(
+    delays: ArrayLike, survival: Survival, capacity: int, *, safety: float = 8.0
+) -> NDArray[np.bool_]:
+    """Whether μ_t ≤ C/8, per round; where it holds throughout, P(|S_t| = C) ≤ e^(−C) (the saturation lemma).
+
+    6.305 for ``safety`` would do: it solves 1 − 1/x − ln x = −1.
+
+    >>> saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8)
+    array([ True,  True, False])
+    """
+    return saturation_sums(delays, survival) <= whole(capacity, "capacity", 1) / safety * (1.0 + 1e-12)
+
+
+def chernoff_tail(mean: ArrayLike, capacity: int) -> Array:
+    """P(X ≥ C) ≤ e^(C−μ)(μ/C)^C for μ < C, else 1: the lemma's Chernoff bound, below e^(−C) at μ = C/8.
+
+    >>> round(float(chernoff_tail(1.0, 8)), 8)
+    6.536e-05
+    """
+    c = whole(capacity, "capacity", 1)
+    mu = np.minimum(np.asarray(mean, dtype=np.float64), c)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(c - mu + c * np.log(mu / c)))
+
+
+def poisson_binomial_tail(chances: ArrayLike, capacity: int) -> float:
+    """P(X ≥ C) for a sum X of independent coins, exact: a table of P(X = j), j < C, and P(X ≥ C). O(nC).
+
+    >>> poisson_binomial_tail([0.5, 0.5, 1.0], capacity=3)
+    0.25
+    """
+    table = np.zeros((1, whole(capacity, "capacity", 1) + 1))
+    table[0, 0] = 1.0
+    for chance in np.asarray(chances, dtype=np.float64):
+        _toss(table, np.array([0]), np.array([chance]))
+    return float(table[0, -1])
+
+
+def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Array:
+    """P(at least C rounds of B_t last to t) ≥ P(|S_t| = C) for t = 1..T, exact but for refusals. O(C·d_tot).
+
+    Equal to it where no earlier round can have been refused.
+
+    >>> saturation_tails([3, 2, 1, 0], bernoulli_survival(0.5), capacity=2)
+    array([0.  , 0.  , 0.25, 0.5 ])
+    """
+    d = cut(delays)
+    table = np.zeros((d.size, whole(capacity, "capacity", 1) + 1))
+    table[:, 0] = 1.0
+    for age, s in _by_age(d, 1):
+        _toss(table, s + age, _chances(survival, s, age))
+    return table[:, -1].copy()
+
+
+def binomial_tail(count: int, chance: float, capacity: int) -> float:
+    """P(Bin(n, p) ≥ C): the tail for n = σ_t and one coin p.
+
+    >>> round(binomial_tail(3, 0.5, capacity=3), 12)
+    0.125
+    """
+    from scipy.special import betainc
+
+    n, c = whole(count, "count"), whole(capacity, "capacity", 1)
+    return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
+
+
+def poisson_tail(mean: float, capacity: int) -> float:
+    """P(Poisson(μ) ≥ C), above every sum of independent coins of mean μ ≤ C − 1.
+
+    >>> round(poisson_tail(2.0, capacity=1), 6)
+    0.864665
+    """
+    from scipy.special import gammainc
+
+    return float(gammainc(whole(capacity, "capacity", 1), mean))
+
+
+def poisson_mean(capacity: int, target: float) -> float:
+    """The largest μ with P(Poisson(μ) ≥ C) ≤ target: the mean number of slots one may plan for; the paper's is C/8.
+
+    >>> round(poisson_mean(50, target=1e-4), 1)
+    27.9
+    """
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(whole(capacity, "capacity", 1), probability(target, "target")))
+
+
+def _by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
+    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
+    s = np.arange(delays.size)
+    for age in range(first, int(delays.max()) + 1):
+        s = s[delays[s] >= age]
+        yield age, s
+
+
+def _chances(survival: Survival, s: Counts, age: int) -> Array:
+    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
+
+
+def _toss(table: Array, rows: Counts, chances: Array) -> None:
+    """One more coin for each of these rows; the last column absorbs."""
+    old, q = table[rows], chances[:, np.newaxis]
+    new = old * (1.0 - q)
+    new[:, 1:] += old[:, :-1] * q
+    new[:, -1] = old[:, -1] + old[:, -2] * chances
+    table[rows] = new
