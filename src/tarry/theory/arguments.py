@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
-
-
-def positive(value: float, name: str) -> float:
-    """``value`` if it is positive and finite."""
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value}")
-    return float(value)
-
-
-def whole(value: float, name: str, least: int = 0) -> int:
-    """``value`` if it is a whole number and at least ``least``."""
-    if not (math.isfinite(value) and int(value) == value and value >= least):
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value}")
-    return int(value)
 
 
 def probability(value: float, name: str) -> float:

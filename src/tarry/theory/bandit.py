@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.theory.arguments import Array, positive, previous, same_length
+from tarry.checks import as_positive
+from tarry.theory.arguments import Array, previous, same_length
 from tarry.theory.pathwise import curvature_sum
 from tarry.theory.schedules import spread_of
 
@@ -66,7 +67,7 @@ def strongly_convex_bandit_weighted_regret_bound(
     scale = {"value_bound": value_bound, "gradient_bound": gradient_bound, "inner_radius": inner_radius}
     spread = spread_of(**scale, dimension=dimension)
     noise = bandit_noise(weights, delays, rates, spread * inner_radius / np.asarray(smoothing), sharpened=sharpened)
-    slope = 10.0 * gradient_bound**2 / (positive(strong_convexity, "strong_convexity") * inner_radius)
+    slope = 10.0 * gradient_bound**2 / (as_positive(strong_convexity, "strong_convexity") * inner_radius)
     start = curvature_sum(weights=weights, rates=rates, distances=distances, strong_convexity=strong_convexity)
     return start + gradient_bound**2 * noise + slope * float(np.sum(np.multiply(weights, smoothing)))
 

@@ -12,7 +12,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.theory.arguments import Array, harmonic, positive, previous, whole
+from tarry.checks import as_positive, as_whole
+from tarry.theory.arguments import Array, harmonic, previous
 from tarry.theory.schedules import (
     bandit_convex_rate,
     bandit_convex_smoothing,
@@ -67,7 +68,7 @@ def strongly_convex_bound(
     >>> strongly_convex_bound(gradient_bound=1.0, strong_convexity=1.0, horizon=1, max_backlog=0, capacity=8)
     22.0
     """
-    scale = gradient_bound**2 / positive(strong_convexity, "strong_convexity")
+    scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
     if not sharpened:
         _ask(capacity, horizon)
         return scale * (18.0 * (max_backlog + 1) * harmonic(horizon) + 4.0)
@@ -152,7 +153,7 @@ def bandit_strongly_convex_bound(
     >>> round(bandit_strongly_convex_bound(**game, horizon=1, capacity=1), 3)
     109.203
     """
-    scale = gradient_bound**2 / positive(strong_convexity, "strong_convexity")
+    scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
     t = rounds(horizon)
     ratio = bandit_strongly_convex_smoothing(t, spread=spread, max_backlog=max_backlog, capacity=capacity)
     if sharpened:
@@ -182,8 +183,8 @@ def _full(capacity: int, horizon: int) -> float:
 
 
 def _ask(capacity: int, horizon: int) -> None:
-    least = math.log(whole(horizon, "horizon", 1)) + 1.0
-    if whole(capacity, "capacity", 1) < least:
+    least = math.log(as_whole(horizon, "horizon", 1)) + 1.0
+    if as_whole(capacity, "capacity", 1) < least:
         raise ValueError(
             f"the theorem asks for a capacity of at least ln T + 1 = {least:.2f}, got {capacity}: "
             "sharpened=True holds for every capacity"

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.theory.arguments import Array, harmonic, positive, whole
+from tarry.checks import as_positive, as_whole
+from tarry.theory.arguments import Array, harmonic
 
 PATIENCE = 8
 LARGEST_ORDER = 2048
@@ -19,7 +20,7 @@ def morris_moments(backlogs: ArrayLike, *, epsilon: float) -> Array:
     >>> morris_moments([0, 4], epsilon=0.5)
     array([1., 3.])
     """
-    return 1.0 + positive(epsilon, "epsilon") * np.asarray(backlogs, dtype=np.float64)
+    return 1.0 + as_positive(epsilon, "epsilon") * np.asarray(backlogs, dtype=np.float64)
 
 
 def morris_markov_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
@@ -28,8 +29,8 @@ def morris_markov_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
     >>> round(morris_markov_tail(epsilon=0.5, backlog=200, capacity=16), 2)
     0.15
     """
-    rate = math.log1p(positive(epsilon, "epsilon"))
-    return min(1.0, (1.0 + epsilon * backlog) * math.exp(-rate * whole(capacity, "capacity", 1)))
+    rate = math.log1p(as_positive(epsilon, "epsilon"))
+    return min(1.0, (1.0 + epsilon * backlog) * math.exp(-rate * as_whole(capacity, "capacity", 1)))
 
 
 def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
@@ -42,7 +43,11 @@ def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
     """
     from scipy.special import gammaln, logsumexp
 
-    n, c, x = whole(backlog, "backlog"), whole(capacity, "capacity", 1), math.log1p(positive(epsilon, "epsilon"))
+    n, c, x = (
+        as_whole(backlog, "backlog"),
+        as_whole(capacity, "capacity", 1),
+        math.log1p(as_positive(epsilon, "epsilon")),
+    )
     if n < c:
         return 0.0
     orders = np.arange(1, LARGEST_ORDER + 1)
@@ -66,7 +71,7 @@ def morris_saturation(*, epsilon: float, horizon: int, total_delay: float, capac
     >>> morris_saturation(epsilon=1.0, horizon=1000, total_delay=24, capacity=10)
     1.0
     """
-    return float((horizon + positive(epsilon, "epsilon") * total_delay) * (1.0 + epsilon) ** -float(capacity))
+    return float((horizon + as_positive(epsilon, "epsilon") * total_delay) * (1.0 + epsilon) ** -float(capacity))
 
 
 def morris_convex_bound(
@@ -109,6 +114,6 @@ def morris_strongly_convex_bound(
     >>> morris_strongly_convex_bound(**game, saturation=0.5)
     6.0
     """
-    scale = gradient_bound**2 / positive(strong_convexity, "strong_convexity")
-    noise = 0.5 + (1.0 + 0.5 * positive(epsilon, "epsilon")) * max_backlog
+    scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
+    noise = 0.5 + (1.0 + 0.5 * as_positive(epsilon, "epsilon")) * max_backlog
     return scale * ((1.0 + harmonic(horizon - 1)) * noise + 4.0 * saturation)

@@ -11,7 +11,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.theory.arguments import harmonic, positive, previous, same_length, whole
+from tarry.checks import as_positive, as_whole
+from tarry.theory.arguments import harmonic, previous, same_length
 from tarry.theory.moments import kappa
 from tarry.theory.tunings import tracking_cost
 
@@ -82,7 +83,7 @@ def tracking_anytime_bound(
     >>> round(tracking_anytime_bound(diameter=1.0, gradient_bound=1.0, horizon=1, total_delay=0, capacity=2), 3)
     5.577
     """
-    c = math.e * math.pow(horizon, 1.0 / whole(capacity, "capacity", 2)) / (capacity - 1.0)
+    c = math.e * math.pow(horizon, 1.0 / as_whole(capacity, "capacity", 2)) / (capacity - 1.0)
     total = horizon + 2.0 * total_delay
     return gradient_bound * diameter * math.sqrt(total) * (1.5 + 0.5 * c * (3.0 + math.log2(total)))
 
@@ -98,8 +99,8 @@ def tracking_strongly_convex_bound(
     >>> round(tracking_strongly_convex_bound(**game, horizon=2, capacity=2), 3)
     19.778
     """
-    c = whole(capacity, "capacity", 2)
-    scale = gradient_bound**2 / positive(strong_convexity, "strong_convexity")
+    c = as_whole(capacity, "capacity", 2)
+    scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
     if c >= math.log(horizon) or max_backlog == 0:
         factor = math.e**2 / (c - 1.0)
     else:
@@ -158,6 +159,6 @@ def tracking_strongly_convex_bandit_bound(
     >>> round(tracking_strongly_convex_bandit_bound(**game, max_backlog=0), 3)
     15.93
     """
-    scale = gradient_bound**2 / positive(strong_convexity, "strong_convexity")
+    scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
     noise = float(np.cbrt(level * spread**2 * horizon**2 * math.log(horizon + 1.0)))
     return scale * (1.5 * max_backlog * (2.0 + math.log(horizon)) + 18.0 * noise)

@@ -11,7 +11,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.theory.arguments import Array, positive, whole
+from tarry.checks import as_positive, as_whole
+from tarry.theory.arguments import Array
 
 
 def rounds(horizon: int) -> Array:
@@ -20,7 +21,7 @@ def rounds(horizon: int) -> Array:
     >>> rounds(3)
     array([1., 2., 3.])
     """
-    return np.arange(1.0, whole(horizon, "horizon", 1) + 1.0)
+    return np.arange(1.0, as_whole(horizon, "horizon", 1) + 1.0)
 
 
 def spread_of(*, value_bound: float, gradient_bound: float, inner_radius: float, dimension: int) -> float:
@@ -29,8 +30,8 @@ def spread_of(*, value_bound: float, gradient_bound: float, inner_radius: float,
     >>> spread_of(value_bound=2.0, gradient_bound=1.5, inner_radius=1.0, dimension=3)
     4.0
     """
-    scale = positive(gradient_bound, "gradient_bound") * positive(inner_radius, "inner_radius")
-    return whole(dimension, "dimension", 1) * positive(value_bound, "value_bound") / scale
+    scale = as_positive(gradient_bound, "gradient_bound") * as_positive(inner_radius, "inner_radius")
+    return as_whole(dimension, "dimension", 1) * as_positive(value_bound, "value_bound") / scale
 
 
 def convex_rate(*, diameter: float, gradient_bound: float, horizon: int, total_delay: float) -> float:
@@ -39,7 +40,11 @@ def convex_rate(*, diameter: float, gradient_bound: float, horizon: int, total_d
     >>> convex_rate(diameter=2.0, gradient_bound=1.0, horizon=60, total_delay=40)
     0.2
     """
-    return diameter / positive(gradient_bound, "gradient_bound") / math.sqrt(total_delay + whole(horizon, "horizon", 1))
+    return (
+        diameter
+        / as_positive(gradient_bound, "gradient_bound")
+        / math.sqrt(total_delay + as_whole(horizon, "horizon", 1))
+    )
 
 
 def strongly_convex_rate(t: ArrayLike, *, strong_convexity: float) -> Array:
@@ -48,7 +53,7 @@ def strongly_convex_rate(t: ArrayLike, *, strong_convexity: float) -> Array:
     >>> strongly_convex_rate([1, 2, 4], strong_convexity=0.5)
     array([2. , 1. , 0.5])
     """
-    return 1.0 / (positive(strong_convexity, "strong_convexity") * np.asarray(t, dtype=np.float64))
+    return 1.0 / (as_positive(strong_convexity, "strong_convexity") * np.asarray(t, dtype=np.float64))
 
 
 def bandit_convex_smoothing(
@@ -61,7 +66,7 @@ def bandit_convex_smoothing(
     >>> float(bandit_convex_smoothing(81, spread=1.0, max_backlog=15, capacity=1))
     0.6666666666666666
     """
-    crowding = 1.0 + max_backlog / whole(capacity, "capacity", 1)
+    crowding = 1.0 + max_backlog / as_whole(capacity, "capacity", 1)
     return inner_radius * np.minimum(1.0, math.sqrt(spread) * (crowding / np.asarray(t, dtype=np.float64)) ** 0.25)
 
 
@@ -75,7 +80,7 @@ def bandit_convex_rate(
     """
     length = spread / bandit_convex_smoothing(t, spread=spread, max_backlog=max_backlog, capacity=capacity)
     variance = max_backlog + length**2 * (1.0 + max_backlog / capacity)
-    ratio = diameter / positive(gradient_bound, "gradient_bound")
+    ratio = diameter / as_positive(gradient_bound, "gradient_bound")
     return np.asarray(ratio / np.sqrt(np.asarray(t, dtype=np.float64) * variance))
 
 
@@ -88,5 +93,5 @@ def bandit_strongly_convex_smoothing(
     0.380917
     """
     n = np.asarray(t, dtype=np.float64)
-    crowding = 1.0 + max_backlog / whole(capacity, "capacity", 1)
+    crowding = 1.0 + max_backlog / as_whole(capacity, "capacity", 1)
     return inner_radius * np.minimum(1.0, np.cbrt(spread**2 * crowding * np.log(n + 1.0) / n))

@@ -13,7 +13,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.theory.arguments import Array, positive, whole
+from tarry.checks import as_positive, as_whole
+from tarry.theory.arguments import Array
 from tarry.theory.moments import kappa
 
 
@@ -25,7 +26,7 @@ def optimised_rate(*, diameter: float, gradient_bound: float, cost: float) -> fl
     >>> round(optimised_rate(diameter=2.0, gradient_bound=1.0, cost=17 * 100) * (34 * 100) ** 0.5, 12)
     2.0
     """
-    return diameter / (positive(gradient_bound, "gradient_bound") * math.sqrt(2.0 * positive(cost, "cost")))
+    return diameter / (as_positive(gradient_bound, "gradient_bound") * math.sqrt(2.0 * as_positive(cost, "cost")))
 
 
 def pareto_cost(*, horizon: int, total_delay: float, capacity: int) -> float:
@@ -36,7 +37,7 @@ def pareto_cost(*, horizon: int, total_delay: float, capacity: int) -> float:
     >>> pareto_cost(horizon=1, total_delay=0, capacity=16)
     0.5
     """
-    top = 16.0 * float(np.sum(1.0 / np.arange(1, horizon + 1))) / whole(capacity, "capacity", 1)
+    top = 16.0 * float(np.sum(1.0 / np.arange(1, horizon + 1))) / as_whole(capacity, "capacity", 1)
     return 0.5 * max(1.0, top) * (horizon + total_delay) + total_delay
 
 
@@ -57,7 +58,7 @@ def morris_cost(*, horizon: int, total_delay: float, epsilon: float) -> float:
     >>> morris_cost(horizon=100, total_delay=1000, epsilon=0.5)
     1300.0
     """
-    return 0.5 * (horizon + (2.0 + positive(epsilon, "epsilon")) * total_delay)
+    return 0.5 * (horizon + (2.0 + as_positive(epsilon, "epsilon")) * total_delay)
 
 
 def anytime_rates(
@@ -73,7 +74,7 @@ def anytime_rates(
     """
     running = np.cumsum(own + pending * np.asarray(backlogs, dtype=np.float64))
     ahead = np.concatenate((running[1:], running[-1:]))
-    return np.asarray(diameter / (positive(gradient_bound, "gradient_bound") * np.sqrt(ahead)))
+    return np.asarray(diameter / (as_positive(gradient_bound, "gradient_bound") * np.sqrt(ahead)))
 
 
 def bandit_smoothing(*, spread: float, level: float, horizon: int) -> float:
@@ -82,7 +83,7 @@ def bandit_smoothing(*, spread: float, level: float, horizon: int) -> float:
     >>> bandit_smoothing(spread=3.0, level=8.0, horizon=160_000)
     0.1
     """
-    return min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / whole(horizon, "horizon", 1)) / 3.0))
+    return min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / as_whole(horizon, "horizon", 1)) / 3.0))
 
 
 def bandit_rate(
@@ -119,7 +120,7 @@ def bandit_anytime_rates(
     lengths = spread / bandit_anytime_smoothing(np.arange(1.0, sigma.size + 1.0), spread=spread, level=level)
     running = np.cumsum(1.5 * sigma + lengths**2 * level)
     ahead = np.concatenate((running[1:], running[-1:]))
-    return np.asarray(diameter / (2.0 * positive(gradient_bound, "gradient_bound") * np.sqrt(ahead)))
+    return np.asarray(diameter / (2.0 * as_positive(gradient_bound, "gradient_bound") * np.sqrt(ahead)))
 
 
 def bandit_free_smoothing(*, spread: float, horizon: int, total_delay: float, capacity: int) -> float:
@@ -129,7 +130,7 @@ def bandit_free_smoothing(*, spread: float, horizon: int, total_delay: float, ca
     0.1
     """
     budget = horizon + (1.0 + 3.0 * kappa(capacity)) * total_delay
-    return min(1.0, math.sqrt(spread * math.sqrt(budget) / (3.0 * whole(horizon, "horizon", 1))))
+    return min(1.0, math.sqrt(spread * math.sqrt(budget) / (3.0 * as_whole(horizon, "horizon", 1))))
 
 
 def bandit_free_rate(
