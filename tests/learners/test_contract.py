@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, Mahalanobis, Power, Sequence, inverse_time
+from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime, Mahalanobis, Power, Sequence, inverse_time
 from tarry.testing import LearnerContract
 
 Q = np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -16,6 +16,8 @@ MEMBERS = {
     "DWFTRL, sequence, simplex": DWFTRL(tarry.domains.Simplex(4), rate=Sequence(0.5 / np.arange(1, 61))),
     "DWFTRL, Mahalanobis": DWFTRL(tarry.domains.Ellipsoid(Q), rate=0.2, norm=Mahalanobis(Q)),
     "DWFTRL, one dimension": DWFTRL(tarry.domains.Ball(1), rate=0.3),
+    "DWFTRL, anytime rate": DWFTRL(tarry.domains.Ball(2), rate=Anytime(2.0, 1.0)),
+    "Adaptive": Adaptive(tarry.domains.Box([-1.0, -1.0], [1.0, 2.0]), gradient_bound=1.0),
     "DWFTBL, ball": DWFTBL(tarry.domains.Ball(2), rate=0.02, smoothing=0.4),
     "DWFTBL, product": DWFTBL(
         tarry.domains.Product(tarry.domains.Ball(2), tarry.domains.Box([0.0], [3.0])),

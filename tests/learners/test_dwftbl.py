@@ -38,10 +38,10 @@ def test_the_estimator_is_the_gradient_of_the_smoothed_loss(k, kind):
     learner = DWFTBL(domain, rate=0.1, smoothing=delta, start=start)
     estimates = []
     for u in _directions(k):
-        state, play, directions = allocate(learner), np.zeros(k), RecordedDirections(u[None, :])
+        state, play, directions = allocate(learner, 1), np.zeros(k), RecordedDirections(u[None, :])
         predict(learner, state, directions, 1, play)
         assert domain.depth(play) >= -1e-12
-        absorb(learner, state, directions, 1, 1.0, np.array([losses.value(play, 1)]))
+        absorb(learner, state, directions, 0, 1, 1.0, np.array([losses.value(play, 1)]))
         estimates.append(state.total.copy())
     shrunken = domain.center + (1 - delta / 1.5) * (start - domain.center)
     expected = data[0] if kind == "linear" else strength * (shrunken - data[0])

@@ -13,9 +13,8 @@ from tarry.game.draws import Recorded, draws_for
 from tarry.game.engine import Outcome, Stop, Task
 from tarry.game.problem import Game, WeightedGame, check_grants, setting_of
 from tarry.game.regret import Comparator, comparator
-from tarry.game.world import OWN_PART, PAIR_PART
+from tarry.game.world import OWN_PART, PAIR_PART, RATE
 from tarry.learners import Euclidean
-from tarry.learners.base import rate_after
 from tarry.schedulers.given import Given
 from tarry.theory import weighted_regret_bound
 from tarry.tracking import Player
@@ -165,7 +164,7 @@ def _bounds(plan: Plan, outcome: Outcome, steepest: float) -> np.ndarray:
     return weighted_regret_bound(
         diameter=plan.game.domain.diameter,
         gradient_bound=steepest,
-        last_rate=np.array([rate_after(plan.player.learner, int(t)) for t in outcome.rounds]),
+        last_rate=outcome.curve[:, RATE],
         own=outcome.curve[:, OWN_PART],
         pairs=outcome.curve[:, PAIR_PART],
     )

@@ -159,6 +159,11 @@ def check_grants(
             f"{name} counts pending rounds and needs acknowledgements, but the game is {information}: "
             "use VarOpt, or information='semi-clairvoyant'"
         )
+    if getattr(player.learner, "needs_acknowledgements", False) and disclosed == NON:
+        raise NotGranted(
+            f"the learner's rate follows the backlog and needs acknowledgements, but the game is {information}: "
+            "use a rate that does not, or information='semi-clairvoyant'"
+        )
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
         raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use VarOpt")
     player.scheduler.check_capacity(capacity)

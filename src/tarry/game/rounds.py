@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tarry.kernel import step
-from tarry.learners.base import absorb, advance, predict
+from tarry.learners.base import absorb, advance, enter, predict, rate_in_force
 from tarry.results import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired
 from tarry.tracking.player import State
@@ -47,7 +47,8 @@ class Setting(NamedTuple):
 def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
     if t > 1:
-        advance(player.learner, state.learner, t - 1)
+        pending = t - 1 - state.table.counts[1] if setting.information != NON else -1
+        advance(player.learner, state.learner, t - 1, pending)
     predict(player.learner, state.learner, draws.directions, t, state.play)
     table = state.table
     table.counts[2] = 0
@@ -81,8 +82,9 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
         index(table, t, slot)
     else:
         occupy(table, slot, t)
+    enter(player.learner, state.learner, slot, t)
     if setting.certify:
-        book_entry(state.tally, player.learner, slot, t)
+        book_entry(state.tally, rate_in_force(player.learner, state.learner, t), slot)
     return slot
 
 
@@ -103,7 +105,7 @@ def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: 
         book_arrival(state.tally, state.table.rounds, slot, s, weight)
     vacate(state.table, slot)
     if weight != 0.0:
-        absorb(player.learner, state.learner, draws.directions, s, weight, feedback)
+        absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
     return weight
 
 

@@ -10,11 +10,12 @@ from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, acknowledge, begin, deliver
 from tarry.kernel import entry, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
+from tarry.learners.base import closing_rate
 from tarry.losses.base import gradient_in, value_in
 from tarry.tracking.table import find
 from tarry.tracking.tally import OWN, PAIRS
 
-LOSS, OWN_PART, PAIR_PART = range(3)
+LOSS, OWN_PART, PAIR_PART, RATE = range(4)
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
 
@@ -60,7 +61,7 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.nda
         feedback=np.zeros((slots, feedback)),
         loss=np.zeros(1),
         rounds=rounds,
-        curve=np.zeros((rounds.size, 3)),
+        curve=np.zeros((rounds.size, 4)),
         reached=np.zeros(1, np.int64),
         fault=np.zeros(1, np.int64),
     )
@@ -207,6 +208,7 @@ def run_rounds(
             s = take(world.wheel, t)
         if t == checkpoint:
             mark(world, state, total)
+            world.curve[world.reached[0] - 1, RATE] = closing_rate(player.learner, state.learner, t)
             checkpoint = world.rounds[min(world.reached[0], world.rounds.size - 1)]
     world.loss[0] = total
 

@@ -3,9 +3,12 @@
 A learner sees its domain and what feedback tells it, nothing else: neither losses, nor delays, nor
 who is tracked. One round is
 
-    predict(learner, state, directions, t, play)             write x_t
-    absorb(learner, state, directions, s, weight, feedback)  once per arrival, in increasing s
-    advance(learner, state, t)                               prepare x_{t+1}
+    predict(learner, state, directions, t, play)                   write x_t
+    enter(learner, state, slot, t)                                 round t is tracked, in this slot
+    absorb(learner, state, directions, slot, s, weight, feedback)  once per arrival, in increasing s
+    advance(learner, state, t, pending)                            prepare x_{t+1}
+
+``pending`` is σ_{t+1}, the rounds still out when round t + 1 begins, or -1 where it is not disclosed.
 
 ``play`` is the same array in every round and still holds the last play.
 Feedback is a vector: the gradient at x_s, or the one value f_s(x_s). A zero weight never reaches
@@ -39,8 +42,8 @@ class RecordedDirections(NamedTuple):
 
 
 @verb
-def allocate(learner: Any) -> Any:
-    """Fresh state (Python only)."""
+def allocate(learner: Any, slots: int) -> Any:
+    """Fresh state for this many slots (Python only); arrays by slot have it as their first axis."""
 
 
 @verb
@@ -49,22 +52,42 @@ def predict(learner: Any, state: Any, directions: Any, t: int, play: Any) -> Non
 
 
 @verb
-def absorb(learner: Any, state: Any, directions: Any, s: int, weight: float, feedback: Any) -> None:
-    """Take the weighted feedback of round s."""
+def enter(learner: Any, state: Any, slot: int, t: int) -> None:
+    """Remember what the feedback of round t will need; most learners need nothing."""
+
+
+@enter.otherwise
+def _remember_nothing(learner: Any, state: Any, slot: Any, t: Any) -> None:
+    pass
 
 
 @verb
-def advance(learner: Any, state: Any, t: int) -> None:
+def absorb(learner: Any, state: Any, directions: Any, slot: int, s: int, weight: float, feedback: Any) -> None:
+    """Take the weighted feedback of round s, which was tracked in this slot."""
+
+
+@verb
+def advance(learner: Any, state: Any, t: int, pending: int) -> None:
     """Close round t: everything that arrived in it is in."""
 
 
 @verb
-def rate_after(learner: Any, t: int) -> float:
-    """The learning rate η_t that made x_{t+1}; NaN for learners without one."""
+def rate_in_force(learner: Any, state: Any, t: int) -> float:
+    """The learning rate η_{t−1} that made x_t (η_0: the first); NaN for learners without one."""
 
 
-@rate_after.otherwise
-def _no_rate(learner: Any, t: Any) -> Any:
+@rate_in_force.otherwise
+def _no_rate(learner: Any, state: Any, t: Any) -> Any:
+    return np.nan
+
+
+@verb
+def closing_rate(learner: Any, state: Any, t: int) -> float:
+    """The rate η_t of the regularisation if the game ended after round t; NaN for learners without one."""
+
+
+@closing_rate.otherwise
+def _no_closing_rate(learner: Any, state: Any, t: Any) -> Any:
     return np.nan
 
 

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_positive
 from tarry.domains import as_domain, as_vector
 from tarry.kernel import Parameters
-from tarry.learners.base import VALUE, absorb, advance, allocate, direction, predict, rate_after
-from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, starting_point
+from tarry.learners.base import VALUE, absorb, advance, allocate, closing_rate, direction, predict, rate_in_force
+from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, leading_rate, starting_point
 from tarry.learners.norms import Euclidean
-from tarry.learners.rules import as_rule, at, check_length
+from tarry.learners.rules import as_rule, at, check_length, last_rate
 
 
 class _DWFTBLFields(NamedTuple):
@@ -69,6 +69,10 @@ class DWFTBL(Parameters, _DWFTBLFields):
     def dimension(self) -> int:
         return int(self.start.size)
 
+    @property
+    def needs_acknowledgements(self) -> bool:
+        return getattr(self.rate, "needs_acknowledgements", False)
+
     def check_horizon(self, horizon: int | None) -> None:
         """Refuse games longer than the sequences given (None: a session, which has no end)."""
         check_length(self.rate, horizon, "rate")
@@ -111,7 +115,7 @@ def _check_smoothing(rule: Any, radius: float) -> None:
 
 
 @allocate.on(DWFTBL)
-def _allocate(learner: DWFTBL) -> LeaderState:
+def _allocate(learner: DWFTBL, slots: int) -> LeaderState:
     return fresh_leader(learner.start)
 
 
@@ -126,7 +130,7 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 
 
 @absorb.on(DWFTBL)
-def _absorb(learner: Any, state: Any, directions: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     direction(directions, s, state.scratch)
     scale = weight * (state.point.size / at(learner.smoothing, s)) * feedback[0]
     for i in range(state.point.size):
@@ -135,10 +139,15 @@ def _absorb(learner: Any, state: Any, directions: Any, s: Any, weight: Any, feed
 
 
 @advance.on(DWFTBL)
-def _advance(learner: Any, state: Any, t: Any) -> None:
-    follow(learner.domain, learner.norm, learner.rate, state, t)
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+    follow(learner.domain, learner.norm, learner.rate, state, t, pending)
 
 
-@rate_after.on(DWFTBL)
-def _rate(learner: Any, t: Any) -> Any:
-    return at(learner.rate, t)
+@rate_in_force.on(DWFTBL)
+def _in_force(learner: Any, state: Any, t: Any) -> Any:
+    return leading_rate(learner.rate, state, t)
+
+
+@closing_rate.on(DWFTBL)
+def _closing(learner: Any, state: Any, t: Any) -> Any:
+    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t)

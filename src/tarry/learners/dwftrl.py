@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from tarry.domains import as_domain, as_vector, contains
 from tarry.kernel import Parameters, step
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, rate_after
+from tarry.learners.base import GRADIENT, absorb, advance, allocate, closing_rate, predict, rate_in_force
 from tarry.learners.norms import Euclidean, project_in, raise_dual
-from tarry.learners.rules import as_rule, at, check_length
+from tarry.learners.rules import MEMORY, as_rule, check_length, first_rate, last_rate, next_rate
 
 
 class _DWFTRLFields(NamedTuple):
@@ -54,6 +54,10 @@ class DWFTRL(Parameters, _DWFTRLFields):
     def dimension(self) -> int:
         return int(self.start.size)
 
+    @property
+    def needs_acknowledgements(self) -> bool:
+        return getattr(self.rate, "needs_acknowledgements", False)
+
     def check_horizon(self, horizon: int | None) -> None:
         """Refuse games longer than the sequences given (None: a session, which has no end)."""
         check_length(self.rate, horizon, "rate")
@@ -67,6 +71,7 @@ class LeaderState(NamedTuple):
     total: np.ndarray
     scratch: np.ndarray
     inverse_rate: np.ndarray
+    memory: np.ndarray
     changed: np.ndarray
     moved: np.ndarray
 
@@ -89,15 +94,32 @@ def fresh_leader(start: np.ndarray) -> LeaderState:
         total=np.zeros(k),
         scratch=np.zeros(k),
         inverse_rate=np.zeros(1),
+        memory=np.zeros(MEMORY),
         changed=np.zeros(1, np.int64),
         moved=np.ones(1, np.int64),
     )
 
 
 @step
-def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int) -> None:
+def show_play(state: LeaderState, play: Any) -> None:
+    """Write the leader as the play, unless it stands there already."""
+    if state.moved[0] == 0:
+        return
+    for i in range(play.size):
+        play[i] = state.point[i]
+    state.moved[0] = 0
+
+
+@step
+def leading_rate(rule: Any, state: LeaderState, t: int) -> Any:
+    """η_{t−1}, the rate that made x_t."""
+    return first_rate(rule) if t <= 1 else 1.0 / state.inverse_rate[0]
+
+
+@step
+def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int, pending: int) -> None:
     """Move the leader to its place after round t."""
-    rate = at(rule, t)
+    rate = next_rate(rule, state.memory, t, pending)
     increment = 1.0 / rate - state.inverse_rate[0]
     state.inverse_rate[0] = 1.0 / rate
     if increment != 0.0:
@@ -113,30 +135,31 @@ def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int) -> Non
 
 
 @allocate.on(DWFTRL)
-def _allocate(learner: DWFTRL) -> LeaderState:
+def _allocate(learner: DWFTRL, slots: int) -> LeaderState:
     return fresh_leader(learner.start)
 
 
 @predict.on(DWFTRL)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    if state.moved[0] == 0:
-        return  # the last play still stands in ``play``
-    for i in range(play.size):
-        play[i] = state.point[i]
-    state.moved[0] = 0
+    show_play(state, play)
 
 
 @absorb.on(DWFTRL)
-def _absorb(learner: Any, state: Any, directions: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     raise_dual(learner.norm, feedback, weight, state.total)
     state.changed[0] = 1
 
 
 @advance.on(DWFTRL)
-def _advance(learner: Any, state: Any, t: Any) -> None:
-    follow(learner.domain, learner.norm, learner.rate, state, t)
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+    follow(learner.domain, learner.norm, learner.rate, state, t, pending)
 
 
-@rate_after.on(DWFTRL)
-def _rate(learner: Any, t: Any) -> Any:
-    return at(learner.rate, t)
+@rate_in_force.on(DWFTRL)
+def _in_force(learner: Any, state: Any, t: Any) -> Any:
+    return leading_rate(learner.rate, state, t)
+
+
+@closing_rate.on(DWFTRL)
+def _closing(learner: Any, state: Any, t: Any) -> Any:
+    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t)

@@ -33,7 +33,7 @@ class IdleState(NamedTuple):
 
 
 @allocate.on(Idle)
-def _allocate(learner: Any) -> IdleState:
+def _allocate(learner: Any, slots: int) -> IdleState:
     return IdleState(np.zeros(1))
 
 
@@ -43,10 +43,10 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 
 
 @absorb.on(Idle)
-def _absorb(learner: Any, state: Any, directions: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     pass
 
 
 @advance.on(Idle)
-def _advance(learner: Any, state: Any, t: Any) -> None:
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
     pass

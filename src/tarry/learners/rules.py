@@ -25,6 +25,39 @@ def at(rule: Any, t: int) -> float:
     """The rule's value in round t (from 1)."""
 
 
+MEMORY = 2
+
+
+@verb
+def first_rate(rule: Any) -> float:
+    """The rate before anything is known, η_0."""
+
+
+@first_rate.otherwise
+def _first(rule: Any) -> Any:
+    return at(rule, 1)
+
+
+@verb
+def next_rate(rule: Any, memory: Any, t: int, pending: int) -> float:
+    """η_t; rules that learn from play keep ``MEMORY`` numbers in ``memory``."""
+
+
+@next_rate.otherwise
+def _by_round(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
+    return at(rule, t)
+
+
+@verb
+def last_rate(rule: Any, in_force: float, t: int) -> float:
+    """η_t if the game ended after round t, given the rate in force."""
+
+
+@last_rate.otherwise
+def _last(rule: Any, in_force: Any, t: Any) -> Any:
+    return at(rule, t)
+
+
 class _ConstantFields(NamedTuple):
     value: float
 
@@ -139,7 +172,7 @@ def check_rule(rule: Rule, last: int) -> None:
 
 def as_rule(value: Any, name: str) -> Any:
     """A rule from a number, a sequence, a function or a rule."""
-    if hasattr(at, "registry") and any(isinstance(value, cls) for cls in at.registry.members):
+    if any(isinstance(value, cls) for verb in (at, next_rate) for cls in verb.registry.members):
         return value
     if callable(value):
         return Rule(value)

@@ -10,9 +10,17 @@ import numpy as np
 
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
-from tarry.learners.base import KeyedDirections, absorb, advance, allocate, predict, rate_after
+from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict, rate_in_force
 
 SEED = np.uint64(0x5EED)
+SLOTS = 8
+
+
+def arrays_of(state: Any) -> list[np.ndarray]:
+    """The arrays of a (nested) state."""
+    if isinstance(state, tuple):
+        return [array for part in state for array in arrays_of(part)]
+    return [state]
 
 
 class LearnerContract:
@@ -45,8 +53,9 @@ class LearnerContract:
                 plays[t - first] = play
                 s = t - 3
                 if s >= 1 and weights[s - 1] != 0:
-                    absorb(learner, state, directions, s, weights[s - 1], self._feedback(learner, losses, s))
-                advance(learner, state, t)
+                    absorb(learner, state, directions, s % SLOTS, s, weights[s - 1], self._feedback(learner, losses, s))
+                enter(learner, state, t % SLOTS, t)
+                advance(learner, state, t, min(t, 3))
         return plays
 
     def _feedback(self, learner: Any, losses: Any, s: int) -> np.ndarray:
@@ -56,25 +65,25 @@ class LearnerContract:
     def test_plays_stay_in_the_domain(self) -> None:
         learner = self.learner()
         weights = np.random.default_rng(2).exponential(5.0, self.horizon)
-        for play in self._play(learner, allocate(learner), 1, self.horizon, weights):
+        for play in self._play(learner, allocate(learner, SLOTS), 1, self.horizon, weights):
             assert contains(learner.domain, play, 1e-9 * max(1.0, learner.domain.diameter))
 
     def test_the_first_play_knows_nothing(self) -> None:
         learner = self.learner()
         ones = np.ones(self.horizon)
-        first = self._play(learner, allocate(learner), 1, 3, ones)[0]
-        assert np.array_equal(first, self._play(learner, allocate(learner), 1, 3, 7 * ones)[0])
+        first = self._play(learner, allocate(learner, SLOTS), 1, 3, ones)[0]
+        assert np.array_equal(first, self._play(learner, allocate(learner, SLOTS), 1, 3, 7 * ones)[0])
 
     def test_feedback_matters(self) -> None:
         learner = self.learner()
         ones = np.ones(self.horizon)
-        heard = self._play(learner, allocate(learner), 1, self.horizon, ones)
-        deaf = self._play(learner, allocate(learner), 1, self.horizon, 0 * ones)
+        heard = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, ones)
+        deaf = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, 0 * ones)
         assert not np.array_equal(heard, deaf)
 
     def test_prediction_changes_nothing(self) -> None:
         learner = self.learner()
-        state = allocate(learner)
+        state = allocate(learner, SLOTS)
         play = np.zeros(learner.dimension)
         self._play(learner, state, 1, 20, np.ones(self.horizon), play)
         with np.errstate(over="ignore"):
@@ -85,22 +94,25 @@ class LearnerContract:
 
     def test_a_copied_state_goes_on_bit_for_bit(self) -> None:
         learner, weights = self.learner(), np.random.default_rng(3).exponential(1.0, self.horizon)
-        whole = self._play(learner, allocate(learner), 1, self.horizon, weights)
-        state, play = allocate(learner), np.zeros(learner.dimension)
+        whole = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, weights)
+        state, play = allocate(learner, SLOTS), np.zeros(learner.dimension)
         self._play(learner, state, 1, 25, weights, play)
-        resumed = type(state)(*(copy.deepcopy(part) for part in state))
+        resumed = copy.deepcopy(state)
         assert np.array_equal(whole[25:], self._play(learner, resumed, 26, self.horizon, weights, play.copy()))
 
     def test_state_does_not_grow(self) -> None:
         learner = self.learner()
-        state = allocate(learner)
-        before = [part.shape for part in state]
+        state = allocate(learner, SLOTS)
+        before = [part.shape for part in arrays_of(state)]
         self._play(learner, state, 1, self.horizon, np.ones(self.horizon))
-        assert [part.shape for part in state] == before
+        assert [part.shape for part in arrays_of(state)] == before
 
     def test_rates_do_not_increase(self) -> None:
         learner = self.learner()
-        rates = np.array([rate_after(learner, t) for t in range(1, self.horizon + 1)])
+        state, rates = allocate(learner, SLOTS), np.zeros(self.horizon)
+        for t in range(1, self.horizon + 1):
+            self._play(learner, state, t, t, np.ones(self.horizon))
+            rates[t - 1] = rate_in_force(learner, state, t + 1)
         assert np.all(np.isnan(rates)) or (np.all(rates > 0) and np.all(np.diff(rates) <= 0))
 
     def test_it_plays_a_game(self) -> None:

@@ -69,7 +69,7 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
         table=make_table(slots),
         tally=make_tally(slots),
         scheduler=allocate_scheduler(player.scheduler, slots, capacity),
-        learner=allocate_learner(player.learner),
+        learner=allocate_learner(player.learner, slots),
         play=np.zeros(player.learner.dimension),
     )
 
@@ -79,7 +79,8 @@ def grow_state(player: Player, state: State, slots: int, capacity: int) -> State
     larger = fresh_state(player, slots, capacity)
     _copy_prefix(state.scheduler, larger.scheduler)
     _copy_prefix(state.tally, larger.tally)
-    return State(grow_table(state.table, slots), larger.tally, larger.scheduler, state.learner, state.play)
+    _copy_prefix(state.learner, larger.learner)
+    return State(grow_table(state.table, slots), larger.tally, larger.scheduler, larger.learner, state.play)
 
 
 def _copy_prefix(old: Any, new: Any) -> None:

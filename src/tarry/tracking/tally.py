@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.kernel import step
-from tarry.learners.base import rate_after
 
 WEIGHT, SQUARE, LARGEST, OCCUPANCY, OWN, PAIRS, FORFEITED = range(7)
 FULL_ROUNDS, PEAK = range(2)
@@ -41,16 +40,10 @@ def make_tally(slots: int) -> Tally:
 
 
 @step
-def rate_before(learner: Any, t: int) -> Any:
-    """η_{t−1}, with η_0 = η_1."""
-    return rate_after(learner, max(t - 1, 1))
-
-
-@step
-def book_entry(tally: Tally, learner: Any, slot: int, t: int) -> None:
-    """A round enters a slot."""
+def book_entry(tally: Tally, rate: float, slot: int) -> None:
+    """A round enters a slot; ``rate`` is η_{t−1}, the one that made its play."""
     tally.cross[slot] = 0.0
-    tally.rate[slot] = rate_before(learner, t)
+    tally.rate[slot] = rate
 
 
 @step

@@ -1,0 +1,54 @@
+"""A rate that learns the backlog while it plays (this project's own)."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+from tarry.checks import as_positive
+from tarry.kernel import Parameters
+from tarry.learners.rules import first_rate, last_rate, next_rate
+
+
+class _AnytimeFields(NamedTuple):
+    scale: float
+    own: float
+    waiting: float
+
+
+class Anytime(Parameters, _AnytimeFields):
+    """η_{t−1} = D / (G √Σ_{s≤t} (own + waiting·σ_s)), σ_s the backlog when round s begins.
+
+    Needs neither the horizon nor the total delay: with Priority or VarOpt the regret is of the order
+    GD√(T + 2·total delay), up to a logarithm at small capacities; without a limit it is at most
+    1.5·GD√(T + 2·total delay). ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all; with
+    the Pareto scheduler it is not valid. Needs acknowledgements. Proved by this project: docs/theory.md.
+
+    >>> Anytime(diameter=2.0, gradient_bound=1.0).scale
+    2.0
+    """
+
+    __slots__ = ()
+
+    needs_acknowledgements = True
+
+    def __new__(cls, diameter: float, gradient_bound: float, *, own: float = 1.0, waiting: float = 2.0) -> Self:
+        scale = as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound")
+        return cls.make(scale, as_positive(own, "own"), as_positive(waiting, "waiting"))
+
+
+@first_rate.on(Anytime)
+def _first(rule: Any) -> Any:
+    return rule.scale / sqrt(rule.own)
+
+
+@next_rate.on(Anytime)
+def _next(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
+    # memory[0] is the sum over the rounds after the first, whose backlog is empty.
+    memory[0] += rule.own + rule.waiting * pending
+    return rule.scale / sqrt(rule.own + memory[0])
+
+
+@last_rate.on(Anytime)
+def _last(rule: Any, in_force: Any, t: Any) -> Any:
+    return in_force
