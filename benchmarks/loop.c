@@ -360,14 +360,15 @@ INLINE void play(const Game *game, Books *out, const int scheduler, const int de
             table.rounds[slot] = t;
             table.tracked++;
             index_round(&table, t, slot);
-            /* nobody hears the end of an untracked round, so only tracked ones are scheduled */
-            int64_t wait = game->delay;
-            if (delays == GEOMETRIC) {
-                double failures = log(uniform(game->delay_key, t)) / game->log_failure;
-                wait = (int64_t)(failures < 0x1p62 ? failures : 0x1p62);
-            }
-            schedule(&wheel, t, t + (wait < game->horizon - t ? wait : game->horizon - t));
         }
+
+        /* arrivals to come: of every round, tracked or not */
+        int64_t wait = game->delay;
+        if (delays == GEOMETRIC) {
+            double failures = log(uniform(game->delay_key, t)) / game->log_failure;
+            wait = (int64_t)(failures < 0x1p62 ? failures : 0x1p62);
+        }
+        schedule(&wheel, t, t + (wait < game->horizon - t ? wait : game->horizon - t));
 
         /* the loss, and the gradient that will arrive */
         double loss = 0.0;

@@ -184,6 +184,18 @@ def test_a_loss_that_is_not_finite_is_named():
     with pytest.raises(ValueError, match="round 7"):
         tarry.simulate(game, LEARNER)
 
+    def inf_at_ninety(row, x):
+        return np.inf if row[0] == 90 else 0.0
+
+    def flat(row, x, out):
+        out[:] = 0.0
+
+    numbered = np.arange(1.0, 201.0)[:, None] * np.ones(3)
+    custom = tarry.losses.Custom(numbered, inf_at_ninety, flat, dimension=3)
+    game = tarry.Game(DOMAIN, custom, tarry.delays.fixed(horizon=200, delay=0), capacity=2)
+    with pytest.raises(ValueError, match="rounds 1 to 200 is not finite"):
+        tarry.simulate(game, LEARNER)
+
 
 def test_occupancy_is_that_of_the_events():
     player = tarry.Player(LEARNER, tarry.schedulers.Pareto(safety=1.0))

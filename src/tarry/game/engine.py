@@ -132,7 +132,7 @@ def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | Non
         bench.rounds(task, stop, first, last)
         if stop.is_set():
             return None
-        _check(task, bench, last)
+        _check(task, bench, first, last)
         report(last - first + 1)
         first = last + 1
         if time.perf_counter() - started < BLOCK_SECONDS / 2:
@@ -141,11 +141,10 @@ def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | Non
     return Outcome(bench.state.tally, task.rounds, bench.world.curve, log)
 
 
-def _check(task: Task, bench: Bench, last: int) -> None:
-    fault = int(bench.world.fault[0])
-    if fault:
+def _check(task: Task, bench: Bench, first: int, last: int) -> None:
+    if not np.isfinite(bench.world.loss[0]):
         raise ValueError(
-            f"the loss of round {fault} at the play {bench.state.play} is not finite: "
+            f"a loss in rounds {first} to {last} is not finite; the last play was {bench.state.play}: "
             "check the losses' data or functions there"
         )
     check_balance(task.player, bench.state, last)

@@ -17,14 +17,12 @@ from tarry.tracking.tally import OWN, PAIRS
 
 LOSS, OWN_PART, PAIR_PART, RATE = range(4)
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
+_HEARING = 63  # stops and losses that are not finite are noticed every 64 rounds
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
 
 
 class World(NamedTuple):
-    """What the world keeps: arrivals to come, the feedback of tracked rounds, sums and checkpoints.
-
-    ``fault`` is the first round whose loss was not finite, or 0.
-    """
+    """What the world keeps: arrivals to come, the feedback of tracked rounds, sums and checkpoints."""
 
     wheel: Wheel
     row: np.ndarray
@@ -33,7 +31,6 @@ class World(NamedTuple):
     rounds: np.ndarray
     curve: np.ndarray
     reached: np.ndarray
-    fault: np.ndarray
 
 
 class Silent(NamedTuple):
@@ -63,7 +60,6 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.nda
         rounds=rounds,
         curve=np.zeros((rounds.size, 4)),
         reached=np.zeros(1, np.int64),
-        fault=np.zeros(1, np.int64),
     )
 
 
@@ -112,6 +108,22 @@ def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
     log.weight[i] = weight
     if kind == FEEDBACK:
         log.weights[s - 1] = weight
+
+
+@verb
+def note_released(log: Any, t: int, table: Any) -> None:
+    """Write down whom round t preempted."""
+
+
+@note_released.on(Silent)
+def _skip_released(log: Any, t: Any, table: Any) -> None:
+    pass
+
+
+@note_released.on(Log)
+def _note_released(log: Any, t: Any, table: Any) -> None:
+    for i in range(table.counts[2]):
+        note(log, t, PREEMPTED, table.released[i], 0.0)
 
 
 @verb
@@ -186,12 +198,10 @@ def run_rounds(
             schedule(world.wheel, t, t + delay(delays, t), t)
         loss = value_in(losses.rows, losses, t, world.row, state.play)
         total += loss
-        if not np.isfinite(loss) or stop[0] != 0:
-            world.fault[0] = t
+        if t & _HEARING == 0 and (stop[0] != 0 or not abs(total) < np.inf):
             break
         note_play(log, t, state.play, loss)
-        for i in range(state.table.counts[2]):
-            note(log, t, PREEMPTED, state.table.released[i], 0.0)
+        note_released(log, t, state.table)
         if slot >= 0:
             note(log, t, ENTERED, t, 0.0)
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])

@@ -70,6 +70,7 @@ class LeaderState(NamedTuple):
     anchor: np.ndarray
     total: np.ndarray
     scratch: np.ndarray
+    rate: np.ndarray
     inverse_rate: np.ndarray
     memory: np.ndarray
     changed: np.ndarray
@@ -93,6 +94,7 @@ def fresh_leader(start: np.ndarray) -> LeaderState:
         anchor=np.zeros(k),
         total=np.zeros(k),
         scratch=np.zeros(k),
+        rate=np.zeros(1),
         inverse_rate=np.zeros(1),
         memory=np.zeros(MEMORY),
         changed=np.zeros(1, np.int64),
@@ -113,16 +115,17 @@ def show_play(state: LeaderState, play: Any) -> None:
 @step
 def leading_rate(rule: Any, state: LeaderState, t: int) -> Any:
     """η_{t−1}, the rate that made x_t."""
-    return first_rate(rule) if t <= 1 else 1.0 / state.inverse_rate[0]
+    return first_rate(rule) if t <= 1 else state.rate[0]
 
 
 @step
 def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int, pending: int) -> None:
     """Move the leader to its place after round t."""
     rate = next_rate(rule, state.memory, t, pending)
-    increment = 1.0 / rate - state.inverse_rate[0]
-    state.inverse_rate[0] = 1.0 / rate
-    if increment != 0.0:
+    if rate != state.rate[0]:
+        increment = 1.0 / rate - state.inverse_rate[0]
+        state.rate[0] = rate
+        state.inverse_rate[0] = 1.0 / rate
         for i in range(state.point.size):
             state.anchor[i] += increment * state.point[i]
     elif state.changed[0] == 0:

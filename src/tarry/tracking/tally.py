@@ -72,4 +72,5 @@ def book_occupancy(tally: Tally, tracked: int, capacity: int) -> None:
     tally.sums[OCCUPANCY] += tracked
     if tracked >= capacity:
         tally.counts[FULL_ROUNDS] += 1
-    tally.counts[PEAK] = max(tally.counts[PEAK], tracked)
+    if tracked > tally.counts[PEAK]:
+        tally.counts[PEAK] = tracked
