@@ -26,7 +26,7 @@ from tarry.domains import nearest
 Vector = NDArray[np.float64]
 
 STEPS = 100
-WIDEST, NARROWEST = 1e-3, 1e-9
+WIDEST, NARROWEST, USUAL = 1e-3, 1e-9, 1e-5
 SOFTENING = 1e-3
 TURNS = 100
 SPLITTINGS = 10
@@ -45,6 +45,7 @@ class Objective(Protocol):
     """A convex function."""
 
     def at(self, x: Vector) -> Sample: ...
+    def curvature(self, here: Sample, before: Vector | None) -> Vector: ...
 
 
 class Turn(NamedTuple):
@@ -58,12 +59,12 @@ class Turn(NamedTuple):
 def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
     """Newton's turns from a point of the domain, until rounding or the limit ends them."""
     here, turn, idle = objective.at(start), None, 0
-    widths, curvature = np.full(start.size, np.inf), np.zeros((start.size, start.size))
+    curvature = objective.curvature(here, None)
     for _ in range(STEPS):
         # The curvature of an earlier point serves for as long as the model's falls shrink fast.
-        kept = None if turn is None else _turn(domain, here, curvature)
-        if turn is None or kept is None or kept.fall > 0.01 * turn.fall:
-            curvature = _curvature(domain, objective, here, widths)
+        kept = _turn(domain, here, curvature)
+        if turn is not None and kept.fall > 0.01 * turn.fall:
+            curvature = objective.curvature(here, curvature)
             kept = _turn(domain, here, curvature)
         turn = kept
         yield turn
@@ -71,7 +72,7 @@ def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
         there = None if idle > 2 else _along(objective, here, nearest(domain, here.x + turn.step))
         if there is None:
             return
-        widths, here = np.abs(there.x - here.x), there
+        here = there
 
 
 def _turn(domain: Any, here: Sample, curvature: Vector) -> Turn:
@@ -79,15 +80,22 @@ def _turn(domain: Any, here: Sample, curvature: Vector) -> Turn:
     return Turn(here, step, -float(here.slope @ step + step @ curvature @ step / 2))
 
 
-def _curvature(domain: Any, objective: Objective, here: Sample, widths: Vector) -> Vector:
-    """The Hessian by differences of slopes, one pass per entry, each as wide as the last move."""
-    radius = float(domain.outer_radius)
-    columns = np.zeros((here.x.size, here.x.size))
-    for i, width in enumerate(np.clip(widths, NARROWEST * radius, WIDEST * radius)):
-        x = here.x.copy()
-        x[i] += width if x[i] <= domain.center[i] else -width
-        if x[i] != here.x[i]:
-            columns[i] = (objective.at(x).slope - here.slope) / (x[i] - here.x[i])
+def differences(domain: Any, objective: Objective, here: Sample, before: Vector | None) -> Vector:
+    """The Hessian by second-order differences of slopes towards the domain's centre, two passes per entry.
+
+    An earlier Hessian tells how far F is close to its quadratic model; without one they are wide.
+    """
+    k, radius = here.x.size, float(domain.outer_radius)
+    widths = np.full(k, WIDEST * radius)
+    if before is not None:
+        scales = np.sqrt(max(1.0, abs(here.value)) / np.maximum(np.diag(before), 1e-300))
+        widths = np.clip(USUAL * scales, NARROWEST * radius, WIDEST * radius)
+    columns = np.zeros((k, k))
+    for i in range(k):
+        one = np.zeros(k)
+        one[i] = widths[i] if here.x[i] <= domain.center[i] else -widths[i]
+        near, far = objective.at(here.x + one), objective.at(here.x + 2 * one)
+        columns[i] = (4 * (near.slope - here.slope) - (far.slope - here.slope)) / (2 * one[i])
     values, axes = np.linalg.eigh((columns + columns.T) / 2)
     return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
 
@@ -127,7 +135,7 @@ class _Splitting:
 
     def __init__(self, domain: Any, x: Vector, slope: Vector, values: Vector, axes: Vector) -> None:
         self._domain, self._x, self._slope = domain, x, slope
-        self._rho = float(np.sqrt(values[0] * values[-1]))
+        self._rho = float(np.sqrt(values[0]) * np.sqrt(values[-1]))
         self._inverse = (axes / (values + self._rho)) @ axes.T
         self._radius = float(domain.outer_radius)
 

@@ -22,15 +22,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.domains import nearest
-from tarry.game.descent import Sample, Turn, Vector, descend
+from tarry.game.descent import Sample, Turn, Vector, descend, differences
 from tarry.kernel import entry
 from tarry.losses.base import fetch, gradient, support, value
+from tarry.losses.supervised import Supervised, predict_label, slope
 
 GOAL = 1e-9
 KINKED_GOAL = 1e-6
 STAGES = 12
 IDLE_STAGES = 4
 BLOCK = 1 << 18
+NEAR = 1e-7
 FAR = 1e3
 
 
@@ -50,7 +52,7 @@ def blocks(last: int, pause: Callable[[], None]) -> Iterator[tuple[int, int]]:
 
 
 @entry
-def _sum_losses(losses: Any, first: Any, last: Any, x: Any, row: Any, one: Any, slope: Any, sums: Any) -> None:
+def _sum_losses(losses: Any, first: Any, last: Any, x: Any, row: Any, one: Any, total: Any, sums: Any) -> None:
     for t in range(first, last + 1):
         fetch(losses.rows, t, row)
         height = value(losses, row, x)
@@ -58,23 +60,46 @@ def _sum_losses(losses: Any, first: Any, last: Any, x: Any, row: Any, one: Any, 
         sums[1] += support(losses, row, x, height)
         gradient(losses, row, x, one)
         for i in range(x.size):
-            slope[i] += one[i]
+            total[i] += one[i]
+
+
+@entry
+def _sum_curvatures(losses: Any, first: Any, last: Any, x: Any, row: Any, out: Any) -> None:
+    for t in range(first, last + 1):
+        fetch(losses.rows, t, row)
+        z, y = predict_label(row, x), row[x.size]
+        width = NEAR * max(1.0, abs(z))
+        bent = (slope(losses, z + width, y) - slope(losses, z - width, y)) / (2.0 * width)
+        if bent > 0.0:
+            for i in range(x.size):
+                for j in range(i + 1):
+                    out[i, j] += bent * row[i] * row[j]
 
 
 class _Objective:
-    """F and its supporting planes."""
+    """F, its supporting planes and its curvature."""
 
-    def __init__(self, losses: Any, horizon: int, pause: Callable[[], None]) -> None:
-        self._losses, self._horizon, self._pause = losses, horizon, pause
+    def __init__(self, domain: Any, losses: Any, horizon: int, pause: Callable[[], None]) -> None:
+        self._domain, self._losses, self._horizon, self._pause = domain, losses, horizon, pause
         self._pass = _sum_losses.of(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
 
     def at(self, x: Vector) -> Sample:
-        slope, sums = np.zeros(x.size), np.zeros(2)
+        total, sums = np.zeros(x.size), np.zeros(2)
         for first, last in blocks(self._horizon, self._pause):
-            self._pass(self._losses, first, last, x, self._row, self._one, slope, sums)
-        return Sample(x, float(sums[0]), float(sums[1]), slope)
+            self._pass(self._losses, first, last, x, self._row, self._one, total, sums)
+        return Sample(x, float(sums[0]), float(sums[1]), total)
+
+    def curvature(self, here: Sample, before: Vector | None) -> Vector:
+        """The Hessian: exact in the features where losses are of a prediction, else by differences."""
+        if not isinstance(self._losses, Supervised):
+            return differences(self._domain, self, here, before)
+        lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.of(self._losses)
+        for first, last in blocks(self._horizon, self._pause):
+            add(self._losses, first, last, here.x, self._row, lower)
+        ridge = self._horizon * self._losses.ridge * np.eye(here.x.size)
+        return np.asarray(lower + np.tril(lower, -1).T + ridge)
 
 
 class _Search:
@@ -129,7 +154,7 @@ def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] =
     a kink), else what was reached; it is always certified. ``pause`` is called between blocks of rounds
     and may raise.
     """
-    search, objective = _Search(domain), _Objective(losses, horizon, pause)
+    search, objective = _Search(domain), _Objective(domain, losses, horizon, pause)
     if not hasattr(losses, "smoothed"):
         _solve(search, objective, objective, GOAL)
         return Minimum(search.point, search.value, search.gap)
@@ -138,7 +163,7 @@ def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] =
     smoothing, idle = max(abs(first.value) / horizon, 1e-12), 0
     for _ in range(STAGES):
         before = search.gap
-        _solve(search, _Objective(losses.smoothed(smoothing), horizon, pause), objective, KINKED_GOAL)
+        _solve(search, _Objective(domain, losses.smoothed(smoothing), horizon, pause), objective, KINKED_GOAL)
         idle = idle + 1 if search.gap > 0.7 * before else 0
         if search.reached(KINKED_GOAL) or idle == IDLE_STAGES:
             break
@@ -169,5 +194,5 @@ def _beyond_rounding(domain: Any, objective: _Objective, turn: Turn) -> Sample:
     here, share = turn.here, 1.0 / FAR
     far = objective.at(nearest(domain, here.x + FAR * turn.step))
     height = far.height + float(far.slope @ (here.x - far.x))
-    slope = (1.0 - share) * here.slope + share * far.slope
-    return Sample(here.x, here.value, (1.0 - share) * here.height + share * height, slope)
+    tilt = (1.0 - share) * here.slope + share * far.slope
+    return Sample(here.x, here.value, (1.0 - share) * here.height + share * height, tilt)
