@@ -30,6 +30,7 @@ WIDEST, NARROWEST, USUAL = 1e-3, 1e-9, 1e-5
 SOFTENING = 1e-3
 TURNS = 100
 SPLITTINGS = 10
+TILT = 1e-3
 
 
 class Sample(NamedTuple):
@@ -135,9 +136,11 @@ class _Splitting:
 
     def __init__(self, domain: Any, x: Vector, slope: Vector, values: Vector, axes: Vector) -> None:
         self._domain, self._x, self._slope = domain, x, slope
-        self._rho = float(np.sqrt(values[0]) * np.sqrt(values[-1]))
-        self._inverse = (axes / (values + self._rho)) @ axes.T
         self._radius = float(domain.outer_radius)
+        # Where H is nearly 0, w must still stay where its rounding is small against the domain.
+        tilt = TILT * float(np.linalg.norm(slope)) / self._radius
+        self._rho = max(float(np.sqrt(values[0]) * np.sqrt(values[-1])), tilt)
+        self._inverse = (axes / (values + self._rho)) @ axes.T
 
     def _resolvent(self, w: Vector) -> Vector:
         return np.asarray(self._inverse @ (self._rho * w - self._slope))

@@ -33,7 +33,7 @@ STAGES = 12
 IDLE_STAGES = 4
 BLOCK = 1 << 18
 NEAR = 1e-7
-FAR = 1e3
+FAR = 1e4
 
 
 class Minimum(NamedTuple):
@@ -167,7 +167,7 @@ def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] =
         idle = idle + 1 if search.gap > 0.7 * before else 0
         if search.reached(KINKED_GOAL) or idle == IDLE_STAGES:
             break
-        smoothing /= 8.0
+        smoothing = min(smoothing / 8.0, max(abs(search.value) / horizon, 1e-12))
     return Minimum(search.point, search.value, search.gap)
 
 
