@@ -21,16 +21,36 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.domains import nearest
+from tarry.domains import project
+from tarry.kernel import entry
 
 Vector = NDArray[np.float64]
 
 STEPS = 100
 WIDEST, NARROWEST, USUAL = 1e-3, 1e-9, 1e-5
 SOFTENING = 1e-3
-TURNS = 100
+TURNS = 40
 SPLITTINGS = 10
 TILT = 1e-3
+
+
+@entry
+def _project_rows(domain: Any, points: Any, scratch: Any) -> None:
+    for i in range(points.shape[0]):
+        project(domain, points[i], scratch)
+
+
+class Projection:
+    """A domain's projection of a point, or of each row of a matrix: one step takes thousands of them."""
+
+    def __init__(self, domain: Any) -> None:
+        self._domain, self._run, self._scratch = domain, _project_rows.of(domain), np.zeros(domain.dimension)
+        self.radius = float(domain.outer_radius)
+
+    def __call__(self, points: Vector) -> Vector:
+        rows = np.array(points, ndmin=2, order="C")
+        self._run(self._domain, rows, self._scratch)
+        return rows.reshape(points.shape)
 
 
 class Sample(NamedTuple):
@@ -59,25 +79,27 @@ class Turn(NamedTuple):
 
 def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
     """Newton's turns from a point of the domain, until rounding or the limit ends them."""
-    here, turn, idle = objective.at(start), None, 0
+    project_to, here, turn, idle = Projection(domain), objective.at(start), None, 0
     curvature = objective.curvature(here, None)
     for _ in range(STEPS):
+        if not np.all(np.isfinite(curvature)):
+            return
         # The curvature of an earlier point serves for as long as the model's falls shrink fast.
-        kept = _turn(domain, here, curvature)
+        kept = _turn(project_to, here, curvature)
         if turn is not None and kept.fall > 0.01 * turn.fall:
             curvature = objective.curvature(here, curvature)
-            kept = _turn(domain, here, curvature)
+            kept = _turn(project_to, here, curvature)
         turn = kept
         yield turn
         idle += turn.fall <= 1e-16 * max(1.0, abs(here.value))
-        there = None if idle > 2 else _along(objective, here, nearest(domain, here.x + turn.step))
+        there = None if idle > 2 else _along(objective, here, project_to(here.x + turn.step))
         if there is None:
             return
         here = there
 
 
-def _turn(domain: Any, here: Sample, curvature: Vector) -> Turn:
-    step = model_step(domain, here, curvature)
+def _turn(project_to: Projection, here: Sample, curvature: Vector) -> Turn:
+    step = model_step(project_to, here, curvature)
     return Turn(here, step, -float(here.slope @ step + step @ curvature @ step / 2))
 
 
@@ -114,29 +136,29 @@ def _along(objective: Objective, here: Sample, target: Vector) -> Sample | None:
     return None
 
 
-def model_step(domain: Any, here: Sample, curvature: Vector) -> Vector:
+def model_step(project_to: Projection, here: Sample, curvature: Vector) -> Vector:
     """The d that minimises ⟨slope, d⟩ + ½dᵀHd over the domain.
 
     It is the resolvent's, so x + d may leave the domain by rounding, but H·d is more exact than the
     rounding of x + d would leave it.
     """
     values, axes = np.linalg.eigh(curvature)
-    flat = max(1e-15 * values[-1], 1e-12 * float(np.linalg.norm(here.slope)) / float(domain.outer_radius), 1e-300)
+    flat = max(1e-15 * values[-1], 1e-12 * float(np.linalg.norm(here.slope)) / project_to.radius, 1e-300)
     values = np.maximum(values, flat)
     d, soft = np.zeros(here.x.size), float(values[-1])
     while soft > 0.0:
         soft = SOFTENING * soft if soft > values[0] else 0.0
         slope = here.slope + axes @ (values * (axes.T @ d))
-        d = d + _Splitting(domain, here.x + d, slope, values + soft, axes).solve()
+        d = d + _Splitting(project_to, here.x + d, slope, values + soft, axes).solve()
     return d
 
 
 class _Splitting:
     """The residual r of one quadratic model, and its zero."""
 
-    def __init__(self, domain: Any, x: Vector, slope: Vector, values: Vector, axes: Vector) -> None:
-        self._domain, self._x, self._slope = domain, x, slope
-        self._radius = float(domain.outer_radius)
+    def __init__(self, project_to: Projection, x: Vector, slope: Vector, values: Vector, axes: Vector) -> None:
+        self._project, self._x, self._slope = project_to, x, slope
+        self._radius = project_to.radius
         # Where H is nearly 0, w must still stay where its rounding is small against the domain.
         tilt = TILT * float(np.linalg.norm(slope)) / self._radius
         self._rho = max(float(np.sqrt(values[0]) * np.sqrt(values[-1])), tilt)
@@ -147,7 +169,7 @@ class _Splitting:
 
     def _residual(self, w: Vector) -> Vector:
         a = self._resolvent(w)
-        return np.asarray(nearest(self._domain, self._x + 2 * a - w) - self._x - a)
+        return np.asarray(self._project(self._x + 2 * a - w) - self._x - a)
 
     def solve(self) -> Vector:
         """The minimiser, from d = 0."""
@@ -186,10 +208,6 @@ class _Splitting:
     def _projection_slopes(self, point: Vector) -> Vector:
         """The projection's derivative, by central differences."""
         width = 1e-7 * max(float(np.linalg.norm(point - self._x)), self._radius)
-        columns = np.empty((point.size, point.size))
-        for i in range(point.size):
-            up, down = point.copy(), point.copy()
-            up[i] += width
-            down[i] -= width
-            columns[:, i] = (nearest(self._domain, up) - nearest(self._domain, down)) / (up[i] - down[i])
-        return columns
+        shifts = width * np.eye(point.size)
+        up, down = point + shifts, point - shifts
+        return np.asarray((self._project(up) - self._project(down)) / np.diag(up - down)[:, None]).T
