@@ -154,6 +154,20 @@ def test_every_domain_reaches_the_goal(name, where):
         assert total(best.point + share * (corner - best.point)) >= best.losses[-1] * (1 - 1e-12) - best.gap
 
 
+@pytest.mark.parametrize("name", LOSSES)
+def test_domains_of_one_point_and_domains_far_away(name):
+    features, labels, _ = problem(5, 30.0)
+    point = comparator(Box(np.full(K, 0.5), np.full(K, 0.5)), LOSSES[name](features, labels), T, LAST)
+    assert point.gap == 0.0
+    np.testing.assert_array_equal(point.point, np.full(K, 0.5))
+    shift = np.full(K, 1e4)
+    near = comparator(Ball(K), LOSSES[name](features, labels), T, LAST)
+    if name not in ("Logistic", "LeastSquares-ridge"):  # the others see x through ⟨φ, x⟩ − y alone
+        far = comparator(Shift(Ball(K), shift), LOSSES[name](features, labels + features @ shift), T, LAST)
+        assert far.losses[-1] == pytest.approx(near.losses[-1], rel=1e-5)
+        assert far.losses[-1] - far.gap <= near.losses[-1] * (1 + 1e-7)
+
+
 class Patient:
     """Says stop at the n-th time of asking."""
 

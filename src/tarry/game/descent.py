@@ -32,6 +32,7 @@ SOFTENING = 1e-3
 TURNS = 40
 SPLITTINGS = 10
 TILT = 1e-3
+POINT = 1e-100
 
 
 @entry
@@ -45,7 +46,7 @@ class Projection:
 
     def __init__(self, domain: Any) -> None:
         self._domain, self._run, self._scratch = domain, _project_rows.of(domain), np.zeros(domain.dimension)
-        self.radius = float(domain.outer_radius)
+        self.radius = max(float(domain.outer_radius), POINT)
 
     def __call__(self, points: Vector) -> Vector:
         rows = np.array(points, ndmin=2, order="C")
@@ -82,8 +83,6 @@ def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
     project_to, here, turn, idle = Projection(domain), objective.at(start), None, 0
     curvature = objective.curvature(here, None)
     for _ in range(STEPS):
-        if not np.all(np.isfinite(curvature)):
-            return
         # The curvature of an earlier point serves for as long as the model's falls shrink fast.
         kept = _turn(project_to, here, curvature)
         if turn is not None and kept.fall > 0.01 * turn.fall:
@@ -99,6 +98,8 @@ def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
 
 
 def _turn(project_to: Projection, here: Sample, curvature: Vector) -> Turn:
+    if not np.all(np.isfinite(curvature)):
+        return Turn(here, np.zeros(here.x.size), 0.0)
     step = model_step(project_to, here, curvature)
     return Turn(here, step, -float(here.slope @ step + step @ curvature @ step / 2))
 
@@ -108,7 +109,7 @@ def differences(domain: Any, objective: Objective, here: Sample, before: Vector 
 
     An earlier Hessian tells how far F is close to its quadratic model; without one they are wide.
     """
-    k, radius = here.x.size, float(domain.outer_radius)
+    k, radius = here.x.size, max(float(domain.outer_radius), POINT)
     widths = np.full(k, WIDEST * radius)
     if before is not None:
         scales = np.sqrt(max(1.0, abs(here.value)) / np.maximum(np.diag(before), 1e-300))
@@ -116,9 +117,12 @@ def differences(domain: Any, objective: Objective, here: Sample, before: Vector 
     columns = np.zeros((k, k))
     for i in range(k):
         one = np.zeros(k)
+        widths[i] = max(widths[i], 1e-8 * abs(here.x[i]))  # wide against the rounding of x
         one[i] = widths[i] if here.x[i] <= domain.center[i] else -widths[i]
         near, far = objective.at(here.x + one), objective.at(here.x + 2 * one)
         columns[i] = (4 * (near.slope - here.slope) - (far.slope - here.slope)) / (2 * one[i])
+    if not np.all(np.isfinite(columns)):
+        return columns
     values, axes = np.linalg.eigh((columns + columns.T) / 2)
     return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
 
@@ -175,7 +179,7 @@ class _Splitting:
         """The minimiser, from d = 0."""
         w = self._slope / self._rho
         r = self._residual(w)
-        rounding = 4e-16 * (self._radius + float(np.linalg.norm(w)))
+        rounding = 4e-16 * (self._radius + float(np.linalg.norm(w)) + float(np.linalg.norm(self._x)))
         for _ in range(TURNS):
             if np.linalg.norm(r) <= rounding:
                 break
