@@ -1,31 +1,39 @@
 """The minimum of the summed losses F = Σ_t f_t over the domain, with a certificate.
 
-Each evaluation is one compiled pass over the rounds. Projected gradient descent does most problems;
-where features differ much in scale it is slow, and Newton's steps finish: the curvature by differences
-of slopes, the quadratic model minimised over the domain without further passes. Losses with a kink are
-solved through smooth lower bounds of decreasing smoothing, whose slopes certify the exact losses
-(``tarry.losses.base.support``).
+Each evaluation is one compiled pass over the rounds; Newton's descent takes few of them. Convexity
+certifies what is reached: at any y with g ∈ ∂F(y) and λ the strong convexity of F, every point z of the
+domain has
+
+    F(z) ≥ F(y) + ⟨g, z − y⟩ + (λ/2)‖z − y‖²
+
+and the right-hand side is minimised by the domain's linear minimiser, by the projection of y − g/λ,
+or bounded through any projected step p = Π(y − ηg): ⟨g, p − z⟩ ≤ ‖y − p‖·D/η.
+
+Losses with a kink are solved through smooth lower bounds of decreasing smoothing, whose slopes certify
+the exact losses (``tarry.losses.base.support``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.domains import nearest
-from tarry.game.descent import Sample, Search, Vector, descend
+from tarry.game.descent import Sample, Turn, Vector, descend, differences
 from tarry.kernel import entry
 from tarry.losses.base import fetch, gradient, support, value
+from tarry.losses.supervised import Supervised, predict_label, slope
 
 GOAL = 1e-9
 KINKED_GOAL = 1e-6
-LIMIT = 300
 STAGES = 12
 IDLE_STAGES = 4
-NEWTON_STEPS = 20
-NEWTON_DIMENSION = 64
-MODEL_LIMIT = 2000
+BLOCK = 1 << 18
+NEAR = 1e-7
+FAR = 1e4
 
 
 class Minimum(NamedTuple):
@@ -36,163 +44,155 @@ class Minimum(NamedTuple):
     gap: float
 
 
+def blocks(last: int, pause: Callable[[], None]) -> Iterator[tuple[int, int]]:
+    """The first and last rounds of the pieces of 1..last, pausing before each."""
+    for first in range(1, last + 1, BLOCK):
+        pause()
+        yield first, min(first + BLOCK - 1, last)
+
+
 @entry
-def _sum_losses(losses: Any, horizon: Any, x: Any, row: Any, one: Any, slope: Any, sums: Any) -> None:
-    for t in range(1, horizon + 1):
+def _sum_losses(losses: Any, first: Any, last: Any, x: Any, row: Any, one: Any, total: Any, sums: Any) -> None:
+    for t in range(first, last + 1):
         fetch(losses.rows, t, row)
         height = value(losses, row, x)
         sums[0] += height
         sums[1] += support(losses, row, x, height)
         gradient(losses, row, x, one)
         for i in range(x.size):
-            slope[i] += one[i]
+            total[i] += one[i]
+
+
+@entry
+def _sum_curvatures(losses: Any, first: Any, last: Any, x: Any, row: Any, out: Any) -> None:
+    for t in range(first, last + 1):
+        fetch(losses.rows, t, row)
+        z, y = predict_label(row, x), row[x.size]
+        width = NEAR * max(1.0, abs(z))
+        bent = (slope(losses, z + width, y) - slope(losses, z - width, y)) / (2.0 * width)
+        if bent > 0.0:
+            for i in range(x.size):
+                for j in range(i + 1):
+                    out[i, j] += bent * row[i] * row[j]
 
 
 class _Objective:
-    """F and its supporting planes."""
+    """F, its supporting planes and its curvature."""
 
-    def __init__(self, losses: Any, horizon: int) -> None:
-        self._losses, self._horizon = losses, horizon
+    def __init__(self, domain: Any, losses: Any, horizon: int, pause: Callable[[], None]) -> None:
+        self._domain, self._losses, self._horizon, self._pause = domain, losses, horizon, pause
         self._pass = _sum_losses.of(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
 
     def at(self, x: Vector) -> Sample:
-        slope, sums = np.zeros(x.size), np.zeros(2)
-        self._pass(self._losses, self._horizon, x, self._row, self._one, slope, sums)
-        return Sample(x, float(sums[0]), float(sums[1]), slope)
+        total, sums = np.zeros(x.size), np.zeros(2)
+        for first, last in blocks(self._horizon, self._pause):
+            self._pass(self._losses, first, last, x, self._row, self._one, total, sums)
+        return Sample(x, float(sums[0]), float(sums[1]), total)
+
+    def curvature(self, here: Sample, before: Vector | None) -> Vector:
+        """The Hessian: exact in the features where losses are of a prediction, else by differences."""
+        if not isinstance(self._losses, Supervised):
+            return differences(self._domain, self, here, before)
+        lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.of(self._losses)
+        for first, last in blocks(self._horizon, self._pause):
+            add(self._losses, first, last, here.x, self._row, lower)
+        ridge = self._horizon * self._losses.ridge * np.eye(here.x.size)
+        return np.asarray(lower + np.tril(lower, -1).T + ridge)
 
 
-class _Model:
-    """The quadratic model of F around a sample."""
+class _Search:
+    """What is known of the minimum: the best point so far and a value that no point falls below."""
 
-    def __init__(self, around: Sample, curvature: Vector) -> None:
-        self._around, self._curvature = around, curvature
-        self.strong_convexity = 0.0
+    def __init__(self, domain: Any) -> None:
+        self.domain = domain
+        self.point, self.value, self.low = nearest(domain, domain.center), inf, -inf
 
-    def at(self, x: Vector) -> Sample:
-        d = x - self._around.x
-        bent = self._curvature @ d
-        fall = float(self._around.slope @ d + bent @ d / 2)
-        return Sample(x, fall, fall, self._around.slope + bent)
+    @property
+    def gap(self) -> float:
+        """By how much the best value may at most be improved."""
+        return max(0.0, self.value - self.low)
+
+    def reached(self, goal: float) -> bool:
+        """Whether the gap is at most this share of the value (or of 1)."""
+        return self.gap <= goal * max(1.0, abs(self.value))
+
+    def offer(self, sample: Sample) -> None:
+        """Keep a point (with the exact value there) if it is the best."""
+        if sample.value < self.value:
+            self.point, self.value = sample.x, sample.value
+
+    def raise_low(self, here: Sample, strong_convexity: float) -> float:
+        """Lift the lower bound by the plane at ``here``; return how far the plane falls from there."""
+        falls = [inf] if here.slope.any() else [0.0]
+        corner = self.domain.linear_minimiser(here.slope)
+        if corner is not None:
+            falls.append(float(here.slope @ (here.x - corner)))
+        elif np.isfinite(self.domain.diameter):
+            unit = float(self.domain.outer_radius) / max(float(np.linalg.norm(here.slope)), 1e-300)
+            falls.extend(self._projected_fall(here, far * unit) for far in np.logspace(-8, 8, 17))
+        if strong_convexity > 0.0:
+            bottom = nearest(self.domain, here.x - here.slope / strong_convexity)
+            d = here.x - bottom
+            falls.append(float(here.slope @ d) - strong_convexity / 2 * float(d @ d))
+        fall = max(0.0, min(falls))
+        self.low = max(self.low, here.height - fall)
+        return fall
+
+    def _projected_fall(self, here: Sample, step: float) -> float:
+        moved = nearest(self.domain, here.x - step * here.slope)
+        # A step lost in rounding must not look like a step that the domain took back.
+        away = float(np.linalg.norm(moved - here.x)) + 1e-15 * float(np.linalg.norm(here.x))
+        return float(here.slope @ (here.x - moved)) + away * float(self.domain.diameter) / step
 
 
-class _Exact:
-    """Offers what a stage finds to the search: at once, or through the losses it is smoothed from."""
-
-    def __init__(self, search: Search, smoothed_from: _Objective | None) -> None:
-        self._search, self._from, self._turn = search, smoothed_from, 0
-
-    def sees(self, sample: Sample, fall: float) -> bool:
-        """Whether the rest of the stage is worth little against what smoothing costs."""
-        if self._from is None:
-            self._search.offer(sample)
-            return False
-        self._turn += 1
-        if self._turn % 10:
-            return False
-        exact = self._from.at(sample.x)
-        self._search.offer(exact)
-        return fall <= 0.1 * (exact.value - sample.height)
-
-    def closes(self, sample: Sample) -> None:
-        """Offer a stage's last point."""
-        self._search.offer(sample if self._from is None else self._from.at(sample.x))
-
-
-def minimise(domain: Any, losses: Any, horizon: int) -> Minimum:
+def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] = lambda: None) -> Minimum:
     """The best fixed action over rounds 1..horizon.
 
     The gap is at most 1e-9·max(1, |F|) where that is reached within the limits (1e-6 for losses with
-    a kink), else what was reached; it is always certified.
+    a kink), else what was reached; it is always certified. ``pause`` is called between blocks of rounds
+    and may raise.
     """
-    search, objective = Search(domain, nearest(domain, domain.center)), _Objective(losses, horizon)
+    search, objective = _Search(domain), _Objective(domain, losses, horizon, pause)
     if not hasattr(losses, "smoothed"):
-        _solve(search, objective, None, GOAL)
+        _solve(search, objective, objective, GOAL)
         return Minimum(search.point, search.value, search.gap)
     first = objective.at(search.point)
     search.offer(first)
     smoothing, idle = max(abs(first.value) / horizon, 1e-12), 0
     for _ in range(STAGES):
         before = search.gap
-        _solve(search, _Objective(losses.smoothed(smoothing), horizon), objective, KINKED_GOAL)
+        _solve(search, _Objective(domain, losses.smoothed(smoothing), horizon, pause), objective, KINKED_GOAL)
         idle = idle + 1 if search.gap > 0.7 * before else 0
         if search.reached(KINKED_GOAL) or idle == IDLE_STAGES:
             break
-        smoothing /= 8.0
+        smoothing = min(smoothing / 8.0, max(abs(search.value) / horizon, 1e-12))
     return Minimum(search.point, search.value, search.gap)
 
 
-def _solve(search: Search, objective: _Objective, smoothed_from: _Objective | None, goal: float) -> None:
-    """Descend from the search's point; if that is not enough, go on by Newton's steps."""
-    exact, ended = _Exact(search, smoothed_from), False
-
-    def enough(sample: Sample, fall: float) -> bool:
-        nonlocal ended
-        ended = exact.sees(sample, fall)
-        return ended
-
-    last = descend(search, objective, goal, LIMIT, enough)
-    exact.closes(last)
-    if not ended and not search.reached(goal) and last.x.size <= NEWTON_DIMENSION:
-        exact.closes(_polish(search, objective, exact, last, goal))
-
-
-def _polish(search: Search, objective: _Objective, exact: _Exact, here: Sample, goal: float) -> Sample:
-    """Newton's steps over the domain, each shortened until the losses fall along it."""
-    for _ in range(NEWTON_STEPS):
-        curvature = _curvature(search.domain, objective, here)
-        if not np.all(np.isfinite(curvature)):
-            return here
-        there = _along(objective, here, _newton_point(search, here, curvature, goal))
-        if there is None:
-            return here
-        step = 1.0 / max(float(np.linalg.norm(curvature, 2)), 1e-300)
-        moved = nearest(search.domain, there.x - step * there.slope)
-        fall = search.raise_low(there, step, moved, objective.strong_convexity)
-        here = there
-        if exact.sees(here, fall) or search.reached(goal):
-            return here
-    return here
+def _solve(search: _Search, objective: _Objective, exact: _Objective, goal: float) -> None:
+    """Descend on the objective, the exact losses or smoothed from them, until it tells little more."""
+    for turn in descend(search.domain, objective, search.point):
+        here = turn.here
+        true = here if exact is objective else exact.at(here.x)
+        search.offer(true)
+        fall = search.raise_low(here, objective.strong_convexity)
+        if FAR * turn.fall <= goal * max(1.0, abs(here.value)) and not search.reached(goal):
+            blend = _beyond_rounding(search.domain, objective, turn)
+            fall = min(fall, search.raise_low(blend, objective.strong_convexity))
+        if search.reached(goal) or (exact is not objective and fall <= 0.1 * (true.value - here.height)):
+            return
 
 
-def _curvature(domain: Any, objective: _Objective, here: Sample) -> Vector:
-    """The Hessian by differences of slopes, one pass per entry, towards the domain's centre."""
-    k, width = here.x.size, 1e-7 * min(float(domain.outer_radius), 1e5)
-    columns = np.zeros((k, k))
-    for i in range(k):
-        x = here.x.copy()
-        x[i] += width if x[i] <= domain.center[i] else -width
-        columns[i] = (objective.at(x).slope - here.slope) / (x[i] - here.x[i])
-    return np.asarray((columns + columns.T) / 2)
+def _beyond_rounding(domain: Any, objective: _Objective, turn: Turn) -> Sample:
+    """The plane at here + step, interpolated between here and a point far along the step.
 
-
-def _newton_point(search: Search, here: Sample, curvature: Vector, goal: float) -> Vector:
-    """The model's minimiser over the domain: in one solve where it lies inside."""
-    domain, size = search.domain, float(np.trace(curvature)) / here.x.size
-    steady = curvature + 1e-14 * size * np.eye(here.x.size)
-    free = here.x - np.linalg.lstsq(steady, here.slope, rcond=None)[0]
-    inside = nearest(domain, free)
-    if np.linalg.norm(inside - free) <= 1e-12 * float(domain.outer_radius):
-        return inside
-    model = Search(domain, here.x)
-
-    def keep(sample: Sample, fall: float) -> bool:
-        model.offer(sample)
-        return False
-
-    descend(model, _Model(here, steady), 0.1 * goal * max(1.0, abs(search.value)), MODEL_LIMIT, keep)
-    return model.point
-
-
-def _along(objective: _Objective, here: Sample, target: Vector) -> Sample | None:
-    """The first of halved steps to the target at which the losses still fall, or have fallen enough."""
-    d, share = target - here.x, 1.0
-    expected = float(here.slope @ d)
-    for _ in range(40):
-        there = objective.at(here.x + share * d)
-        # Falling there means, for a convex function, having fallen all the way.
-        if there.slope @ d <= 0.0 or there.value <= here.value + 1e-4 * share * expected:
-            return there
-        share /= 2.0
-    return None
+    Where curvature is large, rounding of the point alone tilts the plane; the mean of two planes is a
+    plane below F, and its slope belongs to a point between the floating-point numbers.
+    """
+    here, share = turn.here, 1.0 / FAR
+    far = objective.at(nearest(domain, here.x + FAR * turn.step))
+    height = far.height + float(far.slope @ (here.x - far.x))
+    tilt = (1.0 - share) * here.slope + share * far.slope
+    return Sample(here.x, here.value, (1.0 - share) * here.height + share * height, tilt)
