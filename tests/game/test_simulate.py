@@ -140,7 +140,7 @@ def test_interrupting_keeps_what_is_finished():
 
     def progress(rounds, total):
         done.append(time.perf_counter())
-        if len(done) == 1:
+        if len(done) == 3:
             _thread.interrupt_main()
 
     with pytest.raises(tarry.errors.Interrupted, match="of 40 seeds") as caught:

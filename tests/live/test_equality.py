@@ -28,6 +28,7 @@ SCHEDULERS = {
     "Proxy": tarry.schedulers.Proxy(1.0 / np.sqrt(np.arange(1, 60))),
     "DropNewest": tarry.schedulers.DropNewest(),
     "DropOldest": tarry.schedulers.DropOldest(),
+    "Thinning": tarry.schedulers.Thinning(safety=2.0),
     "Timeout": tarry.schedulers.Timeout(12),
     "RandomEvict": tarry.schedulers.RandomEvict(),
     "Reservoir": tarry.schedulers.Reservoir(),
@@ -40,7 +41,7 @@ DIAGONAL = [
     (
         "DWFTBL" if i % 3 == 0 else "DWFTRL",
         b,
-        "clairvoyant" if b == "Coin" else MODELS[1 + (b != "Reservoir") * (i % 2)],
+        "clairvoyant" if b == "Coin" else MODELS[1 + (b not in ("Reservoir", "Thinning")) * (i % 2)],
     )
     for i, b in enumerate(SCHEDULERS)
 ]

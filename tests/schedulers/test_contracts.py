@@ -89,6 +89,11 @@ class TestMorris(SchedulerContract):
     saturates = True
 
 
+class TestThinning(SchedulerContract):
+    scheduler = schedulers.Thinning(safety=2.0)
+    saturates = True
+
+
 class TestAlways(SchedulerContract):
     scheduler = schedulers.Always()
     capacity = None

@@ -26,10 +26,6 @@ class Comparator(NamedTuple):
     gap: float
 
 
-class Stopped(Exception):
-    """The search for the best fixed action was told to stop."""
-
-
 @entry
 def _sum_rows(rows: Any, first: Any, last: Any, row: Any, out: Any) -> None:
     for t in range(first, last + 1):

@@ -46,28 +46,27 @@ class Setting(NamedTuple):
 @step
 def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
+    pending = t - 1 - state.table.counts[1] if setting.information != NON else -1
     if t > 1:
-        pending = t - 1 - state.table.counts[1] if setting.information != NON else -1
         advance(player.learner, state.learner, t - 1, pending)
     predict(player.learner, state.learner, draws.directions, t, state.play)
     table = state.table
     table.counts[2] = 0
-    slot = expired(player.scheduler, state.scheduler, t)
+    slot = expired(player.scheduler, state.scheduler, t, pending)
     while slot >= 0:
         release(table, table.rounds[slot])
         vacate(table, slot)
         state.tally.fates[_PREEMPTED] += 1
-        slot = expired(player.scheduler, state.scheduler, t)
-    return consider(player, setting, draws, state, t, delay)
+        slot = expired(player.scheduler, state.scheduler, t, pending)
+    return consider(player, setting, draws, state, t, delay, pending)
 
 
 @step
-def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
+def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int, pending: int) -> Any:
     """Let the scheduler decide about round t and keep the set and the books accordingly."""
     table = state.table
     tracked = table.counts[0]
     free = vacancy(table, setting.capacity)
-    pending = t - 1 - table.counts[1] if setting.information != NON else -1
     book_occupancy(state.tally, tracked, setting.capacity)
     request = Request(t, free, tracked, setting.capacity, pending, delay)
     slot = admit(player.scheduler, state.scheduler, draws.schedule, request)

@@ -16,6 +16,7 @@ from tarry.schedulers.priority import Priority
 from tarry.schedulers.proxy import Proxy
 from tarry.schedulers.random_evict import RandomEvict
 from tarry.schedulers.reservoir import Reservoir
+from tarry.schedulers.thinning import Thinning
 from tarry.schedulers.timeout import Timeout
 from tarry.schedulers.varopt import VarOpt
 
@@ -31,6 +32,7 @@ __all__ = [
     "Proxy",
     "RandomEvict",
     "Reservoir",
+    "Thinning",
     "Timeout",
     "VarOpt",
 ]

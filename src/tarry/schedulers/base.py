@@ -4,7 +4,7 @@ The tracking set hands out numbered *slots*; a scheduler keeps whatever it needs
 state and answers three questions. The same interface carries members whose survival is fixed when a
 round is admitted (a proxy delay) and members whose weight or threshold moves while they wait.
 
-    expired(scheduler, state, t)            a slot to preempt at the start of round t, or -1
+    expired(scheduler, state, t, pending)   a slot to preempt at the start of round t, or -1
     admit(scheduler, state, draws, request) the slot round t lives in from now on (``request.vacancy``
                                             or one it takes over), or UNTRACKED, or SATURATED
     arrive(scheduler, state, slot, s, t)    the weight of the feedback of s, which leaves its slot
@@ -73,12 +73,12 @@ def allocate(scheduler: Any, slots: int, capacity: int) -> Any:
 
 
 @verb
-def expired(scheduler: Any, state: Any, t: int) -> int:
+def expired(scheduler: Any, state: Any, t: int, pending: int) -> int:
     """A slot that must be preempted before round t is considered, or -1."""
 
 
 @expired.otherwise
-def _never_expires(scheduler: Any, state: Any, t: Any) -> Any:
+def _never_expires(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
     return -1
 
 

@@ -11,6 +11,7 @@ from tarry.checks import as_positive
 from tarry.kernel import Parameters
 from tarry.schedulers.base import as_capacity, expired
 from tarry.schedulers.survival import NEVER, Surviving, chance, invert, scale_of
+from tarry.theory import calibrated_probability
 
 
 class _BernoulliFields(NamedTuple):
@@ -46,6 +47,16 @@ class Bernoulli(Parameters, Surviving, _BernoulliFields):
             as_positive(safety, "safety"),
         )
 
+    @classmethod
+    def calibrated(cls, max_backlog: int, capacity: int, *, saturation: float = 1e-3) -> Self:
+        """The largest p that keeps a full set below this probability, by the exact binomial tail (not the paper's).
+
+        >>> round(Bernoulli.calibrated(200, 16).probability, 4)
+        0.0327
+        """
+        p = calibrated_probability(max_backlog=max_backlog, capacity=capacity, target=saturation)
+        return cls(probability=p)
+
     def survival(self, t: int, age: ArrayLike, capacity: int | None) -> NDArray[np.float64]:
         """P(d'_t ≥ age) = p at every age."""
         p = self.probability
@@ -55,7 +66,7 @@ class Bernoulli(Parameters, Surviving, _BernoulliFields):
 
 
 @expired.on(Bernoulli)
-def _expired(scheduler: Any, state: Any, t: Any) -> Any:
+def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
     return -1
 
 

@@ -41,7 +41,7 @@ class Coin(Parameters, Surviving, _CoinFields):
 
 
 @expired.on(Coin)
-def _expired(scheduler: Any, state: Any, t: Any) -> Any:
+def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
     return -1
 
 

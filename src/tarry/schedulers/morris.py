@@ -9,6 +9,7 @@ import numpy as np
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
 from tarry.schedulers.base import SATURATED, UNTRACKED, Traits, admit, allocate, arrive, draw
+from tarry.theory import morris_epsilon
 
 
 class _MorrisFields(NamedTuple):
@@ -29,7 +30,18 @@ class Morris(Parameters, Traits, _MorrisFields):
     __slots__ = ()
 
     def __new__(cls, epsilon: float) -> Self:
+        if epsilon == 0:
+            return cls.make(0.0)  # admit while there is room
         return cls.make(as_positive(epsilon, "epsilon"))
+
+    @classmethod
+    def for_backlog(cls, backlog: int, capacity: int, *, saturation: float = 1e-3) -> Self:
+        """The smallest ε whose tail bound keeps a full set below this probability at a given backlog.
+
+        >>> Morris.for_backlog(200, 16)
+        Morris(epsilon=0.477102)
+        """
+        return cls(morris_epsilon(max_backlog=backlog, capacity=capacity, target=saturation))
 
 
 class MorrisState(NamedTuple):

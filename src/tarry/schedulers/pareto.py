@@ -11,6 +11,7 @@ from tarry.checks import as_positive
 from tarry.kernel import Parameters
 from tarry.schedulers.base import as_capacity
 from tarry.schedulers.survival import Surviving, chance, harmonic, invert, next_harmonic, scale_of
+from tarry.theory import universal_safety
 
 
 class _ParetoFields(NamedTuple):
@@ -33,6 +34,15 @@ class Pareto(Parameters, Surviving, _ParetoFields):
 
     def __new__(cls, safety: float = 16.0) -> Self:
         return cls.make(as_positive(safety, "safety"))
+
+    @classmethod
+    def calibrated(cls, capacity: int, *, saturation: float = 1e-3) -> Self:
+        """The smallest safety that keeps a full set below this probability for all delays (not the paper's).
+
+        >>> round(Pareto.calibrated(16).safety, 2)
+        3.06
+        """
+        return cls(universal_safety(capacity=capacity, target=saturation))
 
     def survival(self, t: int, age: ArrayLike, capacity: int | None) -> NDArray[np.float64]:
         """P(d'_t ≥ age): the chance that round t is still tracked at this age, given room."""

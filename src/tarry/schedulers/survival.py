@@ -103,7 +103,7 @@ def _allocate(scheduler: Any, slots: int, capacity: int) -> SurvivalState:
 
 
 @expired.on(Surviving)
-def _expired(scheduler: Any, state: Any, t: Any) -> Any:
+def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
     slot = top(state.heap)
     if slot < 0 or state.heap.key[slot] > t:
         return -1

@@ -45,7 +45,7 @@ def _allocate(scheduler: Any, slots: int, capacity: int) -> TimeoutState:
 
 
 @expired.on(Timeout)
-def _expired(scheduler: Any, state: Any, t: Any) -> Any:
+def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
     slot = top(state.heap)
     if slot < 0 or state.heap.key[slot] > t:
         return -1
