@@ -55,3 +55,17 @@ def test_command_line(arguments):
     )
     assert done.returncode == 0, done.stderr
     assert "arry" in done.stdout
+
+
+def test_without_the_extra_the_command_line_says_what_it_needs():
+    program = "import sys; sys.modules['typer'] = None; sys.argv = ['tarry', *sys.argv[1:]]; from tarry.cli import main; main()"
+    answers = {}
+    for argument in ("--version", "--help", "demo"):
+        answers[argument] = subprocess.run(
+            [sys.executable, "-c", program, argument], capture_output=True, text=True, timeout=120, check=False
+        )
+    assert answers["--version"].stdout == f"tarry {tarry.__version__}\n"
+    assert "pip install 'tarry[cli,report]'" in answers["--help"].stdout
+    assert answers["--help"].returncode == 0
+    assert "pip install 'tarry[cli,report]'" in answers["demo"].stderr
+    assert answers["demo"].returncode == 2
