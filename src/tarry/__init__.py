@@ -5,11 +5,12 @@ from tarry._version import __version__
 from tarry.game import Game, Record, Recorded, WeightedGame, simulate
 from tarry.live import LabelJoin, Session
 from tarry.results import Answer, Fate
-from tarry.tracking import Player
+from tarry.tracking import Doubling, Player
 from tarry.versions import show_versions
 
 __all__ = [
     "Answer",
+    "Doubling",
     "Fate",
     "Game",
     "LabelJoin",

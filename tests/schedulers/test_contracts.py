@@ -94,6 +94,12 @@ class TestThinning(SchedulerContract):
     saturates = True
 
 
+class TestGuessing(SchedulerContract):
+    scheduler = schedulers.Guessing(safety=20.0)
+    preemption = False
+    saturates = True
+
+
 class TestAlways(SchedulerContract):
     scheduler = schedulers.Always()
     capacity = None

@@ -112,6 +112,7 @@ def _yardstick(plan: Plan, outcome: Outcome, stop: Stop) -> Yardstick:
     game = plan.game
     wanted = game.feedback == "gradient" and outcome.curve[-1, OWN_PART] > 0
     wanted = wanted and isinstance(getattr(plan.player.learner, "norm", None), Euclidean)
+    wanted = wanted and not plan.player.epochs.needs_preemption  # the bound speaks of one epoch
     best = comparator(game.domain, game.losses, game.horizon, plan.rounds, stopped=stop.is_set)
     return Yardstick(best, game.losses.gradient_bound(game.domain) if wanted else np.inf)
 

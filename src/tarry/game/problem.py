@@ -145,6 +145,16 @@ def check_grants(
             f"or feedback={player.learner.feedback!r}"
         )
     disclosed = INFORMATION[information]
+    if player.epochs.needs_preemption and not preemption:
+        raise NotGranted(
+            "doubling empties the tracking set when it restarts, which is preemption, and this game forbids it: "
+            "give a bound on the backlog instead, or preemption=True"
+        )
+    if player.epochs.needs_acknowledgements and disclosed == NON:
+        raise NotGranted(
+            f"doubling watches the backlog and needs acknowledgements, but the game is {information}: "
+            "give a bound on the backlog instead, or information='semi-clairvoyant'"
+        )
     if player.scheduler.needs_preemption and not preemption:
         raise NotGranted(
             f"{name} preempts tracked rounds, which this game forbids: use Morris or Bernoulli, or preemption=True"

@@ -171,7 +171,7 @@ class Record:
 
         ``record.plot().save("regret.svg")`` writes a picture; :func:`tarry.reports.compare` overlays records.
         """
-        learner, scheduler = (type(part).__name__ for part in self.player)
+        learner, scheduler = type(self.player.learner).__name__, type(self.player.scheduler).__name__
         return regret_chart(self.curve, title=f"Regret of {learner} with {scheduler}, capacity {self.capacity}")
 
     def summary(self) -> dict[str, float]:

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tarry.kernel import step
-from tarry.learners.base import absorb, advance, enter, predict, rate_in_force
+from tarry.learners.base import absorb, advance, enter, predict, rate_in_force, restart
 from tarry.results import Fate
-from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired
+from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
+from tarry.tracking.doubling import enters_epoch, magnitude
 from tarry.tracking.player import State
 from tarry.tracking.table import index, occupy, release, unindex, vacancy, vacate
 from tarry.tracking.tally import FORFEITED, book_arrival, book_entry, book_occupancy, book_weight
@@ -49,9 +50,11 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
     pending = t - 1 - state.table.counts[1] if setting.information != NON else -1
     if t > 1:
         advance(player.learner, state.learner, t - 1, pending)
-    predict(player.learner, state.learner, draws.directions, t, state.play)
     table = state.table
     table.counts[2] = 0
+    if enters_epoch(player.epochs, state.epochs, t, pending):
+        start_epoch(player, state, t)
+    predict(player.learner, state.learner, draws.directions, t, state.play)
     slot = expired(player.scheduler, state.scheduler, t, pending)
     while slot >= 0:
         release(table, table.rounds[slot])
@@ -59,6 +62,21 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
         state.tally.fates[_PREEMPTED] += 1
         slot = expired(player.scheduler, state.scheduler, t, pending)
     return consider(player, setting, draws, state, t, delay, pending)
+
+
+@step
+def start_epoch(player: Any, state: State, t: int) -> None:
+    """Begin an epoch with round t: an empty set, a fresh scheduler and learner, the new magnitude."""
+    for slot in range(state.table.rounds.size):
+        s = state.table.rounds[slot]
+        if s != 0:
+            release(state.table, s)
+            state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+            vacate(state.table, slot)
+            state.tally.fates[_PREEMPTED] += 1
+    level = magnitude(player.epochs, state.epochs)
+    renew(player.scheduler, state.scheduler, level)
+    restart(player.learner, state.learner, t, level)
 
 
 @step

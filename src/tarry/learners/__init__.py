@@ -2,6 +2,7 @@
 
 from tarry.learners.adaptive import Adaptive
 from tarry.learners.anytime import Anytime
+from tarry.learners.doubled import Doubled
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
 from tarry.learners.idle import Idle
@@ -14,6 +15,7 @@ __all__ = [
     "Adaptive",
     "Anytime",
     "Constant",
+    "Doubled",
     "Euclidean",
     "Idle",
     "Mahalanobis",

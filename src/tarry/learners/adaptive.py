@@ -20,8 +20,17 @@ from tarry.learners.base import (
     enter,
     predict,
     rate_in_force,
+    restart,
 )
-from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, leading_rate, show_play, starting_point
+from tarry.learners.dwftrl import (
+    LeaderState,
+    follow,
+    fresh_leader,
+    leading_rate,
+    restart_leader,
+    show_play,
+    starting_point,
+)
 from tarry.learners.norms import Euclidean
 from tarry.learners.rules import first_rate, last_rate, next_rate
 
@@ -98,6 +107,11 @@ class AdaptiveState(NamedTuple):
 @allocate.on(Adaptive)
 def _allocate(learner: Adaptive, slots: int) -> AdaptiveState:
     return AdaptiveState(fresh_leader(learner.start), np.zeros((slots, learner.dimension)))
+
+
+@restart.on(Adaptive)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    restart_leader(learner.start, state.leader, t, magnitude)
 
 
 @predict.on(Adaptive)

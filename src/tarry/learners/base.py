@@ -72,6 +72,11 @@ def advance(learner: Any, state: Any, t: int, pending: int) -> None:
 
 
 @verb
+def restart(learner: Any, state: Any, t: int, magnitude: float) -> None:
+    """Start afresh with round t as the first; the epoch's guess is ``magnitude``."""
+
+
+@verb
 def rate_in_force(learner: Any, state: Any, t: int) -> float:
     """The learning rate η_{t−1} that made x_t (η_0: the first); NaN for learners without one."""
 

@@ -16,8 +16,18 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_positive
 from tarry.domains import as_domain, as_vector
 from tarry.kernel import Parameters
-from tarry.learners.base import VALUE, absorb, advance, allocate, closing_rate, direction, predict, rate_in_force
-from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, leading_rate, starting_point
+from tarry.learners.base import (
+    VALUE,
+    absorb,
+    advance,
+    allocate,
+    closing_rate,
+    direction,
+    predict,
+    rate_in_force,
+    restart,
+)
+from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, leading_rate, restart_leader, starting_point
 from tarry.learners.norms import Euclidean
 from tarry.learners.rules import as_rule, at, check_length, last_rate
 
@@ -119,9 +129,14 @@ def _allocate(learner: DWFTBL, slots: int) -> LeaderState:
     return fresh_leader(learner.start)
 
 
+@restart.on(DWFTBL)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    restart_leader(learner.start, state, t, magnitude)
+
+
 @predict.on(DWFTBL)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    delta = at(learner.smoothing, t)
+    delta = at(learner.smoothing, t - state.before[0])
     keep = 1.0 - delta / learner.inner_radius
     direction(directions, t, play)
     for i in range(play.size):
@@ -132,7 +147,7 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 @absorb.on(DWFTBL)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     direction(directions, s, state.scratch)
-    scale = weight * (state.point.size / at(learner.smoothing, s)) * feedback[0]
+    scale = weight * (state.point.size / at(learner.smoothing, s - state.before[0])) * feedback[0]
     for i in range(state.point.size):
         state.total[i] += scale * state.scratch[i]
     state.changed[0] = 1
@@ -150,4 +165,4 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 
 @closing_rate.on(DWFTBL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
-    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t)
+    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t - state.before[0])

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from tarry.domains import as_domain, as_vector, contains
 from tarry.kernel import Parameters, step
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, closing_rate, predict, rate_in_force
+from tarry.learners.base import GRADIENT, absorb, advance, allocate, closing_rate, predict, rate_in_force, restart
 from tarry.learners.norms import Euclidean, project_in, raise_dual
 from tarry.learners.rules import MEMORY, as_rule, check_length, first_rate, last_rate, next_rate
 
@@ -64,7 +64,10 @@ class DWFTRL(Parameters, _DWFTRLFields):
 
 
 class LeaderState(NamedTuple):
-    """``point`` = the leader, ``anchor`` = Σ α_s x_s, ``total`` = Σ w_s g_s; both learners keep this."""
+    """``point`` = the leader, ``anchor`` = Σ α_s x_s, ``total`` = Σ w_s g_s; ``before`` = rounds of earlier epochs.
+
+    Every leader-following learner keeps this.
+    """
 
     point: np.ndarray
     anchor: np.ndarray
@@ -75,6 +78,7 @@ class LeaderState(NamedTuple):
     memory: np.ndarray
     changed: np.ndarray
     moved: np.ndarray
+    before: np.ndarray
 
 
 def starting_point(domain: Any, start: ArrayLike | None) -> np.ndarray:
@@ -99,7 +103,24 @@ def fresh_leader(start: np.ndarray) -> LeaderState:
         memory=np.zeros(MEMORY),
         changed=np.zeros(1, np.int64),
         moved=np.ones(1, np.int64),
+        before=np.zeros(1, np.int64),
     )
+
+
+@step
+def restart_leader(start: Any, state: LeaderState, t: int, magnitude: float) -> None:
+    """Forget everything: round t is the first."""
+    for i in range(state.point.size):
+        state.point[i] = start[i]
+        state.anchor[i] = 0.0
+        state.total[i] = 0.0
+    state.rate[0] = 0.0
+    state.inverse_rate[0] = 0.0
+    state.memory[0] = 0.0
+    state.memory[1] = magnitude
+    state.changed[0] = 0
+    state.moved[0] = 1
+    state.before[0] = t - 1
 
 
 @step
@@ -115,13 +136,13 @@ def show_play(state: LeaderState, play: Any) -> None:
 @step
 def leading_rate(rule: Any, state: LeaderState, t: int) -> Any:
     """η_{t−1}, the rate that made x_t."""
-    return first_rate(rule) if t <= 1 else state.rate[0]
+    return first_rate(rule) if t <= state.before[0] + 1 else state.rate[0]
 
 
 @step
 def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int, pending: int) -> None:
     """Move the leader to its place after round t."""
-    rate = next_rate(rule, state.memory, t, pending)
+    rate = next_rate(rule, state.memory, t - state.before[0], pending)
     if rate != state.rate[0]:
         increment = 1.0 / rate - state.inverse_rate[0]
         state.rate[0] = rate
@@ -140,6 +161,11 @@ def follow(domain: Any, norm: Any, rule: Any, state: LeaderState, t: int, pendin
 @allocate.on(DWFTRL)
 def _allocate(learner: DWFTRL, slots: int) -> LeaderState:
     return fresh_leader(learner.start)
+
+
+@restart.on(DWFTRL)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    restart_leader(learner.start, state, t, magnitude)
 
 
 @predict.on(DWFTRL)
@@ -165,4 +191,4 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 
 @closing_rate.on(DWFTRL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
-    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t)
+    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t - state.before[0])

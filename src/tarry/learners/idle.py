@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters
-from tarry.learners.base import absorb, advance, allocate, predict
+from tarry.learners.base import absorb, advance, allocate, predict, restart
 
 
 class _IdleFields(NamedTuple):
@@ -35,6 +35,11 @@ class IdleState(NamedTuple):
 @allocate.on(Idle)
 def _allocate(learner: Any, slots: int) -> IdleState:
     return IdleState(np.zeros(1))
+
+
+@restart.on(Idle)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    pass
 
 
 @predict.on(Idle)

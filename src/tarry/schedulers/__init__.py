@@ -10,6 +10,7 @@ from tarry.schedulers.bernoulli import Bernoulli
 from tarry.schedulers.coin import Coin
 from tarry.schedulers.drop_newest import DropNewest
 from tarry.schedulers.drop_oldest import DropOldest
+from tarry.schedulers.guessing import Guessing
 from tarry.schedulers.morris import Morris
 from tarry.schedulers.pareto import Pareto
 from tarry.schedulers.priority import Priority
@@ -26,6 +27,7 @@ __all__ = [
     "Coin",
     "DropNewest",
     "DropOldest",
+    "Guessing",
     "Morris",
     "Pareto",
     "Priority",

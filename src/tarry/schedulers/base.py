@@ -93,6 +93,16 @@ def arrive(scheduler: Any, state: Any, slot: int, s: int, t: int) -> float:
 
 
 @verb
+def renew(scheduler: Any, state: Any, magnitude: float) -> None:
+    """An epoch begins: the set is empty, counters start over, the guess is ``magnitude``."""
+
+
+@renew.otherwise
+def _nothing_to_renew(scheduler: Any, state: Any, magnitude: Any) -> None:
+    pass
+
+
+@verb
 def held(scheduler: Any, state: Any) -> float:
     """The total weight of tracked rounds where arrived + held = rounds on every path, else -1."""
 

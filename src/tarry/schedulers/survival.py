@@ -32,6 +32,7 @@ from tarry.schedulers.base import (
     arrive,
     draw,
     expired,
+    renew,
 )
 
 NEVER = np.inf
@@ -45,7 +46,7 @@ class Surviving(Traits):
 
 
 class SurvivalState(NamedTuple):
-    """``heap`` of finite proxies by the round that preempts them, ``scale`` by slot, ``series`` = (H, n)."""
+    """``heap`` of finite proxies by the round that preempts them, ``scale`` by slot, ``series`` = (H, n, magnitude)."""
 
     heap: Heap
     scale: np.ndarray
@@ -97,9 +98,16 @@ def harmonic(t: int) -> float:
     return float(np.log(t) + EULER + 1 / (2 * t) - 1 / (12 * t**2) + 1 / (120 * t**4))
 
 
+@renew.on(Surviving)
+def _renew(scheduler: Any, state: Any, magnitude: Any) -> None:
+    state.series[0] = 0.0
+    state.series[1] = 0.0
+    state.series[2] = magnitude
+
+
 @allocate.on(Surviving)
 def _allocate(scheduler: Any, slots: int, capacity: int) -> SurvivalState:
-    return SurvivalState(heap=make_heap(slots), scale=np.zeros(slots), series=np.zeros(2))
+    return SurvivalState(heap=make_heap(slots), scale=np.zeros(slots), series=np.array([0.0, 0.0, 1.0]))
 
 
 @expired.on(Surviving)

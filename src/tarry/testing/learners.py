@@ -10,7 +10,7 @@ import numpy as np
 
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
-from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict, rate_in_force
+from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict, rate_in_force, restart
 
 SEED = np.uint64(0x5EED)
 SLOTS = 8
@@ -125,6 +125,16 @@ class LearnerContract:
         )
         record = simulate(game, learner, seeds=2)
         assert np.all(np.isfinite(record.regret))
+
+    def test_a_restarted_learner_is_a_fresh_one(self) -> None:
+        learner, ones = self.learner(), np.ones(self.horizon)
+        state, play = allocate(learner, SLOTS), np.zeros(learner.dimension)
+        self._play(learner, state, 1, 20, ones, play)
+        restart(learner, state, 1, 1.0)
+        again = self._play(learner, state, 1, 20, ones, play)
+        fresh = allocate(learner, SLOTS)
+        restart(learner, fresh, 1, 1.0)
+        assert np.array_equal(again, self._play(learner, fresh, 1, 20, ones))
 
     def test_it_is_a_value(self) -> None:
         learner = self.learner()

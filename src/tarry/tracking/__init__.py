@@ -1,5 +1,6 @@
 """Tracking: the bounded set of pending rounds, its books, and the player around a learner."""
 
+from tarry.tracking.doubling import Doubling
 from tarry.tracking.player import Draws, Player, State, fresh_state, grow_state, keyed_draws
 
-__all__ = ["Draws", "Player", "State", "fresh_state", "grow_state", "keyed_draws"]
+__all__ = ["Doubling", "Draws", "Player", "State", "fresh_state", "grow_state", "keyed_draws"]

@@ -12,6 +12,7 @@ from tarry.learners.base import KeyedDirections
 from tarry.learners.base import allocate as allocate_learner
 from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
+from tarry.tracking.doubling import Single, fresh_epochs
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 
@@ -19,10 +20,13 @@ from tarry.tracking.tally import Tally, make_tally
 class _PlayerFields(NamedTuple):
     learner: Any
     scheduler: Any
+    epochs: Any
 
 
 class Player(Parameters, _PlayerFields):
     """A learner and the scheduler that decides whose feedback it sees (default: VarOpt).
+
+    ``epochs=Doubling(…)`` restarts both whenever a guess is outgrown.
 
     >>> from tarry.domains import Ball
     >>> from tarry.learners import DWFTRL
@@ -32,13 +36,13 @@ class Player(Parameters, _PlayerFields):
 
     __slots__ = ()
 
-    def __new__(cls, learner: Any, scheduler: Any = None) -> Self:
+    def __new__(cls, learner: Any, scheduler: Any = None, epochs: Any = None) -> Self:
         if isinstance(learner, type) or not hasattr(learner, "feedback"):
             raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}")
         chosen = schedulers.VarOpt() if scheduler is None else scheduler
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
-        return cls.make(learner, chosen)
+        return cls.make(learner, chosen, Single() if epochs is None else epochs)
 
 
 class Draws(NamedTuple):
@@ -55,6 +59,7 @@ class State(NamedTuple):
     tally: Tally
     scheduler: Any
     learner: Any
+    epochs: np.ndarray
     play: np.ndarray
 
 
@@ -70,6 +75,7 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
         tally=make_tally(slots),
         scheduler=allocate_scheduler(player.scheduler, slots, capacity),
         learner=allocate_learner(player.learner, slots),
+        epochs=fresh_epochs(),
         play=np.zeros(player.learner.dimension),
     )
 
@@ -80,7 +86,9 @@ def grow_state(player: Player, state: State, slots: int, capacity: int) -> State
     _copy_prefix(state.scheduler, larger.scheduler)
     _copy_prefix(state.tally, larger.tally)
     _copy_prefix(state.learner, larger.learner)
-    return State(grow_table(state.table, slots), larger.tally, larger.scheduler, larger.learner, state.play)
+    return State(
+        grow_table(state.table, slots), larger.tally, larger.scheduler, larger.learner, state.epochs, state.play
+    )
 
 
 def _copy_prefix(old: Any, new: Any) -> None:

@@ -1,0 +1,44 @@
+"""A rate that is told by a doubling trick how large things have grown."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+from tarry.checks import as_positive
+from tarry.kernel import Parameters
+from tarry.learners.rules import first_rate, last_rate, next_rate
+
+
+class _DoubledFields(NamedTuple):
+    scale: float
+
+
+class Doubled(Parameters, _DoubledFields):
+    """η = (D/G)/√magnitude, constant within an epoch of :class:`tarry.Doubling` (over "total" or "pair").
+
+    The magnitude stands for T + total delay in the paper's convex rate.
+
+    >>> Doubled(diameter=2.0, gradient_bound=1.0)
+    Doubled(scale=2)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, diameter: float, gradient_bound: float) -> Self:
+        return cls.make(as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound"))
+
+
+@first_rate.on(Doubled)
+def _first(rule: Any) -> Any:
+    return rule.scale
+
+
+@next_rate.on(Doubled)
+def _next(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
+    return rule.scale / sqrt(max(memory[1], 1.0))
+
+
+@last_rate.on(Doubled)
+def _last(rule: Any, in_force: Any, t: Any) -> Any:
+    return in_force

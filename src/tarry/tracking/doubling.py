@@ -1,0 +1,133 @@
+"""Doubling: restart the player whenever what it guessed is outgrown.
+
+Before each round's prediction the epoch's *label* is computed from the round and the global backlog σ_t;
+when it changes, the learner, its local round index, the scheduler and the tracking set start afresh (draws
+stay keyed by the global round), and members that ask for it are told the new *magnitude*:
+
+    over      label of round t                                        magnitude
+    backlog   smallest j with σ_t ≤ 2^j − 1                           2^j
+    total     smallest m with Σ_{s≤t} (1 + σ_s) ≤ 4^m                 4^m
+    pair      smallest (h, w) with t ≤ 2^h and Σ_{s≤t} σ_s ≤ 2^w      2^h + 2^w
+
+Labels never fall. ``backlog`` is the paper's appendix; ``pair`` the two-dimensional trick it cites, which can
+cost a logarithm; ``total`` needs one number only and is this project's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry.kernel import Parameters, verb
+
+LABEL, START, TOTAL = range(3)
+KINDS = ("backlog", "total", "pair")
+_PAIR = 64
+
+
+class _SingleFields(NamedTuple):
+    pass
+
+
+class Single(Parameters, _SingleFields):
+    """One epoch: nothing is ever restarted."""
+
+    __slots__ = ()
+
+    needs_acknowledgements = False
+    needs_preemption = False
+
+    def __new__(cls) -> Self:
+        return cls.make()
+
+
+class _DoublingFields(NamedTuple):
+    kind: int
+    first: int
+
+
+class Doubling(Parameters, _DoublingFields):
+    """Restart over ``"total"`` (default), ``"backlog"`` or ``"pair"``; ``first`` is the first label for backlog.
+
+    Needs acknowledgements, for the backlog, and preemption, because a restart empties the tracking set.
+
+    >>> Doubling("backlog")
+    Doubling(kind=0, first=0)
+    """
+
+    __slots__ = ()
+
+    needs_acknowledgements = True
+    needs_preemption = True
+
+    def __new__(cls, over: str = "total", *, first: int = 0) -> Self:
+        if over not in KINDS:
+            raise ValueError(f"over must be one of {', '.join(map(repr, KINDS))}, got {over!r}")
+        if first != int(first) or first < 0 or (first and over != "backlog"):
+            raise ValueError(f"first must be a whole number, and is for over='backlog' only, got {first}")
+        return cls.make(KINDS.index(over), int(first))
+
+
+def fresh_epochs() -> np.ndarray:
+    """Before the first round: no label, nothing counted."""
+    return np.array([-1.0, 0.0, 0.0])
+
+
+@verb
+def enters_epoch(epochs: Any, memory: Any, t: int, pending: int) -> int:
+    """Whether round t is the first of an epoch."""
+
+
+@enters_epoch.on(Single)
+def _never(epochs: Any, memory: Any, t: Any, pending: Any) -> Any:
+    return False
+
+
+@enters_epoch.on(Doubling)
+def _outgrown(epochs: Any, memory: Any, t: Any, pending: Any) -> Any:
+    old: Any = np.int64(memory[LABEL])
+    label: Any = old
+    if epochs.kind == 0:
+        label = max(old, epochs.first)
+        while pending > (1 << label) - 1:
+            label += 1
+    elif epochs.kind == 1:
+        memory[TOTAL] += 1.0 + pending
+        label = max(old, 0)
+        while memory[TOTAL] > 4.0**label:
+            label += 1
+    else:
+        memory[TOTAL] += pending
+        high = max(old, 0) // _PAIR
+        wide = max(old, 0) % _PAIR
+        while t > 1 << high:
+            high += 1
+        while memory[TOTAL] > 2.0**wide:
+            wide += 1
+        label = high * _PAIR + wide
+    if label == old:
+        return False
+    memory[LABEL] = label
+    memory[START] = t
+    return True
+
+
+@verb
+def magnitude(epochs: Any, memory: Any) -> float:
+    """What the epoch's label stands for."""
+
+
+@magnitude.on(Single)
+def _one(epochs: Any, memory: Any) -> Any:
+    return 1.0
+
+
+@magnitude.on(Doubling)
+def _of_label(epochs: Any, memory: Any) -> Any:
+    label = np.int64(memory[LABEL])
+    if epochs.kind == 0:
+        return 2.0**label
+    if epochs.kind == 1:
+        return 4.0**label
+    return 2.0 ** (label // _PAIR) + 2.0 ** (label % _PAIR)
