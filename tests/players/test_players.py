@@ -1,0 +1,122 @@
+"""Ready players: as printed, tightened, and recommended."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry import players, schedulers
+from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime
+from tarry.learners.rules import at
+
+RNG = np.random.default_rng(4)
+HORIZON = 120
+DOMAIN = tarry.domains.Ball(3)
+DELAYS = tarry.delays.array(RNG.integers(0, 25, HORIZON))
+
+
+def _game(**changes):
+    given = {"losses": tarry.losses.Linear(RNG.normal(size=(HORIZON, 3))), "capacity": 6, **changes}
+    return tarry.Game(DOMAIN, delays=DELAYS, **given)
+
+
+CURVED = tarry.losses.Quadratic(RNG.uniform(-0.5, 0.5, size=(HORIZON, 3)), strong_convexity=0.5)
+
+
+def test_convex_as_printed():
+    game = _game()
+    player = players.convex(game)
+    g = game.losses.gradient_bound(DOMAIN)
+    assert at(player.learner.rate, 7) == pytest.approx(2 / g / np.sqrt(HORIZON + DELAYS.total_delay))
+    assert player.scheduler == schedulers.Pareto()
+    assert np.isfinite(tarry.simulate(game, player).regret[0])
+    tight = players.convex(game, tuning="optimised")
+    assert tight.scheduler.safety < 16
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "member"),
+    [
+        ({"information": "clairvoyant"}, {}, schedulers.Coin),
+        ({"information": "clairvoyant", "preemption": False}, {}, schedulers.Coin),
+        ({"preemption": False}, {"max_backlog": 20}, schedulers.Bernoulli),
+        ({"preemption": False}, {}, schedulers.Morris),
+    ],
+)
+@pytest.mark.parametrize("tuning", ["paper", "optimised"])
+def test_convex_in_every_model(changes, options, member, tuning):
+    game = _game(**changes)
+    player = players.convex(game, tuning=tuning, **options)
+    assert isinstance(player.scheduler, member)
+    assert np.isfinite(tarry.simulate(game, player).regret[0])
+
+
+def test_strongly_convex_as_printed():
+    game = _game(losses=CURVED)
+    player = players.strongly_convex(game)
+    assert at(player.learner.rate, 4) == pytest.approx(1 / (0.5 * 4))
+    assert player.scheduler == schedulers.Bernoulli(max_backlog=DELAYS.max_backlog)
+    assert players.strongly_convex(game, tuning="optimised").scheduler.probability > 0
+    with pytest.raises(ValueError, match="not strongly convex"):
+        players.strongly_convex(_game())
+
+
+@pytest.mark.parametrize("tuning", ["paper", "optimised"])
+def test_bandit_players(tuning):
+    game = _game(feedback="value")
+    player = players.bandit_convex(game, tuning=tuning)
+    assert isinstance(player.learner, DWFTBL)
+    spread = 3 * game.losses.value_bound(DOMAIN) / game.losses.gradient_bound(DOMAIN)
+    crowd = 1 + DELAYS.max_backlog / 6
+    assert at(player.learner.smoothing, HORIZON) == pytest.approx(min(1, np.sqrt(spread) * (crowd / HORIZON) ** 0.25))
+    assert np.isfinite(tarry.simulate(game, player).regret[0])
+    curved = _game(feedback="value", losses=CURVED)
+    assert np.isfinite(tarry.simulate(curved, players.bandit_strongly_convex(curved, tuning=tuning)).regret[0])
+
+
+def test_recommended():
+    curved = players.recommended(_game(losses=CURVED))
+    assert isinstance(curved.learner, DWFTRL)
+    assert curved.is_proved
+    assert "1/(λt)" in repr(curved)
+    convex = players.recommended(_game())
+    assert isinstance(convex.learner.rate, Anytime)
+    assert "proved by this project" in repr(convex)
+    blind = players.recommended(_game(information="non-clairvoyant"))
+    assert isinstance(blind.learner, Adaptive)
+    assert not blind.is_proved
+    assert "no regret bound is proved" in repr(blind)
+    kept = players.recommended(_game(preemption=False), backlog=25)
+    assert isinstance(kept.scheduler, schedulers.Morris)
+    assert kept.learner.rate.waiting == pytest.approx(2 + kept.scheduler.epsilon)
+    for player, game in ((curved, _game(losses=CURVED)), (convex, _game()), (kept, _game(preemption=False))):
+        assert np.isfinite(tarry.simulate(game, player).regret[0])
+
+
+def test_recommended_never_reads_delays():
+    class Untouchable:
+        horizon = HORIZON
+
+        def __getattr__(self, name):
+            raise AssertionError(f"read {name}")
+
+    game = _game()
+    object.__setattr__(game, "delays", Untouchable())
+    players.recommended(game)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "sentence"),
+    [
+        (lambda: players.convex(_game(), tuning="guess"), ValueError, "'guess'"),
+        (lambda: players.convex(_game(capacity=None)), ValueError, "speak of a capacity"),
+        (lambda: players.convex(_game(feedback="value")), tarry.errors.NotGranted, "gradient feedback"),
+        (lambda: players.recommended(DOMAIN), ValueError, "gradient_bound"),
+        (lambda: players.recommended(DOMAIN, feedback="value"), ValueError, "bound on the backlog"),
+        (lambda: players.recommended(DOMAIN, strong_convexity=1.0, preemption=False), ValueError, "backlog="),
+    ],
+)
+def test_refusals(make, error, sentence):
+    with pytest.raises(error, match=sentence):
+        make()
