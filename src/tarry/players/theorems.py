@@ -23,7 +23,7 @@ def convex(game: Game, *, tuning: str = "paper", max_backlog: int | None = None)
     """Convex losses, gradients: DW-FTRL with η = (D/G)/√(d_tot + T) and the Pareto scheduler.
 
     In the clairvoyant model the two-point coin takes Pareto's place; without preemption the coin, or Bernoulli if
-    ``max_backlog`` is given, or Morris. ``tuning="optimised"`` takes the rate that minimises the bound of the scheduler.
+    ``max_backlog`` is given, or Morris. ``tuning="optimised"`` takes the rate that minimises the scheduler's bound.
     """
     _check(game, "gradient", tuning)
     summary, capacity = game.delays.summary(), _capacity(game)
