@@ -1,7 +1,7 @@
 """Planning: how many slots do I need, and what do the theorems promise?"""
 
 from tarry.planning.backlog import Backlog
-from tarry.planning.bounds import Bound, Constants, list_bounds
+from tarry.planning.bounds import Bound, Constants, list_bounds, trivial_bound
 from tarry.planning.logs import Log, plan_log, read_log
 from tarry.planning.measure import Figures
 from tarry.planning.models import MODELS, model_delays, plan_model
@@ -25,4 +25,5 @@ __all__ = [
     "plan_model",
     "read_log",
     "second_moment_target",
+    "trivial_bound",
 ]

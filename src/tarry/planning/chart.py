@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tarry.results.charts import PALETTE, altair, grouped
 
 if TYPE_CHECKING:
+    from tarry.planning.measure import Figures
     from tarry.planning.plan import Plan
 
 WIDTH = 620
@@ -17,7 +18,9 @@ GREY = "#6b6b6b"
 def plan_chart(plan: Plan) -> Any:
     """The backlog over time above, effective sample size against slots below; the recommendation in both."""
     alt = altair()
-    stacked = alt.vconcat(_backlog(alt, plan), _effective(alt, plan), spacing=24)
+    stacked = alt.vconcat(_backlog(alt, plan), _effective(alt, plan), spacing=24).resolve_legend(
+        color="independent", strokeDash="independent"
+    )
     title = alt.TitleParams(
         "How many slots?",
         subtitle=wrap(plan.recommendation, 100),
@@ -41,7 +44,7 @@ def _backlog(alt: Any, plan: Plan) -> Any:
     rows = [{"t": t, "mean": middle, "peak": top} for t, middle, top in plan.backlog.curve]
     mean, peak = plan.backlog.mean_backlog, plan.backlog.max_backlog
     title = f"Decisions waiting for feedback: {mean:,.0f} on average, {peak:,} at most"
-    base = alt.Chart(alt.Data(values=rows), title=title)
+    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(title, frame="group"))
     x = alt.X("t:Q", title="decision", axis=alt.Axis(tickCount=6, grid=False, format="~s"), scale=alt.Scale(nice=False))
     area = base.mark_area(color=PALETTE[0], opacity=0.18, interpolate="monotone").encode(
         x=x, y=alt.Y("peak:Q", title="waiting", axis=alt.Axis(tickCount=4))
@@ -62,29 +65,31 @@ def _level(alt: Any, height: float, text: str, last: int) -> list[Any]:
 
 
 def _effective(alt: Any, plan: Plan) -> Any:
-    rows = [
-        {"group": f.scheduler if f.is_unbiased else f"{f.scheduler} *", "slots": f.capacity, "effective": f.effective}
-        for f in plan.figures
-    ]
-    look = grouped(alt, list(dict.fromkeys(str(row["group"]) for row in rows)))
+    rows = [{"group": _name(f), "slots": f.capacity, "effective": f.effective} for f in plan.figures]
     slots = sorted({f.capacity for f in plan.figures})
-    ticks = [c for c in slots if c & (c - 1) == 0]
+    # At the largest capacity everybody takes part, so the legend keeps the order of the policies.
+    look = grouped(alt, [_name(f) for f in plan.figures if f.capacity == slots[-1]])
     x = alt.X(
         "slots:Q",
         title="slots (log scale)",
-        scale=alt.Scale(type="log", base=2, domain=[slots[0], slots[-1]], nice=False),
-        axis=alt.Axis(values=ticks, format=",d", grid=False),
+        scale=alt.Scale(type="log", base=2, domain=[slots[0], max(slots[-1], slots[0] + 1)], nice=False),
+        axis=alt.Axis(values=[c for c in slots if c & (c - 1) == 0] or slots, format=",d", grid=False),
     )
     y = alt.Y("effective:Q", title="share", axis=alt.Axis(format="%", tickCount=5), scale=alt.Scale(domain=[0, 1]))
-    base = alt.Chart(
-        alt.Data(values=rows),
-        title="Effective sample size, as a share of unlimited tracking"
-        + (" (* unweighted, hence biased)" if any(not f.is_unbiased for f in plan.figures) else ""),
-    )
-    lines = base.mark_line(strokeWidth=2, interpolate="monotone").encode(x=x, y=y, **look)
-    points = base.mark_point(filled=True, size=26, opacity=1).encode(x=x, y="effective:Q", color=look["color"])
-    layers = [lines, points, *_target(alt, plan, slots[0])]
+    star = "" if all(f.is_unbiased for f in plan.figures) else " (* unweighted, hence biased)"
+    title = f"Effective sample size, as a share of unlimited tracking{star}"
+    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(title, frame="group"))
+    naive = "indexof(datum.group, '*') > 0"
+    faint = base.transform_filter(naive).mark_line(strokeWidth=1.3, opacity=0.6).encode(x=x, y=y, **look)
+    ours = base.transform_filter(f"!({naive})")
+    lines = ours.mark_line(strokeWidth=2.2, interpolate="monotone").encode(x=x, y=y, **look)
+    points = ours.mark_point(filled=True, size=26, opacity=1).encode(x=x, y="effective:Q", color=look["color"])
+    layers = [faint, lines, points, *_target(alt, plan, slots[0])]
     return alt.layer(*layers).properties(width=WIDTH, height=300)
+
+
+def _name(figures: Figures) -> str:
+    return figures.scheduler if figures.is_unbiased else f"{figures.scheduler} *"
 
 
 def _target(alt: Any, plan: Plan, first: int) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tarry.checks import as_positive, as_whole
-from tarry.delays.base import backlog_of
+from tarry.delays import array, backlog_of
 from tarry.planning.backlog import Backlog, describe
 from tarry.planning.measure import LARGEST_ERROR, Figures, Workload, measure
 from tarry.planning.policies import Policy, choose_policies
@@ -149,7 +149,10 @@ def _workload(delays: Any, preemption: bool, seeds: int, precision: float) -> Wo
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
     values = delays.values
     peak = int(backlog_of(values).max())
-    return Workload(delays, values, peak, preemption, as_whole(seeds, "seeds", 2), as_positive(precision, "precision"))
+    # As a list, so that the loop is compiled once per scheduler whatever the model.
+    return Workload(
+        array(values), values, peak, preemption, as_whole(seeds, "seeds", 2), as_positive(precision, "precision")
+    )
 
 
 def _share(target: float) -> float:
