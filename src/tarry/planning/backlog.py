@@ -49,7 +49,7 @@ class Backlog:
         waiting = self.per_day * self.mean_delay_days
         return (
             f"Little's law: {self.per_day:,.1f} decisions a day × {self.mean_delay_days:,.3g} days = "
-            f"{waiting:,.1f} waiting (counted: {self.mean_backlog:,.1f})."
+            f"{waiting:,.1f} waiting (counted whenever one is made: {self.mean_backlog:,.1f})."
         )
 
     @property

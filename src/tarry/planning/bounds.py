@@ -106,7 +106,7 @@ def _evaluate(row: _Row, known: dict[str, Any]) -> Bound:
             raise ValueError(f"the bound needs a capacity of at least {1 + row.fewer}, got {known['capacity']}")
         found = row.formula(**game)
     except ValueError as error:
-        return Bound(row.game, row.scheduler, row.source, None, str(error))
+        return Bound(row.game, row.scheduler, row.source, None, str(error).partition(": ")[0])
     value, note = found if isinstance(found, tuple) else (found, row.note)
     return Bound(row.game, row.scheduler, row.source, float(value), note)
 
@@ -122,18 +122,18 @@ def _sharpened(formula: Callable[..., float]) -> Callable[..., float]:
 def _ours(game: str, formula: Callable[..., Any], takes: tuple[str, ...], note: str) -> list[_Row]:
     """The theorem for Priority, and for VarOpt with a slot less."""
     return [
-        _Row(game, "VarOpt", "ours", formula, takes, f"{note}; proved with C − 1 for C", 1),
+        _Row(game, "VarOpt", "ours", formula, takes, f"{note}, as for C − 1", 1),
         _Row(game, "Priority", "ours", formula, takes, note),
     ]
 
 
 def _convex() -> list[_Row]:
     takes = ("diameter", "gradient_bound", "horizon", "total_delay", "capacity")
-    printed = "rate D/(G√(T + total delay))"
+    printed = "the paper's rate"
     return [
         _Row("convex", "Pareto", "paper", theory.convex_bound, takes, printed),
         _Row("convex", "Pareto", "paper, sharpened", _sharpened(theory.convex_bound), takes, printed),
-        *_ours("convex", theory.tracking_convex_bound, takes, "rate tuned to this bound"),
+        *_ours("convex", theory.tracking_convex_bound, takes, "rate tuned to the bound"),
         *_ours("convex", lambda **g: theory.tracking_convex_bound(**g, tuned=False), takes, "the paper's rate"),
         *_ours("convex", theory.tracking_anytime_bound, takes, "anytime rates"),
         _Row("convex", "Morris", "ours", _best_morris(theory.morris_convex_bound), takes),
@@ -202,7 +202,7 @@ def _best_morris(formula: Callable[..., float]) -> Callable[..., tuple[float, st
     def bound(**game: Any) -> tuple[float, str]:
         values = [formula(epsilon=float(e), **game) for e in EPSILONS]
         best = int(np.argmin(values))
-        return values[best], f"at ε = {EPSILONS[best]:.3g}, where it is least; no preemption"
+        return values[best], f"at ε = {EPSILONS[best]:.3g}, where it is least"
 
     return bound
 

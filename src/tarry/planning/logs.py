@@ -66,6 +66,11 @@ def read_log(
         raise ValueError(f"missing='window' goes with a window, and only that does, got {missing!r} and {window}")
     frame, start, end = _columns(Path(path), decided, feedback)
     rows, empty = frame.height, int(frame[end].null_count())
+    if empty and missing == "refuse":
+        raise ValueError(
+            f"{path} has no {end!r} in {empty:,} of {rows:,} rows: say what that means with missing= (--missing), "
+            "drop, end or window"
+        )
     if missing == "drop":
         frame = frame.drop_nulls(end)
     if missing == "window":
@@ -75,9 +80,7 @@ def read_log(
     try:
         delays = trace(frame[start], frame[end], sort=True, never="end" if missing == "end" else "refuse")
     except ValueError as error:
-        hint = "say what it means with missing= (--missing)" if empty and missing == "refuse" else ""
-        named = f"{path}, columns {start!r} (decided_at) and {end!r} (feedback_at): {error}"
-        raise ValueError(f"{named}; {hint}" if hint else named) from error
+        raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {error}") from error
     return Log(delays, start, end, rows, empty, *_pace(frame[start], frame[end]))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 LARGEST_SATURATION = 0.01
+ALL_BUT_EQUAL = 0.02
 
 Progress = Callable[[str], None]
 
@@ -186,8 +187,11 @@ def _is_enough(figures: Figures, target: float) -> bool:
 
 
 def _smallest(figures: list[Figures], target: float) -> Figures | None:
-    """The first that is enough: capacities increase, and schedulers stand in order of preference."""
-    return next((f for f in figures if _is_enough(f, target)), None)
+    """At the smallest capacity that is enough the best; schedulers stand in order of preference where all but equal."""
+    enough = [f for f in figures if _is_enough(f, target)]
+    least = [f for f in enough if f.capacity == enough[0].capacity]
+    best = max((f.effective for f in least), default=0.0)
+    return next((f for f in least if f.effective >= (1.0 - ALL_BUT_EQUAL) * best), None)
 
 
 def _refine(

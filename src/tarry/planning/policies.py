@@ -60,12 +60,12 @@ POLICIES = (
     Policy("VarOpt", lambda peak, capacity: schedulers.VarOpt()),
     # At two slots its weights have no fourth moment: no number of replays settles the second.
     Policy("Priority", lambda peak, capacity: schedulers.Priority() if capacity > 2 else None),
-    Policy("Morris", _morris),
     Policy(
         "Bernoulli (calibrated)",
         lambda peak, capacity: schedulers.Bernoulli(probability=_calibrated(peak, capacity)),
         _calibrated_chances,
     ),
+    Policy("Morris", _morris),
     Policy("Bernoulli (paper)", lambda peak, capacity: schedulers.Bernoulli(max_backlog=peak), _printed_chances),
     Policy("Pareto (paper)", lambda peak, capacity: schedulers.Pareto(), _pareto_chances),
     Policy("drop newest", lambda peak, capacity: schedulers.DropNewest()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tarry.reports.page import document, figure
 
@@ -130,17 +130,20 @@ def _page(plan: Plan) -> str:
 def bounds_table(bounds: list[Bound], trivial: float | None) -> Table:
     """Bounds by game, with the share of GDT where that is known, for ``rich`` to print."""
     caption = "" if trivial is None else f"GDT = {trivial:,.0f} holds for every player: a bound above it is empty."
-    table: Any = _table("Bounds on expected regret", caption)
-    for column in ("game", "scheduler", "source"):
-        table.add_column(column)
+    table = _table("Bounds on expected regret", caption)
+    for column in ("scheduler", "source"):
+        table.add_column(column, no_wrap=True)
     table.add_column("bound", justify="right", no_wrap=True)
     if trivial is not None:
         table.add_column("/ GDT", justify="right", no_wrap=True)
     table.add_column("note")
-    for i, b in enumerate(bounds):
-        if i and b.game != bounds[i - 1].game:
+    previous = None
+    for b in bounds:
+        if b.game != previous:
             table.add_section()
+            table.add_row(b.game, style="bold")
         value = "–" if b.value is None else f"{b.value:,.0f}" if b.value >= 100 else f"{b.value:.3g}"
         share = () if trivial is None else ("" if b.value is None else f"{b.value / trivial:.3g}",)
-        table.add_row(b.game, b.scheduler, b.source, value, *share, b.note)
-    return table  # type: ignore[no-any-return]
+        table.add_row(f"  {b.scheduler}", b.source, value, *share, b.note)
+        previous = b.game
+    return table
