@@ -151,10 +151,11 @@ def _settle(frame: pl.DataFrame, start: str, end: str, window: float) -> pl.Data
 
 def _pace(decided: Any, feedback: Any) -> tuple[float | None, float | None]:
     """Decisions a day, and the mean delay in days of those that got feedback."""
-    start = decided.to_numpy()
+    start, end = decided.to_numpy(), feedback.to_numpy()
     if start.dtype.kind != "M":
         return None, None
     span = float((start.max() - start.min()) / DAY)
-    late = (feedback.to_numpy() - start) / DAY
-    late = late[np.isfinite(late)]
-    return (start.size / span if span > 0 else None), (float(late.mean()) if late.size else None)
+    per_day = start.size / span if span > 0 else None
+    if end.dtype.kind != "M" or np.isnat(end).all():
+        return per_day, None
+    return per_day, float(np.nanmean((end - start) / DAY))
