@@ -17,7 +17,7 @@ LEGEND = (
     "seen: share of labels used. mean w²: second moment of the weights. effective: effective sample size as a share of "
     "unlimited tracking. errors: how many times larger standard errors are. refused: rounds that found no room."
 )
-STAR = "* unweighted, hence biased: few errors of the random kind, but wrong on average."
+STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
 SUFFIXES = (".svg", ".png", ".html")
 
 
@@ -26,7 +26,7 @@ def plan_tables(plan: Plan) -> list[Table]:
     return [_details(plan), _comparison(plan)]
 
 
-def _table(title: str, caption: str) -> Table:
+def _table(title: str, caption: str, gap: int = 1) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -37,7 +37,7 @@ def _table(title: str, caption: str) -> Table:
         title_style="bold",
         caption=caption,
         caption_justify="left",
-        padding=(0, 1, 0, 0),
+        padding=(0, gap, 0, 0),
         pad_edge=False,
     )
 
@@ -75,7 +75,7 @@ def _comparison(plan: Plan) -> Table:
     shares = {(f.capacity, f.scheduler): f.effective for f in plan.figures}
     largest = max(f.capacity for f in plan.figures)
     last = [f for f in plan.figures if f.capacity == largest]
-    table = _table("Effective sample size by scheduler", "" if all(f.is_unbiased for f in last) else STAR)
+    table = _table("Effective sample size by scheduler", "" if all(f.is_unbiased for f in last) else STAR, gap=0)
     table.add_column("slots", justify="right", no_wrap=True)
     for f in last:
         table.add_column(_heading(f), justify="right", no_wrap=True)
