@@ -93,6 +93,16 @@ def test_dropping_newcomers_by_hand():
     assert not figures.is_unbiased
 
 
+def test_rounds_without_room_are_not_counted_as_seen():
+    """One slot, delay d: a renewal process that is full for d rounds in d + 1/p."""
+    delays, p = tarry.delays.fixed(horizon=2000, delay=20), 1 / (8 * 21)
+    figures = plan(delays, capacities=[1], schedulers=["Bernoulli (paper)"], seeds=12).figures[0]
+    room = 1 / (1 + 20 * p)
+    assert figures.mean_weight == pytest.approx(room, rel=0.03)
+    assert figures.seen == pytest.approx(p * room, rel=0.03)
+    assert figures.second_moment == pytest.approx(room / p, rel=0.03)
+
+
 def test_the_grid_and_the_backlog():
     made = plan(SMALL, schedulers=["VarOpt"], per_day=100, target=0.5, **QUICK)
     backlog = SMALL.backlog()

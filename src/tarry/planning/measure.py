@@ -35,7 +35,7 @@ class Workload(NamedTuple):
 
     def first_seeds(self) -> int:
         """How many replays to begin with."""
-        return min(self.seeds, max(2, 2 * ROUNDS // self.horizon))
+        return min(self.seeds, max(2, ROUNDS // self.horizon))
 
 
 class Figures(NamedTuple):
