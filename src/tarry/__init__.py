@@ -1,6 +1,6 @@
 """Tarry: learning from feedback that comes late when only so many pending rounds can be tracked."""
 
-from tarry import delays, domains, errors, learners, losses, players, reports, schedulers, theory
+from tarry import delays, domains, errors, learners, losses, planning, players, reports, schedulers, theory
 from tarry._version import __version__
 from tarry.game import Game, Record, Recorded, WeightedGame, simulate
 from tarry.live import LabelJoin, Session
@@ -25,7 +25,7 @@ __all__ = [
     "errors",
     "learners",
     "losses",
-    "players",
+from tarry import delays, domains, errors, learners, losses, planning, players, reports, schedulers, theory
     "reports",
     "schedulers",
     "show_versions",

@@ -9,10 +9,16 @@ import typer
 from rich.console import Console
 
 from tarry._version import __version__
+from tarry.cli.bound import bound_command
 from tarry.cli.demo import run_demo
+from tarry.cli.plan import plan_command
 from tarry.versions import show_versions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
+
+
+app.command("plan")(plan_command)
+app.command("bound")(bound_command)
 
 
 def _version(wanted: bool) -> None:

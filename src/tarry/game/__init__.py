@@ -3,6 +3,7 @@
 from tarry.game.draws import Recorded
 from tarry.game.problem import Game, WeightedGame
 from tarry.game.record import Record
+from tarry.game.replay import Replay, replay
 from tarry.game.simulate import simulate
 
-__all__ = ["Game", "Record", "Recorded", "WeightedGame", "simulate"]
+__all__ = ["Game", "Record", "Recorded", "Replay", "WeightedGame", "replay", "simulate"]

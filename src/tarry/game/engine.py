@@ -13,6 +13,7 @@ from tarry.game.rounds import Setting
 from tarry.game.world import (
     Gradients,
     Log,
+    Nothing,
     Silent,
     Values,
     World,
@@ -26,6 +27,7 @@ from tarry.tracking import Draws, Player, State, fresh_state, grow_state
 from tarry.tracking.balance import check_balance
 from tarry.tracking.tally import Tally
 
+KINDS: dict[str, Gradients | Values | Nothing] = {"gradient": Gradients(), "value": Values(), "label": Nothing()}
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
 BLOCK_SECONDS = 0.2
@@ -76,7 +78,7 @@ class Bench(NamedTuple):
     run: Callable[..., None]
     state: State
     world: World
-    kind: Gradients | Values
+    kind: Gradients | Values | Nothing
     log: Any
 
     def rounds(self, task: Task, stop: Stop, first: int, last: int) -> None:
@@ -109,12 +111,12 @@ def compile_for(task: Task) -> None:
 def _set_up(task: Task, block: int) -> Bench:
     dimension = task.player.learner.dimension
     slots = block if task.setting.capacity == UNLIMITED else min(task.setting.capacity, int(task.delays.horizon))
-    gradients = task.feedback == "gradient"
+    width = dimension if task.feedback == "gradient" else 1
     return Bench(
         run=run_rounds.of(task.player, task.losses, task.delays),
         state=fresh_state(task.player, slots, task.setting.capacity),
-        world=make_world(task.losses.rows.width, dimension if gradients else 1, slots, block, task.rounds),
-        kind=Gradients() if gradients else Values(),
+        world=make_world(task.losses.rows.width, width, slots, block, task.rounds),
+        kind=KINDS[task.feedback],
         log=make_log(int(task.delays.horizon) if block > 1 else 1, dimension) if task.keep_rounds else Silent(),
     )
 

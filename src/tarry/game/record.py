@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tarry.game.books import Occupancy, books_of
 from tarry.game.plans import Measured
 from tarry.game.regret import Comparator
 from tarry.game.world import EVENTS, LOSS, Log
 from tarry.results import FATES, Weights, html_table
 from tarry.results.charts import regret_chart
-from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
 
 if TYPE_CHECKING:
     import polars as pl
 
 Array = NDArray[np.float64]
-
-
-class Occupancy(NamedTuple):
-    """The set as a round finds it (expired members gone, none replaced yet), per seed: mean, peak, share full."""
-
-    mean: Array
-    peak: Array
-    full: Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,13 +51,10 @@ class Record:
         """Gather what was measured under all seeds."""
         horizon = int(game.horizon)
         outcomes = [one.outcome for one in measured]
-        sums = np.array([outcome.tally.sums for outcome in outcomes])
-        counts = np.array([outcome.tally.counts for outcome in outcomes])
+        books = books_of(outcomes, horizon)
         losses = np.array([outcome.curve[:, LOSS] for outcome in outcomes])
         regret = losses - np.array([one.best.losses for one in measured])
         bounds = np.array([one.bounds for one in measured])
-        size = np.zeros(len(measured))
-        np.divide(sums[:, WEIGHT] ** 2, sums[:, SQUARE], out=size, where=sums[:, SQUARE] > 0)
         return cls(
             seeds=[one.seed for one in measured],
             horizon=horizon,
@@ -74,11 +63,9 @@ class Record:
             bound=bounds[:, -1],
             loss=losses[:, -1],
             comparators=[one.best for one in measured],
-            weights=Weights(sums[:, WEIGHT] / horizon, sums[:, SQUARE] / horizon, sums[:, LARGEST], size),
-            occupancy=Occupancy(
-                sums[:, OCCUPANCY] / horizon, counts[:, PEAK].astype(float), counts[:, FULL_ROUNDS] / horizon
-            ),
-            fates=np.array([outcome.tally.fates for outcome in outcomes]),
+            weights=books.weights,
+            occupancy=books.occupancy,
+            fates=books.fates,
             checkpoints=outcomes[0].rounds,
             regret_at=regret,
             bound_at=bounds,

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 
-from tarry.checks import as_whole
 from tarry.errors import Interrupted
 from tarry.game.draws import Recorded
 from tarry.game.engine import Stop, compile_for, play
@@ -19,13 +15,9 @@ from tarry.game.memory import refuse_if_large
 from tarry.game.plans import Measured, Options, Plans
 from tarry.game.record import Record
 from tarry.game.regret import Stopped, comparator
+from tarry.game.seeds import Progress, in_threads, seed_list, worker_count
 
 logger = logging.getLogger("tarry")
-
-HEARING = 0.1
-
-Progress = Callable[[int, int], None]
-Run = Callable[[int, Stop, Callable[[int], None]], Measured | None]
 
 
 def simulate(
@@ -52,8 +44,8 @@ def simulate(
 
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
-    chosen = _seed_list(seeds)
-    workers = min(len(chosen), as_whole(threads, "threads", 1) if threads is not None else os.cpu_count() or 1)
+    chosen = seed_list(seeds)
+    workers = worker_count(chosen, threads)
     plans = Plans(game, games, player, checkpoints)
     options = Options(draws, checkpoints, bound, keep_rounds, allow_large, workers)
     first = plans.of(chosen[0])
@@ -78,7 +70,7 @@ def simulate(
             return None
 
     total = len(chosen) * first.game.horizon
-    measured, interrupted = _in_threads(run, chosen, workers, progress, total)
+    measured, interrupted = in_threads(run, chosen, workers, progress, total)
     record = Record.build(first.game, first.player, measured) if measured else None
     if interrupted or record is None:
         kept = "are kept in .record" if measured else "so nothing is kept"
@@ -86,50 +78,3 @@ def simulate(
     for warning in record.warnings:
         logger.warning(warning)
     return record
-
-
-def _seed_list(seeds: int | Iterable[int]) -> list[int]:
-    if isinstance(seeds, (int, float, np.number)):
-        return list(range(as_whole(seeds, "seeds", 1)))
-    listed = list(seeds)
-    if not listed:
-        raise ValueError("seeds is empty: give a number of seeds or a list of them")
-    for seed in listed:
-        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
-            raise ValueError(f"seeds must be whole numbers, got {seed!r}")
-    if len(set(listed)) != len(listed):
-        raise ValueError("seeds repeat: every seed gives the same run again")
-    return [int(seed) for seed in listed]
-
-
-def _in_threads(
-    run: Run, seeds: list[int], threads: int, progress: Progress | None, total: int
-) -> tuple[list[Measured], bool]:
-    """Run every seed; what was finished, in the order of the seeds, and whether an interrupt came."""
-    stop, lock, done, interrupted = Stop(), threading.Lock(), [0], False
-
-    def report(rounds: int) -> None:
-        if progress is not None:
-            with lock:
-                done[0] += rounds
-                progress(done[0], total)
-
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(run, seed, stop, report) for seed in seeds]
-        try:
-            _wait(futures)
-        except KeyboardInterrupt:
-            interrupted = True
-            logger.info("interrupted: the rounds under way are brought to an end")
-        finally:
-            stop.set()
-    return [one for future in futures if (one := future.result()) is not None], interrupted
-
-
-def _wait(futures: list[Future[Measured | None]]) -> None:
-    """Wait for all, raising the first error; in short sleeps, so that an interrupt is heard on every system."""
-    pending: set[Future[Measured | None]] = set(futures)
-    while pending:
-        finished, pending = wait(pending, timeout=HEARING, return_when=FIRST_EXCEPTION)
-        for future in finished:
-            future.result()

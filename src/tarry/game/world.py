@@ -156,6 +156,10 @@ class Values(NamedTuple):
     """Bandit feedback."""
 
 
+class Nothing(NamedTuple):
+    """No feedback: only who is heard, and with what weight, is of interest."""
+
+
 @give.on(Gradients)
 def _give_gradient(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
     gradient_in(losses.rows, losses, t, row, play, out)
@@ -164,6 +168,11 @@ def _give_gradient(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: An
 @give.on(Values)
 def _give_value(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
     out[0] = loss
+
+
+@give.on(Nothing)
+def _give_nothing(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+    pass
 
 
 @entry

@@ -28,24 +28,25 @@ def demo_page(cells: list[Cell], path: Path, *, title: str, story: str) -> Path:
     capacities = sorted({cell.capacity for cell in cells if cell.capacity is not None})
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(story)}</p>"]
     parts.append(
-        _figure(
+        figure(
             _against_capacity(cells),
             "Final regret against capacity, mean over seeds ± 2 s.e.; dotted: no limit. * unweighted, biased.",
         )
     )
     parts.append("<div class=pair>")
     parts += [
-        _figure(_curves(cells, capacity), f"Regret over time with {capacity} slots, mean ± 2 s.e.")
+        figure(_curves(cells, capacity), f"Regret over time with {capacity} slots, mean ± 2 s.e.")
         for capacity in capacities
     ]
     parts.append("</div>")
     parts.append(_table(cells))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_document(title, "\n".join(parts)), encoding="utf-8")
+    path.write_text(document(title, "\n".join(parts)), encoding="utf-8")
     return path.resolve()
 
 
-def _document(title: str, body: str) -> str:
+def document(title: str, body: str) -> str:
+    """A whole page around its body."""
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{escape(title)}</title>"
         f"<meta name=viewport content='width=device-width'><style>{STYLE}</style></head>\n"
@@ -53,7 +54,8 @@ def _document(title: str, body: str) -> str:
     )
 
 
-def _figure(chart: Any, caption: str) -> str:
+def figure(chart: Any, caption: str) -> str:
+    """A chart as inline SVG with a caption."""
     return f"<figure>{_svg(chart)}<figcaption>{escape(caption)}</figcaption></figure>"
 
 

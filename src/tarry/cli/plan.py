@@ -1,0 +1,140 @@
+"""tarry plan: how many slots do I need?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tarry.planning import MODELS, Plan, plan, plan_model, read_log, second_moment_target
+from tarry.reports import plan_tables, save_plan
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    table = "table"
+    json = "json"
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn what is wrong with the input into a sentence and exit code 2."""
+    try:
+        yield
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from error
+
+
+def plan_command(
+    log: Annotated[Path | None, typer.Argument(help="CSV or Parquet file with two columns of time stamps.")] = None,
+    decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
+    feedback: Annotated[str | None, typer.Option(help="Column of feedback times (default: by its name).")] = None,
+    missing: Annotated[
+        str, typer.Option(help="Rows without a feedback time: refuse, drop, end (they wait to the end), window.")
+    ] = "refuse",
+    window: Annotated[float | None, typer.Option(help="Days after which --missing window settles a row.")] = None,
+    model: Annotated[str | None, typer.Option(help=f"Instead of a log: {', '.join(MODELS)}.")] = None,
+    mean: Annotated[str | None, typer.Option(help="The model's mean delay: decisions, or 3d, 36h, 20min.")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--with", metavar="NAME=VALUE", help="Another parameter of the model.")
+    ] = None,
+    horizon: Annotated[int, typer.Option(min=1, help="Decisions the model makes.")] = 20_000,
+    per_day: Annotated[float | None, typer.Option(help="Decisions a day (default: from the log's dates).")] = None,
+    target: Annotated[str, typer.Option(help="Effective sample size wanted, as a share of all labels.")] = "50%",
+    max_second_moment: Annotated[float | None, typer.Option(help="Instead: mean w² of at most this.")] = None,
+    capacity: Annotated[list[int] | None, typer.Option(help="Try these capacities (repeat the option).")] = None,
+    scheduler: Annotated[list[str] | None, typer.Option(help="Compare only these (repeat the option).")] = None,
+    preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
+    seeds: Annotated[int, typer.Option(min=2, help="Replays to begin with.")] = 8,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
+    chart: Annotated[Path | None, typer.Option(help="Write a picture (.svg, .png) or a page (.html).")] = None,
+    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+) -> None:
+    """How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target."""
+    with refusing():
+        options: dict[str, Any] = {
+            "target": _share(target) if max_second_moment is None else second_moment_target(max_second_moment),
+            "capacities": capacity or None,
+            "schedulers": scheduler or None,
+            "preemption": preemption,
+            "seeds": seeds,
+        }
+        with Console(stderr=True).status("replaying") as status:
+            options["progress"] = lambda text: status.update(f"replaying: {text}")
+            if model is not None:
+                if log is not None:
+                    raise ValueError("give a log or --model, and not both")
+                parameters = _parameters(mean, parameter or [])
+                made = plan_model(model, parameters, horizon=horizon, per_day=per_day, **options)
+            elif log is None:
+                raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
+            else:
+                made = _from_log(log, decided, feedback, missing, window, per_day, options)
+        _write(made, json_file, chart)
+        _print(made, output)
+
+
+def _from_log(
+    log: Path,
+    decided: str | None,
+    feedback: str | None,
+    missing: str,
+    window: float | None,
+    per_day: float | None,
+    options: dict[str, Any],
+) -> Plan:
+    read = read_log(log, decided=decided, feedback=feedback, missing=missing, window=window)
+    typer.echo(
+        f"{log}: {read.rows:,} rows, {read.decided} → {read.feedback}, {read.missing:,} without feedback", err=True
+    )
+    rate = per_day if per_day is not None else read.per_day
+    return plan(read.delays, per_day=rate, mean_delay_days=read.mean_delay_days, **options)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise ValueError(f"--target must be a share such as 0.5 or 50%, got {text!r}") from None
+
+
+def _parameters(mean: str | None, listed: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {} if mean is None else {"mean": mean}
+    for item in listed:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--with takes NAME=VALUE, such as --with shape=0.9, got {item!r}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _write(made: Plan, json_file: Path | None, chart: Path | None) -> None:
+    if json_file is not None:
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        json_file.write_text(json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if chart is not None:
+        save_plan(made, chart)
+
+
+def _print(made: Plan, output: Format) -> None:
+    if output is Format.json:
+        typer.echo(json.dumps(made.to_dict(), indent=2, ensure_ascii=False))
+        return
+    console = Console()
+    console.print(made.backlog.sentence, highlight=False)
+    console.print(made.backlog.little, highlight=False)
+    for warning in made.warnings:
+        console.print(f"Beware: {warning}.", style="yellow", highlight=False)
+    for table in plan_tables(made):
+        console.print()
+        console.print(table)
+    console.print()
+    console.print(made.recommendation, style="bold", highlight=False)

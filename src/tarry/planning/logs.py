@@ -1,0 +1,161 @@
+"""Plans from a log: a CSV or Parquet file with a column of decisions and one of feedback."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tarry.checks import as_positive
+from tarry.delays import Trace, trace
+from tarry.planning.plan import Plan, plan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# In order of preference; compared in lower case, with anything but letters and digits as an underscore.
+DECIDED = (
+    *("decided_at", "decision_at", "decision_time", "decided", "decision", "created_at", "created", "requested_at"),
+    *("request_time", "started_at", "start_time", "start", "opened_at", "clicked_at", "click_time", "issued_at"),
+    *("timestamp", "event_time", "time", "date"),
+)
+FEEDBACK = (
+    *("feedback_at", "feedback_time", "feedback", "label_at", "label_time", "labelled_at", "labeled_at", "outcome_at"),
+    *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
+    *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end", "label"),
+)
+MISSING = ("refuse", "drop", "end", "window")
+DAY = np.timedelta64(1, "D")
+
+
+class Log(NamedTuple):
+    """A log as read: its delays, the columns they came from, and what time stamps tell beyond delays.
+
+    ``per_day`` and ``mean_delay_days`` are None where the columns hold numbers instead of dates.
+    """
+
+    delays: Trace
+    decided: str
+    feedback: str
+    rows: int
+    missing: int
+    per_day: float | None
+    mean_delay_days: float | None
+
+
+def read_log(
+    path: str | Path,
+    *,
+    decided: str | None = None,
+    feedback: str | None = None,
+    missing: str = "refuse",
+    window: float | None = None,
+) -> Log:
+    """Read two columns of time stamps, by the names given or by usual ones (``DECIDED``, ``FEEDBACK``).
+
+    Rows need not be in order. ``missing`` says what an empty feedback time means: ``"refuse"`` the file, ``"drop"``
+    the row, ``"end"``: it waits to the end of the log, ``"window"``: it is settled ``window`` days after its decision
+    (in the column's own unit where that holds numbers).
+    """
+    if missing not in MISSING:
+        raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}, got {missing!r}")
+    if (missing == "window") != (window is not None):
+        raise ValueError(f"missing='window' goes with a window, and only that does, got {missing!r} and {window}")
+    frame, start, end = _columns(Path(path), decided, feedback)
+    rows, empty = frame.height, int(frame[end].null_count())
+    if empty and missing == "refuse":
+        raise ValueError(
+            f"{path} has no {end!r} in {empty:,} of {rows:,} rows: say what that means with missing= (--missing), "
+            "drop, end or window"
+        )
+    if missing == "drop":
+        frame = frame.drop_nulls(end)
+    if missing == "window":
+        frame = _settle(frame, start, end, as_positive(window, "window"))
+    if frame.height == 0:
+        raise ValueError(f"{path} has no row with a feedback time: a plan needs at least one")
+    try:
+        delays = trace(frame[start], frame[end], sort=True, never="end" if missing == "end" else "refuse")
+    except ValueError as error:
+        raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {error}") from error
+    return Log(delays, start, end, rows, empty, *_pace(frame[start], frame[end]))
+
+
+def plan_log(
+    path: str | Path,
+    *,
+    decided: str | None = None,
+    feedback: str | None = None,
+    missing: str = "refuse",
+    window: float | None = None,
+    **options: Any,
+) -> Plan:
+    """Plan from a log; ``options`` are those of :func:`tarry.planning.plan`, the first ones of :func:`read_log`."""
+    log = read_log(path, decided=decided, feedback=feedback, missing=missing, window=window)
+    known = {"per_day": log.per_day, "mean_delay_days": log.mean_delay_days}
+    return plan(log.delays, **{**known, **options})
+
+
+def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.DataFrame, str, str]:
+    import polars as pl
+
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}: give a CSV or Parquet file with two columns of time stamps")
+    try:
+        match path.suffix.lower():
+            case ".csv" | ".tsv" | ".txt":
+                separator = "\t" if path.suffix.lower() == ".tsv" else ","
+                lazy = pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
+            case ".parquet" | ".pq":
+                lazy = pl.scan_parquet(path)
+            case other:
+                raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
+        names = lazy.collect_schema().names()
+        start = _find(names, decided, DECIDED, "decided")
+        end = _find([n for n in names if n != start], feedback, FEEDBACK, "feedback")
+        return lazy.select(start, end).collect(), start, end
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str) -> str:
+    shown = ", ".join(map(repr, names)) or "none"
+    if given is not None:
+        if given not in names:
+            raise ValueError(f"there is no column {given!r} for {role}: the log has {shown}")
+        return given
+    plain = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in reversed(names)}
+    for candidate in usual:
+        if candidate in plain:
+            return plain[candidate]
+    raise ValueError(f"no column looks like the time of the {role} one among {shown}: name it ({role}=, --{role})")
+
+
+def _settle(frame: pl.DataFrame, start: str, end: str, window: float) -> pl.DataFrame:
+    import polars as pl
+
+    is_date = frame[start].dtype.is_temporal()
+    if is_date and frame[end].dtype == pl.Null:
+        frame = frame.with_columns(pl.col(end).cast(frame[start].dtype))
+    if is_date != frame[end].dtype.is_temporal():
+        raise ValueError(
+            f"the columns {start!r} and {end!r} hold {frame[start].dtype} and {frame[end].dtype}: give one"
+        )
+    length = pl.lit(timedelta(days=window)) if is_date else pl.lit(window)
+    decided = pl.col(start).cast(pl.Datetime("us")) if frame[start].dtype == pl.Date else pl.col(start)
+    return frame.with_columns(pl.col(end).fill_null(decided + length))
+
+
+def _pace(decided: Any, feedback: Any) -> tuple[float | None, float | None]:
+    """Decisions a day, and the mean delay in days of those that got feedback."""
+    start, end = decided.to_numpy(), feedback.to_numpy()
+    if start.dtype.kind != "M":
+        return None, None
+    span = float((start.max() - start.min()) / DAY)
+    per_day = start.size / span if span > 0 else None
+    if end.dtype.kind != "M" or np.isnat(end).all():
+        return per_day, None
+    return per_day, float(np.nanmean((end - start) / DAY))

@@ -1,0 +1,83 @@
+"""Plans before there is a log: from a model of delays and a rate of decisions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tarry import delays
+from tarry.checks import as_positive, as_whole
+from tarry.planning.plan import Plan, plan
+
+MODELS: dict[str, Callable[..., Any]] = {
+    "fixed": delays.fixed,
+    "uniform": delays.uniform,
+    "geometric": delays.geometric,
+    "pareto": delays.pareto,
+    "lognormal": delays.lognormal,
+    "bursts": delays.bursts,
+    "queue": delays.queue,
+}
+UNITS = {"d": 1.0, "h": 1.0 / 24, "min": 1.0 / 1440, "s": 1.0 / 86400}
+WHOLE = {"delay", "low", "high", "length", "slow", "fast", "servers"}
+
+
+def model_delays(kind: str, *, horizon: int, per_day: float | None = None, rng: Any = 0, **parameters: Any) -> Any:
+    """Delays of a named model; its parameters are numbers of decisions, or lengths of time such as "3d" or "36h".
+
+    Lengths of time (d, h, min, s) need ``per_day``, the decisions made in a day.
+
+    >>> model_delays("fixed", horizon=1000, per_day=240, delay="2h").values[:2].tolist()
+    [20, 20]
+    """
+    if kind not in MODELS:
+        raise ValueError(f"there is no model {kind!r}: take one of {', '.join(MODELS)}")
+    known = [p for p in inspect.signature(MODELS[kind]).parameters if p not in ("horizon", "rng")]
+    for name in parameters:
+        if name not in known:
+            raise ValueError(f"the model {kind!r} has no parameter {name!r}: it takes {', '.join(known)}")
+    made = {name: _rounds(name, value, per_day) for name, value in parameters.items()}
+    chance = {} if "rng" not in inspect.signature(MODELS[kind]).parameters else {"rng": rng}
+    try:
+        return MODELS[kind](horizon=as_whole(horizon, "horizon", 1), **made, **chance)
+    except TypeError as error:
+        raise ValueError(
+            f"the model {kind!r} takes {', '.join(known)}, got {', '.join(parameters) or 'none'}"
+        ) from error
+
+
+def plan_model(
+    kind: str,
+    parameters: dict[str, Any] | None = None,
+    *,
+    horizon: int = 20_000,
+    per_day: float | None = None,
+    rng: Any = 0,
+    **options: Any,
+) -> Plan:
+    """Plan from a model of delays: ``kind`` and ``parameters`` as in :func:`model_delays`, ``options`` of ``plan``."""
+    rate = None if per_day is None else as_positive(per_day, "per_day")
+    made = model_delays(kind, horizon=horizon, per_day=rate, rng=rng, **(parameters or {}))
+    return plan(made, per_day=rate, **options)
+
+
+def _rounds(name: str, value: Any, per_day: float | None) -> Any:
+    """A parameter as a number; a length of time becomes a number of decisions."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*([-+0-9.eE]+)\s*(d|h|min|s)?\s*", value)
+    try:
+        number = float(found[1]) if found else float(value)
+    except ValueError:
+        if name == "service":
+            return value
+        raise ValueError(
+            f"{name} must be a number, or a length of time such as 3d, 36h, 20min, got {value!r}"
+        ) from None
+    if found and found[2]:
+        if per_day is None:
+            raise ValueError(f"{name}={value} is a length of time: say how many decisions a day there are (per_day)")
+        number *= UNITS[found[2]] * per_day
+    return round(number) if name in WHOLE and ((found and found[2]) or number == int(number)) else number

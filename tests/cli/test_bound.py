@@ -1,0 +1,60 @@
+"""tarry bound: a table or JSON of every bound that follows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from tarry import theory
+from tarry.cli.app import app
+
+CONVEX = [
+    "--horizon",
+    "10000",
+    "--capacity",
+    "32",
+    "--total-delay",
+    "1000000",
+    "--diameter",
+    "2",
+    "--gradient-bound",
+    "1",
+]
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["bound", *arguments], env={"COLUMNS": "120"})
+
+
+def test_the_table_shows_the_bounds():
+    done = call(*CONVEX)
+    assert done.exit_code == 0, done.output
+    game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000}
+    assert f"{theory.convex_bound(**game, capacity=32):,.0f}" in done.stdout
+    assert f"{theory.tracking_convex_bound(**game, capacity=31):,.0f}" in done.stdout
+    assert "GDT = 20,000" in done.stdout
+    assert "strongly convex" not in done.stdout
+
+
+def test_json_has_the_same_numbers():
+    read = json.loads(call(*CONVEX, "-f", "json").stdout)
+    assert read["trivial"] == 20_000
+    assert {row["scheduler"] for row in read["bounds"]} == {"Pareto", "VarOpt", "Priority", "Morris"}
+    assert read["constants"]["capacity"] == 32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--horizon", "100", "--capacity", "4"], "no bound follows from these constants"),
+        ([*CONVEX, "--max-backlog", "50"], "has a total delay between"),
+        ([*CONVEX[:-1], "-1"], "gradient_bound must be positive"),
+        (["--capacity", "4"], "--horizon"),
+    ],
+)
+def test_refusals(arguments, sentence):
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert sentence in done.stderr

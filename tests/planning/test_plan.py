@@ -1,0 +1,233 @@
+"""plan: figures that an independent simulation confirms, and a capacity that does what it says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.kernel import is_compiled
+from tarry.planning import POLICIES, plan, second_moment_target
+
+HORIZON = 2000
+FAMILIES = {
+    "fixed": tarry.delays.fixed(horizon=HORIZON, delay=200),
+    "geometric": tarry.delays.geometric(horizon=HORIZON, probability=1 / 200, rng=1),
+    "heavy": tarry.delays.pareto(horizon=HORIZON, shape=0.9, scale=20, rng=2),
+    "bursts": tarry.delays.bursts(horizon=HORIZON),
+    "zero": tarry.delays.fixed(horizon=HORIZON, delay=0),
+}
+QUICK = {"seeds": 2, "precision": 1.0}
+SMALL = tarry.delays.geometric(horizon=300, mean=12, rng=4)
+
+
+def naive_varopt(delays, capacity, rng):
+    """Weights of VarOpt by the definition, on a plain list: θ by trial of every number of heavy members."""
+    held, weights = {}, np.zeros(delays.size)
+    for t in range(delays.size):
+        held[t] = 1.0
+        if len(held) > capacity:
+            ordered = sorted(held.values())
+            light = next(
+                n
+                for n in range(2, capacity + 2)
+                if n == capacity + 1 or sum(ordered[:n]) / (n - 1) <= ordered[n] + 1e-12
+            )
+            theta = sum(ordered[:light]) / (light - 1)
+            rounds = list(held)
+            chances = np.array([max(0.0, 1.0 - held[s] / theta) for s in rounds])
+            lost = rounds[rng.choice(len(rounds), p=chances / chances.sum())]
+            held = {s: max(w, theta) for s, w in held.items() if s != lost}
+        for s in [s for s in held if s + delays[s] == t]:
+            weights[s] = held.pop(s)
+    return weights
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", FAMILIES)
+def test_varopt_agrees_with_a_naive_one(name):
+    delays = FAMILIES[name]
+    made = plan(delays, capacities=[16], schedulers=["VarOpt"]).figures[0]
+    rng = np.random.default_rng(9)
+    runs = np.array([naive_varopt(delays.values, 16, rng) for _ in range(16)])
+    assert made.second_moment == pytest.approx(np.mean(runs**2), rel=0.1)
+    assert made.seen == pytest.approx(np.mean(runs > 0), rel=0.1)
+    assert made.effective == pytest.approx(1 / np.mean(runs**2), rel=0.1)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_figure_agrees_with_a_simulation(name):
+    """Other seeds, a learner that learns, and for the rare labels of the paper's rules very many runs."""
+    delays = FAMILIES[name]
+    domain = tarry.domains.Ball(1)
+    losses = tarry.losses.Linear(np.ones((HORIZON, 1)))
+    learner = tarry.learners.DWFTRL(domain, rate=0.1)
+    game = tarry.Game(domain, losses, tarry.delays.array(delays.values), capacity=16)
+    made = {f.scheduler: f for f in plan(delays, capacities=[16]).figures}
+    assert len(made) == len(POLICIES)
+    for policy in POLICIES:
+        figures, many = made[policy.name], {"Pareto (paper)": 1000, "Bernoulli (paper)": 400}.get(policy.name, 100)
+        player = tarry.Player(learner, policy.make(delays.max_backlog, 16))
+        record = tarry.simulate(game, player, seeds=range(10**6, 10**6 + many), bound=False, checkpoints=1)
+        weight, moment = record.weights.mean.mean(), record.weights.second_moment.mean()
+        assert figures.seen == pytest.approx(record.observed.mean(), rel=0.1), policy.name
+        assert figures.second_moment == pytest.approx(moment, rel=0.1), policy.name
+        assert figures.effective == pytest.approx(weight**2 / moment, rel=0.1), policy.name
+        assert figures.error_factor == pytest.approx(np.sqrt(moment) / weight, rel=0.1), policy.name
+
+
+def test_dropping_newcomers_by_hand():
+    values = SMALL.values
+    free, seen = [], 0
+    for t, delay in enumerate(values):
+        free = [end for end in free if end >= t]
+        if len(free) < 4:
+            free.append(t + delay)
+            seen += 1
+    figures = plan(SMALL, capacities=[4], schedulers=["drop newest"], **QUICK).figures[0]
+    assert figures.seen == seen / values.size
+    assert figures.saturated == 1 - seen / values.size
+    assert not figures.is_unbiased
+
+
+def test_rounds_without_room_are_not_counted_as_seen():
+    """One slot, delay d: a renewal process that is full for d rounds in d + 1/p."""
+    delays, p = tarry.delays.fixed(horizon=2000, delay=20), 1 / (8 * 21)
+    figures = plan(delays, capacities=[1], schedulers=["Bernoulli (paper)"], seeds=12).figures[0]
+    room = 1 / (1 + 20 * p)
+    assert figures.mean_weight == pytest.approx(room, rel=0.03)
+    assert figures.seen == pytest.approx(p * room, rel=0.03)
+    assert figures.second_moment == pytest.approx(room / p, rel=0.03)
+
+
+def test_the_grid_and_the_backlog():
+    made = plan(SMALL, schedulers=["VarOpt"], per_day=100, target=0.5, **QUICK)
+    backlog = SMALL.backlog()
+    peak = int(backlog.max())
+    wanted = {2**i for i in range(10) if 2**i <= peak} | {peak + 1, made.capacity}
+    assert [f.capacity for f in made.figures] == sorted(wanted)
+    assert made.backlog.max_backlog == peak
+    assert made.backlog.mean_backlog == pytest.approx(backlog.mean())
+    assert made.backlog.per_day * made.backlog.mean_delay_days == pytest.approx(made.backlog.mean_backlog)
+    assert max(top for _, _, top in made.backlog.curve) == peak
+    assert made.backlog.curve[-1][0] == 300
+
+
+def test_the_recommended_capacity_is_the_smallest_that_is_enough():
+    made = plan(SMALL, schedulers=["VarOpt"], target=0.7, **QUICK)
+    again = plan(SMALL, schedulers=["VarOpt"], capacities=range(1, 20), target=0.7, seeds=8, precision=1 / 8)
+    assert made.capacity not in (1, 2, 4, 8, 16, SMALL.max_backlog + 1)
+    shares = {f.capacity: f.effective for f in again.figures}
+    assert shares[made.capacity] == made.choice.effective >= 0.7 > shares[made.capacity - 1]
+    assert again.capacity == made.capacity
+    assert f"{made.capacity} slots with VarOpt" in made.recommendation
+
+
+def test_all_labels_need_one_slot_more_than_the_peak_or_fewer():
+    made = plan(SMALL, schedulers=["VarOpt"], target=1, **QUICK)
+    assert made.choice.effective == pytest.approx(1)
+    assert made.capacity <= SMALL.max_backlog + 1
+
+
+def test_biased_policies_are_never_recommended():
+    made = plan(SMALL, schedulers=["drop oldest"], **QUICK)
+    assert made.capacity is None
+    assert made.recommendation.startswith("No capacity tried")
+
+
+def test_without_preemption_nobody_preempts():
+    made = plan(SMALL, capacities=[16], preemption=False, target=0.1, **QUICK)
+    assert {f.scheduler for f in made.figures} == {
+        "Bernoulli (calibrated)",
+        "Bernoulli (paper)",
+        "Morris",
+        "drop newest",
+    }
+    assert made.choice.scheduler in ("Bernoulli (calibrated)", "Morris")
+
+
+def test_policies_of_ones_own():
+    own = {"mine": tarry.schedulers.VarOpt(), "coin": lambda peak, c: tarry.schedulers.Bernoulli(probability=0.5)}
+    made = plan(SMALL, capacities=[40], schedulers=own, **QUICK)
+    assert [f.scheduler for f in made.figures] == ["mine", "coin"]
+    assert made.figures[1].seen == pytest.approx(0.5, abs=0.1)
+
+
+def test_no_delay_needs_one_slot():
+    made = plan(tarry.delays.fixed(horizon=50, delay=0), schedulers=["VarOpt"], **QUICK)
+    assert made.capacity == 1
+    assert made.choice.seen == 1.0
+
+
+def test_numbers_for_machines_are_those_of_the_table():
+    made = plan(SMALL, capacities=[4, 8], schedulers=["VarOpt", "drop newest"], per_day=50, **QUICK)
+    read = json.loads(json.dumps(made.to_dict()))
+    assert read["table"] == made.table.to_dicts()
+    assert read["capacity"] == made.capacity
+    assert read["table"][0]["effective_per_day"] == pytest.approx(50 * made.figures[0].effective)
+    assert read["table"][0]["effective_sample_size"] == pytest.approx(300 * made.figures[0].effective)
+    assert "Plan(" in repr(made)
+    assert "<table>" in made._repr_html_()
+
+
+def test_the_chart_carries_the_same_numbers():
+    pytest.importorskip("altair")
+    made = plan(SMALL, schedulers=["VarOpt", "drop newest"], **QUICK)
+    spec = made.plot().to_dict()
+    lower = spec["vconcat"][1]["layer"][0]["data"]["values"]
+    assert [(row["slots"], row["effective"]) for row in lower] == [(f.capacity, f.effective) for f in made.figures]
+    assert [row["peak"] for row in spec["vconcat"][0]["layer"][0]["data"]["values"]] == [
+        top for _, _, top in made.backlog.curve
+    ]
+
+
+def test_warnings_of_a_short_record():
+    made = plan(tarry.delays.array([50] * 60), capacities=[4], schedulers=["VarOpt"], **QUICK)
+    assert "no feedback by the end" in made.warnings[0]
+    assert "hardly had time" in made.warnings[1]
+    assert plan(SMALL, capacities=[4], schedulers=["VarOpt"], **QUICK).warnings == ()
+
+
+@pytest.mark.skipif(is_compiled(), reason="once is enough")
+def test_more_replays_until_the_moment_is_known(monkeypatch):
+    monkeypatch.setattr("tarry.planning.measure.ROUNDS", 300 * 40)
+    options = {"capacities": [2], "schedulers": ["VarOpt"], "seeds": 2}
+    assert plan(SMALL, precision=1.0, **options).figures[0].replays == 2
+    assert plan(SMALL, precision=1e-6, **options).figures[0].replays == 40
+    monkeypatch.setattr("tarry.planning.measure.ROUNDS", 300)
+    assert plan(SMALL, precision=1e-6, capacities=[2], schedulers=["VarOpt"], seeds=50).figures[0].replays == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"target": 0}, r"target must be a share in \(0, 1\]"),
+        ({"target": 1.5}, "got 1.5"),
+        ({"capacities": []}, "capacities is empty"),
+        ({"capacities": [0]}, "at least 1, got 0"),
+        ({"schedulers": []}, "schedulers is empty"),
+        ({"schedulers": ["VarOps"]}, "there is no policy 'VarOps': take some of 'VarOpt'"),
+        ({"seeds": 1}, "seeds must be a whole number of at least 2"),
+        ({"per_day": -1}, "per_day must be positive"),
+        ({"schedulers": ["VarOpt"], "preemption": False}, "without preemption"),
+    ],
+)
+def test_refusals(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        plan(SMALL, **{"capacities": [2], "schedulers": ["VarOpt"], **QUICK, **options})
+
+
+def test_refusals_of_types():
+    with pytest.raises(TypeError, match=r"made by tarry\.delays"):
+        plan([1, 2, 3])
+    with pytest.raises(TypeError, match="a scheduler or a function"):
+        plan(SMALL, schedulers={"x": 3})
+
+
+def test_second_moment_target():
+    assert second_moment_target(2) == 0.5
+    with pytest.raises(ValueError, match="at least 1"):
+        second_moment_target(0.5)
