@@ -25,7 +25,8 @@ __all__ = [
     "errors",
     "learners",
     "losses",
-from tarry import delays, domains, errors, learners, losses, planning, players, reports, schedulers, theory
+    "planning",
+    "players",
     "reports",
     "schedulers",
     "show_versions",
