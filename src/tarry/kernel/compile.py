@@ -33,6 +33,7 @@ INLINED = {"forceinline": True}
 
 _sources_of: dict[type, set[str]] = {}
 _announced: set[str] = set()
+_fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
 _lock = threading.Lock()
 
 
@@ -112,6 +113,14 @@ def verb(signature: Callable[..., Any]) -> Verb:
     return cast(Verb, call)
 
 
+def _fingerprint(parameters: tuple[Any, ...]) -> Fingerprint | None:
+    """The fingerprint of these parameters; asked of the disk once per set of types and of registrations."""
+    known = (*(type(value) for value in walk(parameters)), sum(map(len, _sources_of.values())))
+    if known not in _fingerprints:
+        _fingerprints[known] = Fingerprint.of(parameters, _sources_of)
+    return _fingerprints[known]
+
+
 class Entry:
     """A compiled function called from Python, one dispatcher per set of foreign sources."""
 
@@ -125,7 +134,7 @@ class Entry:
         """The callable to use with these parameters (their defining files key the disk cache)."""
         if must_run_plain(parameters):
             return self._plain()
-        fingerprint = Fingerprint.of(parameters, _sources_of)
+        fingerprint = _fingerprint(parameters)
         with _lock:
             if fingerprint not in self._dispatchers:
                 dispatcher = njit(**self._options)(self.function)
