@@ -63,7 +63,7 @@ def compare(
     if file is not None:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.touch()
+            file.open("a").close()  # touch() would accept a folder
         except OSError as error:
             typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
             raise typer.Exit(2) from error

@@ -118,8 +118,8 @@ def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = 
             regrets.append(regret_cell(problem, delay, name, seeds, horizon))
             progress.update(task, advance=1, description=f"{problem}, {name}")
     console.print(moment_table(moments, known, f"Mean E[w²] ± s.e., {short:,} rounds, {seeds} seeds"))
-    title = f"Regret ± s.e. with the paper's rates, {horizon:,} rounds, {REGRET_CAPACITY} slots, {seeds} seeds"
-    console.print(regret_table(regrets, title))
+    title = f"Regret ± s.e., {horizon:,} rounds, {REGRET_CAPACITY} slots, {seeds} seeds; the paper's rates unless named"
+    console.print("\n", regret_table(regrets, title))
     if file is not None:
         numbers: Row = {"seeds": seeds, "moment_horizon": short, "horizon": horizon}
         numbers |= {"moments": moments, "yardsticks": known, "regret": regrets}
@@ -175,5 +175,6 @@ def _shown(mean: float, error: float) -> str:
 def _table(title: str, columns: tuple[str, ...]) -> Table:
     table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for column in columns:
-        table.add_column(column, justify="left" if column in ("scheduler", "player") else "right")
+        is_name = column in ("scheduler", "player")
+        table.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
     return table
