@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tarry._version import __version__
 from tarry.cli.bound import bound_command
+from tarry.cli.compare import run_compare
 from tarry.cli.demo import run_demo
 from tarry.cli.plan import plan_command
 from tarry.versions import show_versions
@@ -55,3 +56,21 @@ def demo(
         typer.echo(f"cannot write to {out}: {error.strerror}; choose another folder with --out", err=True)
         raise typer.Exit(2) from error
     run_demo(Console(), out, seeds, horizon)
+
+
+@app.command()
+def compare(
+    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 96,
+    horizon: Annotated[int, typer.Option(min=10, help="Rounds per run of the regret table.")] = 20_000,
+    quick: Annotated[bool, typer.Option("--quick", help="At most 8 seeds and 4000 rounds.")] = False,
+    file: Annotated[Path | None, typer.Option("--json", help="File for all numbers.")] = None,
+) -> None:
+    """Compare the schedulers: second moments of the weights, and regret with the paper's rates."""
+    if file is not None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.open("a").close()  # touch() would accept a folder
+        except OSError as error:
+            typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
+            raise typer.Exit(2) from error
+    run_compare(Console(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)

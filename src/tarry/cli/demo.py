@@ -80,7 +80,7 @@ def run_demo(console: Console, out: Path, seeds: int, horizon: int) -> None:
         f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
     )
     cells = []
-    with _progress(console) as progress:
+    with progress_bar(console) as progress:
         task = progress.add_task("compiling (the first run only)", total=len(plan))
         for capacity, policy in plan:
             record = simulate(_with_capacity(game, capacity), Player(learner, policy.scheduler), seeds=seeds)
@@ -100,7 +100,8 @@ def _cell(capacity: int | None, policy: Policy, record: Record) -> Cell:
     return Cell(policy.name, capacity, policy.scheduler.is_unbiased, record.summary(), record.curve)
 
 
-def _progress(console: Console) -> Progress:
+def progress_bar(console: Console) -> Progress:
+    """A bar that goes when it is done."""
     return Progress(
         TextColumn("{task.description:32}"),
         BarColumn(),
