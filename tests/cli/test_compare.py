@@ -144,7 +144,7 @@ def test_the_command(small, tmp_path):
     assert len(numbers["regret"]) == 2 * 7 + 3 * 5
     still = {cell["scheduler"]: cell["moment"] for cell in numbers["moments"] if cell["delays"] == "zero"}
     assert [still[name] for name in ("VarOpt", "Priority", "Morris", "Bernoulli")] == [1.0] * 4
-    # Every label comes after the last play or weighs on nothing: play stays at 0 until the last round.
+    # No label comes before the last play, so every player stays at 0.
     lost = np.mean([np.linalg.norm(brute_rows("adversarial blocks", seed, 40).sum(axis=0)) for seed in (0, 1)])
     blocks = [cell["regret"] for cell in numbers["regret"] if cell["losses"] == "adversarial blocks"]
     np.testing.assert_allclose(blocks, lost)

@@ -41,7 +41,7 @@ def instance(problem: str, delay: str, *, horizon: int, capacity: int | None) ->
     Delays come as a list, so that one compilation serves all of them.
 
     >>> instance("linear with drift", "bursts", horizon=1000, capacity=16)(0).delays.max_backlog
-    250
+    253
     """
     for name, known, what in ((problem, LOSSES, "losses"), (delay, DELAYS, "delays")):
         if name not in known:
