@@ -31,6 +31,8 @@ MATRIX = [
     (S.Timeout(10), 6),
     (S.RandomEvict(), 6),
     (S.Reservoir(), 6),
+    (S.Thinning(2.0), 6),
+    (S.Guessing(20.0), 6),
     (S.Always(), None),
     (S.VarOpt(), None),
 ]
@@ -40,7 +42,9 @@ MATRIX = [
 @pytest.mark.parametrize("information", ["clairvoyant"] if is_compiled() else ["semi-clairvoyant", "clairvoyant"])
 def test_a_replay_tracks_what_the_game_tracks(scheduler, capacity, information):
     if scheduler.needs_delays and information != "clairvoyant":
-        pytest.skip("needs delays")
+        with pytest.raises(tarry.errors.NotGranted):
+            replay(scheduler, DELAYS, capacity=capacity, information=information)
+        return
     game = tarry.Game(DOMAIN, LOSSES, DELAYS, capacity=capacity, information=information)
     record = tarry.simulate(game, tarry.Player(LEARNER, scheduler), seeds=[3, 0, 8])
     run = replay(scheduler, DELAYS, capacity=capacity, information=information, seeds=[3, 0, 8])

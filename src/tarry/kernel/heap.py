@@ -101,6 +101,16 @@ def discard(heap: Heap, slot: int) -> None:
 
 
 @step
+def take_due(heap: Heap, limit: float) -> Any:
+    """Take out and return the slot with the smallest key if that is at most ``limit``, else -1."""
+    if heap.size[0] == 0 or heap.key[heap.order[0]] > limit:
+        return -1
+    slot = heap.order[0]
+    discard(heap, slot)
+    return slot
+
+
+@step
 def top(heap: Heap) -> Any:
     """The slot with the smallest key, or -1."""
     if heap.size[0] == 0:

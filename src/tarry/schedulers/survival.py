@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.kernel import step, verb
-from tarry.kernel.heap import Heap, discard, make_heap, push, top
+from tarry.kernel.heap import Heap, discard, make_heap, push, take_due
 from tarry.schedulers.base import (
     SATURATED,
     UNTRACKED,
@@ -112,11 +112,7 @@ def _allocate(scheduler: Any, slots: int, capacity: int) -> SurvivalState:
 
 @expired.on(Surviving)
 def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
-    slot = top(state.heap)
-    if slot < 0 or state.heap.key[slot] > t:
-        return -1
-    discard(state.heap, slot)
-    return slot
+    return take_due(state.heap, t)
 
 
 @admit.on(Surviving)

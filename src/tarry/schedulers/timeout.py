@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from tarry.kernel import Parameters
-from tarry.kernel.heap import Heap, discard, make_heap, push, top
+from tarry.kernel.heap import Heap, discard, make_heap, push, take_due
 from tarry.schedulers.base import SATURATED, Traits, admit, allocate, arrive, expired
 
 
@@ -46,11 +46,7 @@ def _allocate(scheduler: Any, slots: int, capacity: int) -> TimeoutState:
 
 @expired.on(Timeout)
 def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
-    slot = top(state.heap)
-    if slot < 0 or state.heap.key[slot] > t:
-        return -1
-    discard(state.heap, slot)
-    return slot
+    return take_due(state.heap, t)
 
 
 @admit.on(Timeout)
