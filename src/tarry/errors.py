@@ -3,7 +3,8 @@
     TarryError
     ├── NotGranted      a scheduler or learner needs what the game does not grant
     ├── TooLarge        a run would not fit in memory
-    └── BrokenInvariant a run-time health check failed
+    ├── BrokenInvariant a run-time health check failed
+    └── StoreError      a session's store cannot be read or written
     KeyboardInterrupt
     └── Interrupted     a simulation was stopped; what it finished is kept in ``.record``
 
@@ -37,3 +38,7 @@ class TooLarge(TarryError, MemoryError):
 
 class BrokenInvariant(TarryError, RuntimeError):
     """A quantity that must hold on every path does not: a defect, or corrupted state."""
+
+
+class StoreError(TarryError, OSError):
+    """A store is missing, foreign, damaged, full or out of reach; nothing was changed."""

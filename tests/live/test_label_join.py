@@ -27,7 +27,7 @@ def _run(scheduler, n, seed, capacity=5):
         if t < n:
             assert join.decide({"t": t}).id == t + 1
         rows += [join.label(s + 1, labels[s]) for s in arrivals.get(t, [])]
-        assert len(join._tracker._tracked) == join.status().tracked <= capacity
+        assert len(join._tracker.vault.tracked) == join.status().tracked <= capacity
     return labels, [row for row in rows if row is not None], join
 
 

@@ -1,8 +1,10 @@
 """Live use: decisions now, feedback whenever, by the same steps as simulation."""
 
+from tarry.live.batches import Receipts, Rounds
+from tarry.live.estimates import Estimate
 from tarry.live.label_join import LabelJoin, Row, Ticket
 from tarry.live.session import Round, Session
 from tarry.live.status import Status
 from tarry.live.tracker import Receipt
 
-__all__ = ["LabelJoin", "Receipt", "Round", "Row", "Session", "Status", "Ticket"]
+__all__ = ["Estimate", "LabelJoin", "Receipt", "Receipts", "Round", "Rounds", "Row", "Session", "Status", "Ticket"]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from tarry.learners import Idle
-from tarry.live.session import check_store
-from tarry.live.status import Status, status_of
+from tarry.live.batches import as_list, as_names, column, is_frame, records
+from tarry.live.configuration import Configuration
+from tarry.live.estimates import Estimate, book_label, estimate_of
+from tarry.live.face import Face
+from tarry.live.opening import make_or_open, reopen
+from tarry.live.stores import MAIN, POWER
 from tarry.live.tracker import Receipt, Tracker
-from tarry.results import Answer, html_table
+from tarry.results import Answer
 from tarry.tracking import Player
 
+KIND = "join"
 _NOTHING = np.zeros(1)
+_RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], "sum": sum, "all": list}
+AT_END = ("drop", "deliver")
 
 
 class Ticket(NamedTuple):
@@ -33,12 +40,16 @@ class Row(NamedTuple):
     weight: float
 
 
-class LabelJoin:
+class LabelJoin(Face):
     """Keep at most ``capacity`` decisions waiting for labels; return each label with its weight.
 
     The weight is one over the probability of having kept the decision, so weighted sums, means and
     gradients over the rows that come out are unbiased for all decisions, also when the delay depends
-    on the label. Features are stored for tracked decisions only.
+    on the label. Features are stored for tracked decisions only: anything in memory, JSON values or bytes in a
+    durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
+
+    ``labels`` says what happens when a decision may have several: ``"first"`` ends it (default); with ``"last"``,
+    ``"sum"`` or ``"all"`` labels gather until :meth:`finish` gives the row.
 
     >>> join = LabelJoin(capacity=64, rng=1)
     >>> ticket = join.decide({"age": 41})
@@ -53,49 +64,138 @@ class LabelJoin:
         scheduler: Any = None,
         information: str = "non-clairvoyant",
         preemption: bool = True,
+        labels: str = "first",
         store: str = "memory:",
+        name: str = MAIN,
+        durability: str = POWER,
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        check_store(store)
-        self._tracker = Tracker(
-            Player(Idle(), scheduler),
-            capacity=capacity,
-            information=information,
-            preemption=preemption,
-            rng=rng,
-            memory=memory,
-        )
+        if labels != "first" and labels not in _RULES:
+            raise ValueError(f"labels must be 'first', {', '.join(map(repr, _RULES))}, got {labels!r}")
+        player, options = Player(Idle(), scheduler), {"labels": labels}
+        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, options)
+        self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
+
+    @classmethod
+    def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
+        """Continue the join in a store."""
+        join = cls.__new__(cls)
+        join._take(reopen(KIND, store, name=name, player=player, durability=durability))
+        return join
+
+    def _take(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+        self._rule = _RULES.get(tracker.configuration.options["labels"])
 
     def decide(self, features: Any = None, id: Hashable = None, *, delay: int | None = None) -> Ticket:
         """Register a decision; whether it is tracked is known at once.
 
         An id decided before gives its ticket again and leaves the features first given.
         """
-        opened = self._tracker.open(id, delay, features)
+        with self._tracker.vault:
+            opened = self._tracker.open(id, delay, features)
         return Ticket(opened.id, opened.tracked, opened.released)
 
+    def decide_many(self, features: Any, *, ids: Iterable[Any] | None = None) -> list[Ticket]:
+        """Register several decisions in one transaction.
+
+        ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list.
+        """
+        if is_frame(features):
+            if ids is None and "id" in list(features if isinstance(features, dict) else features.columns):
+                ids = column(features, "id")
+            features = records(features, without=("id",))
+        rows = as_list(features)
+        names = as_names(None, ids) if ids is not None else [None] * len(rows)
+        if len(names) != len(rows):
+            raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
+        with self._tracker.vault:
+            opened = self._tracker.open_many(names, [None] * len(rows), rows)
+        return [Ticket(one.id, one.tracked, one.released) for one in opened]
+
     def label(self, id: Hashable, label: Any) -> Row | None:
-        """The decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why."""
-        receipt, features = self._tracker.close(id, _NOTHING)
-        return Row(features, label, receipt.weight) if receipt.status is Answer.USED else None
+        """The decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
+
+        Where labels gather, always None: :meth:`finish` gives the row.
+        """
+        with self._tracker.vault:
+            return self._label(id, label)
+
+    def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
+        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label."""
+        if is_frame(ids):
+            ids, labels = column(ids, "id"), column(ids, "label")
+        names, values = as_list(ids), as_list([] if labels is None else labels)
+        if len(names) != len(values):
+            raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
+        with self._tracker.vault:
+            rows = [self._label(*pair) for pair in zip(names, values, strict=True)]
+        return [row for row in rows if row is not None]
+
+    def _label(self, id: Hashable, label: Any) -> Row | None:
+        if self._rule is None:
+            return self._finish(id, label, None)
+        self._tracker.gather(id, label)
+        return None
+
+    def finish(self, id: Hashable, missing: Any = None) -> Row | None:
+        """The window of a decision has ended: its row, with the labels gathered (``missing`` if there are none)."""
+        if self._rule is None:
+            raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
+        with self._tracker.vault:
+            return self._finish(id, missing, self._rule)
+
+    def _finish(self, id: Hashable, label: Any, rule: Callable[[tuple[Any, ...]], Any] | None) -> Row | None:
+        (status, weight), item = self._tracker.answer(id, _NOTHING)
+        if status is not Answer.USED or item is None:
+            return None
+        if rule is not None and item.gathered:
+            label = rule(item.gathered)
+        book_label(self._tracker.vault.sums, weight, label)
+        return Row(item.payload, label, weight)
 
     def expire(self, id: Hashable) -> Receipt:
         """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
-        return self._tracker.close(id, None)[0]
+        with self._tracker.vault:
+            return self._tracker.answer(id, None)[0]
 
-    def fate(self, id: Hashable) -> Answer:
-        """What became of a decision: a fate, or UNKNOWN, or LATE where it is forgotten."""
-        return self._tracker.fate(id)
+    def estimate(self, level: float = 0.95) -> Estimate:
+        """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it."""
+        with self._tracker.vault.reading():
+            return estimate_of(self._tracker.vault.sums, level)
 
-    def status(self) -> Status:
-        """Rounds, pending, tracked, fates, answers and the health of the weights."""
-        return status_of(self._tracker)
+    def stream(
+        self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = "drop"
+    ) -> Iterator[Row]:
+        """Go through a log in the order of time and yield the rows as labels come.
+
+        A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
+        decision are dropped, or delivered with ``at_end="deliver"``.
+        """
+        if at_end not in AT_END:
+            raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
+        times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
+        features = records(frame, without=(labelled_at, label))
+        order = sorted(range(len(times)), key=times.__getitem__)
+        arrivals = sorted((i for i in order if come[i] is not None), key=come.__getitem__)
+        ids: dict[int, Hashable] = {}
+        waiting = iter([*arrivals, None])
+        due = next(waiting)
+        for i in order:
+            while due is not None and come[due] < times[i]:
+                yield from self._come(ids.pop(due, None), labels[due])
+                due = next(waiting)
+            ids[i] = self.decide(features[i]).id
+        while due is not None and at_end == "deliver":
+            yield from self._come(ids.pop(due, None), labels[due])
+            due = next(waiting)
+
+    def _come(self, id: Hashable, label: Any) -> Iterator[Row]:
+        row = None if id is None else self.label(id, label)
+        if row is not None:
+            yield row
 
     def __repr__(self) -> str:
         s = self.status()
-        room = self._tracker.capacity
-        return f"LabelJoin({s.rounds} decisions, {s.pending} pending, {s.tracked} tracked of {room})"
-
-    def _repr_html_(self) -> str:
-        return html_table("LabelJoin", self.status().rows())
+        return f"LabelJoin({s.rounds} decisions, {s.pending} pending, {s.tracked} tracked of {self._tracker.capacity})"

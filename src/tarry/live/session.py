@@ -1,24 +1,31 @@
-"""Session: decisions now, feedback whenever."""
+"""A live session: decisions now, feedback whenever."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.learners.base import GRADIENT, VALUE
-from tarry.live.status import Status, status_of
+from tarry.live.batches import Receipts, Rounds, as_list, as_names, column, is_frame
+from tarry.live.configuration import Configuration
+from tarry.live.face import Face
+from tarry.live.opening import make_or_open, reopen
+from tarry.live.steps import LARGEST
+from tarry.live.stores import MAIN, POWER
 from tarry.live.tracker import Receipt, Tracker
-from tarry.results import Answer, html_table
+from tarry.results import Answer
 from tarry.tracking import Player
+
+KIND = "session"
 
 
 class Round(NamedTuple):
-    """A decision: its id, what to play, whether its feedback will be used, and ids that are now free.
+    """A round: what to play, whether its feedback will be used, and whose need no longer be kept.
 
-    ``released`` lists rounds that were tracked until now: what you kept for their feedback may go.
+    ``status`` is its fate so far, REPEATED if it was asked before, LATE (and no play) if only its id is known.
     """
 
     id: Hashable
@@ -28,12 +35,16 @@ class Round(NamedTuple):
     status: Answer
 
 
-class Session:
-    """Ask for plays, tell feedback as it comes, in any order, any number of rounds later.
+class Session(Face):
+    """Play rounds one call at a time, by the very steps that simulation compiles.
 
-    The same steps as ``simulate`` run one call at a time; all ``tell``s between two ``ask``s belong
+    ``ask`` closes the round before it and opens a new one; all ``tell``s between two ``ask``s belong
     to one round. ``ask`` never blocks. Late, repeated or unknown ids are answered with a status, not
     an error; malformed feedback raises and changes nothing.
+
+    With ``store="sqlite:///state.db"`` or ``"postgresql://…"`` every call is durable before it returns, against
+    loss of power (``durability="process"``: against the end of the process only), and the session is continued
+    where the store holds one of this ``name``; several processes may share it.
 
     >>> from tarry.domains import Ball
     >>> from tarry.learners import DWFTRL
@@ -53,40 +64,77 @@ class Session:
         information: str = "non-clairvoyant",
         preemption: bool = True,
         store: str = "memory:",
+        name: str = MAIN,
+        durability: str = POWER,
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        check_store(store)
         player = player if isinstance(player, Player) else Player(player)
-        if player.learner.feedback not in (GRADIENT, VALUE):
-            raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
-        self._tracker = Tracker(
-            player, capacity=capacity, information=information, preemption=preemption, rng=rng, memory=memory
-        )
-        self._feedback = player.learner.feedback
-        self._size = player.learner.dimension if self._feedback == GRADIENT else 1
+        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, {})
+        _check_learner(player)
+        self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
+
+    @classmethod
+    def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
+        """Continue the session in a store; ``player`` is needed only if parts of it are not Tarry's own."""
+        session = cls.__new__(cls)
+        session._take(reopen(KIND, store, name=name, player=player, durability=durability))
+        return session
+
+    def _take(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+        learner = tracker.player.learner
+        self._feedback = learner.feedback
+        self._size = learner.dimension if self._feedback == GRADIENT else 1
 
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
 
-        That holds for tracked rounds and for the last thousand; of an older one only the id is known, and
+        That holds for tracked rounds and for the last 256; of an older one only the id is known, and
         the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
-        opened = self._tracker.open(id, delay)
-        return Round(opened.id, opened.play, opened.tracked, opened.released, opened.answer)
+        with self._tracker.vault:
+            item = self._tracker.open(id, delay)
+        return Round(item.id, item.play, item.tracked, item.released, item.answer)
+
+    def ask_many(
+        self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
+    ) -> Rounds:
+        """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
+        names = as_names(rounds, ids)
+        waits = [None] * len(names) if delays is None else as_list(delays)
+        with self._tracker.vault:
+            opened = self._tracker.open_many(names, waits, [None] * len(names))
+        nowhere = np.full(self._tracker.player.learner.dimension, np.nan)
+        return Rounds(
+            ids=[one.id for one in opened],
+            plays=np.array([nowhere if one.play is None else one.play for one in opened]),
+            tracked=np.array([one.tracked for one in opened], bool),
+            released=[id for one in opened for id in one.released],
+            statuses=[one.answer for one in opened],
+        )
 
     def tell(self, id: Hashable, *, gradient: ArrayLike | None = None, value: float | None = None) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
-        given = gradient if self._feedback == GRADIENT else value
-        if given is None or (gradient is not None and value is not None):
-            raise ValueError(f"this session learns from {self._feedback}s: call tell(id, {self._feedback}=…)")
-        try:
-            feedback = np.array(given, dtype=np.float64, ndmin=1)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{self._feedback} must be numbers, got {given!r}") from error
-        if feedback.shape != (self._size,):
-            raise ValueError(f"{self._feedback} has shape {feedback.shape}, the session needs ({self._size},)")
-        return self._tracker.close(id, feedback)[0]
+        feedback = self._checked(gradient, value, (self._size,))
+        with self._tracker.vault:
+            return self._tracker.answer(id, feedback)[0]
+
+    def tell_many(self, ids: Any, *, gradients: ArrayLike | None = None, values: ArrayLike | None = None) -> Receipts:
+        """Hand over the feedback of several rounds in one transaction.
+
+        ``ids`` may be a frame with columns id and gradient (lists) or value.
+        """
+        if is_frame(ids):
+            given = column(ids, self._feedback)
+            gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
+            ids = column(ids, "id")
+        names = as_list(ids)
+        if self._feedback == VALUE and values is not None:
+            values = np.reshape(np.asarray(values, dtype=object), (-1, 1)).tolist()
+        feedback = self._checked(gradients, values, (len(names), self._size), plural=True)
+        with self._tracker.vault:
+            return _receipts(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])
 
     def expire(self, id: Hashable) -> Receipt:
         """No outcome will come: the empty acknowledgement of an untracked round.
@@ -94,15 +142,14 @@ class Session:
         On a *tracked* round it frees the slot and the learner gets nothing, which biases: a missing
         outcome that means something must be told as a value at the end of its window.
         """
-        return self._tracker.close(id, None)[0]
+        with self._tracker.vault:
+            return self._tracker.answer(id, None)[0]
 
-    def fate(self, id: Hashable) -> Answer:
-        """What became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""
-        return self._tracker.fate(id)
-
-    def status(self) -> Status:
-        """Rounds, pending, tracked, fates, answers and the health of the weights."""
-        return status_of(self._tracker)
+    def expire_many(self, ids: Iterable[Any]) -> Receipts:
+        """The empty acknowledgement of several rounds, in one transaction."""
+        names = as_list(ids)
+        with self._tracker.vault:
+            return _receipts(names, [self._tracker.answer(id, None)[0] for id in names])
 
     @property
     def player(self) -> Player:
@@ -110,14 +157,32 @@ class Session:
 
     def __repr__(self) -> str:
         s = self.status()
-        room = self._tracker.capacity
-        return f"Session({s.rounds} rounds, {s.pending} pending, {s.tracked} tracked of {room})"
+        return f"Session({s.rounds} rounds, {s.pending} pending, {s.tracked} tracked of {self._tracker.capacity})"
 
-    def _repr_html_(self) -> str:
-        return html_table("Session", self.status().rows())
+    def _checked(self, gradient: Any, value: Any, shape: tuple[int, ...], *, plural: bool = False) -> np.ndarray:
+        """Feedback of the right kind, shape and size, before anything is begun."""
+        word = self._feedback + ("s" if plural else "")
+        given = gradient if self._feedback == GRADIENT else value
+        if given is None or (gradient is not None and value is not None):
+            raise ValueError(f"this session learns from {self._feedback}s: call tell{'_many' * plural}(…, {word}=…)")
+        try:
+            feedback = np.array(given, dtype=np.float64, ndmin=1)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{word} must be numbers, got {given!r}") from error
+        if feedback.shape != shape:
+            raise ValueError(f"{word} has shape {feedback.shape}, the session needs {shape}")
+        if plural and not (np.abs(feedback) < LARGEST).all():
+            row = int(np.flatnonzero(~(np.abs(feedback) < LARGEST).all(axis=1))[0])
+            raise ValueError(
+                f"{word} must be finite and below 1e100, got {feedback[row]} in row {row}: nothing was changed"
+            )
+        return feedback
 
 
-def check_store(store: str) -> None:
-    """Only memory is served so far."""
-    if store != "memory:":
-        raise ValueError(f"store must be 'memory:', got {store!r}: other stores are not available in this version")
+def _check_learner(player: Player) -> None:
+    if player.learner.feedback not in (GRADIENT, VALUE):
+        raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
+
+
+def _receipts(names: list[Any], receipts: list[Receipt]) -> Receipts:
+    return Receipts(names, [r.status for r in receipts], np.array([r.weight for r in receipts]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tarry.live.tracker import Tracker
+from tarry.live.vault import ANSWERED, ANSWERS
 from tarry.results import Answer, Weights
 from tarry.tracking.balance import balance
 from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
@@ -39,7 +40,7 @@ class Status(NamedTuple):
 
 def status_of(tracker: Tracker) -> Status:
     """Read a tracker's books."""
-    with tracker.lock:
+    with tracker.vault.reading():
         return _read(tracker)
 
 
@@ -55,10 +56,10 @@ def _read(tracker: Tracker) -> Status:
     )
     return Status(
         rounds=tracker.rounds,
-        pending=tracker.rounds - tracker.answered,
+        pending=tracker.rounds - int(tracker.vault.held.counts[ANSWERED]),
         tracked=tracked,
         fates=tracker.ledger(),
-        answers={answer.name.lower(): tracker.answers[answer] for answer in Answer},
+        answers={answer.name.lower(): int(tracker.vault.held.counts[ANSWERS + answer]) for answer in Answer},
         weights=weights,
         balance=balance(tracker.player, tracker.state, tracker.rounds),
         warnings=_warnings(tracker),

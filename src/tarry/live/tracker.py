@@ -1,46 +1,37 @@
 """The live half of the game: ids, fates and answers around the compiled round.
 
 A tracker owns the order of rounds and the memory of what became of them; sessions and joins are thin
-faces on it. It keeps at most C tracked rounds with what belongs to them, one byte for each of the last
-``memory`` rounds, and the plays of the last few.
+faces on it. What it keeps lies in a vault: at most C tracked rounds with what belongs to them, three bits for
+each of the last ``memory`` rounds, and the plays of the last few.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.checks import as_whole
-from tarry.errors import TarryError
 from tarry.game.problem import check_grants, setting_of
-from tarry.kernel import handle, make_seed
-from tarry.live.ids import Ids
+from tarry.kernel import handle
+from tarry.live import fates
+from tarry.live.configuration import Configuration, encode
+from tarry.live.ids import CALLERS, OURS, as_id
+from tarry.live.items import Item
 from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
-from tarry.results import FATES, Answer, Fate
+from tarry.live.stores import Store
+from tarry.live.vault import ANSWERED, ANSWERS, NAMING, Holdings, Vault, fresh_holdings
+from tarry.results import FATES, Answer
 from tarry.schedulers.base import SATURATED
-from tarry.tracking import Player, fresh_state, grow_state, keyed_draws
+from tarry.tracking import fresh_state, grow_state, keyed_draws
 from tarry.tracking.balance import check_balance
 
 FIRST_SLOTS = 64
-RECENT = 1024
+RECENT = 256
 CHECKED = 4096
-_ANSWERED = 8
-_FATE = 7
-
-
-class Opened(NamedTuple):
-    """A round that has just begun, or that began before (``answer`` REPEATED, or LATE with no play)."""
-
-    t: int
-    id: Hashable
-    tracked: bool
-    released: tuple[Hashable, ...]
-    play: np.ndarray | None
-    answer: Answer
+_DECLINED = ((fates.UNTRACKED, Answer.UNTRACKED), (fates.SATURATED, Answer.SATURATED))
+_ENDED = ((fates.USED, Answer.USED), (fates.EXPIRED, Answer.EXPIRED))
 
 
 class Receipt(NamedTuple):
@@ -50,183 +41,235 @@ class Receipt(NamedTuple):
     weight: float
 
 
-class Kept(NamedTuple):
-    """A tracked round: how it was opened and what the caller left with it."""
-
-    opened: Opened
-    payload: Any
-
-
 class Tracker:
     """See the module's text. Safe to share among threads."""
 
-    def __init__(
-        self,
-        player: Player,
-        *,
-        capacity: int | None,
-        information: str,
-        preemption: bool,
-        rng: Any,
-        memory: int,
-    ) -> None:
+    def __init__(self, configuration: Configuration, store: Store) -> None:
+        self.configuration = configuration
+        self.player, self.capacity = configuration.player, configuration.capacity
+        self._check_player()
+        self.memory = as_whole(configuration.memory, "memory", 1)
+        self._setting = setting_of(self.capacity, configuration.information, certify=False)
+        self._open, self._hand, self._drop = (step.of(self.player) for step in (open_round, hand_over, give_up))
+        self.vault = Vault(
+            store,
+            slots=self.capacity or FIRST_SLOTS,
+            memory=self.memory,
+            seed=configuration.seed,
+            fresh=self._fresh,
+            placed=self._placed,
+        )
+
+    def _check_player(self) -> None:
+        _, player, capacity, information, preemption, *_ = self.configuration
         check_grants(player, feedback=None, capacity=capacity, information=information, preemption=preemption)
         if hasattr(player.learner, "check_horizon"):
             player.learner.check_horizon(None)
-        self.player, self.information = player, information
-        self.capacity = None if capacity is None else int(capacity)
-        self.seed = make_seed(rng)
-        self.memory = as_whole(memory, "memory", 1)
-        self.rounds = 0
-        self.answered = 0
-        self.answers = [0] * len(Answer)
-        self.lock = threading.RLock()
-        self._setting = setting_of(self.capacity, information, certify=False)
-        self._clairvoyant = information == "clairvoyant"
-        self._fates = bytearray()
-        self._ids = Ids(self.memory)
-        self._tracked: dict[int, Kept] = {}
-        self._recent: OrderedDict[int, Opened] = OrderedDict()
-        self._broken = False
-        self._open, self._hand, self._drop = (step.of(player) for step in (open_round, hand_over, give_up))
-        self._place(fresh_state(player, self.capacity or FIRST_SLOTS, self._setting.capacity))
 
-    def _place(self, state: Any) -> None:
-        self.state = state
-        self._box = handle(Desk(self.player, self._setting, keyed_draws(self.seed), state))
+    def _fresh(self, slots: int) -> Holdings:
+        return fresh_holdings(fresh_state(self.player, slots, self._setting.capacity))
 
-    def open(self, id: Hashable = None, delay: int | None = None, payload: Any = None) -> Opened:
-        """Begin a round, or return the round that already has this id."""
-        with self.lock:
-            self._check_whole()
-            known = self._ids.find(id, self.rounds) if id is not None else None
+    def _placed(self, held: Holdings) -> None:
+        self._box = handle(Desk(self.player, self._setting, keyed_draws(self.configuration.seed), held.play))
+
+    def create(self) -> bool:
+        """Store the session before its first round; False if it is there already."""
+        return self.vault.create(encode(self.configuration))
+
+    @property
+    def state(self) -> Any:
+        """The player's state."""
+        return self.vault.held.play
+
+    @property
+    def rounds(self) -> int:
+        """Rounds begun so far."""
+        return self.vault.rounds
+
+    def open(self, id: Hashable = None, delay: int | None = None, payload: Any = None) -> Item:
+        """Begin a round, or return the round that already has this id; to be called within a change.
+
+        Bad arguments begin nothing.
+        """
+        disclosed = self._disclosed(delay)
+        if id is not None:
+            id = as_id(id)
+            known = self._find(id)
             if known is not None:
                 return self._again(known, id)
-            disclosed = self._disclosed(delay)
-            self._ids.settle(id, self.rounds)
-            return self._begin(id, disclosed, payload)
+        if self.vault.rounds:
+            self.check_naming(id is not None)
+        return self._begin(id, disclosed, payload)
 
-    def _begin(self, id: Hashable, delay: int, payload: Any) -> Opened:
-        t = self.rounds + 1
+    def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
+        """Begin rounds one after the other, within a change; bad arguments begin none of them."""
+        named = [as_id(id) for id in ids if id is not None]
+        if len(named) not in (0, len(ids)):
+            raise ValueError("some rounds have an id and some have none: give ids always or never")
+        for delay in delays:
+            self._disclosed(delay)
+        if self.vault.rounds and not (named and all(self._find(id) is not None for id in named)):
+            self.check_naming(bool(named))
+        return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
+
+    def _begin(self, id: Hashable, delay: int, payload: Any) -> Item:
+        vault = self.vault
+        t = vault.rounds + 1
         if t % CHECKED == 0:
-            check_balance(self.player, self.state, self.rounds)
-        if self.capacity is None and len(self._tracked) == self.state.table.rounds.size:
-            slots = 2 * self.state.table.rounds.size
-            self._place(grow_state(self.player, self.state, slots, self._setting.capacity))
+            check_balance(self.player, self.state, t - 1)
+        if self.capacity is None and len(vault.tracked) == vault.slots:
+            self._grow()
         slot = self._step(self._open, t, delay)
-        self.rounds = t
-        table = self.state.table
-        gone = table.counts[2]
-        released = tuple(map(self._preempted, table.released[:gone].tolist())) if gone else ()
-        fate = Fate.PENDING if slot >= 0 else (Fate.SATURATED if slot == SATURATED else Fate.UNTRACKED)
-        play = self.state.play.copy()
+        state = vault.held.play
+        if t == 1:
+            vault.held.counts[NAMING] = OURS if id is None else CALLERS
+        vault.begin_round(t)
+        gone = state.table.counts[2]
+        released = tuple(map(self._retire, state.table.released[:gone].tolist())) if gone else ()
+        play = state.play.copy()
         play.flags.writeable = False
-        opened = Opened(t, t if id is None else id, slot >= 0, released, play, Answer(fate))
-        self._remember(opened, fate, payload)
-        return opened
+        if id is not None:
+            vault.ids.add(id, t, vault.tracked)
+        if slot >= 0:
+            vault.tracked.add(t)
+            item = Item(t if id is None else id, True, released, Answer.PENDING, play, payload)
+            vault.fates.write(t, fates.PENDING)
+        else:
+            code, answer = _DECLINED[slot == SATURATED]
+            item = Item(t if id is None else id, False, released, answer, play)
+            vault.fates.write(t, code)
+        vault.put(t, item)
+        if t > RECENT and t - RECENT not in vault.tracked:
+            vault.drop(t - RECENT)
+        return item
+
+    def _grow(self) -> None:
+        held, slots = self.vault.held, 2 * self.vault.slots
+        self.vault.place(held._replace(play=grow_state(self.player, held.play, slots, self._setting.capacity)), slots)
 
     def _step(self, step: Any, *arguments: Any) -> Any:
         """Cross into the round; if a user's own function fails in there, the state can be trusted no more."""
         try:
             return step(self._box, *arguments)
         except BaseException:
-            self._broken = True
+            self.vault.is_broken = not self.vault.is_durable  # a durable one is loaded again
             raise
 
-    def _remember(self, opened: Opened, fate: Fate, payload: Any) -> None:
-        t = opened.t
-        if len(self._fates) < self.memory:
-            self._fates.append(fate)
-        else:
-            self._fates[(t - 1) % self.memory] = fate
-        if opened.tracked:
-            self._tracked[t] = Kept(opened, payload)
-        self._ids.add(opened.id, t, self._tracked)
-        self._recent[t] = opened
-        if len(self._recent) > RECENT:
-            self._recent.popitem(last=False)
+    def _retire(self, t: int) -> Hashable:
+        """A tracked round has lost its slot: what belonged to it goes, unless it is recent; its id."""
+        item = self.vault.item(t)
+        self._forget(t, item)
+        return t if item is None else item.id
 
-    def close(self, id: Hashable, feedback: np.ndarray | None) -> tuple[Receipt, Any]:
-        """Answer a round with feedback, or with nothing (None: it expired); a receipt and its payload."""
-        with self.lock:
-            self._check_whole()
-            t = self._ids.find(id, self.rounds)
-            refused = self._refusal(t)
-            if refused is not None or t is None:
-                answer = refused or Answer.UNKNOWN
-                self.answers[answer] += 1
-                return Receipt(answer, 0.0), None
-            weight = 0.0
-            if feedback is None:
-                self._step(self._drop, t, self.rounds)
-            else:
-                weight = float(self._step(self._hand, t, self.rounds, feedback))
-                if weight == MALFORMED:
-                    raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
-            kept = self._tracked.pop(t, None)
-            fate = self._settle(t, kept is not None, feedback is None)
-            return Receipt(Answer(fate), weight), None if kept is None else kept.payload
+    def _forget(self, t: int, item: Item | None) -> None:
+        vault = self.vault
+        vault.tracked.discard(t)
+        if t <= vault.rounds - RECENT:
+            vault.drop(t)
+            if item is not None and t <= vault.rounds - self.memory and vault.held.counts[NAMING] == CALLERS:
+                vault.ids.forget(item.id)
+        elif item is not None and (item.payload is not None or item.gathered):
+            vault.put(t, Item(*item[:5]))
 
-    def _settle(self, t: int, was_tracked: bool, without_outcome: bool) -> Fate:
-        if was_tracked:
-            fate = Fate.EXPIRED if without_outcome else Fate.USED
+    def answer(self, id: Hashable, feedback: np.ndarray | None) -> tuple[Receipt, Item | None]:
+        """Answer a round with feedback, or with nothing (None: it expired); to be called within a change.
+
+        The answer is a receipt, and what was kept of the round if it was tracked.
+        """
+        vault, t = self.vault, self._find(as_id(id))
+        counts, kept, weight = vault.held.counts, None, 0.0
+        refused = self._refusal(t)
+        if refused is not None or t is None:
+            answer = refused or Answer.UNKNOWN
+            counts[ANSWERS + answer] += 1
+            return Receipt(answer, 0.0), None
+        if feedback is None:
+            self._step(self._drop, t, vault.rounds)
         else:
-            fate = Fate(self._fates[(t - 1) % self.memory] & _FATE)
-        if t > self.rounds - self.memory:
-            self._fates[(t - 1) % self.memory] = fate | _ANSWERED
-        self.answered += 1
-        self.answers[fate] += 1
-        return fate
+            weight = self._step(self._hand, t, vault.rounds, feedback)
+            if weight == MALFORMED:
+                raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
+        if t in vault.tracked:
+            kept = vault.item(t)
+            self._forget(t, kept)
+            code, answer = _ENDED[feedback is None]
+        else:
+            code = vault.fates.read(t) + 1
+            answer = Answer(vault.fates.fate(t))
+        if t > vault.rounds - self.memory:
+            vault.fates.write(t, code)
+        counts[ANSWERED] += 1
+        counts[ANSWERS + answer] += 1
+        return Receipt(answer, weight), kept
+
+    def gather(self, id: Hashable, label: Any) -> Receipt:
+        """Keep a label with a tracked round and let it wait on; to be called within a change."""
+        vault, t = self.vault, self._find(as_id(id))
+        item = vault.item(t) if t in vault.tracked else None
+        if t is None or item is None:
+            answer = self._refusal(t) or Answer(vault.fates.fate(t or 0))
+            vault.held.counts[ANSWERS + answer] += 1
+            return Receipt(answer, 0.0)
+        vault.put(t, item._replace(gathered=(*item.gathered, label)))
+        return Receipt(Answer.PENDING, 0.0)
+
+    def item(self, id: Hashable) -> Item | None:
+        """What is kept of a round; to be called within a change."""
+        t = self._find(as_id(id))
+        return None if t is None else self.vault.item(t)
 
     def fate(self, id: Hashable) -> Answer:
         """What became of a round, as far as it is remembered."""
-        with self.lock:
-            t = self._ids.find(id, self.rounds)
-            if t is None:
-                return Answer.UNKNOWN
-            if t in self._tracked:
-                return Answer.PENDING
-            return Answer.LATE if t <= self.rounds - self.memory else Answer(self._fates[(t - 1) % self.memory] & _FATE)
+        id = as_id(id)
+        with self.vault.reading():
+            t = self._find(id)
+            if t is None or (t <= self.rounds - self.memory and t not in self.vault.tracked):
+                return self._absence(t)
+            return Answer.PENDING if t in self.vault.tracked else Answer(self.vault.fates.fate(t))
 
     def ledger(self) -> dict[str, int]:
         """Rounds by fate; they sum to the rounds played."""
         counts = dict(zip(FATES, self.state.tally.fates.tolist(), strict=True))
-        counts["pending"] = len(self._tracked)
+        counts["pending"] = len(self.vault.tracked)
         return counts
 
-    def _refusal(self, t: int | None) -> Answer | None:
-        if t is None:
-            return Answer.UNKNOWN
-        if t in self._tracked:
-            return None
-        if t <= self.rounds - self.memory:
+    def _find(self, id: Hashable) -> int | None:
+        vault = self.vault
+        if vault.held.counts[NAMING] == CALLERS:
+            return vault.ids.find(id, vault.rounds)
+        return id if type(id) is int and 1 <= id <= vault.rounds else None
+
+    def _absence(self, t: int | None) -> Answer:
+        """Why nothing is known: forgotten, or never there. Of callers' ids we cannot tell once some are forgotten."""
+        if t is not None or (self.vault.held.counts[NAMING] == CALLERS and self.rounds > self.memory):
             return Answer.LATE
-        return Answer.DUPLICATE if self._fates[(t - 1) % self.memory] & _ANSWERED else None
+        return Answer.UNKNOWN
 
-    def _again(self, t: int, id: Hashable) -> Opened:
-        kept = self._tracked.get(t)
-        before = self._recent.get(t) if kept is None else kept.opened
+    def _refusal(self, t: int | None) -> Answer | None:
+        vault = self.vault
+        if t in vault.tracked:
+            return None
+        if t is None or t <= vault.rounds - self.memory:
+            return self._absence(t)
+        return Answer.DUPLICATE if vault.fates.was_answered(t) else None
+
+    def _again(self, t: int, id: Hashable) -> Item:
+        """A round that began before: as it was (REPEATED), or LATE with no play where it is forgotten."""
+        before = self.vault.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
-        self.answers[answer] += 1
-        if before is None:
-            return Opened(t, id, False, (), None, answer)
-        return before._replace(answer=answer)
+        self.vault.held.counts[ANSWERS + answer] += 1
+        return Item(id, False, (), answer, None) if before is None else before._replace(answer=answer)
 
-    def _preempted(self, s: int) -> Hashable:
-        if s > self.rounds - self.memory:
-            self._fates[(s - 1) % self.memory] = Fate.PREEMPTED
-        return self._tracked.pop(s).opened.id
+    def check_naming(self, named: bool) -> None:
+        """Refuse an id of the other kind than those before."""
+        if named == (self.vault.held.counts[NAMING] == CALLERS):
+            return
+        used = "round numbers" if named else "your own ids"
+        raise ValueError(f"this session has used {used} so far: give ids always or never")
 
     def _disclosed(self, delay: int | None) -> int:
-        if self._clairvoyant:
+        if self.configuration.information == "clairvoyant":
             return as_whole(delay, "the delay (a clairvoyant session needs each round's)", 0)
         if delay is not None:
-            raise ValueError(f"a {self.information} session takes no delay, got {delay}: leave it out")
+            raise ValueError(f"a {self.configuration.information} session takes no delay, got {delay}: leave it out")
         return -1
-
-    def _check_whole(self) -> None:
-        if self._broken:
-            raise TarryError(
-                "a function of your own failed in the middle of a round, so this session's state cannot be trusted: "
-                "start a new one"
-            )

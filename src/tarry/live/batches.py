@@ -1,0 +1,73 @@
+"""Many rounds in one call: arrays and frames in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tarry.checks import as_whole
+from tarry.results import Answer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Rounds(NamedTuple):
+    """The answers to ``ask_many``: one entry per round; ``plays`` has shape (rounds, dimension), NaN where LATE."""
+
+    ids: list[Hashable]
+    plays: np.ndarray
+    tracked: np.ndarray
+    released: list[Hashable]
+    statuses: list[Answer]
+
+
+class Receipts(NamedTuple):
+    """The answers to ``tell_many`` or ``expire_many``: one entry per id."""
+
+    ids: list[Hashable]
+    statuses: list[Answer]
+    weights: np.ndarray
+
+    def to_polars(self) -> pl.DataFrame:
+        """Columns id, status, weight."""
+        import polars as pl
+
+        names = [status.name.lower() for status in self.statuses]
+        return pl.DataFrame({"id": self.ids, "status": names, "weight": self.weights})
+
+
+def is_frame(value: Any) -> bool:
+    """Whether this is a frame with named columns (polars, pandas, or a dict of columns)."""
+    return isinstance(value, dict) or hasattr(value, "columns")
+
+
+def column(frame: Any, name: str) -> list[Any]:
+    """A column of a frame as a list, or a sentence that names those there are."""
+    names = list(frame if isinstance(frame, dict) else frame.columns)
+    if name not in names:
+        raise ValueError(f"the frame has no column {name!r}, only {names}")
+    return as_list(frame[name])
+
+
+def records(frame: Any, without: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """A frame's rows as dictionaries."""
+    names = [n for n in (frame if isinstance(frame, dict) else frame.columns) if n not in set(without)]
+    columns = [column(frame, n) for n in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def as_list(values: Any) -> list[Any]:
+    """Plain Python values of an array, a series or any iterable."""
+    if hasattr(values, "to_list"):
+        return list(values.to_list())
+    return list(values.tolist() if isinstance(values, np.ndarray) else values)
+
+
+def as_names(count: int | None, ids: Any) -> list[Any]:
+    """A name for each of several rounds: the ids given, or none for this many."""
+    if (count is None) == (ids is None):
+        raise ValueError("say how many rounds, or give their ids: one of the two")
+    return [None] * as_whole(count, "the number of rounds") if ids is None else as_list(ids)

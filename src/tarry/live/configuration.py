@@ -1,0 +1,106 @@
+"""What a session is, as plain text: enough to open it again in another process, without pickle.
+
+A parameter type is written as its name and its fields. Only types of this package are built from a name found in a
+file; a player with members or functions from elsewhere is opened by passing the same player again.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from importlib import import_module
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.errors import StoreError
+from tarry.kernel import Parameters
+from tarry.tracking import Player
+
+FORMAT = 1
+_PACKAGE = "tarry."
+
+
+class Configuration(NamedTuple):
+    """Everything that never changes about a session or join."""
+
+    kind: str
+    player: Player
+    capacity: int | None
+    information: str
+    preemption: bool
+    seed: int
+    memory: int
+    options: dict[str, Any]
+
+
+def encode(configuration: Configuration) -> str:
+    """A configuration as JSON."""
+    plain = configuration._asdict() | {"player": _plain(configuration.player), "format": FORMAT}
+    return json.dumps(plain)
+
+
+def decode(text: str, player: Player | None = None) -> Configuration:
+    """The configuration of a JSON text; ``player`` stands in where it cannot be built from names."""
+    plain = json.loads(text)
+    if plain.pop("format") != FORMAT:
+        raise StoreError("this session was written by another version of Tarry: open it with that version")
+    built = player if player is not None else _built(plain["player"])
+    return Configuration(**plain | {"player": built})
+
+
+def check_same(stored: str, wanted: Configuration, *, with_seed: bool) -> None:
+    """Refuse to continue a session as something else."""
+    was, now = json.loads(stored), json.loads(encode(wanted))
+    names = [n for n in Configuration._fields if n != "seed" or with_seed]
+    for name in names:
+        if was[name] != now[name]:
+            raise ValueError(
+                f"the store holds a {was['kind']} with another {name} ({_shown(was[name])}, not {_shown(now[name])}): "
+                "open it with the same arguments, or give another store or name"
+            )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Parameters):
+        kind = type(value)
+        fields = {n: _plain(v) for n, v in zip(kind._fields, value, strict=True)}  # type: ignore[attr-defined, call-overload]
+        return {"type": f"{kind.__module__}:{kind.__qualname__}", "fields": fields}
+    if isinstance(value, np.ndarray):
+        return {"array": value.dtype.str, "shape": list(value.shape), "data": b64encode(value.tobytes()).decode()}
+    if callable(value):
+        return {"function": f"{getattr(value, '__module__', '?')}:{getattr(value, '__qualname__', '?')}"}
+    if isinstance(value, (float, np.floating)):
+        return float(value) if isfinite(value) else {"float": repr(float(value))}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _built(plain: Any) -> Any:
+    if not isinstance(plain, dict):
+        return plain
+    if "float" in plain:
+        return float(plain["float"])
+    if "array" in plain:
+        data = np.frombuffer(b64decode(plain["data"]), np.dtype(plain["array"]))
+        return data.reshape(plain["shape"]).copy()
+    if "function" in plain:
+        raise _not_ours(plain["function"])
+    module, name = plain["type"].split(":")
+    kind = getattr(import_module(module), name, None) if module.startswith(_PACKAGE) else None
+    if not (isinstance(kind, type) and issubclass(kind, Parameters)):
+        raise _not_ours(plain["type"])
+    return kind.make(*(_built(value) for value in plain["fields"].values()))
+
+
+def _not_ours(name: str) -> StoreError:
+    return StoreError(f"this session's player uses {name}, which is not part of Tarry: pass the same player to open it")
+
+
+def _shown(plain: Any) -> str:
+    if isinstance(plain, dict) and "type" in plain:
+        inner = ", ".join(f"{n}={_shown(v)}" for n, v in plain["fields"].items())
+        return f"{plain['type'].split(':')[1]}({inner})"
+    if isinstance(plain, dict):
+        return str(plain.get("float") or plain.get("function") or f"array{tuple(plain.get('shape', ()))}")
+    return repr(plain)

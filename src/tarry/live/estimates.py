@@ -1,0 +1,54 @@
+"""A running estimate of the mean label, with what it can be trusted to."""
+
+from __future__ import annotations
+
+from math import isfinite, nan, sqrt
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+WEIGHTS, WEIGHTED, SQUARES, SQUARES_BY_LABEL, SQUARES_BY_SQUARE, LABELS, TOTAL = range(7)
+
+
+class Estimate(NamedTuple):
+    """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
+
+    The naive mean answers another question: what the labels are *that came in time*.
+    """
+
+    mean: float
+    low: float
+    high: float
+    naive: float
+    labels: int
+
+
+def book_label(sums: Any, weight: float, label: Any) -> None:
+    """Count a label that is a finite number; others are left out."""
+    if not isinstance(label, (int, float, np.integer, np.floating)):
+        return
+    y = float(label)
+    if not isfinite(y):
+        return
+    squared = weight * weight
+    sums[WEIGHTS] += weight
+    sums[WEIGHTED] += weight * y
+    sums[SQUARES] += squared
+    sums[SQUARES_BY_LABEL] += squared * y
+    sums[SQUARES_BY_SQUARE] += squared * y * y
+    sums[LABELS] += 1.0
+    sums[TOTAL] += y
+
+
+def estimate_of(sums: Any, level: float) -> Estimate:
+    """Σwy/Σw, with the standard error √(Σw²(y − mean)²)/Σw of a ratio of weighted sums."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    n, total = int(sums[LABELS]), float(sums[WEIGHTS])
+    if total == 0:
+        return Estimate(nan, nan, nan, nan, n)
+    mean = float(sums[WEIGHTED]) / total
+    spread = sums[SQUARES_BY_SQUARE] - 2 * mean * sums[SQUARES_BY_LABEL] + mean * mean * sums[SQUARES]
+    reach = NormalDist().inv_cdf((1 + level) / 2) * sqrt(max(float(spread), 0.0)) / total
+    return Estimate(mean, mean - reach, mean + reach, float(sums[TOTAL]) / n, n)

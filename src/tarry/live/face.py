@@ -1,0 +1,37 @@
+"""What sessions and joins have in common: they can be asked about themselves, and closed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Self
+
+from tarry.live.status import Status, status_of
+from tarry.live.tracker import Tracker
+from tarry.results import Answer, html_table
+
+
+class Face:
+    """A thin face on a tracker."""
+
+    _tracker: Tracker
+
+    def fate(self, id: Hashable) -> Answer:
+        """What became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""
+        return self._tracker.fate(id)
+
+    def status(self) -> Status:
+        """Rounds, pending, tracked, fates, answers and the health of the weights."""
+        return status_of(self._tracker)
+
+    def close(self) -> None:
+        """Let go of the store; what was answered is safe without it."""
+        self._tracker.vault.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, self.status().rows())

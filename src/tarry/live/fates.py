@@ -1,0 +1,52 @@
+"""What became of the last rounds, three bits each, 21 to a word."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tarry.live.regions import CHUNK, Region
+from tarry.results import Fate
+
+_PER_WORD = 21
+_PER_CHUNK = CHUNK // 8 * _PER_WORD
+# An even code is a fate without an answer yet; the code above it is the same fate, answered.
+UNTRACKED, SATURATED, PREEMPTED, USED, EXPIRED = 0, 2, 4, 6, 7
+# A tracked round is known from the tracking set. If it leaves unanswered it was preempted: that stands there from
+# the start, so preempting writes nothing.
+PENDING = PREEMPTED
+_ANSWERED = (False, True, False, True, False, True, True, True)
+_FATES = (
+    *(Fate.UNTRACKED, Fate.UNTRACKED),
+    *(Fate.SATURATED, Fate.SATURATED),
+    *(Fate.PREEMPTED, Fate.PREEMPTED),
+    *(Fate.USED, Fate.EXPIRED),
+)
+
+
+class Fates(Region):
+    """The fates of the last ``memory`` rounds and whether each was answered; a round's place is (t − 1) mod memory."""
+
+    def __init__(self, memory: int) -> None:
+        super().__init__(8 * -(-memory // _PER_WORD))
+        self._memory = memory
+        self._words = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
+
+    def write(self, t: int, code: int) -> None:
+        """Note what became of round t."""
+        place = (t - 1) % self._memory
+        i, shift = place // _PER_WORD, place % _PER_WORD * 3
+        self._words[i] = self._words[i] & ~(7 << shift) | code << shift
+        self.dirty.add(place // _PER_CHUNK)
+
+    def read(self, t: int) -> int:
+        """The code of round t, which is not tracked."""
+        place = (t - 1) % self._memory
+        return self._words[place // _PER_WORD] >> place % _PER_WORD * 3 & 7
+
+    def fate(self, t: int) -> Fate:
+        """The fate of round t, which is not tracked."""
+        return _FATES[self.read(t)]
+
+    def was_answered(self, t: int) -> bool:
+        """Whether feedback, or its end, has come for round t."""
+        return _ANSWERED[self.read(t)]

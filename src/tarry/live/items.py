@@ -1,0 +1,98 @@
+"""What is kept of a single round: as Python sees it, and as a store's row."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.results import Answer
+
+_JSON, _BYTES = b"j", b"b"
+
+
+class Item(NamedTuple):
+    """A tracked or recent round: how it was opened, and while it is tracked, what the caller left with it.
+
+    ``gathered`` are the labels that have come so far, where a decision may have several.
+    """
+
+    id: Hashable
+    tracked: bool
+    released: tuple[Hashable, ...]
+    answer: Answer
+    play: np.ndarray | None
+    payload: Any = None
+    gathered: tuple[Any, ...] = ()
+
+
+class ItemRow(NamedTuple):
+    """An item as text and bytes."""
+
+    body: str
+    play: bytes
+    payload: bytes | None
+
+
+def encode_item(item: Item) -> ItemRow:
+    """An item as a row."""
+    body = {
+        "id": _plain(item.id),
+        "tracked": item.tracked,
+        "released": [_plain(id) for id in item.released],
+        "answer": int(item.answer),
+        "gathered": list(item.gathered),
+    }
+    return ItemRow(json.dumps(body), b"" if item.play is None else item.play.tobytes(), encode_payload(item.payload))
+
+
+def decode_item(row: ItemRow) -> Item:
+    """The item of a row."""
+    body = json.loads(row.body)
+    play = np.frombuffer(row.play, np.float64)  # read-only, as every play handed out
+    return Item(
+        id=_id_of(body["id"]),
+        tracked=body["tracked"],
+        released=tuple(_id_of(id) for id in body["released"]),
+        answer=Answer(body["answer"]),
+        play=play,
+        payload=_payload_of(row.payload),
+        gathered=tuple(body["gathered"]),
+    )
+
+
+def encode_payload(payload: Any) -> bytes | None:
+    """A payload as bytes: bytes as they are, JSON values as text."""
+    if payload is None:
+        return None
+    if isinstance(payload, bytes):
+        return _BYTES + payload
+    try:
+        return _JSON + json.dumps(payload, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"a durable store takes JSON values or bytes, got {_brief(payload)} ({error}): "
+            "convert it, for example with .tolist()"
+        ) from error
+
+
+def _payload_of(data: bytes | None) -> Any:
+    if data is None:
+        return None
+    return bytes(data[1:]) if data[:1] == _BYTES else json.loads(data[1:])
+
+
+def _plain(id: Hashable) -> Any:
+    return {"bytes": b64encode(id).decode()} if isinstance(id, bytes) else id
+
+
+def _id_of(plain: Any) -> Hashable:
+    return b64decode(plain["bytes"]) if isinstance(plain, dict) else plain
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"

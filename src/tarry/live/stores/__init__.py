@@ -1,0 +1,40 @@
+"""Where sessions are kept: ``memory:``, ``sqlite:///file.db``, ``postgresql://…``."""
+
+from __future__ import annotations
+
+from tarry.live.stores.base import MAIN, POWER, PROCESS, Head, Store
+from tarry.live.stores.memory import Memory
+
+__all__ = ["MAIN", "POWER", "PROCESS", "Head", "Memory", "Store", "open_store", "stored_names"]
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
+
+
+def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False) -> Store:
+    """The place of the session of this name in the database at this address."""
+    if durability not in (POWER, PROCESS):
+        raise ValueError(f"durability must be {POWER!r} or {PROCESS!r}, got {durability!r}")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a session's name must be a text, got {name!r}")
+    if url == "memory:":
+        return Memory()
+    if str(url).startswith(_SQLITE) and len(url) > len(_SQLITE):
+        from tarry.live.stores.sqlite import SQLite
+
+        return SQLite(url.removeprefix(_SQLITE), name, durability=durability, must_exist=must_exist)
+    if str(url).startswith(_POSTGRES):
+        from tarry.live.stores.postgres import Postgres
+
+        return Postgres(url, name, durability=durability)
+    raise ValueError(f"store must be {FORMS}, got {url!r}")
+
+
+def stored_names(url: str) -> list[str]:
+    """The names of the sessions in a database."""
+    store = open_store(url, must_exist=True)
+    try:
+        return store.names()
+    finally:
+        store.close()

@@ -1,0 +1,78 @@
+"""What a store is: numbered versions of a session's bytes, changed in one transaction each.
+
+A store keeps, for each named session, its configuration, chunks of the regions (see ``live.regions``), and one row
+for each tracked or recent round. It knows nothing of what they mean. A transaction begins by telling the version
+that is stored; whoever holds an older one loads the chunks that have changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Protocol
+
+from tarry.live.items import ItemRow
+
+MAIN = "main"
+POWER, PROCESS = "power", "process"
+
+
+class Head(NamedTuple):
+    """Where a session stands: its version, and the slots its state is laid out for."""
+
+    version: int
+    slots: int
+
+
+class Chunk(NamedTuple):
+    """A piece of a region."""
+
+    number: int
+    data: bytes
+
+
+class Store(Protocol):
+    """One session's place in a database. Failures are ``errors``; ``explain`` says them in a sentence."""
+
+    is_durable: bool
+    errors: tuple[type[Exception], ...]
+
+    def names(self) -> list[str]:
+        """The sessions in the database."""
+
+    def configuration(self) -> str | None:
+        """The session's configuration, or None if there is none of this name."""
+
+    def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
+        """Write a new session at version 1; False if somebody was faster."""
+
+    def begin(self) -> Head:
+        """Start a transaction that may write; others wait."""
+
+    def look(self) -> Head:
+        """Start a transaction that only reads; nobody waits."""
+
+    def leave(self) -> None:
+        """End a transaction without a trace."""
+
+    def changed(self, region: int, since: int, only: range | None = None) -> Iterable[Chunk]:
+        """Chunks of a region newer than a version, among those in ``only``."""
+
+    def item(self, t: int) -> ItemRow | None:
+        """The row of a round."""
+
+    def commit(
+        self,
+        head: Head,
+        chunks: Mapping[int, Iterable[tuple[int, bytes]]],
+        items: Mapping[int, ItemRow | None],
+    ) -> None:
+        """Write changed chunks and rows (None: deleted) and the new head; durable when it returns."""
+
+    def size(self) -> int:
+        """Bytes in use."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+    def explain(self, error: Exception) -> str:
+        """A failure as a sentence."""

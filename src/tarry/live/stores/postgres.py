@@ -1,0 +1,201 @@
+"""Sessions in a PostgreSQL database, for several processes or hosts (extra ``postgres``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from zlib import crc32
+
+from tarry.errors import StoreError
+from tarry.live.items import ItemRow
+from tarry.live.regions import FATES, IDS, STATE
+from tarry.live.stores.base import PROCESS, Chunk, Head
+
+try:
+    import psycopg
+except ImportError as error:
+    raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
+
+FORMAT = 1
+_LOCK = 0x54617279  # an advisory lock, so that two processes do not make the tables at once
+_TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS tarry_sessions "
+    "(number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS tarry_heads "
+    "(session INTEGER PRIMARY KEY, version BIGINT NOT NULL, slots BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS tarry_items (session INTEGER, round BIGINT, body TEXT NOT NULL, "
+    "play BYTEA NOT NULL, payload BYTEA, PRIMARY KEY (session, round))",
+    *(
+        f"CREATE TABLE IF NOT EXISTS {table} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
+        "checksum BIGINT NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (session, chunk))"
+        for table in _TABLES.values()
+    ),
+)
+_inherited: list[Any] = []  # connections of a parent process, which must not be closed here
+
+
+class Postgres:
+    """One session in a PostgreSQL database."""
+
+    is_durable = True
+    errors: tuple[type[Exception], ...] = (psycopg.Error,)
+
+    def __init__(self, url: str, name: str, *, durability: str) -> None:
+        self.url, self.name = url, name
+        self._commit_mode = "off" if durability == PROCESS else "on"
+        self._number: int | None = None
+        try:
+            self._connect()
+            self._make_tables()
+        except psycopg.Error as error:
+            raise StoreError(self.explain(error)) from error
+
+    def _connect(self) -> None:
+        self._process = os.getpid()
+        self._database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+        self._database.execute(f"SET synchronous_commit = {self._commit_mode}")
+        self._database.execute("SET client_min_messages = warning")
+
+    def _make_tables(self) -> None:
+        with self._database.transaction():
+            run = self._database.execute
+            run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            for statement in _SCHEMA:
+                run(statement)
+            written = run("SELECT version FROM tarry_format").fetchone()
+            if written is None:
+                run("INSERT INTO tarry_format VALUES (%s)", (FORMAT,))
+            elif written[0] != FORMAT:
+                raise StoreError(f"the database is in format {written[0]}, this version of Tarry reads {FORMAT}")
+
+    def _ready(self) -> psycopg.Connection[Any]:
+        if self._process != os.getpid():  # a connection does not survive a fork
+            _inherited.append(self._database)
+            self._connect()
+        elif self._database.closed:  # it was lost: whatever was not committed is gone with it
+            self._connect()
+        return self._database
+
+    def names(self) -> list[str]:
+        return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
+
+    def configuration(self) -> str | None:
+        found = (
+            self._ready()
+            .execute("SELECT number, configuration FROM tarry_sessions WHERE name = %s", (self.name,))
+            .fetchone()
+        )
+        if found is None:
+            return None
+        self._number = found[0]
+        return str(found[1])
+
+    def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
+        run = self._ready().execute
+        run("BEGIN")
+        try:
+            added = run(
+                "INSERT INTO tarry_sessions (name, configuration) VALUES (%s, %s) ON CONFLICT DO NOTHING "
+                "RETURNING number",
+                (self.name, configuration),
+            ).fetchone()
+            if added is None:
+                self.leave()
+                return False
+            self._number = added[0]
+            run("INSERT INTO tarry_heads VALUES (%s, 0, 0)", (self._number,))
+            self.commit(Head(1, slots), chunks, {})
+        except BaseException:
+            self.leave()
+            raise
+        return True
+
+    def begin(self) -> Head:
+        self._ready().execute("BEGIN")
+        return self._head("FOR UPDATE")
+
+    def look(self) -> Head:
+        self._ready().execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return self._head("")
+
+    def leave(self) -> None:
+        if not self._database.closed and self._database.info.transaction_status:
+            self._database.execute("ROLLBACK")
+
+    def _head(self, lock: str) -> Head:
+        found = self._database.execute(
+            f"SELECT version, slots FROM tarry_heads WHERE session = %s {lock}", (self._number,)
+        ).fetchone()
+        if found is None:
+            raise StoreError(f"the session {self.name!r} is gone from the database")
+        return Head(*found)
+
+    def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
+        first, last = (0, 1 << 40) if only is None else (only.start, only.stop - 1)
+        found = self._database.execute(
+            f"SELECT chunk, checksum, data FROM {_TABLES[region]} "
+            "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s",
+            (self._number, first, last, since),
+            binary=True,
+        )
+        for chunk, checksum, data in found:
+            if crc32(data) != checksum:
+                raise StoreError(f"the database is damaged (chunk {chunk} of {_TABLES[region]}): restore a copy")
+            yield Chunk(chunk, data)
+
+    def item(self, t: int) -> ItemRow | None:
+        found = self._database.execute(
+            "SELECT body, play, payload FROM tarry_items WHERE session = %s AND round = %s",
+            (self._number, t),
+            binary=True,
+        ).fetchone()
+        return None if found is None else ItemRow(*found)
+
+    def commit(
+        self,
+        head: Head,
+        chunks: Mapping[int, Iterable[tuple[int, bytes]]],
+        items: Mapping[int, ItemRow | None],
+    ) -> None:
+        cursor = self._database.cursor()
+        gone = [t for t, row in items.items() if row is None]
+        kept = [(self._number, t, *row) for t, row in items.items() if row is not None]
+        with self._database.pipeline():
+            for region, pieces in chunks.items():
+                rows = [(self._number, i, head.version, crc32(data), data) for i, data in pieces]
+                if rows:
+                    cursor.executemany(_UPSERT.format(_TABLES[region]), rows)
+            if gone:
+                cursor.execute("DELETE FROM tarry_items WHERE session = %s AND round = ANY(%s)", (self._number, gone))
+            if kept:
+                cursor.executemany(_KEEP, kept)
+            cursor.execute("UPDATE tarry_heads SET version = %s, slots = %s WHERE session = %s", (*head, self._number))
+            cursor.execute("COMMIT")
+
+    def size(self) -> int:
+        tables = ", ".join(f"pg_total_relation_size('{t}')" for t in (*_TABLES.values(), "tarry_items"))
+        found = self._ready().execute(f"SELECT {tables.replace(', ', ' + ')}").fetchone()
+        return int(found[0]) if found else 0
+
+    def close(self) -> None:
+        if self._process == os.getpid():
+            self._database.close()
+
+    def explain(self, error: Exception) -> str:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if isinstance(error, psycopg.OperationalError):
+            return f"the database cannot be reached or is shutting down ({first}); call again when it is back"
+        return f"the database says {first!r}; nothing was changed"
+
+
+_UPSERT = (
+    "INSERT INTO {0} VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, chunk) "
+    "DO UPDATE SET version = excluded.version, checksum = excluded.checksum, data = excluded.data"
+)
+_KEEP = (
+    "INSERT INTO tarry_items VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, round) "
+    "DO UPDATE SET body = excluded.body, play = excluded.play, payload = excluded.payload"
+)

@@ -1,0 +1,212 @@
+"""Sessions in one SQLite file: write-ahead log, one transaction per call, readers never wait."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from tarry.errors import StoreError
+from tarry.live.items import ItemRow
+from tarry.live.regions import FATES, IDS, STATE
+from tarry.live.stores.base import PROCESS, Chunk, Head
+from tarry.live.stores.files import check_file, network_file_system
+
+APPLICATION = 0x54617279
+FORMAT = 1
+PATIENCE = 60.0  # seconds to wait for another writer
+_TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
+_SCHEMA = (
+    "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL)",
+    "CREATE TABLE tarry_heads (session INTEGER PRIMARY KEY, version INTEGER NOT NULL, slots INTEGER NOT NULL)",
+    "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB)",
+    *(
+        f"CREATE TABLE {table} "
+        "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"
+        for table in _TABLES.values()
+    ),
+)
+# The key of a row is the session's number above this bit and the chunk or round below it: rows of one
+# session lie together, and a table that grows at its end stays packed.
+_BITS = 40
+_inherited: list[sqlite3.Connection] = []  # connections of a parent process, which must not be closed here
+
+
+class SQLite:
+    """One session in a SQLite file."""
+
+    is_durable = True
+    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+
+    def __init__(self, path: str, name: str, *, durability: str, must_exist: bool = False) -> None:
+        self.path, self.name = Path(path), name
+        self._synchronous = "NORMAL" if durability == PROCESS else "FULL"
+        check_file(self.path, APPLICATION, FORMAT, must_exist=must_exist)
+        shared = network_file_system(self.path)
+        if shared:
+            warnings.warn(
+                f"{self.path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted: "
+                "use a local disk, or a postgresql:// store",
+                stacklevel=2,
+            )
+        self._number: int | None = None
+        try:
+            self._connect()
+        except sqlite3.Error as error:
+            raise StoreError(self.explain(error)) from error
+
+    def _connect(self) -> None:
+        self._process = os.getpid()
+        self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        if self._is_empty():
+            self._make_tables()
+        run = self._database.execute
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA synchronous = {self._synchronous}")
+        run("PRAGMA fullfsync = 1")
+        run("PRAGMA checkpoint_fullfsync = 1")
+
+    def _make_tables(self) -> None:
+        run = self._database.execute
+        run("BEGIN IMMEDIATE")
+        if self._is_empty():  # nobody was faster
+            # The mark is written before the write-ahead log is switched on, so it stands in the file itself.
+            run(f"PRAGMA application_id = {APPLICATION}")
+            run(f"PRAGMA user_version = {FORMAT}")
+            for statement in _SCHEMA:
+                run(statement)
+        run("COMMIT")
+
+    def _is_empty(self) -> bool:
+        return not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+    def _ready(self) -> sqlite3.Connection:
+        if self._process != os.getpid():  # a connection does not survive a fork
+            _inherited.append(self._database)
+            self._connect()
+        return self._database
+
+    def names(self) -> list[str]:
+        """The sessions in this file."""
+        return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
+
+    def configuration(self) -> str | None:
+        found = (
+            self._ready()
+            .execute("SELECT number, configuration FROM tarry_sessions WHERE name = ?", (self.name,))
+            .fetchone()
+        )
+        if found is None:
+            return None
+        self._number = found[0]
+        return str(found[1])
+
+    def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
+        run = self._ready().execute
+        run("BEGIN IMMEDIATE")
+        try:
+            if self.configuration() is not None:
+                run("ROLLBACK")
+                return False
+            added = run("INSERT INTO tarry_sessions (name, configuration) VALUES (?, ?)", (self.name, configuration))
+            self._number = added.lastrowid
+            run("INSERT INTO tarry_heads VALUES (?, 0, 0)", (self._number,))
+            self.commit(Head(1, slots), chunks, {})
+        except BaseException:
+            self.leave()
+            raise
+        return True
+
+    def begin(self) -> Head:
+        self._ready().execute("BEGIN IMMEDIATE")
+        return self._head()
+
+    def look(self) -> Head:
+        self._ready().execute("BEGIN")
+        return self._head()
+
+    def leave(self) -> None:
+        if self._database.in_transaction:
+            self._database.execute("ROLLBACK")
+
+    def _head(self) -> Head:
+        found = self._database.execute(
+            "SELECT version, slots FROM tarry_heads WHERE session = ?", (self._number,)
+        ).fetchone()
+        if found is None:
+            raise StoreError(f"the session {self.name!r} is gone from {self.path}")
+        return Head(*found)
+
+    def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
+        base = self._place(0)
+        first, last = (0, (1 << _BITS) - 1) if only is None else (only.start, only.stop - 1)
+        found = self._database.execute(
+            f"SELECT place, checksum, data FROM {_TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ?",
+            (base + first, base + last, since),
+        )
+        for place, checksum, data in found:
+            if crc32(data) != checksum:
+                raise StoreError(f"{self.path} is damaged (chunk {place - base} of {_TABLES[region]}): restore a copy")
+            yield Chunk(place - base, data)
+
+    def item(self, t: int) -> ItemRow | None:
+        found = self._database.execute(
+            "SELECT body, play, payload FROM tarry_items WHERE place = ?", (self._place(t),)
+        ).fetchone()
+        return None if found is None else ItemRow(*found)
+
+    def commit(
+        self,
+        head: Head,
+        chunks: Mapping[int, Iterable[tuple[int, bytes]]],
+        items: Mapping[int, ItemRow | None],
+    ) -> None:
+        run, many = self._database.execute, self._database.executemany
+        base = self._place(0)
+        for region, pieces in chunks.items():
+            rows = [(base + i, head.version, crc32(data), data) for i, data in pieces]
+            if rows:
+                many(f"INSERT OR REPLACE INTO {_TABLES[region]} VALUES (?, ?, ?, ?)", rows)
+        gone = [(base + t,) for t, row in items.items() if row is None]
+        kept = [(base + t, *row) for t, row in items.items() if row is not None]
+        if gone:
+            many("DELETE FROM tarry_items WHERE place = ?", gone)
+        if kept:
+            many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?)", kept)
+        run("UPDATE tarry_heads SET version = ?, slots = ? WHERE session = ?", (*head, self._number))
+        run("COMMIT")
+
+    def _place(self, index: int) -> int:
+        assert self._number is not None
+        return (self._number << _BITS) + index
+
+    def size(self) -> int:
+        run = self._ready().execute
+        return int(run("PRAGMA page_count").fetchone()[0]) * int(run("PRAGMA page_size").fetchone()[0])
+
+    def close(self) -> None:
+        if self._process == os.getpid():
+            self._database.close()
+
+    def explain(self, error: Exception) -> str:
+        text = str(error)
+        for part, sentence in _SENTENCES.items():
+            if part in text:
+                return f"{self.path}: {sentence}"
+        return f"{self.path}: the database says {text!r}; nothing was changed"
+
+
+_SENTENCES: dict[str, Any] = {
+    "readonly": "the file or its folder is read-only, so nothing was changed: make both writable",
+    "disk is full": "the disk is full, so nothing was changed: make room and call again",
+    "locked": f"another process has held the file for {PATIENCE:.0f} seconds; nothing was changed: call again",
+    "malformed": "the file is damaged and was left as it is: restore a copy",
+    "not a database": "this is not a SQLite file; it was left as it is: give another path",
+    "unable to open": "the file cannot be opened: does its folder exist, and may this user write there?",
+    "disk I/O error": f"the disk reports an error ({sys.platform}); nothing was changed",
+}

@@ -1,0 +1,244 @@
+"""Everything a session keeps, and how it stays the same as what is stored.
+
+``with vault:`` is one change: it loads what other processes have written, lets the caller work on the arrays, and
+writes what is different in one transaction. If anything fails on the way, the next change starts from the store.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.errors import StoreError, TarryError
+from tarry.live.fates import Fates
+from tarry.live.ids import CALLERS, Ids
+from tarry.live.items import Item, ItemRow, decode_item, encode_item
+from tarry.live.regions import FATES, IDS, STATE, Watched, lay_out
+from tarry.live.stores import Head, Store
+from tarry.results import Answer
+
+ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)
+SUMS = 8
+_NEVER = -1
+
+
+class Holdings(NamedTuple):
+    """``play`` is the player's state, ``counts`` are by the names above, ``sums`` those of an estimate."""
+
+    play: Any
+    counts: np.ndarray
+    sums: np.ndarray
+
+
+def fresh_holdings(play: Any) -> Holdings:
+    """Before the first round."""
+    return Holdings(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(SUMS))
+
+
+class Vault:
+    """``fresh(slots)`` gives holdings before the first round; ``placed`` is called when they lie in new memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        slots: int,
+        memory: int,
+        seed: int,
+        fresh: Callable[[int], Holdings],
+        placed: Callable[[Holdings], None],
+    ) -> None:
+        self.store, self.lock = store, threading.RLock()
+        self.is_durable = store.is_durable  # asked several times a call
+        self.rounds = 0
+        self.fates, self.memory = Fates(memory), memory
+        self.items: dict[int, Item] = {}
+        self.tracked: set[int] = set()
+        self.is_broken = False
+        self._seed, self._fresh, self._placed = seed, fresh, placed
+        self._ids: Ids | None = None
+        self._version = _NEVER
+        self._touched: set[int] = set()
+        self._before = 0
+        self.place(fresh(slots), slots)
+
+    @property
+    def ids(self) -> Ids:
+        """The caller's ids; made when the first one comes."""
+        if self._ids is None:
+            self._ids = Ids(self.memory, self._seed)
+        return self._ids
+
+    def begin_round(self, t: int) -> None:
+        """Round t is the newest."""
+        self.rounds = t
+        self.held.counts[ROUNDS] = t
+
+    def place(self, holdings: Holdings, slots: int) -> None:
+        """Lay holdings out in one buffer."""
+        self.slots = slots
+        self._region: Watched
+        self._region, self.held = lay_out(holdings)
+        self.sums = memoryview(self.held.sums)  # cheaper to add to, one at a time
+        self._placed(self.held)
+
+    def create(self, configuration: str) -> bool:
+        """Write the session before its first round; False if it exists."""
+        made = self.store.create(configuration, self.slots, {STATE: self._region.changes()})
+        if made:
+            self._region.settle()
+            self._version = 1
+        return made
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        if not self.is_durable and not self.is_broken:
+            return
+        try:
+            if self.is_broken:
+                raise TarryError(
+                    "a function of your own failed in the middle of a round, so this session's state cannot be "
+                    "trusted: start a new one"
+                )
+            self._meet(self.store.begin)
+            self._before = self.rounds
+        except BaseException:
+            self._leave()
+            self.lock.release()
+            raise
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if not self.is_durable:
+            self.lock.release()
+            return
+        try:
+            if kind is None:
+                self._commit()
+            else:
+                self._abandon()
+        except self.store.errors as failure:
+            self._abandon()
+            raise StoreError(self.store.explain(failure)) from failure
+        except BaseException:
+            self._abandon()
+            raise
+        finally:
+            self.lock.release()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Look at the newest state without keeping anybody waiting."""
+        with self.lock:
+            try:
+                self._meet(self.store.look)
+            finally:
+                self._leave()
+            yield
+
+    def _meet(self, start: Callable[[], Head]) -> None:
+        """Start a transaction and load what others have changed."""
+        try:
+            head = start()
+            if head.version != self._version:
+                known, self._version = self._version, _NEVER  # until everything is loaded
+                self._load(head, known)
+        except self.store.errors as error:
+            raise StoreError(self.store.explain(error)) from error
+
+    def put(self, t: int, item: Item) -> None:
+        """Keep an item for round t."""
+        self.items[t] = item
+        if self.is_durable:
+            self._touched.add(t)
+
+    def drop(self, t: int) -> None:
+        """Keep nothing for round t any more."""
+        self.items.pop(t, None)
+        if self.is_durable:
+            self._touched.add(t)
+
+    def item(self, t: int) -> Item | None:
+        """The item of round t, if it is tracked or recent; to be called within a change."""
+        kept = self.items.get(t)
+        if kept is None and self.is_durable and t not in self._touched:
+            row = self.store.item(t)
+            if row is not None:
+                kept = self.items[t] = decode_item(row)
+        return kept
+
+    def _commit(self) -> None:
+        chunks = {STATE: self._region.changes(), FATES: self.fates.changes()}
+        if self._ids is not None:
+            chunks[IDS] = self._ids.changes()
+        if not any(chunks.values()) and not self._touched:
+            self.store.leave()
+            return
+        rows: dict[int, ItemRow | None] = {}
+        for t in sorted(self._touched):
+            kept = self.items.get(t)
+            if kept is not None:
+                rows[t] = encode_item(kept)
+            elif t <= self._before:  # a round begun and forgotten within this change was never stored
+                rows[t] = None
+        self.store.commit(Head(self._version + 1, self.slots), chunks, rows)
+        self._version += 1
+        self._settle()
+
+    def _settle(self) -> None:
+        self._region.settle()
+        self.fates.settle()
+        if self._ids is not None:
+            self._ids.settle()
+        self._touched.clear()
+
+    def _abandon(self) -> None:
+        """Nothing of this change remains; what was written to is loaded again."""
+        self._leave()
+        untouched = not (self._touched or self.fates.dirty or (self._ids is not None and self._ids.dirty))
+        if untouched and not self._region.changes():
+            return
+        self._region.abandon()
+        self._touched.clear()
+        self._version = _NEVER
+
+    def _leave(self) -> None:
+        try:
+            self.store.leave()
+        except self.store.errors:
+            self._version = _NEVER  # the connection is gone: so is the transaction
+
+    def _load(self, head: Head, since: int) -> None:
+        before = self.rounds
+        if head.slots != self.slots:
+            self.place(self._fresh(head.slots), head.slots)
+            since = _NEVER
+        if since == _NEVER:
+            self.fates.abandon()
+        for chunk in self.store.changed(STATE, since):
+            self._region.load(*chunk)
+        for chunk in self.store.changed(FATES, since):
+            self.fates.load(*chunk)
+        self.rounds = int(self.held.counts[ROUNDS])
+        self.items.clear()
+        slots = self.held.play.table.rounds
+        self.tracked = set(slots[slots > 0].tolist())
+        if self.held.counts[NAMING] == CALLERS:
+            self._load_ids(since, before)
+        self._version = head.version
+
+    def _load_ids(self, since: int, before: int) -> None:
+        ids, rounds = self.ids, self.rounds
+        if since == _NEVER:
+            ids.abandon()
+            for chunk in self.store.changed(IDS, since):
+                ids.load(*chunk)
+            ids.rebuild()
+        elif rounds > before:
+            for chunk in self.store.changed(IDS, since, ids.chunks_between(before, rounds)):
+                ids.take(*chunk)
+        old = [t for t in self.tracked if t <= rounds - self.memory]
+        ids.keep_aside((item.id, t) for t in old if (item := self.item(t)) is not None)
