@@ -56,10 +56,10 @@ def _read(tracker: Tracker) -> Status:
     )
     return Status(
         rounds=tracker.rounds,
-        pending=tracker.rounds - int(tracker.vault.held.counts[ANSWERED]),
+        pending=tracker.rounds - tracker.vault.counts[ANSWERED],
         tracked=tracked,
         fates=tracker.ledger(),
-        answers={answer.name.lower(): int(tracker.vault.held.counts[ANSWERS + answer]) for answer in Answer},
+        answers={answer.name.lower(): tracker.vault.counts[ANSWERS + answer] for answer in Answer},
         weights=weights,
         balance=balance(tracker.player, tracker.state, tracker.rounds),
         warnings=_warnings(tracker),

@@ -21,7 +21,7 @@ from tarry.live.ids import CALLERS, OURS, as_id
 from tarry.live.items import Item
 from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
 from tarry.live.stores import Store
-from tarry.live.vault import ANSWERED, ANSWERS, NAMING, Holdings, Vault, fresh_holdings
+from tarry.live.vault import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, Vault, fresh_holdings
 from tarry.results import FATES, Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import fresh_state, grow_state, keyed_draws
@@ -31,6 +31,7 @@ FIRST_SLOTS = 64
 RECENT = 256
 CHECKED = 4096
 _DECLINED = ((fates.UNTRACKED, Answer.UNTRACKED), (fates.SATURATED, Answer.SATURATED))
+_NOWHERE = np.zeros(0)
 _ENDED = ((fates.USED, Answer.USED), (fates.EXPIRED, Answer.EXPIRED))
 
 
@@ -50,6 +51,7 @@ class Tracker:
         self._check_player()
         self.memory = as_whole(configuration.memory, "memory", 1)
         self._setting = setting_of(self.capacity, configuration.information, certify=False)
+        self._plays = self.player.learner.dimension > 0
         self._open, self._hand, self._drop = (step.of(self.player) for step in (open_round, hand_over, give_up))
         self.vault = Vault(
             store,
@@ -119,15 +121,16 @@ class Tracker:
             check_balance(self.player, self.state, t - 1)
         if self.capacity is None and len(vault.tracked) == vault.slots:
             self._grow()
-        slot = self._step(self._open, t, delay)
+        vault.is_midway = True
+        slot = self._open(self._box, t, delay)
+        vault.is_midway = False
         state = vault.held.play
         if t == 1:
-            vault.held.counts[NAMING] = OURS if id is None else CALLERS
-        vault.begin_round(t)
+            vault.naming = vault.counts[NAMING] = OURS if id is None else CALLERS
+        vault.rounds = vault.counts[ROUNDS] = t
         gone = state.table.counts[2]
         released = tuple(map(self._retire, state.table.released[:gone].tolist())) if gone else ()
-        play = state.play.copy()
-        play.flags.writeable = False
+        play = _shown(state.play) if self._plays else _NOWHERE
         if id is not None:
             vault.ids.add(id, t, vault.tracked)
         if slot >= 0:
@@ -147,14 +150,6 @@ class Tracker:
         held, slots = self.vault.held, 2 * self.vault.slots
         self.vault.place(held._replace(play=grow_state(self.player, held.play, slots, self._setting.capacity)), slots)
 
-    def _step(self, step: Any, *arguments: Any) -> Any:
-        """Cross into the round; if a user's own function fails in there, the state can be trusted no more."""
-        try:
-            return step(self._box, *arguments)
-        except BaseException:
-            self.vault.is_broken = not self.vault.is_durable  # a durable one is loaded again
-            raise
-
     def _retire(self, t: int) -> Hashable:
         """A tracked round has lost its slot: what belonged to it goes, unless it is recent; its id."""
         item = self.vault.item(t)
@@ -166,7 +161,7 @@ class Tracker:
         vault.tracked.discard(t)
         if t <= vault.rounds - RECENT:
             vault.drop(t)
-            if item is not None and t <= vault.rounds - self.memory and vault.held.counts[NAMING] == CALLERS:
+            if item is not None and t <= vault.rounds - self.memory and vault.naming == CALLERS:
                 vault.ids.forget(item.id)
         elif item is not None and (item.payload is not None or item.gathered):
             vault.put(t, Item(*item[:5]))
@@ -177,18 +172,20 @@ class Tracker:
         The answer is a receipt, and what was kept of the round if it was tracked.
         """
         vault, t = self.vault, self._find(as_id(id))
-        counts, kept, weight = vault.held.counts, None, 0.0
+        counts, kept, weight = vault.counts, None, 0.0
         refused = self._refusal(t)
         if refused is not None or t is None:
             answer = refused or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
             return Receipt(answer, 0.0), None
+        vault.is_midway = True
         if feedback is None:
-            self._step(self._drop, t, vault.rounds)
+            self._drop(self._box, t, vault.rounds)
         else:
-            weight = self._step(self._hand, t, vault.rounds, feedback)
-            if weight == MALFORMED:
-                raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
+            weight = self._hand(self._box, t, vault.rounds, feedback)
+        vault.is_midway = False
+        if weight == MALFORMED:
+            raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
         if t in vault.tracked:
             kept = vault.item(t)
             self._forget(t, kept)
@@ -208,7 +205,7 @@ class Tracker:
         item = vault.item(t) if t in vault.tracked else None
         if t is None or item is None:
             answer = self._refusal(t) or Answer(vault.fates.fate(t or 0))
-            vault.held.counts[ANSWERS + answer] += 1
+            vault.counts[ANSWERS + answer] += 1
             return Receipt(answer, 0.0)
         vault.put(t, item._replace(gathered=(*item.gathered, label)))
         return Receipt(Answer.PENDING, 0.0)
@@ -235,13 +232,13 @@ class Tracker:
 
     def _find(self, id: Hashable) -> int | None:
         vault = self.vault
-        if vault.held.counts[NAMING] == CALLERS:
+        if vault.naming == CALLERS:
             return vault.ids.find(id, vault.rounds)
         return id if type(id) is int and 1 <= id <= vault.rounds else None
 
     def _absence(self, t: int | None) -> Answer:
         """Why nothing is known: forgotten, or never there. Of callers' ids we cannot tell once some are forgotten."""
-        if t is not None or (self.vault.held.counts[NAMING] == CALLERS and self.rounds > self.memory):
+        if t is not None or (self.vault.naming == CALLERS and self.rounds > self.memory):
             return Answer.LATE
         return Answer.UNKNOWN
 
@@ -257,12 +254,12 @@ class Tracker:
         """A round that began before: as it was (REPEATED), or LATE with no play where it is forgotten."""
         before = self.vault.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
-        self.vault.held.counts[ANSWERS + answer] += 1
+        self.vault.counts[ANSWERS + answer] += 1
         return Item(id, False, (), answer, None) if before is None else before._replace(answer=answer)
 
     def check_naming(self, named: bool) -> None:
         """Refuse an id of the other kind than those before."""
-        if named == (self.vault.held.counts[NAMING] == CALLERS):
+        if named == (self.vault.naming == CALLERS):
             return
         used = "round numbers" if named else "your own ids"
         raise ValueError(f"this session has used {used} so far: give ids always or never")
@@ -273,3 +270,10 @@ class Tracker:
         if delay is not None:
             raise ValueError(f"a {self.configuration.information} session takes no delay, got {delay}: leave it out")
         return -1
+
+
+def _shown(play: np.ndarray) -> np.ndarray:
+    """A copy that its reader cannot change."""
+    copy = play.copy()
+    copy.flags.writeable = False
+    return copy

@@ -54,11 +54,12 @@ class Vault:
     ) -> None:
         self.store, self.lock = store, threading.RLock()
         self.is_durable = store.is_durable  # asked several times a call
-        self.rounds = 0
+        self.rounds = self.naming = 0  # as in the counts
         self.fates, self.memory = Fates(memory), memory
         self.items: dict[int, Item] = {}
         self.tracked: set[int] = set()
         self.is_broken = False
+        self.is_midway = False
         self._seed, self._fresh, self._placed = seed, fresh, placed
         self._ids: Ids | None = None
         self._version = _NEVER
@@ -73,17 +74,13 @@ class Vault:
             self._ids = Ids(self.memory, self._seed)
         return self._ids
 
-    def begin_round(self, t: int) -> None:
-        """Round t is the newest."""
-        self.rounds = t
-        self.held.counts[ROUNDS] = t
-
     def place(self, holdings: Holdings, slots: int) -> None:
         """Lay holdings out in one buffer."""
         self.slots = slots
         self._region: Watched
         self._region, self.held = lay_out(holdings)
-        self.sums = memoryview(self.held.sums)  # cheaper to add to, one at a time
+        # Memory views are cheaper to add to, one number at a time.
+        self.counts, self.sums = memoryview(self.held.counts), memoryview(self.held.sums)
         self._placed(self.held)
 
     def create(self, configuration: str) -> bool:
@@ -113,8 +110,10 @@ class Vault:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if not self.is_durable:
+            self.is_broken = self.is_midway
             self.lock.release()
             return
+        self.is_midway = False  # whatever happened, the store's state is whole
         try:
             if kind is None:
                 self._commit()
@@ -222,11 +221,11 @@ class Vault:
             self._region.load(*chunk)
         for chunk in self.store.changed(FATES, since):
             self.fates.load(*chunk)
-        self.rounds = int(self.held.counts[ROUNDS])
+        self.rounds, self.naming = self.counts[ROUNDS], self.counts[NAMING]
         self.items.clear()
         slots = self.held.play.table.rounds
         self.tracked = set(slots[slots > 0].tolist())
-        if self.held.counts[NAMING] == CALLERS:
+        if self.naming == CALLERS:
             self._load_ids(since, before)
         self._version = head.version
 
