@@ -14,9 +14,9 @@ import numba
 import numpy as np
 
 import tarry
-from benchmarks import growth, live, memory, rounds, start, threads
+from benchmarks import durable, growth, joins, live, memory, rounds, start, threads
 
-ROWS = [row for module in (rounds, growth, memory, threads, live, start) for row in module.ROWS]
+ROWS = [row for module in (rounds, growth, memory, threads, live, joins, durable, start) for row in module.ROWS]
 
 
 def header() -> str:

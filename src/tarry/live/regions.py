@@ -42,50 +42,56 @@ class Region:
 
 
 class Watched(Region):
-    """A region that compiled code writes to: changes are found by comparing with a copy (none yet: all is new)."""
+    """A region that compiled code writes to: changes are found by comparing with what is stored."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
-        self._stored = np.zeros_like(self.buffer)
-        self._is_new = True
+        self._starts = range(0, self.buffer.size, CHUNK)
+        self._stored = [b""] * len(self._starts)  # nothing yet: everything is new
 
     def changes(self) -> list[tuple[int, bytes]]:
-        """The chunks that differ from the copy."""
-        now, then = (a.view(np.uint64).reshape(-1, _WORDS) for a in (self.buffer, self._stored))
-        differs = (now != then).any(axis=1)
-        self.dirty = set(range(differs.size)) if self._is_new else set(np.flatnonzero(differs).tolist())
-        return super().changes()
+        """The chunks that differ from what is stored."""
+        whole = self.buffer.tobytes()
+        pieces = (whole[start : start + CHUNK] for start in self._starts)
+        # Slices and comparisons of bytes are cheaper than arrays at the few thousand bytes of a usual state.
+        found = [(i, now) for i, (now, then) in enumerate(zip(pieces, self._stored, strict=True)) if now != then]
+        self.dirty = {i for i, _ in found}
+        return found
 
     def load(self, chunk: int, data: bytes) -> None:
         """Take a chunk from the store, and remember it."""
-        self._is_new = False
         super().load(chunk, data)
-        self._stored[chunk * CHUNK : (chunk + 1) * CHUNK] = self.buffer[chunk * CHUNK : (chunk + 1) * CHUNK]
+        self._stored[chunk] = bytes(data)
 
     def settle(self) -> None:
         """What is in the buffer is now what is stored."""
-        self._is_new = False
         for i in self.dirty:
-            self._stored[i * CHUNK : (i + 1) * CHUNK] = self.buffer[i * CHUNK : (i + 1) * CHUNK]
+            self._stored[i] = self.buffer[i * CHUNK : (i + 1) * CHUNK].tobytes()
         self.dirty.clear()
 
     def abandon(self) -> None:
-        """Back to the copy."""
-        self.buffer[:] = self._stored
+        """Back to what is stored."""
+        for i, data in enumerate(self._stored):
+            if data:
+                super().load(i, data)
         self.dirty.clear()
 
 
 def lay_out(tree: Any) -> tuple[Watched, Any]:
-    """A region holding every array of a tree of named tuples, and the same tree with views of it."""
+    """A region holding every array of a tree of named tuples, and the same tree with views of it.
+
+    Small arrays come first: they change in every round, and so lie together in few chunks.
+    """
     arrays = leaves(tree)
     region = Watched(sum(_room(a) for a in arrays))
-    views, start = [], 0
-    for a in arrays:
-        view = region.buffer[start : start + a.nbytes].view(a.dtype).reshape(a.shape)
-        view[...] = a
-        views.append(view)
+    views: dict[int, np.ndarray] = {}
+    start = 0
+    for i in sorted(range(len(arrays)), key=lambda i: arrays[i].nbytes):
+        a = arrays[i]
+        views[i] = region.buffer[start : start + a.nbytes].view(a.dtype).reshape(a.shape)
+        views[i][...] = a
         start += _room(a)
-    return region, _rebuild(tree, iter(views))
+    return region, _rebuild(tree, iter(views[i] for i in range(len(arrays))))
 
 
 def describe(tree: Any) -> str:

@@ -23,7 +23,6 @@ PATIENCE = 60.0  # seconds to wait for another writer
 _TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
     "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL)",
-    "CREATE TABLE tarry_heads (session INTEGER PRIMARY KEY, version INTEGER NOT NULL, slots INTEGER NOT NULL)",
     "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB)",
     *(
         f"CREATE TABLE {table} "
@@ -32,8 +31,11 @@ _SCHEMA = (
     ),
 )
 # The key of a row is the session's number above this bit and the chunk or round below it: rows of one
-# session lie together, and a table that grows at its end stays packed.
+# session lie together, and a table that grows at its end stays packed. Row 0 of the state is the head (its data are
+# the slots): a table of its own would cost every transaction another page.
 _BITS = 40
+_HEAD = 0
+_FIRST = 1
 _inherited: list[sqlite3.Connection] = []  # connections of a parent process, which must not be closed here
 
 
@@ -115,7 +117,6 @@ class SQLite:
                 return False
             added = run("INSERT INTO tarry_sessions (name, configuration) VALUES (?, ?)", (self.name, configuration))
             self._number = added.lastrowid
-            run("INSERT INTO tarry_heads VALUES (?, 0, 0)", (self._number,))
             self.commit(Head(1, slots), chunks, {})
         except BaseException:
             self.leave()
@@ -136,14 +137,14 @@ class SQLite:
 
     def _head(self) -> Head:
         found = self._database.execute(
-            "SELECT version, slots FROM tarry_heads WHERE session = ?", (self._number,)
+            "SELECT version, data FROM tarry_state WHERE place = ?", (self._place(_HEAD),)
         ).fetchone()
         if found is None:
             raise StoreError(f"the session {self.name!r} is gone from {self.path}")
-        return Head(*found)
+        return Head(found[0], int.from_bytes(found[1], "little"))
 
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
-        base = self._place(0)
+        base = self._place(_FIRST)
         first, last = (0, (1 << _BITS) - 1) if only is None else (only.start, only.stop - 1)
         found = self._database.execute(
             f"SELECT place, checksum, data FROM {_TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ?",
@@ -167,18 +168,20 @@ class SQLite:
         items: Mapping[int, ItemRow | None],
     ) -> None:
         run, many = self._database.execute, self._database.executemany
-        base = self._place(0)
+        base = self._place(_FIRST)
         for region, pieces in chunks.items():
             rows = [(base + i, head.version, crc32(data), data) for i, data in pieces]
+            if region == STATE:
+                slots = head.slots.to_bytes(8, "little")
+                rows.append((self._place(_HEAD), head.version, crc32(slots), slots))
             if rows:
                 many(f"INSERT OR REPLACE INTO {_TABLES[region]} VALUES (?, ?, ?, ?)", rows)
-        gone = [(base + t,) for t, row in items.items() if row is None]
-        kept = [(base + t, *row) for t, row in items.items() if row is not None]
+        gone = [(self._place(t),) for t, row in items.items() if row is None]
+        kept = [(self._place(t), *row) for t, row in items.items() if row is not None]
         if gone:
             many("DELETE FROM tarry_items WHERE place = ?", gone)
         if kept:
             many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?)", kept)
-        run("UPDATE tarry_heads SET version = ?, slots = ? WHERE session = ?", (*head, self._number))
         run("COMMIT")
 
     def _place(self, index: int) -> int:
