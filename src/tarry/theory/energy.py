@@ -57,9 +57,10 @@ def energy_rates(
     threshold: int,
     capacity: int,
 ) -> Array:
-    """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} 1{c_s < C}(z² + z√c_s + c_s)/p, A_0 = 2(z² + min(C−1, H) + 1)/p (unreviewed).
+    """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} 1{c_s < C}(z² + z√c_s + c_s)/p, A_0 = 2(z² + min(C−1, H) + 1)/p.
 
-    ``tracked`` are the c_t = |S_t| of an epoch's rounds, before each asks for a slot; ``length`` is z = νk/(δ/r).
+    Unreviewed. ``tracked`` are the c_t = |S_t| of an epoch's rounds, before each asks for a slot; ``length`` is
+    z = νk/(δ/r).
 
     >>> game = dict(diameter=2.0, gradient_bound=1.0, length=1.0, probability=1.0, threshold=0, capacity=8)
     >>> energy_rates([0, 1], **game).round(4)
