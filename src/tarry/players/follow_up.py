@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tarry import theory
-from tarry.checks import as_whole
+from tarry.checks import as_positive, as_whole
 from tarry.game import Game
 from tarry.learners import DWFTBL, EnergyRadius, EnergyRate, Power
 from tarry.players.values import spread_on
@@ -92,7 +92,7 @@ def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, 
     shift = theory.energy_offset(spread=spread, probability=p)
     learner = DWFTBL(
         domain,
-        rate=Power(1.0 / strong_convexity, 1.0, shift=shift),
+        rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),
         smoothing=Power(domain.inner_radius * shift ** (1 / 3), 1 / 3, shift=shift),
     )
     return Unreviewed(learner, Bernoulli(probability=p))
