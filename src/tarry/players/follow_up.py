@@ -76,11 +76,11 @@ def beyond_peak_backlog(
         return _curved(target, spread, slots, strong_convexity, backlog)
     if horizon is None:
         raise ValueError("the conditional-energy tuning fixes its radius by the horizon: give horizon=…")
-    tuning = {"spread": spread, "capacity": slots, "horizon": horizon, "factor": factor}
+    tuning = (spread, slots, as_whole(horizon, "horizon", 1))
     learner = DWFTBL(
         target,
-        rate=EnergyRate(target.diameter, steepest, **tuning),
-        smoothing=EnergyRadius(target.inner_radius, **tuning),
+        rate=EnergyRate(target.diameter, steepest, *tuning, factor=factor),
+        smoothing=EnergyRadius(target.inner_radius, *tuning, factor=factor),
     )
     return Unreviewed(learner, Guessing(), Doubling("backlog", unit=max(1, slots // 8)))
 
