@@ -78,8 +78,7 @@ def test_it_is_tuned_to_the_games_constants():
     assert coin == schedulers.Bernoulli(probability=3 / (8 * 30))
 
 
-@pytest.mark.parametrize("losses", [FLAT, CURVED], ids=["flat", "curved"])
-@pytest.mark.parametrize(("changes", "backlog"), [(SEMI, None), (SEMI, 25), (DEAF, 25)])
+@pytest.mark.parametrize(("losses", "changes", "backlog"), [(FLAT, DEAF, 25), (CURVED, KEPT, 25)])
 def test_it_plays(losses, changes, backlog):
     game = _game(losses, **changes)
     record = tarry.simulate(game, players.recommended(game, backlog=backlog), seeds=2)
