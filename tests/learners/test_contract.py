@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime, Mahalanobis, Power, Sequence, inverse_time
+from tarry.learners import (
+    DWFTBL,
+    DWFTRL,
+    Adaptive,
+    Anytime,
+    BacklogRadius,
+    BacklogRate,
+    LevelRadius,
+    LevelRate,
+    Mahalanobis,
+    Power,
+    Sequence,
+    inverse_time,
+)
 from tarry.testing import LearnerContract
 
 Q = np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -23,6 +36,12 @@ MEMBERS = {
         tarry.domains.Product(tarry.domains.Ball(2), tarry.domains.Box([0.0], [3.0])),
         rate=Power(0.05, 0.5),
         smoothing=Power(0.9, 0.25),
+    ),
+    "DWFTBL, level": DWFTBL(
+        tarry.domains.Ball(2), rate=LevelRate(2.0, 1.0, 0.4, 2.0), smoothing=LevelRadius(1.0, 0.4, 2.0)
+    ),
+    "DWFTBL, backlog": DWFTBL(
+        tarry.domains.Ball(2), rate=BacklogRate(2.0, 1.0, 0.4, None, 3), smoothing=BacklogRadius(1.0, 0.4, None, 3)
     ),
 }
 

@@ -113,7 +113,7 @@ def test_recommended_never_reads_delays():
         (lambda: players.convex(_game(capacity=None)), ValueError, "speak of a capacity"),
         (lambda: players.convex(_game(feedback="value")), tarry.errors.NotGranted, "gradient feedback"),
         (lambda: players.recommended(DOMAIN), ValueError, "gradient_bound"),
-        (lambda: players.recommended(DOMAIN, feedback="value"), ValueError, "bound on the backlog"),
+        (lambda: players.recommended(DOMAIN, feedback="label"), ValueError, "'label'"),
         (lambda: players.recommended(DOMAIN, strong_convexity=1.0, preemption=False), ValueError, "backlog="),
     ],
 )

@@ -177,6 +177,8 @@ def check_grants(
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
         raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use VarOpt")
     player.scheduler.check_capacity(capacity)
+    if hasattr(player.learner, "check_capacity"):
+        player.learner.check_capacity(capacity)
 
 
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:

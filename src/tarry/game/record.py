@@ -101,10 +101,15 @@ class Record:
         return np.asarray(self.fates[:, 0] / self.horizon)
 
     @property
-    def exploration_rounds(self) -> int:
-        """How many of the first rounds explored only (bandit learners, smoothing = inner radius)."""
+    def exploration_rounds(self) -> int | None:
+        """How many of the first rounds explored only (bandit learners, smoothing = inner radius).
+
+        None where the player restarts: then it depends on when it did.
+        """
         count = getattr(self.player.learner, "exploration_rounds", None)
-        return 0 if count is None else int(count(self.horizon))
+        if count is None:
+            return 0
+        return None if self.player.epochs.needs_preemption else int(count(self.horizon))
 
     def plays(self, seed: int | None = None) -> Array:
         """Every play of a seed (default: the first), shape (horizon, dimension); needs ``keep_rounds=True``."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tarry.kernel import step
-from tarry.learners.base import absorb, advance, enter, predict, rate_in_force, restart
+from tarry.learners.base import absorb, advance, enter, notice, predict, rate_in_force, restart
 from tarry.results import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
 from tarry.tracking.doubling import enters_epoch, magnitude
@@ -86,6 +86,7 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
     tracked = table.counts[0]
     free = vacancy(table, setting.capacity)
     book_occupancy(state.tally, tracked, setting.capacity)
+    notice(player.learner, state.learner, t, tracked)
     request = Request(t, free, tracked, setting.capacity, pending, delay)
     slot = admit(player.scheduler, state.scheduler, draws.schedule, request)
     if slot < 0:

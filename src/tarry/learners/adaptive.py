@@ -47,7 +47,7 @@ class Growing(Parameters, _GrowingFields):
 
 
 @first_rate.on(Growing)
-def _first(rule: Any) -> Any:
+def _first(rule: Any, memory: Any) -> Any:
     return rule.diameter / sqrt(2.0 * rule.floor)
 
 
@@ -57,7 +57,7 @@ def _next(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
 
 
 @last_rate.on(Growing)
-def _last(rule: Any, in_force: Any, t: Any) -> Any:
+def _last(rule: Any, memory: Any, in_force: Any, t: Any) -> Any:
     return in_force
 
 

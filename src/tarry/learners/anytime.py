@@ -38,7 +38,7 @@ class Anytime(Parameters, _AnytimeFields):
 
 
 @first_rate.on(Anytime)
-def _first(rule: Any) -> Any:
+def _first(rule: Any, memory: Any) -> Any:
     return rule.scale / sqrt(rule.own)
 
 
@@ -50,5 +50,5 @@ def _next(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
 
 
 @last_rate.on(Anytime)
-def _last(rule: Any, in_force: Any, t: Any) -> Any:
+def _last(rule: Any, memory: Any, in_force: Any, t: Any) -> Any:
     return in_force

@@ -4,6 +4,7 @@ A learner sees its domain and what feedback tells it, nothing else: neither loss
 who is tracked. One round is
 
     predict(learner, state, directions, t, play)                   write x_t
+    notice(learner, state, t, tracked)                             |S_t|, before round t asks for a slot
     enter(learner, state, slot, t)                                 round t is tracked, in this slot
     absorb(learner, state, directions, slot, s, weight, feedback)  once per arrival, in increasing s
     advance(learner, state, t, pending)                            prepare x_{t+1}
@@ -49,6 +50,16 @@ def allocate(learner: Any, slots: int) -> Any:
 @verb
 def predict(learner: Any, state: Any, directions: Any, t: int, play: Any) -> None:
     """Write the play of round t."""
+
+
+@verb
+def notice(learner: Any, state: Any, t: int, tracked: int) -> None:
+    """Round t finds this many rounds tracked; only rates that follow the tracking set care."""
+
+
+@notice.otherwise
+def _notice_nothing(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+    pass
 
 
 @verb

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.learners.rules import first_rate, last_rate, next_rate
+from tarry.learners.rules import MAGNITUDE, first_rate, last_rate, next_rate
 
 
 class _DoubledFields(NamedTuple):
@@ -30,15 +30,15 @@ class Doubled(Parameters, _DoubledFields):
 
 
 @first_rate.on(Doubled)
-def _first(rule: Any) -> Any:
-    return rule.scale
+def _first(rule: Any, memory: Any) -> Any:
+    return rule.scale / sqrt(max(memory[MAGNITUDE], 1.0))
 
 
 @next_rate.on(Doubled)
 def _next(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
-    return rule.scale / sqrt(max(memory[1], 1.0))
+    return rule.scale / sqrt(max(memory[MAGNITUDE], 1.0))
 
 
 @last_rate.on(Doubled)
-def _last(rule: Any, in_force: Any, t: Any) -> Any:
+def _last(rule: Any, memory: Any, in_force: Any, t: Any) -> Any:
     return in_force

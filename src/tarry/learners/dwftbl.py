@@ -8,6 +8,7 @@ late value needs is recomputed: nothing is stored per pending round.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains import as_domain, as_vector
+from tarry.errors import NotGranted
 from tarry.kernel import Parameters
 from tarry.learners.base import (
     VALUE,
@@ -23,13 +25,24 @@ from tarry.learners.base import (
     allocate,
     closing_rate,
     direction,
+    notice,
     predict,
     rate_in_force,
     restart,
 )
-from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, leading_rate, restart_leader, starting_point
+from tarry.learners.dwftrl import (
+    LeaderState,
+    final_rate,
+    follow,
+    fresh_leader,
+    leading_rate,
+    restart_leader,
+    starting_point,
+)
 from tarry.learners.norms import Euclidean
-from tarry.learners.rules import as_rule, at, check_length, last_rate
+from tarry.learners.rules import MAGNITUDE, MEMORY, as_rule, check_length, count_tracked, radius
+
+LARGEST = 1e300
 
 
 class _DWFTBLFields(NamedTuple):
@@ -70,10 +83,10 @@ class DWFTBL(Parameters, _DWFTBLFields):
     ) -> Self:
         as_domain(domain, "domain")
         middle = as_vector(domain.center if origin is None else origin, "origin", domain.dimension)
-        radius = _inner_radius(domain, middle, origin is not None, inner_radius)
+        room = _inner_radius(domain, middle, origin is not None, inner_radius)
         rule = as_rule(smoothing, "smoothing")
-        _check_smoothing(rule, radius)
-        return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, radius, Euclidean())
+        _check_smoothing(rule, room)
+        return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
 
     @property
     def dimension(self) -> int:
@@ -88,12 +101,32 @@ class DWFTBL(Parameters, _DWFTBLFields):
         check_length(self.rate, horizon, "rate")
         check_length(self.smoothing, horizon, "smoothing")
 
-    def exploration_rounds(self, horizon: int) -> int:
-        """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero)."""
+    @property
+    def follows_backlog(self) -> bool:
+        """Whether a rule follows the guesses of ``Doubling("backlog")``."""
+        return any(getattr(rule, "follows_backlog", False) for rule in (self.rate, self.smoothing))
+
+    def check_capacity(self, capacity: int | None) -> None:
+        """Refuse rules that were tuned to another capacity."""
+        room = inf if capacity is None else capacity
+        for rule in (self.rate, self.smoothing):
+            tuned = getattr(rule, "capacity", room)
+            if tuned != room:
+                raise NotGranted(
+                    f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, the game has {room:g}: "
+                    "give it the game's capacity"
+                )
+
+    def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:
+        """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero).
+
+        In an epoch of this magnitude, where the smoothing follows a doubling trick.
+        """
         low, high = 0, int(horizon)
+        memory = _memory(magnitude)
         while low < high:  # smoothing never increases, so the phase is a prefix
             middle = (low + high + 1) // 2
-            if at(self.smoothing, middle) >= self.inner_radius:
+            if radius(self.smoothing, memory, middle) >= self.inner_radius:
                 low = middle
             else:
                 high = middle - 1
@@ -109,19 +142,25 @@ def _inner_radius(domain: Any, origin: np.ndarray, moved: bool, given: float | N
                 "radius 0 there: use a full-dimensional domain (parametrise the simplex in its affine hull)"
             )
         return room
-    radius = as_positive(given, "inner_radius")
-    if radius > room * (1 + 1e-12):
-        raise ValueError(f"inner_radius {radius} does not fit in the domain, at most {room} does")
-    return radius
+    asked = as_positive(given, "inner_radius")
+    if asked > room * (1 + 1e-12):
+        raise ValueError(f"inner_radius {asked} does not fit in the domain, at most {room} does")
+    return asked
 
 
-def _check_smoothing(rule: Any, radius: float) -> None:
-    first = float(at(rule, 1))  # rules never increase
-    if first > radius * (1 + 1e-12):
+def _check_smoothing(rule: Any, room: float) -> None:
+    first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
+    if first > room * (1 + 1e-12):
         raise ValueError(
-            f"smoothing may not exceed the inner radius {radius:g}, got {first:g} in round 1: "
-            f"cap it with min(…, {radius:g})"
+            f"smoothing may not exceed the inner radius {room:g}, got {first:g} in round 1: "
+            f"cap it with min(…, {room:g})"
         )
+
+
+def _memory(magnitude: float) -> np.ndarray:
+    memory = np.zeros(MEMORY)
+    memory[MAGNITUDE] = magnitude
+    return memory
 
 
 @allocate.on(DWFTBL)
@@ -136,7 +175,7 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 
 @predict.on(DWFTBL)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    delta = at(learner.smoothing, t - state.before[0])
+    delta = radius(learner.smoothing, state.memory, t - state.before[0])
     keep = 1.0 - delta / learner.inner_radius
     direction(directions, t, play)
     for i in range(play.size):
@@ -144,10 +183,17 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
         play[i] = center + delta * play[i]
 
 
+@notice.on(DWFTBL)
+def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+    count_tracked(learner.rate, state.memory, tracked)
+
+
 @absorb.on(DWFTBL)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     direction(directions, s, state.scratch)
-    scale = weight * (state.point.size / at(learner.smoothing, s - state.before[0])) * feedback[0]
+    # Epochs begin with an empty set, so s is a round of this one and its radius can be computed again.
+    delta = radius(learner.smoothing, state.memory, s - state.before[0])
+    scale = weight * (state.point.size / delta) * feedback[0]
     for i in range(state.point.size):
         state.total[i] += scale * state.scratch[i]
     state.changed[0] = 1
@@ -165,4 +211,4 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 
 @closing_rate.on(DWFTBL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
-    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t - state.before[0])
+    return final_rate(learner.rate, state, t)

@@ -15,9 +15,29 @@ from numpy.typing import ArrayLike
 
 from tarry.domains import as_domain, as_vector, contains
 from tarry.kernel import Parameters, step
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, closing_rate, predict, rate_in_force, restart
+from tarry.learners.base import (
+    GRADIENT,
+    absorb,
+    advance,
+    allocate,
+    closing_rate,
+    notice,
+    predict,
+    rate_in_force,
+    restart,
+)
 from tarry.learners.norms import Euclidean, project_in, raise_dual
-from tarry.learners.rules import MEMORY, as_rule, check_length, first_rate, last_rate, next_rate
+from tarry.learners.rules import (
+    MAGNITUDE,
+    MEMORY,
+    SUM,
+    as_rule,
+    check_length,
+    count_tracked,
+    first_rate,
+    last_rate,
+    next_rate,
+)
 
 
 class _DWFTRLFields(NamedTuple):
@@ -116,8 +136,8 @@ def restart_leader(start: Any, state: LeaderState, t: int, magnitude: float) -> 
         state.total[i] = 0.0
     state.rate[0] = 0.0
     state.inverse_rate[0] = 0.0
-    state.memory[0] = 0.0
-    state.memory[1] = magnitude
+    state.memory[SUM] = 0.0
+    state.memory[MAGNITUDE] = magnitude
     state.changed[0] = 0
     state.moved[0] = 1
     state.before[0] = t - 1
@@ -136,7 +156,13 @@ def show_play(state: LeaderState, play: Any) -> None:
 @step
 def leading_rate(rule: Any, state: LeaderState, t: int) -> Any:
     """η_{t−1}, the rate that made x_t."""
-    return first_rate(rule) if t <= state.before[0] + 1 else state.rate[0]
+    return first_rate(rule, state.memory) if t <= state.before[0] + 1 else state.rate[0]
+
+
+@step
+def final_rate(rule: Any, state: LeaderState, t: int) -> Any:
+    """η_t if the game ended after round t."""
+    return last_rate(rule, state.memory, leading_rate(rule, state, t), t - state.before[0])
 
 
 @step
@@ -173,6 +199,11 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
     show_play(state, play)
 
 
+@notice.on(DWFTRL)
+def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+    count_tracked(learner.rate, state.memory, tracked)
+
+
 @absorb.on(DWFTRL)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     raise_dual(learner.norm, feedback, weight, state.total)
@@ -191,4 +222,4 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 
 @closing_rate.on(DWFTRL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
-    return last_rate(learner.rate, leading_rate(learner.rate, state, t), t - state.before[0])
+    return final_rate(learner.rate, state, t)

@@ -1,7 +1,9 @@
 """Rules: positive, non-increasing sequences of learning rates or smoothing radii.
 
 A rule answers ``at(rule, t)`` for t = 1, 2, …. Numbers become :class:`Constant`, arrays
-:class:`Sequence`, functions of t :class:`Rule`.
+:class:`Sequence`, functions of t :class:`Rule`. A rule that learns from play answers ``next_rate``, as a
+rate, or ``radius``, as smoothing, instead. It keeps ``MEMORY`` numbers in the learner's state: a sum of its
+own, and the magnitude of the epoch, which a doubling trick guesses (0 before the first).
 """
 
 from __future__ import annotations
@@ -26,21 +28,32 @@ def at(rule: Any, t: int) -> float:
 
 
 MEMORY = 2
+SUM, MAGNITUDE = range(MEMORY)
 
 
 @verb
-def first_rate(rule: Any) -> float:
+def first_rate(rule: Any, memory: Any) -> float:
     """The rate before anything is known, η_0."""
 
 
 @first_rate.otherwise
-def _first(rule: Any) -> Any:
+def _first(rule: Any, memory: Any) -> Any:
     return at(rule, 1)
 
 
 @verb
+def count_tracked(rule: Any, memory: Any, tracked: int) -> None:
+    """A round found this many rounds tracked, before it asked for a slot itself."""
+
+
+@count_tracked.otherwise
+def _count_nothing(rule: Any, memory: Any, tracked: Any) -> None:
+    pass
+
+
+@verb
 def next_rate(rule: Any, memory: Any, t: int, pending: int) -> float:
-    """η_t; rules that learn from play keep ``MEMORY`` numbers in ``memory``."""
+    """η_t, t counted in the epoch; ``pending`` is σ_{t+1}, or -1 where it is not disclosed."""
 
 
 @next_rate.otherwise
@@ -49,12 +62,22 @@ def _by_round(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
 
 
 @verb
-def last_rate(rule: Any, in_force: float, t: int) -> float:
+def last_rate(rule: Any, memory: Any, in_force: float, t: int) -> float:
     """η_t if the game ended after round t, given the rate in force."""
 
 
 @last_rate.otherwise
-def _last(rule: Any, in_force: Any, t: Any) -> Any:
+def _last(rule: Any, memory: Any, in_force: Any, t: Any) -> Any:
+    return at(rule, t)
+
+
+@verb
+def radius(rule: Any, memory: Any, t: int) -> float:
+    """δ_t of a round of the current epoch, t counted in it."""
+
+
+@radius.otherwise
+def _radius_by_round(rule: Any, memory: Any, t: Any) -> Any:
     return at(rule, t)
 
 
@@ -102,26 +125,29 @@ class _PowerFields(NamedTuple):
     scale: float
     exponent: float
     cap: float
+    shift: float
 
 
 class Power(Parameters, _PowerFields):
-    """min(cap, scale · t^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``."""
+    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``."""
 
     __slots__ = ()
 
-    def __new__(cls, scale: float, exponent: float, cap: float = np.inf) -> Self:
+    def __new__(cls, scale: float, exponent: float, cap: float = np.inf, *, shift: float = 0.0) -> Self:
         if not exponent >= 0:
             raise ValueError(f"exponent must not be negative (rules may not increase), got {exponent}")
         if not cap > 0:
             raise ValueError(f"cap must be positive, got {cap}")
-        return cls.make(as_positive(scale, "scale"), float(exponent), float(cap))
+        if not 0 <= shift < np.inf:
+            raise ValueError(f"shift must be finite and not negative, got {shift}")
+        return cls.make(as_positive(scale, "scale"), float(exponent), float(cap), float(shift))
 
 
 @at.on(Power)
 def _power(rule: Any, t: Any) -> Any:
     if rule.exponent == 1.0:
-        return min(rule.cap, rule.scale / t)
-    return min(rule.cap, rule.scale * np.float64(t) ** -rule.exponent)
+        return min(rule.cap, rule.scale / (t + rule.shift))
+    return min(rule.cap, rule.scale * np.float64(t + rule.shift) ** -rule.exponent)
 
 
 class _RuleFields(NamedTuple):
@@ -172,8 +198,11 @@ def check_rule(rule: Rule, last: int) -> None:
 
 def as_rule(value: Any, name: str) -> Any:
     """A rule from a number, a sequence, a function or a rule."""
-    if any(isinstance(value, cls) for verb in (at, next_rate) for cls in verb.registry.members):
+    answers = (at, radius) if name == "smoothing" else (at, next_rate)
+    if any(isinstance(value, cls) for verb in answers for cls in verb.registry.members):
         return value
+    if isinstance(value, Parameters):
+        raise TypeError(f"{type(value).__name__} is no rule for the {name}: give a number, a sequence or a rule")
     if callable(value):
         return Rule(value)
     if np.ndim(value) == 0:

@@ -6,11 +6,13 @@ from typing import Any
 
 from tarry.checks import as_positive, as_whole
 from tarry.game import Game
-from tarry.learners import DWFTRL, Adaptive, Anytime, inverse_time
+from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime, inverse_time
+from tarry.players.values import Values, for_values, grounds, spread_on
 from tarry.schedulers import Morris, VarOpt
 from tarry.tracking import Player
 
 INFORMATION = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
+FEEDBACK = ("gradient", "value")
 
 
 class Recommended(Player):
@@ -26,6 +28,8 @@ class Recommended(Player):
     @property
     def reason(self) -> str:
         """Which rate was chosen, and its standing."""
+        if isinstance(self.learner, DWFTBL):
+            return grounds(self.learner, self.epochs)
         if isinstance(self.learner, Adaptive):
             return "adaptive rate from the gradients seen; no regret bound is proved"
         if isinstance(self.learner.rate, Anytime):
@@ -44,14 +48,23 @@ def recommended(
     preemption: bool = True,
     strong_convexity: float | None = None,
     gradient_bound: float | None = None,
+    value_bound: float | None = None,
     backlog: int | None = None,
     capacity: int | None = None,
+    horizon: int | None = None,
 ) -> Player:
-    """VarOpt (Morris where preemption is forbidden) with the best rate that needs no unknowable constant.
+    """The player with the best rate that needs no unknowable constant.
 
-    ``target`` is a domain, or a game, whose domain, constants and rules are read but never its delays. Strong
-    convexity given: 1/(λt), proved. Convex with acknowledgements: the anytime rate, proved. Convex without: the
-    adaptive rate, not proved. Morris needs ``backlog``, a guess of the backlog, and the capacity.
+    ``target`` is a domain, or a game, whose domain, constants and rules are read but never its delays.
+
+    *Gradients*: VarOpt (Morris where preemption is forbidden). Strong convexity given: 1/(λt), proved. Convex with
+    acknowledgements: the anytime rate, proved. Convex without: the adaptive rate, not proved. Morris needs
+    ``backlog``, a guess of the backlog, and the capacity.
+
+    *Values*: need ``value_bound``, ``gradient_bound`` and the capacity (None: no limit). With acknowledgements and
+    preemption the backlog is guessed, and the player restarted when the guess is outgrown; otherwise, or to spare
+    the restarts, give ``backlog``, a bound on it. All proved (VarOpt up to horizons of e^(C−2); a known ``horizon``
+    beyond that replaces it by a coin).
 
     >>> from tarry.domains import Ball
     >>> recommended(Ball(3), strong_convexity=0.5)
@@ -59,6 +72,7 @@ def recommended(
     """
     if isinstance(target, Game):
         game = target
+        values = game.feedback == "value"
         return recommended(
             game.domain,
             feedback=game.feedback,
@@ -66,18 +80,25 @@ def recommended(
             preemption=game.preemption,
             strong_convexity=float(game.losses.strong_convexity) or None,
             gradient_bound=float(game.losses.gradient_bound(game.domain)),
+            value_bound=float(game.losses.value_bound(game.domain)) if values else None,
             backlog=backlog,
             capacity=game.capacity,
+            horizon=game.horizon,
         )
-    if information not in INFORMATION:
-        raise ValueError(f"information must be one of {', '.join(map(repr, INFORMATION))}, got {information!r}")
-    if feedback != "gradient":
-        raise ValueError(
-            "bandit feedback needs a bound on the backlog to choose its radius: use tarry.players.bandit_convex or "
-            "bandit_strongly_convex on a game whose delays are known"
-        )
+    _check_choice(information, "information", INFORMATION)
+    _check_choice(feedback, "feedback", FEEDBACK)
+    if feedback == "value":
+        bounds = spread_on(target, gradient_bound, value_bound)
+        acknowledged = information != "non-clairvoyant"
+        known = Values(target, acknowledged, preemption, strong_convexity, *bounds, backlog, capacity, horizon)
+        return Recommended(*for_values(known))
     scheduler = VarOpt() if preemption else _morris(backlog, capacity)
     return Recommended(_learner(target, scheduler, information, strong_convexity, gradient_bound), scheduler)
+
+
+def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def _learner(

@@ -12,22 +12,24 @@ from tarry.schedulers.survival import NEVER, Surviving, chance, invert, scale_of
 
 class _GuessingFields(NamedTuple):
     safety: float
+    fit: int
 
 
 class Guessing(Parameters, Surviving, _GuessingFields):
     """p = min{1, C/(safety·2^j)} while the backlog stays below 2^j: the paper's Bernoulli rule for its doubling trick.
 
     To be used with ``Player(…, epochs=Doubling("backlog"))``, which tells it when the backlog outgrows the guess.
-    The appendix "Doubling Trick over Maximum Backlog" of the paper.
+    The appendix "Doubling Trick over Maximum Backlog" of the paper. ``fit`` (not in the paper) takes p = 1 for as
+    long as 2^j ≤ C: the set cannot fill then.
 
     >>> Guessing()
-    Guessing(safety=8)
+    Guessing(safety=8, fit=0)
     """
 
     __slots__ = ()
 
-    def __new__(cls, safety: float = 8.0) -> Self:
-        return cls.make(as_positive(safety, "safety"))
+    def __new__(cls, safety: float = 8.0, *, fit: bool = False) -> Self:
+        return cls.make(as_positive(safety, "safety"), int(fit))
 
 
 @expired.on(Guessing)
@@ -37,6 +39,8 @@ def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
 
 @scale_of.on(Guessing)
 def _scale_of(scheduler: Any, state: Any, request: Any) -> Any:
+    if scheduler.fit and state.series[2] <= request.capacity:
+        return 1.0
     return min(1.0, request.capacity / (scheduler.safety * state.series[2]))
 
 

@@ -9,6 +9,15 @@ from tarry.theory.bandit import (
 )
 from tarry.theory.calibrate import calibrated_probability, calibrated_safety, morris_epsilon, universal_safety
 from tarry.theory.doubling import backlog_labels, doubling_bound, pair_labels, total_labels
+from tarry.theory.energy import (
+    energy_curved_rate,
+    energy_curved_smoothing,
+    energy_offset,
+    energy_probability,
+    energy_rates,
+    energy_smoothing,
+    energy_thresholds,
+)
 from tarry.theory.main import (
     bandit_convex_bound,
     bandit_convex_line,
@@ -117,6 +126,13 @@ __all__ = [
     "convex_rate",
     "curvature_sum",
     "doubling_bound",
+    "energy_curved_rate",
+    "energy_curved_smoothing",
+    "energy_offset",
+    "energy_probability",
+    "energy_rates",
+    "energy_smoothing",
+    "energy_thresholds",
     "expected_bandit_bound",
     "expected_bound",
     "harmonic",

@@ -5,12 +5,12 @@ when it changes, the learner, its local round index, the scheduler and the track
 stay keyed by the global round), and members that ask for it are told the new *magnitude*:
 
     over      label of round t                                        magnitude
-    backlog   smallest j with σ_t ≤ 2^j − 1                           2^j
+    backlog   smallest j with σ_t ≤ unit·2^j − 1                      unit·2^j
     total     smallest m with Σ_{s≤t} (1 + σ_s) ≤ 4^m                 4^m
     pair      smallest (h, w) with t ≤ 2^h and Σ_{s≤t} σ_s ≤ 2^w      2^h + 2^w
 
-Labels never fall. ``backlog`` is the paper's appendix; ``pair`` the two-dimensional trick it cites, which can
-cost a logarithm; ``total`` needs one number only and is this project's own.
+Labels never fall. ``backlog`` with unit 1 is the paper's appendix; ``pair`` the two-dimensional trick it cites,
+which can cost a logarithm; ``total`` needs one number only and is this project's own.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tarry.checks import as_whole
 from tarry.kernel import Parameters, verb
 
 LABEL, START, TOTAL = range(3)
@@ -37,6 +38,7 @@ class Single(Parameters, _SingleFields):
 
     needs_acknowledgements = False
     needs_preemption = False
+    guesses_backlog = False
 
     def __new__(cls) -> Self:
         return cls.make()
@@ -45,15 +47,19 @@ class Single(Parameters, _SingleFields):
 class _DoublingFields(NamedTuple):
     kind: int
     first: int
+    unit: int
 
 
 class Doubling(Parameters, _DoublingFields):
-    """Restart over ``"total"`` (default), ``"backlog"`` or ``"pair"``; ``first`` is the first label for backlog.
+    """Restart over ``"total"`` (default), ``"backlog"`` or ``"pair"``.
+
+    For backlog only: ``first`` is the first label, which spares restarts at backlogs that are sure to come, and
+    ``unit`` the first guess, which label j multiplies by 2^j.
 
     Needs acknowledgements, for the backlog, and preemption, because a restart empties the tracking set.
 
     >>> Doubling("backlog")
-    Doubling(kind=0, first=0)
+    Doubling(kind=0, first=0, unit=1)
     """
 
     __slots__ = ()
@@ -61,12 +67,19 @@ class Doubling(Parameters, _DoublingFields):
     needs_acknowledgements = True
     needs_preemption = True
 
-    def __new__(cls, over: str = "total", *, first: int = 0) -> Self:
+    def __new__(cls, over: str = "total", *, first: int = 0, unit: int = 1) -> Self:
         if over not in KINDS:
             raise ValueError(f"over must be one of {', '.join(map(repr, KINDS))}, got {over!r}")
         if first != int(first) or first < 0 or (first and over != "backlog"):
             raise ValueError(f"first must be a whole number, and is for over='backlog' only, got {first}")
-        return cls.make(KINDS.index(over), int(first))
+        if as_whole(unit, "unit", 1) != 1 and over != "backlog":
+            raise ValueError(f"unit is for over='backlog' only, got {unit}")
+        return cls.make(KINDS.index(over), int(first), int(unit))
+
+    @property
+    def guesses_backlog(self) -> bool:
+        """Whether the magnitude is a guess of the largest backlog, plus one."""
+        return self.kind == 0
 
 
 def fresh_epochs() -> np.ndarray:
@@ -90,7 +103,7 @@ def _outgrown(epochs: Any, memory: Any, t: Any, pending: Any) -> Any:
     label: Any = old
     if epochs.kind == 0:
         label = max(old, epochs.first)
-        while pending > (1 << label) - 1:
+        while pending > epochs.unit * (1 << label) - 1:
             label += 1
     elif epochs.kind == 1:
         memory[TOTAL] += 1.0 + pending
@@ -127,7 +140,7 @@ def _one(epochs: Any, memory: Any) -> Any:
 def _of_label(epochs: Any, memory: Any) -> Any:
     label = np.int64(memory[LABEL])
     if epochs.kind == 0:
-        return 2.0**label
+        return epochs.unit * 2.0**label
     if epochs.kind == 1:
         return 4.0**label
     return 2.0 ** (label // _PAIR) + 2.0 ** (label % _PAIR)

@@ -42,7 +42,13 @@ class Player(Parameters, _PlayerFields):
         chosen = schedulers.VarOpt() if scheduler is None else scheduler
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
-        return cls.make(learner, chosen, Single() if epochs is None else epochs)
+        restarts = Single() if epochs is None else epochs
+        if getattr(learner, "follows_backlog", False) and not getattr(restarts, "guesses_backlog", False):
+            raise ValueError(
+                "the learner's rules follow a guess of the backlog, which nobody makes: give "
+                'epochs=Doubling("backlog"), or max_backlog=… to the rules'
+            )
+        return cls.make(learner, chosen, restarts)
 
 
 class Draws(NamedTuple):

@@ -1,0 +1,98 @@
+"""The player of *Beyond Peak Backlog* (Xiang, Yang, Shen): **unreviewed, and not checked by this project**."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tarry import theory
+from tarry.checks import as_positive, as_whole
+from tarry.game import Game
+from tarry.learners import DWFTBL, EnergyRadius, EnergyRate, Power
+from tarry.players.values import spread_on
+from tarry.schedulers import Bernoulli, Guessing
+from tarry.tracking import Doubling, Player
+
+
+class Unreviewed(Player):
+    """A player whose regret bound is claimed in a text that nobody has reviewed."""
+
+    __slots__ = ()
+
+    @property
+    def is_proved(self) -> bool:
+        """Not to this project's knowledge."""
+        return False
+
+    @property
+    def reason(self) -> str:
+        """What the player is tuned to, and its standing."""
+        rate = "conditional energy" if isinstance(self.learner.rate, EnergyRate) else "rate 1/(λ(A+t))"
+        row = 23 if isinstance(self.learner.rate, EnergyRate) else 28
+        return f"{rate}; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row {row})"
+
+    def __repr__(self) -> str:
+        return f"Unreviewed({type(self.scheduler).__name__}, {self.reason})"
+
+
+def beyond_peak_backlog(
+    target: Any,
+    *,
+    horizon: int | None = None,
+    capacity: int | None = None,
+    gradient_bound: float | None = None,
+    value_bound: float | None = None,
+    strong_convexity: float | None = None,
+    backlog: int | None = None,
+    factor: float = 1.0,
+) -> Player:
+    """Values with the rate from the tracking set of *Beyond Peak Backlog*: **unreviewed**.
+
+    Convex: epochs whenever the backlog passes 2^j max(1, ⌊C/8⌋) − 1, needs the horizon, acknowledgements and
+    preemption. Strongly convex: η_t = 1/(λ(A+t)), δ_t = r(A/(A+t))^(1/3), A = (νk)²/p, needs ``backlog``, a bound.
+    ``target`` is a domain, or a game, whose domain, constants, horizon and capacity are read but never its delays.
+    ``factor`` is the constant of the convex radius, which the text leaves open.
+
+    >>> from tarry.domains import Ball
+    >>> game = dict(horizon=1000, capacity=16, gradient_bound=1.0, value_bound=1.0)
+    >>> beyond_peak_backlog(Ball(3), **game)
+    Unreviewed(Guessing, conditional energy; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row 23))
+    """
+    if isinstance(target, Game):
+        return beyond_peak_backlog(
+            target.domain,
+            horizon=target.horizon,
+            capacity=target.capacity,
+            gradient_bound=float(target.losses.gradient_bound(target.domain)),
+            value_bound=float(target.losses.value_bound(target.domain)),
+            strong_convexity=float(target.losses.strong_convexity) or None,
+            backlog=backlog,
+            factor=factor,
+        )
+    steepest, spread = spread_on(target, gradient_bound, value_bound)
+    if capacity is None:
+        raise ValueError("the conditional-energy tuning speaks of a capacity: give capacity=…")
+    slots = as_whole(capacity, "capacity", 1)
+    if strong_convexity is not None:
+        return _curved(target, spread, slots, strong_convexity, backlog)
+    if horizon is None:
+        raise ValueError("the conditional-energy tuning fixes its radius by the horizon: give horizon=…")
+    tuning = (spread, slots, as_whole(horizon, "horizon", 1))
+    learner = DWFTBL(
+        target,
+        rate=EnergyRate(target.diameter, steepest, *tuning, factor=factor),
+        smoothing=EnergyRadius(target.inner_radius, *tuning, factor=factor),
+    )
+    return Unreviewed(learner, Guessing(), Doubling("backlog", unit=max(1, slots // 8)))
+
+
+def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, backlog: int | None) -> Player:
+    if backlog is None:
+        raise ValueError("for strongly convex losses this tuning needs a bound on the backlog: give backlog=…")
+    p = theory.energy_probability(backlog, capacity=capacity)
+    shift = theory.energy_offset(spread=spread, probability=p)
+    learner = DWFTBL(
+        domain,
+        rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),
+        smoothing=Power(domain.inner_radius * shift ** (1 / 3), 1 / 3, shift=shift),
+    )
+    return Unreviewed(learner, Bernoulli(probability=p))
