@@ -26,6 +26,7 @@ from tarry.learners.base import (
     predict,
     rate_in_force,
     restart,
+    smoothing_in_force,
 )
 from tarry.learners.dwftrl import LeaderState, follow, fresh_leader, leading_rate, restart_leader, starting_point
 from tarry.learners.norms import Euclidean
@@ -166,3 +167,8 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 @closing_rate.on(DWFTBL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
     return last_rate(learner.rate, leading_rate(learner.rate, state, t), t - state.before[0])
+
+
+@smoothing_in_force.on(DWFTBL)
+def _radius(learner: Any, state: Any, t: Any) -> Any:
+    return at(learner.smoothing, t - state.before[0])

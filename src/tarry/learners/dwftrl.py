@@ -15,8 +15,18 @@ from numpy.typing import ArrayLike
 
 from tarry.domains import as_domain, as_vector, contains
 from tarry.kernel import Parameters, step
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, closing_rate, predict, rate_in_force, restart
-from tarry.learners.norms import Euclidean, project_in, raise_dual
+from tarry.learners.base import (
+    GRADIENT,
+    absorb,
+    advance,
+    allocate,
+    closing_rate,
+    feedback_size,
+    predict,
+    rate_in_force,
+    restart,
+)
+from tarry.learners.norms import Euclidean, dual_size, project_in, raise_dual
 from tarry.learners.rules import MEMORY, as_rule, check_length, first_rate, last_rate, next_rate
 
 
@@ -192,3 +202,8 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 @closing_rate.on(DWFTRL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
     return last_rate(learner.rate, leading_rate(learner.rate, state, t), t - state.before[0])
+
+
+@feedback_size.on(DWFTRL)
+def _size(learner: Any, feedback: Any) -> Any:
+    return dual_size(learner.norm, feedback)

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_positive
 from tarry.learners.base import GRADIENT, VALUE
 from tarry.live.status import Status, status_of
 from tarry.live.tracker import Receipt, Tracker
 from tarry.results import Answer, html_table
-from tarry.tracking import Player
+from tarry.tracking import Player, Terms, terms_of
 
 
 class Round(NamedTuple):
@@ -35,6 +36,10 @@ class Session:
     to one round. ``ask`` never blocks. Late, repeated or unknown ids are answered with a status, not
     an error; malformed feedback raises and changes nothing.
 
+    ``status().certificate`` bounds the weighted regret over the rounds that have arrived, from the norms of their
+    gradients, or from ``gradient_bound`` (in the dual of the learner's norm) if given. With values it needs
+    ``gradient_bound`` and ``value_bound`` of the losses.
+
     >>> from tarry.domains import Ball
     >>> from tarry.learners import DWFTRL
     >>> session = Session(Player(DWFTRL(Ball(2), rate=0.5)), capacity=8, rng=7)
@@ -55,15 +60,23 @@ class Session:
         store: str = "memory:",
         rng: Any = None,
         memory: int = 1_000_000,
+        gradient_bound: float | None = None,
+        value_bound: float | None = None,
     ) -> None:
         check_store(store)
         player = player if isinstance(player, Player) else Player(player)
         if player.learner.feedback not in (GRADIENT, VALUE):
             raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
-        self._tracker = Tracker(
-            player, capacity=capacity, information=information, preemption=preemption, rng=rng, memory=memory
-        )
         self._feedback = player.learner.feedback
+        self._tracker = Tracker(
+            player,
+            capacity=capacity,
+            information=information,
+            preemption=preemption,
+            rng=rng,
+            memory=memory,
+            terms=_terms(player.learner, gradient_bound, value_bound),
+        )
         self._size = player.learner.dimension if self._feedback == GRADIENT else 1
 
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
@@ -101,7 +114,7 @@ class Session:
         return self._tracker.fate(id)
 
     def status(self) -> Status:
-        """Rounds, pending, tracked, fates, answers and the health of the weights."""
+        """Rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
         return status_of(self._tracker)
 
     @property
@@ -115,6 +128,13 @@ class Session:
 
     def _repr_html_(self) -> str:
         return html_table("Session", self.status().rows())
+
+
+def _terms(learner: Any, gradient_bound: float | None, value_bound: float | None) -> Terms | None:
+    if value_bound is not None and learner.feedback == GRADIENT:
+        raise ValueError(f"this session learns from gradients, got value_bound={value_bound}: give gradient_bound")
+    given = {"gradient_bound": gradient_bound, "value_bound": value_bound}
+    return terms_of(learner, **{name: as_positive(bound, name) for name, bound in given.items() if bound is not None})
 
 
 def check_store(store: str) -> None:

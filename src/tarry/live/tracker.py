@@ -22,8 +22,9 @@ from tarry.live.ids import Ids
 from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
 from tarry.results import FATES, Answer, Fate
 from tarry.schedulers.base import SATURATED
-from tarry.tracking import Player, fresh_state, grow_state, keyed_draws
+from tarry.tracking import Player, Terms, fresh_state, grow_state, keyed_draws
 from tarry.tracking.balance import check_balance
+from tarry.tracking.tally import UNCERTIFIED
 
 FIRST_SLOTS = 64
 RECENT = 1024
@@ -69,6 +70,7 @@ class Tracker:
         preemption: bool,
         rng: Any,
         memory: int,
+        terms: Terms | None = None,
     ) -> None:
         check_grants(player, feedback=None, capacity=capacity, information=information, preemption=preemption)
         if hasattr(player.learner, "check_horizon"):
@@ -81,7 +83,9 @@ class Tracker:
         self.answered = 0
         self.answers = [0] * len(Answer)
         self.lock = threading.RLock()
-        self._setting = setting_of(self.capacity, information, certify=False)
+        self.terms = terms
+        certify = UNCERTIFIED if terms is None else terms.sizes
+        self._setting = setting_of(self.capacity, information, certify=certify)
         self._clairvoyant = information == "clairvoyant"
         self._fates = bytearray()
         self._ids = Ids(self.memory)
