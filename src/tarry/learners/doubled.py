@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.learners.rules import first_rate, last_rate, next_rate
+from tarry.learners.rules import first_rate, last_rate, next_rate, opening_rate
 
 
 class _DoubledFields(NamedTuple):
@@ -32,6 +32,11 @@ class Doubled(Parameters, _DoubledFields):
 @first_rate.on(Doubled)
 def _first(rule: Any) -> Any:
     return rule.scale
+
+
+@opening_rate.on(Doubled)
+def _opening(rule: Any, memory: Any) -> Any:
+    return rule.scale / sqrt(max(memory[1], 1.0))
 
 
 @next_rate.on(Doubled)

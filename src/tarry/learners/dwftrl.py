@@ -27,7 +27,7 @@ from tarry.learners.base import (
     restart,
 )
 from tarry.learners.norms import Euclidean, dual_size, project_in, raise_dual
-from tarry.learners.rules import MEMORY, as_rule, check_length, first_rate, last_rate, next_rate
+from tarry.learners.rules import MEMORY, as_rule, check_length, last_rate, next_rate, opening_rate
 
 
 class _DWFTRLFields(NamedTuple):
@@ -146,7 +146,7 @@ def show_play(state: LeaderState, play: Any) -> None:
 @step
 def leading_rate(rule: Any, state: LeaderState, t: int) -> Any:
     """η_{t−1}, the rate that made x_t."""
-    return first_rate(rule) if t <= state.before[0] + 1 else state.rate[0]
+    return opening_rate(rule, state.memory) if t <= state.before[0] + 1 else state.rate[0]
 
 
 @step

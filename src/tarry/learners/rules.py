@@ -39,6 +39,16 @@ def _first(rule: Any) -> Any:
 
 
 @verb
+def opening_rate(rule: Any, memory: Any) -> float:
+    """η_0 as an epoch begins; only rules that are told its magnitude know better than ``first_rate``."""
+
+
+@opening_rate.otherwise
+def _opening(rule: Any, memory: Any) -> Any:
+    return first_rate(rule)
+
+
+@verb
 def next_rate(rule: Any, memory: Any, t: int, pending: int) -> float:
     """η_t; rules that learn from play keep ``MEMORY`` numbers in ``memory``."""
 
