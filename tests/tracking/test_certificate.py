@@ -149,14 +149,22 @@ def test_epochs(over):
     assert record.certificates[0].regularisation == pytest.approx(spread)
 
 
-@pytest.mark.parametrize("epochs", [None, tarry.Doubling("backlog"), tarry.Doubling("pair")])
-def test_rates_that_change_within_epochs(epochs):
-    """An epoch closes with the certificate it had after its last round."""
+def test_an_epoch_closes_at_the_rate_it_had():
+    """Rates that move within an epoch: a new one adds its own D²/(2η_0) to what stood after the last round."""
     learner = DWFTRL(DOMAIN, rate=tarry.learners.Anytime(2.0, 1.0))
-    player = tarry.Player(learner, epochs=epochs)
-    game = _game("gradient", tarry.losses.Linear(ROWS))
-    bounds = tarry.simulate(game, player, checkpoints=10 * HORIZON, seeds=1).bound_at[0]
-    assert np.all(np.diff(bounds) >= -1e-12 * bounds[1:])  # more rounds, more epochs: never less
+    player = tarry.Player(learner, epochs=tarry.Doubling("backlog"))
+    session = tarry.Session(player, capacity=CAPACITY, information="semi-clairvoyant", rng=1)
+    before, labels = 0.0, []
+    for pending in range(20):  # nobody answers: σ_t = t − 1, and an epoch begins at 1, 2, 3, 5, 9, 17
+        session.ask()
+        now, label = session.status().certificate.regularisation, pending.bit_length()
+        if label not in labels:
+            assert now == pytest.approx(before + 4.0 / (2 * 2.0))
+        else:
+            assert now > before
+        labels.append(label)
+        before = now
+    assert len(set(labels)) == 6
 
 
 @pytest.mark.parametrize("plan", ["last", "other"])
@@ -229,6 +237,8 @@ def test_strong_convexity_leaves_the_first_sum_out_and_says_so():
     assert "λ = 0.5" in found.holds
     # Flat losses do not earn it: the rate 1/(λt) is then one among others.
     flat = tarry.simulate(_game("gradient", tarry.losses.Linear(ROWS)), tarry.Player(learner)).certificates[0]
+    capped = tarry.Player(DWFTRL(DOMAIN, rate=Power(2.0, 1.0, cap=0.5)))
+    assert tarry.simulate(_game("gradient", curved), capped).certificates[0].regularisation == flat.regularisation
     assert flat.regularisation == pytest.approx(4.0 * 0.5 * HORIZON / 2)
     assert flat.holds == "on every path"
 
