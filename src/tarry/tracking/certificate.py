@@ -154,8 +154,9 @@ def _holds(terms: Terms) -> str:
         return where
     play = "y_t" if terms.inner_radius else "x_t"
     return (
-        f"{where}, for the second sum only: the first, Σ ½(α_t − λw_t)|{play} − u|² with λ = "
-        f"{terms.strong_convexity:.6g}, is left out; for unbiased weights it has mean zero once all rounds are settled"
+        f"{where}, for losses strongly convex with λ = {terms.strong_convexity:.6g}, and for the second sum only: the "
+        f"first, Σ ½(α_t − λw_t)|{play} − u|², is left out; it has mean zero for unbiased weights once all rounds are "
+        "settled"
     )
 
 
