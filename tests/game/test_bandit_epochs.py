@@ -162,22 +162,19 @@ def test_live_equals_simulated(kind):
 def test_the_energy_rate_never_sees_losses_or_weights():
     """Other losses change plays and nothing on the scheduler's side; the rates are the same to the bit."""
     from tarry.learners.base import rate_in_force
-    from tarry.live.tracker import Tracker
 
     player = tarry.Player(_learner("energy", SMALL), Guessing(), tarry.Doubling("backlog"))
     delays = tarry.delays.array(DELAYS["random"]).values
     rates, plays = [], []
     for scale in (1.0, -7.0):
-        tracker = Tracker(
-            player, capacity=SMALL, information="semi-clairvoyant", preemption=True, rng=3, memory=HORIZON
-        )
+        session = tarry.Session(player, capacity=SMALL, information="semi-clairvoyant", rng=3)
         seen = []
         for t in range(1, HORIZON + 1):
-            opened = tracker.open()
-            seen.append(rate_in_force(player.learner, tracker.state.learner, t))
+            opened = session.ask()
+            seen.append(rate_in_force(player.learner, session._tracker.state.learner, t))
             for s in range(1, t + 1):
                 if s + delays[s - 1] == t:
-                    tracker.close(s, np.array([scale * (1.0 + s % 3)]))
+                    session.tell(s, value=scale * (1.0 + s % 3))
         rates.append(seen)
         plays.append(opened.play)
     assert rates[0] == rates[1]

@@ -13,11 +13,13 @@ from tarry.game.draws import Recorded, draws_for
 from tarry.game.engine import Outcome, Stop, Task
 from tarry.game.problem import Game, WeightedGame, check_grants, setting_of
 from tarry.game.regret import Comparator, comparator
-from tarry.game.world import OWN_PART, PAIR_PART, RATE
+from tarry.game.world import BOOKS, RATE
 from tarry.learners import Euclidean
+from tarry.results import Certificate, Fate
 from tarry.schedulers.given import Given
-from tarry.theory import weighted_regret_bound
-from tarry.tracking import Player
+from tarry.tracking import Player, Terms, terms_of
+from tarry.tracking.certificate import certificate, parts_of
+from tarry.tracking.tally import UNCERTIFIED
 
 
 class Options(NamedTuple):
@@ -25,18 +27,18 @@ class Options(NamedTuple):
 
     draws: Recorded | None
     checkpoints: int
-    bound: bool
     keep_rounds: bool
     allow_large: bool
     threads: int
 
 
 class Plan(NamedTuple):
-    """One seed's game, player and checkpoints."""
+    """One seed's game, player and checkpoints, and the constants of its certificate, if it has one."""
 
     game: Any
     player: Player
     rounds: np.ndarray
+    terms: Terms | None
 
     def _hears(self, options: Options) -> bool:
         """Ends of untracked rounds are played out only where a member counts them, or for the log."""
@@ -44,10 +46,10 @@ class Plan(NamedTuple):
 
     def task(self, seed: int, options: Options) -> Task:
         """The same for the engine."""
-        game = self.game
+        game, certify = self.game, UNCERTIFIED if self.terms is None else self.terms.sizes
         return Task(
             player=self.player,
-            setting=setting_of(game.capacity, game.information, certify=options.bound, hears=self._hears(options)),
+            setting=setting_of(game.capacity, game.information, certify=certify, hears=self._hears(options)),
             draws=draws_for(seed, options.draws, self.player, game.horizon),
             losses=game.losses,
             delays=game.delays,
@@ -59,32 +61,28 @@ class Plan(NamedTuple):
         )
 
 
-class Yardstick(NamedTuple):
-    """What a game's seeds are measured with: its best fixed action and its steepest gradient."""
-
-    best: Comparator
-    steepest: float
-
-
 class Measured(NamedTuple):
-    """A finished seed: what happened, the best fixed action, and the pathwise bound at the checkpoints."""
+    """A finished seed: what happened, the best fixed action, the bound at checkpoints, the certificate at the end."""
 
     seed: int
     outcome: Outcome
     best: Comparator
     bounds: np.ndarray
+    certificate: Certificate | None
 
 
 class Plans:
     """Plans by seed; a game that does not depend on the seed is planned, and its comparator found, once."""
 
-    def __init__(self, game: Any, build: Callable[[int], Any] | None, player: Any, checkpoints: int) -> None:
+    def __init__(
+        self, game: Any, build: Callable[[int], Any] | None, player: Any, checkpoints: int, bound: bool
+    ) -> None:
         if game is not None and build is not None:
             raise ValueError("give a game or games, a function of the seed, and not both")
         self._build, self._player = build, player
-        self._checkpoints = as_whole(checkpoints, "checkpoints", 1)
+        self._checkpoints, self._bound = as_whole(checkpoints, "checkpoints", 1), bound
         self._shared = None if build is not None else self._plan(game)
-        self._measure: Yardstick | None = None
+        self._best: Comparator | None = None
         self._lock = threading.Lock()
 
     def of(self, seed: int) -> Plan:
@@ -94,27 +92,37 @@ class Plans:
     def _plan(self, game: Any) -> Plan:
         if not isinstance(game, (Game, WeightedGame)):
             raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
-        return Plan(game, _actor(game, self._player), checkpoint_rounds(game.horizon, self._checkpoints))
+        actor = _actor(game, self._player)
+        terms = _terms(game, actor.learner) if self._bound else None
+        return Plan(game, actor, checkpoint_rounds(game.horizon, self._checkpoints), terms)
 
     def measure(self, seed: int, plan: Plan, outcome: Outcome, stop: Stop) -> Measured:
         """Compare a finished seed with the best fixed action and with the bound."""
         if self._shared is None:
-            measure = _yardstick(plan, outcome, stop)
+            best = _best(plan, stop)
         else:
             with self._lock:
-                if self._measure is None:
-                    self._measure = _yardstick(plan, outcome, stop)
-                measure = self._measure
-        return Measured(seed, outcome, measure.best, _bounds(plan, outcome, measure.steepest))
+                if self._best is None:
+                    self._best = _best(plan, stop)
+                best = self._best
+        return Measured(seed, outcome, best, _bounds(plan.terms, outcome), _certificate(plan.terms, outcome))
 
 
-def _yardstick(plan: Plan, outcome: Outcome, stop: Stop) -> Yardstick:
+def _best(plan: Plan, stop: Stop) -> Comparator:
     game = plan.game
-    wanted = game.feedback == "gradient" and outcome.curve[-1, OWN_PART] > 0
-    wanted = wanted and isinstance(getattr(plan.player.learner, "norm", None), Euclidean)
-    wanted = wanted and not plan.player.epochs.needs_preemption  # the bound speaks of one epoch
-    best = comparator(game.domain, game.losses, game.horizon, plan.rounds, stopped=stop.is_set)
-    return Yardstick(best, game.losses.gradient_bound(game.domain) if wanted else np.inf)
+    return comparator(game.domain, game.losses, game.horizon, plan.rounds, stopped=stop.is_set)
+
+
+def _terms(game: Any, learner: Any) -> Terms | None:
+    """The constants of a certificate, from the losses; what they do not bound is observed."""
+    terms = terms_of(learner, strong_convexity=game.losses.strong_convexity)
+    if terms is None:
+        return None
+    if isinstance(learner.norm, Euclidean):  # the norm in which losses bound their gradients
+        terms = terms._replace(gradient_bound=float(game.losses.gradient_bound(game.domain)))
+    if game.feedback == "value":
+        terms = terms._replace(value_bound=float(game.losses.value_bound(game.domain)))
+    return terms
 
 
 def _actor(game: Any, player: Any) -> Player:
@@ -158,14 +166,15 @@ def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
     return rounds if most > 1 else rounds[-1:]
 
 
-def _bounds(plan: Plan, outcome: Outcome, steepest: float) -> np.ndarray:
-    """The pathwise bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
-    if not np.isfinite(steepest):
+def _bounds(terms: Terms | None, outcome: Outcome) -> np.ndarray:
+    """The bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
+    if terms is None:
         return np.full(outcome.rounds.size, np.nan)
-    return weighted_regret_bound(
-        diameter=plan.game.domain.diameter,
-        gradient_bound=steepest,
-        last_rate=outcome.curve[:, RATE],
-        own=outcome.curve[:, OWN_PART],
-        pairs=outcome.curve[:, PAIR_PART],
-    )
+    return parts_of(terms, outcome.curve[:, BOOKS:], outcome.curve[:, RATE]).bound
+
+
+def _certificate(terms: Terms | None, outcome: Outcome) -> Certificate | None:
+    if terms is None:
+        return None
+    last, used = outcome.curve[-1], int(outcome.tally.fates[Fate.USED])
+    return certificate(terms, last[BOOKS:], float(last[RATE]), used)

@@ -125,7 +125,7 @@ def check_capacity(capacity: int | None) -> None:
         as_whole(capacity, "capacity (None for no limit)", 1)
 
 
-def setting_of(capacity: int | None, information: str, *, certify: bool, hears: bool = True) -> Setting:
+def setting_of(capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
     """The rules of play as numbers."""
     slots = UNLIMITED if capacity is None else int(capacity)
     return Setting(slots, INFORMATION[information], int(certify), int(hears))

@@ -12,7 +12,7 @@ from tarry.game.books import Occupancy, books_of
 from tarry.game.plans import Measured
 from tarry.game.regret import Comparator
 from tarry.game.world import EVENTS, LOSS, Log
-from tarry.results import FATES, Weights, html_table
+from tarry.results import FATES, Certificate, Weights, html_table
 from tarry.results.charts import regret_chart
 
 if TYPE_CHECKING:
@@ -25,9 +25,10 @@ Array = NDArray[np.float64]
 class Record:
     """A simulation's results; arrays have one entry per seed.
 
-    ``regret`` is final regret against the best fixed action of the horizon, ``bound`` the pathwise
-    bound on the weighted regret (NaN where it does not apply), ``curve`` a frame with columns seed,
-    t, regret, bound: regret at t is against the best action of the *whole* horizon.
+    ``regret`` is final regret against the best fixed action of the horizon, ``curve`` a frame with columns seed,
+    t, regret, bound: regret at t is against the best action of the *whole* horizon. ``certificates`` are the bounds on
+    the weighted regret in their parts, and say what they hold for (None where there is none); ``bound`` is the sum of
+    the parts, or NaN.
     """
 
     seeds: list[int]
@@ -36,6 +37,7 @@ class Record:
     regret: Array
     bound: Array
     loss: Array
+    certificates: list[Certificate | None]
     comparators: list[Comparator]
     weights: Weights
     occupancy: Occupancy
@@ -62,6 +64,7 @@ class Record:
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
+            certificates=[one.certificate for one in measured],
             comparators=[one.best for one in measured],
             weights=books.weights,
             occupancy=books.occupancy,

@@ -13,13 +13,33 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tarry.kernel import step
-from tarry.learners.base import absorb, advance, enter, notice, predict, rate_in_force, restart
+from tarry.learners.base import (
+    absorb,
+    advance,
+    closing_rate,
+    enter,
+    feedback_size,
+    notice,
+    predict,
+    rate_in_force,
+    restart,
+    smoothing_in_force,
+)
 from tarry.results import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
 from tarry.tracking.doubling import enters_epoch, magnitude
 from tarry.tracking.player import State
 from tarry.tracking.table import index, occupy, release, unindex, vacancy, vacate
-from tarry.tracking.tally import FORFEITED, book_arrival, book_entry, book_occupancy, book_weight
+from tarry.tracking.tally import (
+    FORFEITED,
+    LONGEST,
+    OBSERVED,
+    book_arrival,
+    book_entry,
+    book_epoch,
+    book_occupancy,
+    book_weight,
+)
 
 NON, SEMI, CLAIRVOYANT = 0, 1, 2
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
@@ -34,8 +54,9 @@ _EXPIRED = int(Fate.EXPIRED)
 class Setting(NamedTuple):
     """The rules of play as numbers.
 
-    ``information`` is NON, SEMI or CLAIRVOYANT; ``certify`` says whether the bound's parts are kept;
-    ``hears`` whether anybody would notice the end of an untracked round.
+    ``information`` is NON, SEMI or CLAIRVOYANT; ``certify`` is UNCERTIFIED, or says that the sums of a certificate
+    are kept, of PLAIN weights or with the OBSERVED sizes of feedback; ``hears`` says whether anybody would notice
+    the end of an untracked round.
     """
 
     capacity: int
@@ -48,11 +69,14 @@ class Setting(NamedTuple):
 def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
     pending = t - 1 - state.table.counts[1] if setting.information != NON else -1
+    is_first = enters_epoch(player.epochs, state.epochs, t, pending)
+    if is_first and setting.certify and t > 1:
+        book_epoch(state.tally, closing_rate(player.learner, state.learner, t - 1))
     if t > 1:
         advance(player.learner, state.learner, t - 1, pending)
     table = state.table
     table.counts[2] = 0
-    if enters_epoch(player.epochs, state.epochs, t, pending):
+    if is_first:
         start_epoch(player, state, t)
     predict(player.learner, state.learner, draws.directions, t, state.play)
     slot = expired(player.scheduler, state.scheduler, t, pending)
@@ -102,7 +126,8 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
         occupy(table, slot, t)
     enter(player.learner, state.learner, slot, t)
     if setting.certify:
-        book_entry(state.tally, rate_in_force(player.learner, state.learner, t), slot)
+        rate = rate_in_force(player.learner, state.learner, t)
+        book_entry(state.tally, rate, smoothing_in_force(player.learner, state.learner, t), slot)
     return slot
 
 
@@ -120,7 +145,10 @@ def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: 
     state.tally.fates[_USED] += 1
     book_weight(state.tally, weight)
     if setting.certify:
-        book_arrival(state.tally, state.table.rounds, slot, s, weight)
+        size = feedback_size(player.learner, feedback)
+        state.tally.sums[LONGEST] = max(state.tally.sums[LONGEST], size)
+        size = size if setting.certify == OBSERVED else 1.0
+        book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
     vacate(state.table, slot)
     if weight != 0.0:
         absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)

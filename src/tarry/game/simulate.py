@@ -39,15 +39,15 @@ def simulate(
     ``seeds`` is a number (0, 1, …) or the seeds themselves; they draw the player. ``games``, a
     function of the seed, draws the game too (give ``game=None``); ``player`` may be a function of the
     game. ``draws`` replaces random draws by recorded ones. ``keep_rounds`` keeps every play, loss,
-    weight and event (memory grows with the horizon). ``bound`` keeps the parts of the pathwise bound,
-    at O(capacity) per observed label. ``progress(done, total)`` is called with rounds.
+    weight and event (memory grows with the horizon). ``bound`` keeps what certificates are made
+    of, at O(capacity) per observed label. ``progress(done, total)`` is called with rounds.
 
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
-    plans = Plans(game, games, player, checkpoints)
-    options = Options(draws, checkpoints, bound, keep_rounds, allow_large, workers)
+    plans = Plans(game, games, player, checkpoints, bound)
+    options = Options(draws, checkpoints, keep_rounds, allow_large, workers)
     first = plans.of(chosen[0])
     if keep_rounds and not allow_large:
         cells = len(chosen) * first.game.horizon * (first.game.dimension + 22)

@@ -13,9 +13,9 @@ from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, tu
 from tarry.learners.base import closing_rate
 from tarry.losses.base import gradient_in, value_in
 from tarry.tracking.table import find
-from tarry.tracking.tally import OWN, PAIRS
+from tarry.tracking.tally import SUMS
 
-LOSS, OWN_PART, PAIR_PART, RATE = range(4)
+LOSS, RATE, BOOKS = range(3)  # of a checkpoint: from BOOKS on, the tally's sums
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
 _HEARING = 63  # stops and losses that are not finite are noticed every 64 rounds
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
@@ -58,7 +58,7 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.nda
         feedback=np.zeros((slots, feedback)),
         loss=np.zeros(1),
         rounds=rounds,
-        curve=np.zeros((rounds.size, 4)),
+        curve=np.zeros((rounds.size, BOOKS + SUMS)),
         reached=np.zeros(1, np.int64),
     )
 
@@ -238,5 +238,5 @@ def mark(world: World, state: Any, loss: float) -> None:
     at = world.reached[0]
     world.reached[0] = at + 1
     world.curve[at, LOSS] = loss
-    world.curve[at, OWN_PART] = state.tally.sums[OWN]
-    world.curve[at, PAIR_PART] = state.tally.sums[PAIRS]
+    for i in range(SUMS):
+        world.curve[at, BOOKS + i] = state.tally.sums[i]

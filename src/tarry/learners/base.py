@@ -108,6 +108,29 @@ def _no_closing_rate(learner: Any, state: Any, t: Any) -> Any:
 
 
 @verb
+def smoothing_in_force(learner: Any, state: Any, t: int) -> float:
+    """The radius δ_t with which x_t was drawn; 0 for learners that see gradients."""
+
+
+@smoothing_in_force.otherwise
+def _no_smoothing(learner: Any, state: Any, t: Any) -> Any:
+    return 0.0
+
+
+@verb
+def feedback_size(learner: Any, feedback: Any) -> float:
+    """How large feedback is: |f|, or |g| in the dual of the learner's norm."""
+
+
+@feedback_size.otherwise
+def _euclidean_size(learner: Any, feedback: Any) -> Any:
+    squares = 0.0
+    for i in range(feedback.size):
+        squares += feedback[i] * feedback[i]
+    return sqrt(squares)
+
+
+@verb
 def direction(source: Any, t: int, out: Any) -> None:
     """Write the unit vector of round t."""
 

@@ -29,6 +29,7 @@ from tarry.learners.base import (
     predict,
     rate_in_force,
     restart,
+    smoothing_in_force,
 )
 from tarry.learners.dwftrl import (
     LeaderState,
@@ -212,3 +213,8 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 @closing_rate.on(DWFTBL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
     return final_rate(learner.rate, state, t)
+
+
+@smoothing_in_force.on(DWFTBL)
+def _radius(learner: Any, state: Any, t: Any) -> Any:
+    return radius(learner.smoothing, state.memory, t - state.before[0])

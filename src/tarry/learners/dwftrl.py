@@ -21,12 +21,13 @@ from tarry.learners.base import (
     advance,
     allocate,
     closing_rate,
+    feedback_size,
     notice,
     predict,
     rate_in_force,
     restart,
 )
-from tarry.learners.norms import Euclidean, project_in, raise_dual
+from tarry.learners.norms import Euclidean, dual_size, project_in, raise_dual
 from tarry.learners.rules import (
     MAGNITUDE,
     MEMORY,
@@ -223,3 +224,8 @@ def _in_force(learner: Any, state: Any, t: Any) -> Any:
 @closing_rate.on(DWFTRL)
 def _closing(learner: Any, state: Any, t: Any) -> Any:
     return final_rate(learner.rate, state, t)
+
+
+@feedback_size.on(DWFTRL)
+def _size(learner: Any, feedback: Any) -> Any:
+    return dual_size(learner.norm, feedback)

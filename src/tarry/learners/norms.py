@@ -26,6 +26,26 @@ def project_in(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
     """Replace x by the nearest point of the domain in this norm."""
 
 
+@verb
+def dual_size(norm: Any, gradient: Any) -> float:
+    """√(gᵀQ⁻¹g), the gradient's length in the dual norm; NaN for norms that do not say."""
+
+
+@dual_size.otherwise
+def _unknown_size(norm: Any, gradient: Any) -> Any:
+    return np.nan
+
+
+@verb
+def diameter_in(norm: Any, domain: Any) -> float:
+    """The domain's diameter in this norm; NaN for norms that do not say."""
+
+
+@diameter_in.otherwise
+def _unknown_diameter(norm: Any, domain: Any) -> Any:
+    return np.nan
+
+
 class _EuclideanFields(NamedTuple):
     pass
 
@@ -51,6 +71,19 @@ def _add(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
 @project_in.on(Euclidean)
 def _euclidean(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
     project(domain, x, scratch)
+
+
+@dual_size.on(Euclidean)
+def _length(norm: Any, gradient: Any) -> Any:
+    squares = 0.0
+    for i in range(gradient.size):
+        squares += gradient[i] * gradient[i]
+    return sqrt(squares)
+
+
+@diameter_in.on(Euclidean)
+def _across(norm: Any, domain: Any) -> Any:
+    return domain.diameter
 
 
 class _MahalanobisFields(NamedTuple):
@@ -88,6 +121,20 @@ def _add_inverse(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
         for j in range(out.size):
             total += norm.inverse[i, j] * gradient[j]
         out[i] += scale * total
+
+
+@dual_size.on(Mahalanobis)
+def _dual_length(norm: Any, gradient: Any) -> Any:
+    squares = 0.0
+    for i in range(gradient.size):
+        for j in range(gradient.size):
+            squares += gradient[i] * norm.inverse[i, j] * gradient[j]
+    return sqrt(max(squares, 0.0))
+
+
+@diameter_in.on(Mahalanobis)
+def _twice_the_radius(norm: Any, domain: Any) -> Any:
+    return 2.0 * norm_radius(domain, norm)
 
 
 @project_in.on(Mahalanobis)

@@ -20,7 +20,7 @@ class Face:
         return self._tracker.fate(id)
 
     def status(self) -> Status:
-        """Rounds, pending, tracked, fates, answers and the health of the weights."""
+        """Rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
         return status_of(self._tracker)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_positive
 from tarry.learners.base import GRADIENT, VALUE
 from tarry.live.batches import Receipts, Rounds, as_list, as_names, column, is_frame
 from tarry.live.configuration import Configuration
@@ -46,6 +47,10 @@ class Session(Face):
     loss of power (``durability="process"``: against the end of the process only), and the session is continued
     where the store holds one of this ``name``; several processes may share it.
 
+    ``status().certificate`` bounds the weighted regret over the rounds that have arrived, from the norms of their
+    gradients, or from ``gradient_bound`` (in the dual of the learner's norm) if given. With values it needs
+    ``gradient_bound`` and ``value_bound`` of the losses.
+
     >>> from tarry.domains import Ball
     >>> from tarry.learners import DWFTRL
     >>> session = Session(Player(DWFTRL(Ball(2), rate=0.5)), capacity=8, rng=7)
@@ -68,10 +73,14 @@ class Session(Face):
         durability: str = POWER,
         rng: Any = None,
         memory: int = 1_000_000,
+        gradient_bound: float | None = None,
+        value_bound: float | None = None,
     ) -> None:
         player = player if isinstance(player, Player) else Player(player)
-        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, {})
-        _check_learner(player)
+        _check_learner(player, value_bound)
+        bounds = {"gradient_bound": gradient_bound, "value_bound": value_bound}
+        given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}
+        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
     @classmethod
@@ -179,9 +188,11 @@ class Session(Face):
         return feedback
 
 
-def _check_learner(player: Player) -> None:
+def _check_learner(player: Player, value_bound: float | None) -> None:
     if player.learner.feedback not in (GRADIENT, VALUE):
         raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
+    if value_bound is not None and player.learner.feedback == GRADIENT:
+        raise ValueError(f"this session learns from gradients, got value_bound={value_bound}: give gradient_bound")
 
 
 def _receipts(names: list[Any], receipts: list[Receipt]) -> Receipts:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from tarry.live.tracker import Tracker
 from tarry.live.vault import ANSWERED, ANSWERS
-from tarry.results import Answer, Weights
+from tarry.results import Answer, Certificate, Weights
+from tarry.tracking import certificate_now
 from tarry.tracking.balance import balance
 from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
 
@@ -18,7 +19,8 @@ class Status(NamedTuple):
 
     ``weights`` are the moments over settled rounds (all but tracked ones; unseen ones weigh zero); their
     mean tends to 1. ``fates`` sum to ``rounds``; ``answers`` count calls; ``balance`` is arrived plus held weight per
-    round, exactly 1 for VarOpt, NaN for schedulers without that identity.
+    round, exactly 1 for VarOpt, NaN for schedulers without that identity. ``certificate`` bounds the weighted regret
+    over the rounds that have arrived; None before the first round, for joins, and for learners without a rate.
     """
 
     rounds: int
@@ -28,6 +30,7 @@ class Status(NamedTuple):
     answers: dict[str, int]
     weights: Weights
     balance: float
+    certificate: Certificate | None
     warnings: tuple[str, ...]
 
     def rows(self) -> dict[str, str]:
@@ -35,6 +38,8 @@ class Status(NamedTuple):
         shown = {"rounds": str(self.rounds), "pending": str(self.pending), "tracked": str(self.tracked)}
         shown |= {f"fate {name}": str(count) for name, count in self.fates.items() if count}
         shown |= {f"weights {name}": f"{number:.4g}" for name, number in self.weights._asdict().items()}
+        if self.certificate is not None:
+            shown |= {f"certificate {name}": text for name, text in self.certificate.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
 
 
@@ -62,6 +67,7 @@ def _read(tracker: Tracker) -> Status:
         answers={answer.name.lower(): tracker.vault.counts[ANSWERS + answer] for answer in Answer},
         weights=weights,
         balance=balance(tracker.player, tracker.state, tracker.rounds),
+        certificate=certificate_now(tracker.player, tracker.state, tracker.terms, tracker.rounds),
         warnings=_warnings(tracker),
     )
 

@@ -24,8 +24,9 @@ from tarry.live.stores import Store
 from tarry.live.vault import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, Vault, fresh_holdings
 from tarry.results import FATES, Answer
 from tarry.schedulers.base import SATURATED
-from tarry.tracking import fresh_state, grow_state, keyed_draws
+from tarry.tracking import Terms, fresh_state, grow_state, keyed_draws, terms_of
 from tarry.tracking.balance import check_balance
+from tarry.tracking.tally import UNCERTIFIED
 
 FIRST_SLOTS = 64
 RECENT = 256
@@ -50,7 +51,9 @@ class Tracker:
         self.player, self.capacity = configuration.player, configuration.capacity
         self._check_player()
         self.memory = as_whole(configuration.memory, "memory", 1)
-        self._setting = setting_of(self.capacity, configuration.information, certify=False)
+        self.terms = self._terms()
+        certify = UNCERTIFIED if self.terms is None else self.terms.sizes
+        self._setting = setting_of(self.capacity, configuration.information, certify=certify)
         self._plays = self.player.learner.dimension > 0
         self._open, self._hand, self._drop = (step.of(self.player) for step in (open_round, hand_over, give_up))
         self.vault = Vault(
@@ -67,6 +70,10 @@ class Tracker:
         check_grants(player, feedback=None, capacity=capacity, information=information, preemption=preemption)
         if hasattr(player.learner, "check_horizon"):
             player.learner.check_horizon(None)
+
+    def _terms(self) -> Terms | None:
+        given = {n: v for n, v in self.configuration.options.items() if n in ("gradient_bound", "value_bound")}
+        return terms_of(self.player.learner, **given)
 
     def _fresh(self, slots: int) -> Holdings:
         return fresh_holdings(fresh_state(self.player, slots, self._setting.capacity))
@@ -182,7 +189,7 @@ class Tracker:
         if feedback is None:
             self._drop(self._box, t, vault.rounds)
         else:
-            weight = self._hand(self._box, t, vault.rounds, feedback)
+            weight = float(self._hand(self._box, t, vault.rounds, feedback))
         vault.is_midway = False
         if weight == MALFORMED:
             raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")

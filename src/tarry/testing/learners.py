@@ -11,6 +11,7 @@ import numpy as np
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict, rate_in_force, restart
+from tarry.losses import Linear
 
 SEED = np.uint64(0x5EED)
 SLOTS = 8
@@ -35,8 +36,6 @@ class LearnerContract:
         raise NotImplementedError("give the learner to check")
 
     def losses(self, learner: Any) -> Any:
-        from tarry.losses import Linear
-
         rows = np.random.default_rng(1).normal(size=(self.horizon, learner.dimension))
         return Linear(rows / np.linalg.norm(rows, axis=1)[:, None])
 
@@ -125,6 +124,21 @@ class LearnerContract:
         )
         record = simulate(game, learner, seeds=2)
         assert np.all(np.isfinite(record.regret))
+
+    def test_its_certificate_holds(self) -> None:
+        """Who tells its rate and norm is certified as DW-FTRL is; a learner that moves otherwise must not tell."""
+        from tarry.delays import array
+
+        learner, rows = self.learner(), np.ones((self.horizon, self.learner().dimension))
+        if learner.feedback != "gradient":
+            return
+        waits = np.random.default_rng(5).integers(0, 9, self.horizon)
+        for losses in (self.losses(learner), Linear(rows / np.sqrt(learner.dimension))):
+            game = WeightedGame(learner.domain, losses, array(waits), np.ones(self.horizon))
+            record = simulate(game, learner)
+            certificate = record.certificates[0]
+            if certificate is not None and certificate.holds == "on every path":
+                assert record.regret[0] <= certificate.bound + 1e-6
 
     def test_a_restarted_learner_is_a_fresh_one(self) -> None:
         learner, ones = self.learner(), np.ones(self.horizon)

@@ -1,6 +1,18 @@
 """Tracking: the bounded set of pending rounds, its books, and the player around a learner."""
 
+from tarry.tracking.certificate import Terms, certificate_now, terms_of
 from tarry.tracking.doubling import Doubling
 from tarry.tracking.player import Draws, Player, State, fresh_state, grow_state, keyed_draws
 
-__all__ = ["Doubling", "Draws", "Player", "State", "fresh_state", "grow_state", "keyed_draws"]
+__all__ = [
+    "Doubling",
+    "Draws",
+    "Player",
+    "State",
+    "Terms",
+    "certificate_now",
+    "fresh_state",
+    "grow_state",
+    "keyed_draws",
+    "terms_of",
+]

@@ -1,0 +1,69 @@
+"""What the rounds that have arrived prove about a run."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import NamedTuple
+
+from tarry.results.views import html_table
+
+
+class Certificate(NamedTuple):
+    """A bound on the weighted regret over the ``rounds`` that have arrived, in its parts.
+
+    Σ w_s (f_s(x_s) − f_s(u)) over these rounds is at most ``bound`` for every u of the domain, as ``holds`` says.
+    ``regularisation`` is D²/(2η), once for each epoch; ``own`` what weights cost by their squares; ``pairs`` what they
+    cost for having been out together; ``smoothing`` what a bandit's exploration costs. ``gradient_bound`` and
+    ``value_bound`` are what was assumed, None where nothing was and sizes are those observed. A part is NaN where it
+    is not known; ``caveat`` then says why, and the way out.
+
+    >>> part = dict(regularisation=2.0, own=0.5, pairs=1.5, smoothing=0.0, gradient_bound=1.0, value_bound=None)
+    >>> Certificate(rounds=3, **part, holds="on every path", caveat="").bound
+    4.0
+    """
+
+    rounds: int
+    regularisation: float
+    own: float
+    pairs: float
+    smoothing: float
+    gradient_bound: float | None
+    value_bound: float | None
+    holds: str
+    caveat: str
+
+    @property
+    def bound(self) -> float:
+        """The sum of the parts."""
+        return self.regularisation + self.own + self.pairs + self.smoothing
+
+    @property
+    def sizes(self) -> str:
+        """How large feedback was taken to be."""
+        given = {"gradient_bound": self.gradient_bound, "value_bound": self.value_bound}
+        assumed = [f"{name} {number:.6g}" for name, number in given.items() if number is not None]
+        return " and ".join(assumed) or "as observed"
+
+    def rows(self) -> dict[str, str]:
+        """The same as text, for tables."""
+        parts = ("bound", "regularisation", "own", "pairs", "smoothing")
+        shown = {"rounds": str(self.rounds)} | {name: _show(getattr(self, name)) for name in parts}
+        shown |= {"sizes": self.sizes, "holds": self.holds}
+        return shown | ({"caveat": self.caveat} if self.caveat else {})
+
+    def __repr__(self) -> str:
+        parts = {"regularisation": self.regularisation, "own": self.own, "pairs": self.pairs}
+        parts |= {"smoothing": self.smoothing} if self.smoothing != 0 else {}
+        added = " + ".join(f"{name} {_show(number)}" for name, number in parts.items())
+        caveat = f"; {self.caveat}" if self.caveat else ""
+        return (
+            f"Certificate({_show(self.bound)} = {added} over {self.rounds} rounds; sizes {self.sizes}; "
+            f"{self.holds}{caveat})"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table("Certificate", self.rows())
+
+
+def _show(number: float) -> str:
+    return "unknown" if isnan(number) else f"{number:.6g}"

@@ -1,0 +1,177 @@
+"""Certificates from the books: inequality (A) for gradients, (B) for values (docs/theory.md, section 2).
+
+Both hold for all weights, so they hold with those of the rounds that have arrived and zero for the rest:
+
+    (A)   D² Σ_epochs 1/(2η) + Σ_t η_{t−1} (½ m_t² + m_t Σ_{s∈B_t} m_s),    m_t = w_t|g_t|, or w_t G
+    (B)   D² Σ_epochs 1/(2η) + ½ Σ_t η_{t−1} (w_t k f_t/δ_t)²               |f_t|, or M
+          + kMG √(Σ_t c_t · Σ_t c_t q_t) + G² Σ_t η_{t−1} w_t Σ_{s∈B_t} w_s + (β/r) Σ_t w_t δ_t
+
+with c_t = η_{t−1} w_t/δ_t and q_t = Σ_{s∈B_t} w_s². The root is at least (B)'s own Σ c_t √q_t, which cannot be kept in
+bounded memory: a q_t may grow long after t has arrived. β is 3GD, or 10G²/λ. Observed values will not do in the root,
+since a root's mean is below the root of the mean.
+"""
+
+from __future__ import annotations
+
+from math import inf, isfinite, isnan, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tarry.learners import Power
+from tarry.learners.base import VALUE, allocate, closing_rate, rate_in_force, smoothing_in_force
+from tarry.learners.norms import diameter_in
+from tarry.results import Certificate, Fate
+from tarry.tracking.player import Player, State
+from tarry.tracking.tally import CLOSED, LENGTHS, LONGEST, OBSERVED, OWN, PAIRS, PLAIN, SMOOTHED, SPREADS
+
+Array = NDArray[np.float64]
+_SLACK = 1e-9  # of a size above its bound: rounding
+
+
+class Terms(NamedTuple):
+    """The constants of a certificate; bounds are inf where none is given.
+
+    ``strong_convexity`` is λ of the rate 1/(λt), 0 for other rates; ``inner_radius`` is r, 0 for gradients.
+    """
+
+    diameter: float
+    gradient_bound: float
+    value_bound: float
+    strong_convexity: float
+    inner_radius: float
+    dimension: int
+
+    @property
+    def level(self) -> float:
+        """The bound on the size of feedback, inf where sizes are observed."""
+        return self.value_bound if self.inner_radius else self.gradient_bound
+
+    @property
+    def sizes(self) -> int:
+        """What the books must keep."""
+        return PLAIN if isfinite(self.level) else OBSERVED
+
+
+class Parts(NamedTuple):
+    """The parts of a bound, one entry for each row of books."""
+
+    regularisation: Array
+    own: Array
+    pairs: Array
+    smoothing: Array
+
+    @property
+    def bound(self) -> Array:
+        """Their sum, in the order in which a Certificate adds."""
+        return self.regularisation + self.own + self.pairs + self.smoothing
+
+
+def is_certified(learner: Any) -> bool:
+    """Whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
+    if not hasattr(learner, "norm"):
+        return False
+    state = allocate(learner, 1)
+    if isnan(rate_in_force(learner, state, 1)) or isnan(closing_rate(learner, state, 1)):
+        return False
+    return learner.feedback != VALUE or (hasattr(learner, "inner_radius") and smoothing_in_force(learner, state, 1) > 0)
+
+
+def terms_of(
+    learner: Any, *, gradient_bound: float = inf, value_bound: float = inf, strong_convexity: float = inf
+) -> Terms | None:
+    """The constants for a learner, None where :func:`is_certified` says no.
+
+    ``strong_convexity`` is that of the losses: below λ the rate 1/(λt) counts as any other.
+    """
+    if not is_certified(learner):
+        return None
+    curvature = _curvature(getattr(learner, "rate", None))
+    return Terms(
+        diameter=float(diameter_in(learner.norm, learner.domain)),
+        gradient_bound=float(gradient_bound),
+        value_bound=float(value_bound) if learner.feedback == VALUE else inf,
+        strong_convexity=curvature if strong_convexity >= curvature * (1 - _SLACK) else 0.0,
+        inner_radius=float(learner.inner_radius) if learner.feedback == VALUE else 0.0,
+        dimension=int(learner.dimension),
+    )
+
+
+def _curvature(rate: Any) -> float:
+    """λ of η_t = 1/(λt), else 0."""
+    if isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0 and rate.cap >= rate.scale:
+        return float(1.0 / rate.scale)
+    return 0.0
+
+
+def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
+    """The parts from rows of a tally's sums and the closing rates there."""
+    steep, flat = terms.gradient_bound if isfinite(terms.gradient_bound) else nan, np.zeros(sums.shape[:-1])
+    # Where feedback was larger than its bound, the bound was none.
+    level = np.where(sums[..., LONGEST] > terms.level * (1 + _SLACK), nan, terms.level)
+    square = level**2 if terms.sizes == PLAIN else 1.0
+    spread = flat if terms.strong_convexity else terms.diameter**2 * (sums[..., CLOSED] + 0.5 / np.asarray(rate))
+    if not terms.inner_radius:
+        return Parts(spread, 0.5 * square * sums[..., OWN], square * sums[..., PAIRS], flat)
+    k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
+    drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
+    return Parts(
+        regularisation=spread,
+        own=0.5 * k**2 * square * sums[..., OWN],
+        pairs=k * most * steep * np.sqrt(sums[..., LENGTHS] * sums[..., SPREADS]) + steep**2 * sums[..., PAIRS],
+        smoothing=steep * drift / r * sums[..., SMOOTHED],
+    )
+
+
+def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
+    """The certificate of ``rounds`` used arrivals."""
+    parts = parts_of(terms, sums, rate)
+    return Certificate(
+        rounds=rounds,
+        regularisation=float(parts.regularisation),
+        own=float(parts.own),
+        pairs=float(parts.pairs),
+        smoothing=float(parts.smoothing),
+        gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
+        value_bound=terms.value_bound if isfinite(terms.value_bound) else None,
+        holds=_holds(terms),
+        caveat=_caveat(terms, float(sums[LONGEST])),
+    )
+
+
+def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -> Certificate | None:
+    """The certificate after round t of a player; None before the first round and without terms."""
+    if terms is None or t == 0:
+        return None
+    rate = float(closing_rate(player.learner, state.learner, t))
+    return certificate(terms, state.tally.sums, rate, int(state.tally.fates[Fate.USED]))
+
+
+def _holds(terms: Terms) -> str:
+    where = "in expectation over the directions, at a round fixed in advance" if terms.inner_radius else "on every path"
+    if not terms.strong_convexity:
+        return where
+    play = "y_t" if terms.inner_radius else "x_t"
+    return (
+        f"{where}, for losses strongly convex with λ = {terms.strong_convexity:.6g}, and for the second sum only: the "
+        f"first, Σ ½(α_t − λw_t)|{play} − u|², is left out; it has mean zero for unbiased weights once all rounds are "
+        "settled"
+    )
+
+
+def _caveat(terms: Terms, longest: float) -> str:
+    name = "value" if terms.inner_radius else "gradient"
+    if longest > terms.level * (1 + _SLACK):
+        return (
+            f"a {name} of size {longest:.6g} came, above {name}_bound={terms.level:.6g}, so nothing is certified: "
+            "give a larger bound, or none"
+        )
+    if isnan(terms.diameter):
+        return "the learner's norm tells neither the diameter nor sizes: register diameter_in and dual_size for it"
+    unknown = {"gradient_bound": terms.gradient_bound, "value_bound": terms.value_bound}
+    missing = [name for name, bound in unknown.items() if not isfinite(bound)]
+    if not (terms.inner_radius and missing):
+        return ""
+    parts = "pairs and smoothing are" if "gradient_bound" in missing else "pairs are"
+    return f"{parts} unknown without {' and '.join(missing)}: give them to the session, or state them with the losses"
