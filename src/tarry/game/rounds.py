@@ -1,6 +1,6 @@
 """The order of events in a round: the one place where it is written.
 
-    epoch? → predict → preempt → admit → deliver (increasing s) → advance
+    epoch? → predict → preempt → admit → deliver (increasing s) → what was withheld → advance
 
 ``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver``
 hands over one arrival. Simulation calls them in a compiled loop, a session one at a time, so both
@@ -13,13 +13,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tarry.kernel import step
-from tarry.learners.base import absorb, advance, enter, predict, rate_in_force, restart
+from tarry.learners.base import advance, enter, predict, rate_in_force, restart
 from tarry.results import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
 from tarry.tracking.doubling import enters_epoch, magnitude
 from tarry.tracking.player import State
 from tarry.tracking.table import index, occupy, release, unindex, vacancy, vacate
 from tarry.tracking.tally import FORFEITED, book_arrival, book_entry, book_occupancy, book_weight
+from tarry.tracking.waiting import forget_withheld, hand_on, hand_on_withheld
 
 NON, SEMI, CLAIRVOYANT = 0, 1, 2
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
@@ -49,6 +50,7 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
     pending = t - 1 - state.table.counts[1] if setting.information != NON else -1
     if t > 1:
+        hand_on_withheld(state.waiting, player, draws, state, t - 1)
         advance(player.learner, state.learner, t - 1, pending)
     table = state.table
     table.counts[2] = 0
@@ -77,6 +79,7 @@ def start_epoch(player: Any, state: State, t: int) -> None:
     level = magnitude(player.epochs, state.epochs)
     renew(player.scheduler, state.scheduler, level)
     restart(player.learner, state.learner, t, level)
+    forget_withheld(state.waiting)
 
 
 @step
@@ -122,7 +125,7 @@ def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: 
         book_arrival(state.tally, state.table.rounds, slot, s, weight)
     vacate(state.table, slot)
     if weight != 0.0:
-        absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
+        hand_on(state.waiting, player, draws, state, (s, t, slot, weight), feedback)
     return weight
 
 

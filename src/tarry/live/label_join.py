@@ -58,6 +58,11 @@ class LabelJoin:
         memory: int = 1_000_000,
     ) -> None:
         check_store(store)
+        if getattr(scheduler, "withholds_feedback", False):
+            raise ValueError(
+                f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
+                "some until their batch ends: use VarOpt or Morris, or a Session"
+            )
         self._tracker = Tracker(
             Player(Idle(), scheduler),
             capacity=capacity,
