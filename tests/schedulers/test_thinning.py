@@ -37,7 +37,7 @@ def test_definition(seed, capacity, scheduler, safety):
                 weights[s] = 1 / levels[t]
                 tracked.discard(s)
     np.testing.assert_allclose(record.rounds()["weight"].to_numpy(), weights, rtol=1e-12)
-    assert np.count_nonzero(weights)
+    assert np.count_nonzero(weights) or capacity < safety  # where p is tiny, nobody may be drawn
 
 
 def test_calibrated_members():
