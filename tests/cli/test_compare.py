@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tarry import schedulers
-from tarry.cli import compare
+from tarry.cli import compare, entrants
 from tarry.cli.app import app
 from tarry.game.instances import DELAYS, LOSSES, instance
-from tarry.kernel import Purpose, make_key
+from tarry.kernel import Purpose, is_compiled, make_key
 from tarry.kernel.keyed import normals, uniform
 
 T, SEED, K = 900, 3, 10
@@ -93,29 +94,42 @@ def test_regret_without_a_limit_is_that_of_the_formula():
             x = -rate * rows[arrived].sum(axis=0)
             total += rows[t] @ x / max(1.0, np.linalg.norm(x))
         found.append(total + np.linalg.norm(rows.sum(axis=0)))
-    cell = compare.regret_cell("linear with drift", "heavy", "unlimited", 2, horizon)
+    cell = compare.regret_cell("linear with drift", "heavy", None, "unlimited", 2, horizon)
     assert cell["regret"] == pytest.approx(np.mean(found), rel=1e-9)
     assert cell["standard_error"] == pytest.approx(abs(found[0] - found[1]) / 2, rel=1e-9)
 
 
 def test_strongly_convex_games_take_the_rate_of_the_paper():
-    learner = compare.paper_learner(instance("strongly convex blocks", "heavy", horizon=50, capacity=4)(0))
+    learner = entrants.paper_learner(instance("strongly convex blocks", "heavy", horizon=50, capacity=4)(0))
     assert (learner.rate.scale, learner.rate.exponent) == (1.0, 1.0)
 
 
 def test_players_are_what_their_names_say():
     game = instance("linear with drift", "fixed", horizon=T, capacity=16)(0)
-    made = {name: compare.make_player(name, game) for name in (*compare.SCHEDULERS, *compare.LEARNERS)}
+    made = {name: entrants.make_player(name, game) for name in (*entrants.SCHEDULERS, *entrants.LEARNERS)}
     assert made["Bernoulli"].scheduler == schedulers.Bernoulli(max_backlog=200)
     assert made["Bernoulli, cal."].scheduler == schedulers.Bernoulli.calibrated(200, 16)
     assert made["Pareto"].scheduler == schedulers.Pareto(16.0)
     assert made["Pareto, cal."].scheduler == schedulers.Pareto.calibrated(16)
     assert made["Morris"].scheduler == schedulers.Morris.for_backlog(200, 16)
-    for name in ("VarOpt", "Priority", "Thinning", "VarOpt, Adaptive", "VarOpt, Anytime"):
-        assert type(made[name].scheduler).__name__ == name.split(",")[0]
+    assert made["Batching"].scheduler == schedulers.Batching(max_delay=200)
+    assert made["Timeout *"].scheduler == schedulers.Timeout(15)
+    assert made["Guessing"].epochs.needs_preemption
+    for name, player in made.items():
+        assert type(player.scheduler).__name__ == name.split(",")[0].removesuffix(" *")
+        assert player.scheduler.is_unbiased != name.endswith(" *")
     assert type(made["VarOpt, Adaptive"].learner).__name__ == "Adaptive"
     assert type(made["VarOpt, Anytime"].learner.rate).__name__ == "Anytime"
     assert made["VarOpt"].learner.rate.value == pytest.approx(2 / np.sqrt(brute_delays("fixed", 0, T).sum() + T))
+
+
+def test_every_scheduler_is_compared():
+    """All but Proxy, which is a curve of one's own; Always is the row without a limit."""
+    named = {name.split(",")[0].removesuffix(" *") for name in entrants.SCHEDULERS}
+    assert named == set(schedulers.__all__) - {"Proxy", "Always"}
+    game = instance("linear with drift", "fixed", horizon=50, capacity=4)(0)
+    assert [name for name in entrants.SCHEDULERS if entrants.allow(name, game) != game] == ["Coin"]
+    assert entrants.make_player("unlimited", dataclasses.replace(game, capacity=None)).scheduler == schedulers.Always()
 
 
 def test_yardsticks():
@@ -129,9 +143,12 @@ def test_yardsticks():
 
 @pytest.fixture
 def small(monkeypatch):
-    """Two delays and one capacity, so that the command ends soon."""
+    """Two delays and one capacity, so that the command ends soon; compiled, a few schedulers stand for all."""
     monkeypatch.setattr(compare, "MOMENT_DELAYS", ("fixed", "zero"))
     monkeypatch.setattr(compare, "CAPACITIES", (8,))
+    if is_compiled():
+        few = {name: entrants.SCHEDULERS[name] for name in ("VarOpt", "Morris", "Batching", "Coin")}
+        monkeypatch.setattr(compare, "SCHEDULERS", few)
 
 
 def test_the_command(small, tmp_path):
@@ -140,15 +157,20 @@ def test_the_command(small, tmp_path):
     assert done.exit_code == 0, done.output
     numbers = json.loads(file.read_text())
     assert (numbers["seeds"], numbers["horizon"], numbers["moment_horizon"]) == (2, 40, 40)
-    assert len(numbers["moments"]) == 2 * 8
-    assert len(numbers["regret"]) == 2 * 7 + 3 * 5
+    entered = len(compare.SCHEDULERS)
+    assert len(numbers["moments"]) == 2 * entered
+    assert len(numbers["regret"]) == 2 * (1 + entered + 2) + 3 * (1 + entered)
     still = {cell["scheduler"]: cell["moment"] for cell in numbers["moments"] if cell["delays"] == "zero"}
-    assert [still[name] for name in ("VarOpt", "Priority", "Morris", "Bernoulli")] == [1.0] * 4
+    assert {still[name] for name in ("VarOpt", "Priority", "Morris", "Batching", "Bernoulli") if name in still} == {1.0}
     # No label comes before the last play, so every player stays at 0.
     lost = np.mean([np.linalg.norm(brute_rows("adversarial blocks", seed, 40).sum(axis=0)) for seed in (0, 1)])
     blocks = [cell["regret"] for cell in numbers["regret"] if cell["losses"] == "adversarial blocks"]
     np.testing.assert_allclose(blocks, lost)
     assert [one["share"] for one in numbers["yardsticks"]] == [8 / 39, None]
+    assert {(one["delays"], one["capacity"]) for one in numbers["regret_yardsticks"]} == {
+        ("fixed", 8),
+        ("heavy, finite mean", 8),
+    }
     assert "Mean E[w²] ± s.e., 40 rounds, 2 seeds" in done.output
     assert f"{lost:.1f} ± 0.0" in done.output
 

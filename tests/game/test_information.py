@@ -18,7 +18,7 @@ def _schedulers():
     s = tarry.schedulers
     return [
         s.VarOpt(), s.Priority(), s.Morris(0.5), s.Pareto(), s.Bernoulli(probability=0.4), s.Timeout(9),
-        s.DropNewest(), s.DropOldest(), s.RandomEvict(), s.Reservoir(), s.Thinning(2.0), s.Coin(),
+        s.DropNewest(), s.DropOldest(), s.RandomEvict(), s.Reservoir(), s.Thinning(2.0), s.Batching(40), s.Coin(),
     ]  # fmt: skip
 
 

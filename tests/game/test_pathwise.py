@@ -92,22 +92,3 @@ def test_the_sharpened_bound_is_attained_when_nothing_arrives():
         weighted_regret_bound(diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=0.9 * own, pairs=0.9 * pairs)
         < regret
     )
-
-
-@pytest.mark.parametrize(
-    ("delays", "worst"),
-    [
-        ((2, 2, 2, 1, 0), 4.3118),
-        ((4, 0, 0, 0, 0), 3.3575),
-        ((3, 2, 1, 0, 0), 4.1231),
-        ((0, 0, 0, 0, 0), 2.2361),
-    ],
-)
-def test_against_exact_worst_cases(delays, worst):
-    """The bound sits above the exact worst case of the same update (semidefinite programming)."""
-    horizon, total = len(delays), sum(delays)
-    rate = 1.0 / np.sqrt(horizon + 2 * total)
-    own, pairs = backlog_sums(np.ones(horizon), delays, np.full(horizon, rate))
-    bound = weighted_regret_bound(diameter=1.0, gradient_bound=1.0, last_rate=rate, own=own, pairs=pairs)
-    assert bound == pytest.approx(np.sqrt(horizon + 2 * total))
-    assert worst <= bound + 1e-4

@@ -31,6 +31,7 @@ MATRIX = [
     (S.Timeout(10), 6),
     (S.RandomEvict(), 6),
     (S.Reservoir(), 6),
+    (S.Batching(60), 6),
     (S.Thinning(2.0), 6),
     (S.Guessing(20.0), 6),
     (S.Always(), None),

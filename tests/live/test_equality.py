@@ -28,6 +28,7 @@ SCHEDULERS = {
     "Proxy": tarry.schedulers.Proxy(1.0 / np.sqrt(np.arange(1, 60))),
     "DropNewest": tarry.schedulers.DropNewest(),
     "DropOldest": tarry.schedulers.DropOldest(),
+    "Batching": tarry.schedulers.Batching(max_delay=49),
     "Guessing": tarry.schedulers.Guessing(safety=20.0),
     "Thinning": tarry.schedulers.Thinning(safety=2.0),
     "Timeout": tarry.schedulers.Timeout(12),

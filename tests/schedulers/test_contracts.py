@@ -94,6 +94,16 @@ class TestThinning(SchedulerContract):
     saturates = True
 
 
+class TestBatching(SchedulerContract):
+    scheduler = schedulers.Batching(max_delay=30)
+    information = "non-clairvoyant"
+    preemption = False
+
+    @property
+    def delays(self):
+        return np.minimum(super().delays, 30)
+
+
 class TestGuessing(SchedulerContract):
     scheduler = schedulers.Guessing(safety=20.0)
     preemption = False

@@ -23,6 +23,7 @@ PREEMPTING = [
 PATIENT = [
     schedulers.Bernoulli(max_backlog=3),
     schedulers.Morris(0.5),
+    schedulers.Batching(max_delay=2),
     schedulers.Proxy([0.5]),
     schedulers.DropNewest(),
 ]

@@ -1,4 +1,4 @@
-"""The bounds on weighted regret: worked cases, exact worst cases, and learners played in the open."""
+"""The bounds on weighted regret: worked cases, and learners played in the open."""
 
 from __future__ import annotations
 
@@ -9,17 +9,6 @@ import pytest
 from casework import agree
 
 from tarry import theory
-
-# Exact worst regrets of DW-FTRL (G = D = 1) from semidefinite programming, at a fixed rate.
-WORST = [
-    ([1, 1, 1, 1, 1], [2, 2, 2, 1, 0], 19, 4.3118, False),
-    ([1, 1, 1, 1, 1], [4, 0, 0, 0, 0], 13, 3.3575, False),
-    ([1, 1, 1, 1, 1], [3, 2, 1, 0, 0], 17, 4.1231, True),
-    ([1, 1, 1, 1, 1], [0, 0, 0, 0, 0], 5, 2.2361, True),
-    ([1, 1, 1, 1, 1, 1], [2, 2, 2, 2, 1, 0], 24, 4.7753, False),
-    ([1, 1, 1, 1, 1, 1], [4, 3, 2, 1, 0, 0], 26, 5.0990, True),
-    ([3, 0, 0, 2, 1], [2, 2, 2, 1, 0], 19, 4.2442, True),
-]
 
 
 @pytest.mark.cases("bounds")
@@ -48,16 +37,6 @@ def test_worked_cases(given, expected):
         dimension=given["k"],
     )
     agree(bandit, expected["dw_bco_convex"])
-
-
-@pytest.mark.parametrize(("weights", "delays", "square", "worst", "attained"), WORST)
-def test_no_worst_case_exceeds_the_bound(weights, delays, square, worst, attained):
-    eta = square**-0.5
-    own, pairs = theory.backlog_sums(weights, delays, np.full(len(weights), eta))
-    bound = theory.weighted_regret_bound(diameter=1, gradient_bound=1, last_rate=eta, own=own, pairs=pairs)
-    assert bound > worst - 1e-4
-    if attained:
-        assert bound == pytest.approx(worst, abs=1e-4)
 
 
 def follow(weights, delays, rates, gradient, low=-1.0, high=1.0):

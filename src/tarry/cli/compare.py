@@ -14,16 +14,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tarry import learners, schedulers, theory
+from tarry import theory
 from tarry.cli.demo import progress_bar
+from tarry.cli.entrants import LEARNERS, SCHEDULERS, UNLIMITED, allow, make_player
 from tarry.game import Game, Record, simulate
 from tarry.game.instances import LOSSES, instance
-from tarry.tracking import Player
 
 MOMENT_HORIZON = 2000
 MOMENT_DELAYS = ("fixed", "geometric", "heavy", "bursts", "zero")
 CAPACITIES = (8, 16, 32)
-REGRET_CAPACITY = 16
 REGRET_GAMES = (
     ("linear with drift", "fixed"),
     ("adversarial blocks", "fixed"),
@@ -34,41 +33,7 @@ REGRET_GAMES = (
 
 Row = dict[str, Any]
 
-SCHEDULERS: dict[str, Callable[[Game, int], Any]] = {
-    "VarOpt": lambda game, slots: schedulers.VarOpt(),
-    "Priority": lambda game, slots: schedulers.Priority(),
-    "Morris": lambda game, slots: schedulers.Morris.for_backlog(game.delays.max_backlog, slots),
-    "Thinning": lambda game, slots: schedulers.Thinning(),
-    "Bernoulli": lambda game, slots: schedulers.Bernoulli(max_backlog=game.delays.max_backlog),
-    "Bernoulli, cal.": lambda game, slots: schedulers.Bernoulli.calibrated(game.delays.max_backlog, slots),
-    "Pareto": lambda game, slots: schedulers.Pareto(),
-    "Pareto, cal.": lambda game, slots: schedulers.Pareto.calibrated(slots),
-}
-REGRET_SCHEDULERS = ("VarOpt", "Priority", "Bernoulli", "Pareto")
 YARDSTICKS = {"reference": "(mean σ+1)/C", "limit": "lower limit", "share": "C/σ_max"}
-
-
-def paper_learner(game: Game) -> Any:
-    """DW-FTRL with the paper's rate: (D/G)/√(d_tot + T), or 1/(λt) for strongly convex losses."""
-    if game.losses.strong_convexity > 0:
-        return learners.DWFTRL(game.domain, learners.inverse_time(game.losses.strong_convexity))
-    rate = theory.convex_rate(total_delay=game.delays.total_delay, horizon=game.horizon, **_scale(game))
-    return learners.DWFTRL(game.domain, rate)
-
-
-LEARNERS: dict[str, Callable[[Game], Any]] = {
-    "VarOpt, Adaptive": lambda game: learners.Adaptive(game.domain, _scale(game)["gradient_bound"]),
-    "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, learners.Anytime(**_scale(game))),
-}
-
-
-def make_player(name: str, game: Game) -> Player:
-    """The player of this name for a game: a scheduler with the paper's rate, or VarOpt with a learner of ours."""
-    if name in LEARNERS:
-        return Player(LEARNERS[name](game), schedulers.VarOpt())
-    if game.capacity is None:
-        return Player(paper_learner(game), schedulers.Always())
-    return Player(paper_learner(game), SCHEDULERS[name](game, game.capacity))
 
 
 def moment_cell(delay: str, slots: int, name: str, seeds: int, horizon: int) -> Row:
@@ -92,9 +57,8 @@ def yardsticks(delay: str, slots: int, seeds: int, horizon: int) -> Row:
     }
 
 
-def regret_cell(problem: str, delay: str, name: str, seeds: int, horizon: int) -> Row:
+def regret_cell(problem: str, delay: str, slots: int | None, name: str, seeds: int, horizon: int) -> Row:
     """Mean regret of a player."""
-    slots = None if name == "unlimited" else REGRET_CAPACITY
     games = instance(problem, delay, horizon=horizon, capacity=slots)
     regret = _figures("regret", _play(name, games, seeds).regret)
     return {"losses": problem, "delays": delay, "capacity": slots, "player": name, **regret}
@@ -105,24 +69,26 @@ def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = 
     short = min(horizon, MOMENT_HORIZON)
     places = [(delay, slots) for delay in MOMENT_DELAYS for slots in CAPACITIES]
     known = [yardsticks(*place, seeds, short) for place in places]
+    waits = dict.fromkeys(delay for _, delay in REGRET_GAMES)
+    known_long = [yardsticks(delay, slots, seeds, horizon) for delay in waits for slots in CAPACITIES]
     moments: list[Row] = []
     regrets: list[Row] = []
     moment_plan = [(*place, name) for place in places for name in SCHEDULERS]
-    regret_plan = [(*game, name) for game in REGRET_GAMES for name in _entrants(game[0])]
+    regret_plan = [(*game, slots, name) for game in REGRET_GAMES for slots, name in _entrants(game[0])]
     with progress_bar(console) as progress:
         task = progress.add_task("compiling (the first run only)", total=len(moment_plan) + len(regret_plan))
         for delay, slots, name in moment_plan:
             moments.append(moment_cell(delay, slots, name, seeds, short))
             progress.update(task, advance=1, description=f"weights: {delay}, {slots}, {name}")
-        for problem, delay, name in regret_plan:
-            regrets.append(regret_cell(problem, delay, name, seeds, horizon))
-            progress.update(task, advance=1, description=f"{problem}, {name}")
-    console.print(moment_table(moments, known, f"Mean E[w²] ± s.e., {short:,} rounds, {seeds} seeds"))
-    title = f"Regret ± s.e., {horizon:,} rounds, {REGRET_CAPACITY} slots, {seeds} seeds; the paper's rates unless named"
-    console.print("\n", regret_table(regrets, title))
+        for problem, delay, room, name in regret_plan:
+            regrets.append(regret_cell(problem, delay, room, name, seeds, horizon))
+            progress.update(task, advance=1, description=f"{problem}, {room}, {name}")
+    console.print(moment_table(moments, known, f"Mean E[w²] ± s.e., {short:,} rounds, {seeds} seeds; * biased"))
+    title = f"Regret ± s.e., {horizon:,} rounds, {seeds} seeds; the paper's rates unless named; * biased"
+    console.print("\n", regret_table(regrets, known_long, title))
     if file is not None:
         numbers: Row = {"seeds": seeds, "moment_horizon": short, "horizon": horizon}
-        numbers |= {"moments": moments, "yardsticks": known, "regret": regrets}
+        numbers |= {"moments": moments, "yardsticks": known, "regret": regrets, "regret_yardsticks": known_long}
         file.write_text(json.dumps(numbers, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
@@ -130,9 +96,7 @@ def moment_table(cells: list[Row], known: list[Row], title: str) -> Table:
     """A section per capacity, a row per scheduler, a column per delays."""
     table = _table(title, ("C", "scheduler", *MOMENT_DELAYS))
     for slots in CAPACITIES:
-        for key, words in YARDSTICKS.items():
-            shown = [f"{one[key]:.3g}" if one[key] is not None else "–" for one in known if one["capacity"] == slots]
-            table.add_row(str(slots), words, *shown, style="dim")
+        _add_yardsticks(table, slots, known, MOMENT_DELAYS)
         for name in SCHEDULERS:
             row = [cell for cell in cells if (cell["capacity"], cell["scheduler"]) == (slots, name)]
             table.add_row(str(slots), name, *(_shown(cell["moment"], cell["standard_error"]) for cell in row))
@@ -140,27 +104,45 @@ def moment_table(cells: list[Row], known: list[Row], title: str) -> Table:
     return table
 
 
-def regret_table(cells: list[Row], title: str) -> Table:
-    """A row per player, a column per game."""
-    table = _table(title, ("player", *(f"{problem},\n{delay}" for problem, delay in REGRET_GAMES)))
-    for name in dict.fromkeys(cell["player"] for cell in cells):
-        shown = {(c["losses"], c["delays"]): c for c in cells if c["player"] == name}
-        found = [shown.get(game) for game in REGRET_GAMES]
-        table.add_row(name, *("–" if c is None else _shown(c["regret"], c["standard_error"]) for c in found))
+def regret_table(cells: list[Row], known: list[Row], title: str) -> Table:
+    """A section per capacity, a row per player, a column per game."""
+    table = _table(title, ("C", "player", *(f"{problem},\n{delay}" for problem, delay in REGRET_GAMES)))
+    for slots in (None, *CAPACITIES):
+        rows = [cell for cell in cells if cell["capacity"] == slots]
+        if slots is not None:
+            _add_yardsticks(table, slots, known, tuple(delay for _, delay in REGRET_GAMES))
+        for name in dict.fromkeys(cell["player"] for cell in rows):
+            shown = {(c["losses"], c["delays"]): c for c in rows if c["player"] == name}
+            found = [shown.get(game) for game in REGRET_GAMES]
+            figures = ("–" if c is None else _shown(c["regret"], c["standard_error"]) for c in found)
+            table.add_row("∞" if slots is None else str(slots), name, *figures)
+        table.add_section()
     return table
 
 
+def _add_yardsticks(table: Table, slots: int, known: list[Row], columns: tuple[str, ...]) -> None:
+    found = {one["delays"]: one for one in known if one["capacity"] == slots}
+    for key, words in YARDSTICKS.items():
+        figures = [found[column][key] for column in columns]
+        shown = ("–" if figure is None else f"{figure:.3g}" for figure in figures)
+        table.add_row(str(slots), words, *shown, style="dim")
+
+
 def _play(name: str, games: Callable[[int], Game], seeds: int) -> Record:
-    return simulate(None, partial(make_player, name), seeds, games=games, bound=False, checkpoints=1)
+    return simulate(
+        None,
+        partial(make_player, name),
+        seeds,
+        games=lambda seed: allow(name, games(seed)),
+        bound=False,
+        checkpoints=1,
+    )
 
 
-def _entrants(problem: str) -> tuple[str, ...]:
+def _entrants(problem: str) -> list[tuple[int | None, str]]:
+    """Capacities and players: one without a limit, then everybody at every capacity."""
     ours = () if LOSSES[problem](0).strong_convexity > 0 else tuple(LEARNERS)
-    return ("unlimited", *REGRET_SCHEDULERS, *ours)
-
-
-def _scale(game: Game) -> dict[str, float]:
-    return {"diameter": game.domain.diameter, "gradient_bound": game.losses.gradient_bound(game.domain)}
+    return [(None, UNLIMITED), *((slots, name) for slots in CAPACITIES for name in (*SCHEDULERS, *ours))]
 
 
 def _figures(name: str, values: np.ndarray) -> Row:

@@ -1,6 +1,6 @@
 """The order of events in a round: the one place where it is written.
 
-    epoch? → predict → preempt → admit → deliver (increasing s) → advance
+    epoch? → predict → preempt → admit → deliver (increasing s) → what was withheld → advance
 
 ``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver``
 hands over one arrival. Simulation calls them in a compiled loop, a session one at a time, so both
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from tarry.kernel import step
 from tarry.learners.base import (
-    absorb,
     advance,
     closing_rate,
     enter,
@@ -40,6 +39,7 @@ from tarry.tracking.tally import (
     book_occupancy,
     book_weight,
 )
+from tarry.tracking.waiting import forget_withheld, hand_on, hand_on_withheld
 
 NON, SEMI, CLAIRVOYANT = 0, 1, 2
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
@@ -73,6 +73,7 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
     if is_first and setting.certify and t > 1:
         book_epoch(state.tally, closing_rate(player.learner, state.learner, t - 1))
     if t > 1:
+        hand_on_withheld(state.waiting, player, draws, state, t - 1)
         advance(player.learner, state.learner, t - 1, pending)
     table = state.table
     table.counts[2] = 0
@@ -101,6 +102,7 @@ def start_epoch(player: Any, state: State, t: int) -> None:
     level = magnitude(player.epochs, state.epochs)
     renew(player.scheduler, state.scheduler, level)
     restart(player.learner, state.learner, t, level)
+    forget_withheld(state.waiting)
 
 
 @step
@@ -151,7 +153,7 @@ def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: 
         book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
     vacate(state.table, slot)
     if weight != 0.0:
-        absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
+        hand_on(state.waiting, player, draws, state, (s, t, slot, weight), feedback)
     return weight
 
 

@@ -73,6 +73,11 @@ class LabelJoin(Face):
     ) -> None:
         if labels != "first" and labels not in _RULES:
             raise ValueError(f"labels must be 'first', {', '.join(map(repr, _RULES))}, got {labels!r}")
+        if getattr(scheduler, "withholds_feedback", False):
+            raise ValueError(
+                f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
+                "some until their batch ends: use VarOpt or Morris, or a Session"
+            )
         player, options = Player(Idle(), scheduler), {"labels": labels}
         wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))

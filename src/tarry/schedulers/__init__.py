@@ -1,11 +1,12 @@
 """Schedulers: who is tracked, and what an arrival weighs.
 
 The paper's: Pareto, Bernoulli, Coin, and Proxy with a curve of one's own. This project's own: VarOpt (the
-default), Priority, Morris. Without a limit: Always. Naive and biased, for comparison: DropNewest,
-DropOldest, Timeout, RandomEvict, Reservoir.
+default), Priority, Morris, Thinning. For delays with a known bound: Batching. Without a limit: Always. Naive and
+biased, for comparison: DropNewest, DropOldest, Timeout, RandomEvict, Reservoir.
 """
 
 from tarry.schedulers.always import Always
+from tarry.schedulers.batching import Batching
 from tarry.schedulers.bernoulli import Bernoulli
 from tarry.schedulers.coin import Coin
 from tarry.schedulers.drop_newest import DropNewest
@@ -23,6 +24,7 @@ from tarry.schedulers.varopt import VarOpt
 
 __all__ = [
     "Always",
+    "Batching",
     "Bernoulli",
     "Coin",
     "DropNewest",

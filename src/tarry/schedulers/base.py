@@ -93,6 +93,15 @@ def arrive(scheduler: Any, state: Any, slot: int, s: int, t: int) -> float:
 
 
 @verb
+def withholds(scheduler: Any, state: Any, s: int, t: int) -> bool:
+    """Whether the feedback of s, which has arrived, must still be kept from the learner when round t ends.
+
+    Asked of members with ``withholds_feedback`` only. At most one piece may wait at a time, and its slot must not
+    be given away before it is let go.
+    """
+
+
+@verb
 def renew(scheduler: Any, state: Any, magnitude: float) -> None:
     """An epoch begins: the set is empty, counters start over, the guess is ``magnitude``."""
 
@@ -142,6 +151,7 @@ class Traits:
     needs_delays = False
     needs_acknowledgements = False
     needs_unlimited_capacity = False
+    withholds_feedback = False
     is_unbiased = True
 
     def check_capacity(self, capacity: int | None) -> None:

@@ -7,6 +7,12 @@ from tarry.theory.bandit import (
     bandit_weighted_regret_bound,
     strongly_convex_bandit_weighted_regret_bound,
 )
+from tarry.theory.batching import (
+    batch_length,
+    batching_convex_bound,
+    batching_cost,
+    batching_strongly_convex_bound,
+)
 from tarry.theory.calibrate import calibrated_probability, calibrated_safety, morris_epsilon, universal_safety
 from tarry.theory.doubling import backlog_labels, doubling_bound, pair_labels, total_labels
 from tarry.theory.energy import (
@@ -117,6 +123,10 @@ __all__ = [
     "bandit_strongly_convex_bound",
     "bandit_strongly_convex_smoothing",
     "bandit_weighted_regret_bound",
+    "batch_length",
+    "batching_convex_bound",
+    "batching_cost",
+    "batching_strongly_convex_bound",
     "bernoulli_survival",
     "binomial_tail",
     "calibrated_probability",

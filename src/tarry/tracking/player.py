@@ -15,6 +15,7 @@ from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.tracking.doubling import Single, fresh_epochs
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
+from tarry.tracking.waiting import make_waiting
 
 
 class _PlayerFields(NamedTuple):
@@ -67,6 +68,7 @@ class State(NamedTuple):
     learner: Any
     epochs: np.ndarray
     play: np.ndarray
+    waiting: Any
 
 
 def keyed_draws(seed: int) -> Draws:
@@ -83,6 +85,7 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
         learner=allocate_learner(player.learner, slots),
         epochs=fresh_epochs(),
         play=np.zeros(player.learner.dimension),
+        waiting=make_waiting(player),
     )
 
 
@@ -92,8 +95,8 @@ def grow_state(player: Player, state: State, slots: int, capacity: int) -> State
     _copy_prefix(state.scheduler, larger.scheduler)
     _copy_prefix(state.tally, larger.tally)
     _copy_prefix(state.learner, larger.learner)
-    return State(
-        grow_table(state.table, slots), larger.tally, larger.scheduler, larger.learner, state.epochs, state.play
+    return larger._replace(
+        table=grow_table(state.table, slots), epochs=state.epochs, play=state.play, waiting=state.waiting
     )
 
 
