@@ -88,6 +88,11 @@ class Tracker:
         """Rounds begun so far."""
         return self.vault.rounds
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether rounds go by their numbers, as they do until the first id comes."""
+        return self.vault.naming != CALLERS
+
     def open(self, id: Hashable = None, delay: int | None = None, payload: Any = None) -> Item:
         """Begin a round, or return the round that already has this id; to be called within a change.
 
@@ -105,6 +110,8 @@ class Tracker:
 
     def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
         """Begin rounds one after the other, within a change; bad arguments begin none of them."""
+        if len(delays) != len(ids):
+            raise ValueError(f"there are {len(ids)} rounds and {len(delays)} delays: give one each")
         named = [as_id(id) for id in ids if id is not None]
         if len(named) not in (0, len(ids)):
             raise ValueError("some rounds have an id and some have none: give ids always or never")
@@ -182,7 +189,7 @@ class Tracker:
         if feedback is None:
             self._drop(self._box, t, vault.rounds)
         else:
-            weight = self._hand(self._box, t, vault.rounds, feedback)
+            weight = float(self._hand(self._box, t, vault.rounds, feedback))
         vault.is_midway = False
         if weight == MALFORMED:
             raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
