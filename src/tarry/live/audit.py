@@ -28,11 +28,11 @@ def export_of(tracker: Tracker, *, payloads: bool) -> dict[str, Any]:
     with tracker.vault:  # nobody writes in between
         status = read_status(tracker)
         tracked = [_kept(tracker, t, payloads) for t in sorted(tracker.vault.tracked)]
-        naming = "numbers" if tracker.is_numbered else "ids"
+        is_numbered = tracker.is_numbered
     return {
         "version": __version__,
         "configuration": json.loads(encode(tracker.configuration)),
-        "naming": naming,
+        "is_numbered": is_numbered,
         "status": status,
         "tracked": tracked,
     }

@@ -37,8 +37,8 @@ class Face:
         return export_of(self._tracker, payloads=payloads)
 
     @property
-    def is_numbered(self) -> bool:
-        """Whether rounds go by their numbers; otherwise by the caller's ids."""
+    def is_numbered(self) -> bool | None:
+        """Whether rounds go by their numbers (True) or by the caller's ids (False); None before the first."""
         with self._tracker.vault.reading():
             return self._tracker.is_numbered
 

@@ -89,9 +89,9 @@ class Tracker:
         return self.vault.rounds
 
     @property
-    def is_numbered(self) -> bool:
-        """Whether rounds go by their numbers, as they do until the first id comes."""
-        return self.vault.naming != CALLERS
+    def is_numbered(self) -> bool | None:
+        """Whether rounds go by their numbers; None before the first."""
+        return self.vault.naming == OURS if self.vault.naming else None
 
     def open(self, id: Hashable = None, delay: int | None = None, payload: Any = None) -> Item:
         """Begin a round, or return the round that already has this id; to be called within a change.
