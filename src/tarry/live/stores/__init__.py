@@ -37,9 +37,12 @@ def without_password(url: str) -> str:
     >>> without_password("postgresql://ada:secret@db/main")
     'postgresql://ada@db/main'
     """
-    scheme, _, rest = str(url).partition("://")
-    user, at, place = rest.partition("@")
-    return f"{scheme}://{user.partition(':')[0]}@{place}" if at and scheme.startswith("postgres") else str(url)
+    if not str(url).startswith(_POSTGRES):
+        return str(url)
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{host}{slash}{path}".partition("?")[0]  # options may hold one too
 
 
 def stored_names(url: str) -> list[str]:
