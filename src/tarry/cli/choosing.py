@@ -69,9 +69,13 @@ def choose_scheduler(preemption: bool, backlog: int | None, capacity: int | None
     return Morris.for_backlog(backlog, capacity)
 
 
-def _numbers(text: str, name: str, dimension: int | None) -> np.ndarray:
+def _numbers(text: str, name: str, dimension: int | None) -> float | np.ndarray:
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"{name} must be numbers with commas between them, got {text!r}") from None
-    return np.full(dimension or 1, numbers[0]) if len(numbers) == 1 else np.array(numbers)
+    if len(numbers) == 1:
+        return numbers[0] if dimension is None else np.full(dimension, numbers[0])
+    if dimension not in (None, len(numbers)):
+        raise ValueError(f"{name} has {len(numbers)} entries, --dimension is {dimension}")
+    return np.array(numbers)
