@@ -296,7 +296,8 @@ def test_passwords_are_not_shown():
 
 def test_one_process_asks_and_another_tells(url, tmp_path):
     """Through pipes, in a folder of its own, with the default store."""
-    environment = {name: value for name, value in os.environ.items() if name != "TARRY_STORE"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    environment.pop("TARRY_STORE", None)
 
     def start(*arguments, **pipes):
         command = [sys.executable, "-m", "tarry", "session", *arguments]
