@@ -14,6 +14,9 @@ from typer.testing import CliRunner
 
 import tarry
 from tarry.cli.app import app
+from tarry.cli.plan import Format
+from tarry.cli.stored import is_json
+from tarry.kernel import is_compiled
 
 RUN = CliRunner()
 NEW = ["new", "--dimension", "2", "--rate", "0.5", "--capacity", "3", "--seed", "7"]
@@ -113,6 +116,27 @@ def test_absent_rounds_exit_with_1_and_are_told(made):
     assert lines(made("expire", 77, code=1))[0]["status"] == "unknown"
 
 
+def test_forgotten_rounds_are_late(call):
+    call(*NEW, "--memory", 1)
+    call("ask", "--count", 9)
+    given = "".join(f'{{"id": {t}, "gradient": [1, 0]}}\n' for t in range(1, 9))
+    assert {one["status"] for one in lines(call("tell", "--many", given=given, code=1))} == {"used", "late"}
+
+
+def test_bytes_as_ids(made):
+    assert lines(made("ask", "-", given='{"bytes": "Yg=="}\n'))[0]["id"] == {"bytes": "Yg=="}
+    assert lines(made("tell", "--many", given='{"id": {"bytes": "Yg=="}, "gradient": [1, 0]}'))[0]["status"] == "used"
+
+
+def test_tables_are_for_terminals(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert not is_json(None)
+    assert is_json(Format.json)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
+    assert is_json(None)
+    assert not is_json(Format.table)
+
+
 def test_new_says_what_was_chosen(call, url):
     told = json.loads(call("new", "--dimension", 3, "--gradient-bound", 1, "--capacity", 4).stdout)
     assert told == {
@@ -155,7 +179,8 @@ def test_new_says_what_was_chosen(call, url):
 def test_players(call, options, expected):
     told = json.loads(call("new", *options).stdout)
     assert {name: told[name] for name in expected} == expected
-    assert call("ask").stdout
+    if not is_compiled():  # each compiles for some seconds
+        assert lines(call("ask"))[0]["id"] == 1
 
 
 @pytest.mark.parametrize(
@@ -232,6 +257,7 @@ def test_several_sessions_in_one_store(made, call):
         (["tell", "--many"], '{"id": 1}', "row 1 has no 'gradient'"),
         (["tell", "--many"], '{"id": 1, "gradient": [1, 0]}\n{"id": 2, "gradient": [NaN, 0]}', "in row 1: nothing"),
         (["tell", "--many"], '{"id": [1], "gradient": [1, 0]}', "an id must be a string, a whole number or bytes"),
+        (["expire", "-"], '{"id": {"x": 1}}', "an id must be a string, a whole number or bytes"),
         (["ask", "a", "--count", 2], None, "give ids or --count, and not both"),
         (["ask", "--delay", 2], None, "a non-clairvoyant session takes no delay"),
         (["ask", "--count", -1], None, "--count"),

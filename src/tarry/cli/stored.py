@@ -105,15 +105,20 @@ def _row(line: str, number: int, fields: Sequence[str]) -> dict[str, Any]:
         row = json.loads(line)
     except json.JSONDecodeError:
         raise ValueError(f"line {number} is not JSON: {line.strip()!r}; nothing was changed") from None
-    row = row if isinstance(row, dict) and "bytes" not in row else {"id": row}
+    row = row if isinstance(row, dict) and not _is_bytes(row) else {"id": row}
     extra = [name for name in row if name not in fields]
     if extra:
         raise ValueError(
             f"line {number} has a field {extra[0]!r}, only {', '.join(fields)} are known; nothing was changed"
         )
-    if "id" in row:
+    if _is_bytes(row.get("id")):
         row["id"] = id_of(row["id"])
     return row
+
+
+def _is_bytes(value: Any) -> bool:
+    """Whether this is how JSON has an id of bytes."""
+    return isinstance(value, dict) and [*value] == ["bytes"]
 
 
 def column(rows: Iterable[dict[str, Any]], name: str) -> list[Any]:
