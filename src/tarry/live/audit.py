@@ -41,12 +41,12 @@ def export_of(tracker: Tracker, *, payloads: bool) -> dict[str, Any]:
 def _entry(tracker: Tracker, t: int) -> dict[str, Any]:
     """A round with its fate; its id where that is still kept."""
     vault, item = tracker.vault, tracker.vault.item(t)
-    is_pending = t in vault.tracked
+    number = t if tracker.is_numbered else None
     return {
         "round": t,
-        "id": plain_id(t if item is None and tracker.is_numbered else None if item is None else item.id),
-        "fate": "pending" if is_pending else vault.fates.fate(t).name.lower(),
-        "answered": not is_pending and vault.fates.was_answered(t),
+        "id": number if item is None else plain_id(item.id),
+        "fate": "pending" if t in vault.tracked else vault.fates.fate(t).name.lower(),
+        "answered": vault.fates.was_answered(t),
     }
 
 
