@@ -14,6 +14,7 @@ import numpy as np
 import tarry
 from benchmarks.measure import Figure, Row, interleave, ratio
 from benchmarks.stage import DIMENSION, SEED, learner
+from tarry.live import expected_size
 
 CAPACITY = 64
 SLICE = 100
@@ -110,7 +111,7 @@ def _size(named: bool, rounds: int, _quick: bool) -> Figure:
                 ids = [f"decision {i * BATCH + j}" for j in range(BATCH)]
                 asked = session.ask_many(ids=ids) if named else session.ask_many(BATCH)
                 session.tell_many(asked.ids, gradients=np.tile(GRADIENT, (BATCH, 1)))
-            expected = session.expected_size()
+        expected = expected_size(session.player, capacity=CAPACITY, rounds=rounds, id_bytes=17 if named else 0)
         found = (Path(name) / "ours.db").stat().st_size
     return Figure(found / expected, f"{found / 1e3:.0f} kB, by the formula {expected / 1e3:.0f} kB")
 

@@ -1,8 +1,10 @@
-"""The examples print what their .out files say, and the README's code runs and type-checks as shown."""
+"""The examples print what their .out files say; the code in the README and in docs/live.md runs as shown."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S)
+README, LIVE = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/live.md"))
+BLOCKS, LIVE_BLOCKS = (re.findall(r"```python\n(.*?)```", text, flags=re.S) for text in (README, LIVE))
+SHELL_BLOCKS = re.findall(r"```sh\n(.*?)```", LIVE, flags=re.S)
 
 pytestmark = pytest.mark.compiled
 
@@ -30,6 +34,34 @@ def test_readme_block_runs(index, tmp_path):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("index", range(len(LIVE_BLOCKS)))
+def test_live_block_runs(index, tmp_path):
+    """In a folder of its own: these leave files behind."""
+    script = tmp_path / "block.py"
+    script.write_text(LIVE_BLOCKS[index], encoding="utf-8")
+    done = _away([sys.executable, str(script)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
+@pytest.mark.parametrize("index", range(len(SHELL_BLOCKS)))
+def test_live_shell_block_runs(index, tmp_path):
+    script = f'set -e\ntarry() {{ "{sys.executable}" -m tarry "$@"; }}\n{SHELL_BLOCKS[index]}'
+    done = _away(["sh", "-c", script], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "naive" in done.stdout
+    assert (tmp_path / "audit.json").exists()
+
+
+def _away(command, folder):
+    places = os.pathsep.join(place for place in sys.path if place)
+    environment = {**os.environ, "PYTHONPATH": places}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=folder, env=environment
+    )
 
 
 def test_readme_blocks_pass_the_strict_type_checker(tmp_path):

@@ -12,7 +12,9 @@ from tarry._version import __version__
 from tarry.cli.bound import bound_command
 from tarry.cli.compare import run_compare
 from tarry.cli.demo import run_demo
+from tarry.cli.join import join_app
 from tarry.cli.plan import plan_command
+from tarry.cli.session import session_app
 from tarry.versions import show_versions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
@@ -20,6 +22,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning fro
 
 app.command("plan")(plan_command)
 app.command("bound")(bound_command)
+app.add_typer(session_app, name="session")
+app.add_typer(join_app, name="join")
 
 
 def _version(wanted: bool) -> None:

@@ -4,7 +4,20 @@ from tarry.live.batches import Receipts, Rounds
 from tarry.live.estimates import Estimate
 from tarry.live.label_join import LabelJoin, Row, Ticket
 from tarry.live.session import Round, Session
+from tarry.live.sizes import expected_size
 from tarry.live.status import Status
 from tarry.live.tracker import Receipt
 
-__all__ = ["Estimate", "LabelJoin", "Receipt", "Receipts", "Round", "Rounds", "Row", "Session", "Status", "Ticket"]
+__all__ = [
+    "Estimate",
+    "LabelJoin",
+    "Receipt",
+    "Receipts",
+    "Round",
+    "Rounds",
+    "Row",
+    "Session",
+    "Status",
+    "Ticket",
+    "expected_size",
+]

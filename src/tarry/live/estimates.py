@@ -14,7 +14,8 @@ WEIGHTS, WEIGHTED, SQUARES, SQUARES_BY_LABEL, SQUARES_BY_SQUARE, LABELS, TOTAL =
 class Estimate(NamedTuple):
     """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
 
-    The naive mean answers another question: what the labels are *that came in time*.
+    The interval is for the mean of what the labels are drawn from; for the mean of these very decisions it is wider
+    than need be. The naive mean answers another question: what the labels are *that came in time*.
     """
 
     mean: float

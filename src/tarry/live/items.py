@@ -40,13 +40,13 @@ class ItemRow(NamedTuple):
 def encode_item(item: Item) -> ItemRow:
     """An item as a row."""
     body = {
-        "id": _plain(item.id),
+        "id": plain_id(item.id),
         "tracked": item.tracked,
-        "released": [_plain(id) for id in item.released],
+        "released": [plain_id(id) for id in item.released],
         "answer": int(item.answer),
         "gathered": list(item.gathered),
     }
-    return ItemRow(json.dumps(body), b"" if item.play is None else item.play.tobytes(), encode_payload(item.payload))
+    return ItemRow(_text(body), b"" if item.play is None else item.play.tobytes(), encode_payload(item.payload))
 
 
 def decode_item(row: ItemRow) -> Item:
@@ -54,9 +54,9 @@ def decode_item(row: ItemRow) -> Item:
     body = json.loads(row.body)
     play = np.frombuffer(row.play, np.float64)  # read-only, as every play handed out
     return Item(
-        id=_id_of(body["id"]),
+        id=id_of(body["id"]),
         tracked=body["tracked"],
-        released=tuple(_id_of(id) for id in body["released"]),
+        released=tuple(id_of(id) for id in body["released"]),
         answer=Answer(body["answer"]),
         play=play,
         payload=_payload_of(row.payload),
@@ -70,13 +70,12 @@ def encode_payload(payload: Any) -> bytes | None:
         return None
     if isinstance(payload, bytes):
         return _BYTES + payload
-    try:
-        return _JSON + json.dumps(payload, allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"a durable store takes JSON values or bytes, got {_brief(payload)} ({error}): "
-            "convert it, for example with .tolist()"
-        ) from error
+    return _JSON + _text(payload).encode()
+
+
+def plain_payload(payload: Any) -> Any:
+    """A payload as a JSON value."""
+    return {"bytes": b64encode(payload).decode()} if isinstance(payload, bytes) else payload
 
 
 def _payload_of(data: bytes | None) -> Any:
@@ -85,12 +84,24 @@ def _payload_of(data: bytes | None) -> Any:
     return bytes(data[1:]) if data[:1] == _BYTES else json.loads(data[1:])
 
 
-def _plain(id: Hashable) -> Any:
+def plain_id(id: Hashable) -> Any:
+    """An id as a JSON value."""
     return {"bytes": b64encode(id).decode()} if isinstance(id, bytes) else id
 
 
-def _id_of(plain: Any) -> Hashable:
+def id_of(plain: Any) -> Hashable:
+    """The id of a JSON value."""
     return b64decode(plain["bytes"]) if isinstance(plain, dict) else plain
+
+
+def _text(value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"a durable store takes JSON values or bytes, got {_brief(value)} ({error}): "
+            "convert it, for example with .tolist()"
+        ) from error
 
 
 def _brief(value: Any) -> str:

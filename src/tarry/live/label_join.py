@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.learners import Idle
-from tarry.live.batches import as_list, as_names, column, is_frame, records
+from tarry.live.batches import as_ids, as_list, as_names, column, is_frame, is_missing, records
 from tarry.live.configuration import Configuration
 from tarry.live.estimates import Estimate, book_label, estimate_of
 from tarry.live.face import Face
@@ -129,14 +129,17 @@ class LabelJoin(Face):
 
     def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
         """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label."""
+        return [row for row in self.label_each(ids, labels) if row is not None]
+
+    def label_each(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row | None]:
+        """As :meth:`label_many`, with an entry for each label: its row, or None."""
         if is_frame(ids):
             ids, labels = column(ids, "id"), column(ids, "label")
-        names, values = as_list(ids), as_list([] if labels is None else labels)
+        names, values = as_ids(ids), as_list([] if labels is None else labels)
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
         with self._tracker.vault:
-            rows = [self._label(*pair) for pair in zip(names, values, strict=True)]
-        return [row for row in rows if row is not None]
+            return [self._label(*pair) for pair in zip(names, values, strict=True)]
 
     def _label(self, id: Hashable, label: Any) -> Row | None:
         if self._rule is None:
@@ -183,7 +186,10 @@ class LabelJoin(Face):
         times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
         features = records(frame, without=(labelled_at, label))
         order = sorted(range(len(times)), key=times.__getitem__)
-        arrivals = sorted((i for i in order if come[i] is not None), key=come.__getitem__)
+        arrivals = sorted((i for i in order if not is_missing(come[i])), key=come.__getitem__)
+        early = next((i for i in arrivals if come[i] < times[i]), None)
+        if early is not None:
+            raise ValueError(f"row {early} is labelled at {come[early]}, before it was decided at {times[early]}")
         ids: dict[int, Hashable] = {}
         waiting = iter([*arrivals, None])
         due = next(waiting)

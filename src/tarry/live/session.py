@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.learners.base import GRADIENT, VALUE
-from tarry.live.batches import Receipts, Rounds, as_list, as_names, column, is_frame
+from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame
 from tarry.live.configuration import Configuration
 from tarry.live.face import Face
 from tarry.live.opening import make_or_open, reopen
@@ -110,18 +110,26 @@ class Session(Face):
         self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
     ) -> Rounds:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
+        opened = self.ask_each(rounds, ids=ids, delays=delays)
+        k = self._tracker.player.learner.dimension
+        nowhere = np.full(k, np.nan)
+        return Rounds(
+            ids=[one.id for one in opened],
+            plays=np.reshape([nowhere if one.play is None else one.play for one in opened], (len(opened), k)),
+            tracked=np.array([one.tracked for one in opened], bool),
+            released=[id for one in opened for id in one.released],
+            statuses=[one.status for one in opened],
+        )
+
+    def ask_each(
+        self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
+    ) -> list[Round]:
+        """As :meth:`ask_many`, with a round each instead of arrays."""
         names = as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else as_list(delays)
         with self._tracker.vault:
             opened = self._tracker.open_many(names, waits, [None] * len(names))
-        nowhere = np.full(self._tracker.player.learner.dimension, np.nan)
-        return Rounds(
-            ids=[one.id for one in opened],
-            plays=np.array([nowhere if one.play is None else one.play for one in opened]),
-            tracked=np.array([one.tracked for one in opened], bool),
-            released=[id for one in opened for id in one.released],
-            statuses=[one.answer for one in opened],
-        )
+        return [Round(one.id, one.play, one.tracked, one.released, one.answer) for one in opened]
 
     def tell(self, id: Hashable, *, gradient: ArrayLike | None = None, value: float | None = None) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
@@ -138,7 +146,7 @@ class Session(Face):
             given = column(ids, self._feedback)
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
             ids = column(ids, "id")
-        names = as_list(ids)
+        names = as_ids(ids)
         if self._feedback == VALUE and values is not None:
             values = np.reshape(np.asarray(values, dtype=object), (-1, 1)).tolist()
         feedback = self._checked(gradients, values, (len(names), self._size), plural=True)
@@ -156,7 +164,7 @@ class Session(Face):
 
     def expire_many(self, ids: Iterable[Any]) -> Receipts:
         """The empty acknowledgement of several rounds, in one transaction."""
-        names = as_list(ids)
+        names = as_ids(ids)
         with self._tracker.vault:
             return _receipts(names, [self._tracker.answer(id, None)[0] for id in names])
 
@@ -178,6 +186,8 @@ class Session(Face):
             feedback = np.array(given, dtype=np.float64, ndmin=1)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{word} must be numbers, got {given!r}") from error
+        if feedback.size == 0 and shape[0] == 0:  # nobody's feedback has no width
+            feedback = feedback.reshape(shape)
         if feedback.shape != shape:
             raise ValueError(f"{word} has shape {feedback.shape}, the session needs {shape}")
         if plural and not (np.abs(feedback) < LARGEST).all():

@@ -46,10 +46,11 @@ class Status(NamedTuple):
 def status_of(tracker: Tracker) -> Status:
     """Read a tracker's books."""
     with tracker.vault.reading():
-        return _read(tracker)
+        return read_status(tracker)
 
 
-def _read(tracker: Tracker) -> Status:
+def read_status(tracker: Tracker) -> Status:
+    """The same, to be called within a change."""
     tally, tracked = tracker.state.tally, int(tracker.state.table.counts[0])
     total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
     settled = tracker.rounds - tracked

@@ -95,6 +95,11 @@ class Tracker:
         """Rounds begun so far."""
         return self.vault.rounds
 
+    @property
+    def is_numbered(self) -> bool | None:
+        """Whether rounds go by their numbers; None before the first."""
+        return self.vault.naming == OURS if self.vault.naming else None
+
     def open(self, id: Hashable = None, delay: int | None = None, payload: Any = None) -> Item:
         """Begin a round, or return the round that already has this id; to be called within a change.
 
@@ -112,6 +117,8 @@ class Tracker:
 
     def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
         """Begin rounds one after the other, within a change; bad arguments begin none of them."""
+        if len(delays) != len(ids):
+            raise ValueError(f"there are {len(ids)} rounds and {len(delays)} delays: give one each")
         named = [as_id(id) for id in ids if id is not None]
         if len(named) not in (0, len(ids)):
             raise ValueError("some rounds have an id and some have none: give ids always or never")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tarry.live.stores.base import MAIN, POWER, PROCESS, Head, Store
 from tarry.live.stores.memory import Memory
 
-__all__ = ["MAIN", "POWER", "PROCESS", "Head", "Memory", "Store", "open_store", "stored_names"]
+__all__ = ["MAIN", "POWER", "PROCESS", "Head", "Memory", "Store", "open_store", "stored_names", "without_password"]
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -29,6 +29,20 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
 
         return Postgres(url, name, durability=durability)
     raise ValueError(f"store must be {FORMS}, got {url!r}")
+
+
+def without_password(url: str) -> str:
+    """An address that may be shown and kept.
+
+    >>> without_password("postgresql://ada:secret@db/main")
+    'postgresql://ada@db/main'
+    """
+    if not str(url).startswith(_POSTGRES):
+        return str(url)
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{host}{slash}{path}".partition("?")[0]  # options may hold one too
 
 
 def stored_names(url: str) -> list[str]:

@@ -145,7 +145,7 @@ class SQLite:
 
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
         base = self._place(_FIRST)
-        first, last = (0, (1 << _BITS) - 1) if only is None else (only.start, only.stop - 1)
+        first, last = (0, (1 << _BITS) - 1 - _FIRST) if only is None else (only.start, only.stop - 1)
         found = self._database.execute(
             f"SELECT place, checksum, data FROM {_TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ?",
             (base + first, base + last, since),

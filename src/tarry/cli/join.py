@@ -1,0 +1,182 @@
+"""tarry join: late labels joined with their decisions, from the shell or any language."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Annotated, Any
+
+import typer
+
+from tarry.cli.audit import add_audits
+from tarry.cli.choosing import choose_scheduler
+from tarry.cli.stored import (
+    DEFAULT_STORE,
+    EPILOG,
+    NUMBERS,
+    DurabilityOption,
+    FormatOption,
+    NameOption,
+    StoreOption,
+    answering,
+    as_id,
+    as_store,
+    as_value,
+    column,
+    end,
+    ids_of,
+    read_lines,
+    show_lines,
+    show_one,
+)
+from tarry.live import LabelJoin, Row, Ticket
+from tarry.live.stores import MAIN, POWER, without_password
+
+join_app = typer.Typer(
+    no_args_is_help=True, help="Late labels joined with their decisions: a join kept in a store.", epilog=EPILOG
+)
+
+
+@join_app.command("new", epilog=EPILOG)
+def new(
+    capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once (default: no limit).")] = None,
+    labels: Annotated[str, typer.Option(help="Several labels for a decision: first, last, sum or all.")] = "first",
+    information: Annotated[
+        str, typer.Option(help="clairvoyant, semi-clairvoyant or non-clairvoyant.")
+    ] = "non-clairvoyant",
+    preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
+    backlog: Annotated[int | None, typer.Option(help="Without preemption: a guess of the backlog.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of every draw (default: a random one).")] = None,
+    memory: Annotated[int, typer.Option(help="Decisions whose fates are remembered.")] = 1_000_000,
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """Make a join, or find that the same one is there."""
+    with answering():
+        scheduler = choose_scheduler(preemption, backlog, capacity)
+        rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels}
+        where: dict[str, Any] = {"store": as_store(store), "name": name}
+        with LabelJoin(
+            capacity, scheduler=scheduler, **rules, **where, durability=durability, rng=seed, memory=memory
+        ) as join:
+            told = {"store": without_password(store), "name": name} | {
+                "scheduler": type(scheduler).__name__,
+                "capacity": capacity,
+                **rules,
+            }
+            told |= {"memory": memory, "rounds": join.status().rounds}
+        show_one(told, {key: str(value) for key, value in told.items()}, output)
+
+
+@join_app.command("decide", epilog=EPILOG, context_settings=NUMBERS)
+def decide(
+    features: Annotated[str | None, typer.Argument(help="Kept while tracked: JSON, or - for standard input.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="An id of your own (default: a number).")] = None,
+    delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when the label will come.")] = None,
+    many: Annotated[
+        bool, typer.Option("--many", help="Read JSON lines with features and id, in one transaction.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """Register a decision; print id, tracked and released."""
+    with answering():
+        if many and not (features is None and id is None and delay is None):
+            raise ValueError("--many reads features and ids from standard input: leave the others out")
+        with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
+            if many:
+                tickets = _decide_lines(join)
+            else:
+                given = None if features is None else as_value(features, "features")
+                tickets = [join.decide(given, None if id is None else as_id(join)(id), delay=delay)]
+        show_lines((ticket._asdict() for ticket in tickets), output)
+
+
+def _decide_lines(join: LabelJoin) -> list[Ticket]:
+    rows = read_lines(("id", "features"))
+    ids = [row.get("id") for row in rows]
+    features = [row.get("features") for row in rows]
+    return join.decide_many(features, ids=None if all(id is None for id in ids) else ids)
+
+
+@join_app.command("label", epilog=EPILOG, context_settings=NUMBERS)
+def label(
+    id: Annotated[str | None, typer.Argument(help="The decision's id.")] = None,
+    label: Annotated[str | None, typer.Argument(help="Its label: JSON, or - for standard input.")] = None,
+    many: Annotated[
+        bool, typer.Option("--many", help="Read JSON lines with id and label, in one transaction.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """Hand over a label; print id, fate and the row of features, label and weight (null: not tracked, or gathered)."""
+    with answering():
+        if many != (id is None) or many != (label is None):
+            raise ValueError("give an id and its label, or --many with JSON lines on standard input")
+        with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
+            if many:
+                lines = read_lines(("id", "label"))
+                ids, labels = column(lines, "id"), column(lines, "label")
+            else:
+                ids, labels = [as_id(join)(str(id))], [as_value(str(label), "the label")]
+            _show(join, ids, join.label_each(ids, labels), output)
+
+
+@join_app.command("finish", epilog=EPILOG)
+def finish(
+    ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
+    missing: Annotated[str, typer.Option(help="The label of decisions that got none: JSON.")] = "null",
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """The windows of these decisions have ended: print their rows, with the labels gathered."""
+    with answering():
+        instead = as_value(missing, "--missing")
+        with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
+            names = ids_of(join, ids)
+            _show(join, names, [join.finish(id, instead) for id in names], output)
+
+
+@join_app.command("expire", epilog=EPILOG)
+def expire(
+    ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """No label will come for these decisions; on tracked ones that biases (see docs/live.md)."""
+    with answering(), LabelJoin.open(as_store(store), name=name, durability=durability) as join:
+        told = [(id, join.expire(id)) for id in ids_of(join, ids)]
+        show_lines(({"id": id, **receipt._asdict()} for id, receipt in told), output)
+        end(receipt.status for _, receipt in told)
+
+
+@join_app.command("estimate", epilog=EPILOG)
+def estimate(
+    level: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    output: FormatOption = None,
+) -> None:
+    """Print the mean label with a confidence interval, and the naive mean of those seen."""
+    with answering(), LabelJoin.open(as_store(store), name=name) as join:
+        found = join.estimate(level)
+        show_one(found, {key: f"{value:.6g}" for key, value in found._asdict().items()}, output)
+
+
+def _show(join: LabelJoin, ids: list[Hashable], rows: list[Row | None], output: Any) -> None:
+    fates = [join.fate(id) for id in ids]
+    told = zip(ids, fates, rows, strict=True)
+    show_lines(({"id": id, "fate": fate, "row": row} for id, fate, row in told), output)
+    end(fates)
+
+
+add_audits(join_app, LabelJoin)

@@ -1,0 +1,181 @@
+"""tarry session: decide now, learn later, from the shell or any language."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from tarry.cli.audit import add_audits
+from tarry.cli.choosing import DOMAINS, choose_rate, choose_recommended, make_domain
+from tarry.cli.stored import (
+    DEFAULT_STORE,
+    EPILOG,
+    NUMBERS,
+    STANDARD_INPUT,
+    DurabilityOption,
+    FormatOption,
+    NameOption,
+    StoreOption,
+    answering,
+    as_id,
+    as_store,
+    as_value,
+    column,
+    end,
+    ids_of,
+    read_lines,
+    show_lines,
+    show_one,
+)
+from tarry.live import Receipts, Round, Session
+from tarry.live.stores import MAIN, POWER, without_password
+
+session_app = typer.Typer(
+    no_args_is_help=True, help="Decide now, learn later: a session kept in a store.", epilog=EPILOG
+)
+
+
+@session_app.command("new", epilog=EPILOG)
+def new(
+    domain: Annotated[str, typer.Option(help=f"Where plays lie: {', '.join(DOMAINS)}.")] = "ball",
+    dimension: Annotated[int | None, typer.Option(help="Entries of a play.")] = None,
+    radius: Annotated[float, typer.Option(help="Of the ball.")] = 1.0,
+    lower: Annotated[str | None, typer.Option(help="Of the box: a number, or one for every entry.")] = None,
+    upper: Annotated[str | None, typer.Option(help="Of the box: a number, or one for every entry.")] = None,
+    scale: Annotated[float, typer.Option(help="Sum of the entries on the simplex.")] = 1.0,
+    capacity: Annotated[int | None, typer.Option(help="Slots, C (default: no limit).")] = None,
+    feedback: Annotated[str, typer.Option(help="What will be told: gradient or value.")] = "gradient",
+    strong_convexity: Annotated[float | None, typer.Option(help="λ, for strongly convex losses.")] = None,
+    gradient_bound: Annotated[float | None, typer.Option(help="Largest norm of a gradient, G.")] = None,
+    value_bound: Annotated[float | None, typer.Option(help="Largest |loss|, M, for bandit feedback.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Instead of a recommendation: this constant rate.")] = None,
+    smoothing: Annotated[float | None, typer.Option(help="With --rate and --feedback value: the radius δ.")] = None,
+    information: Annotated[
+        str, typer.Option(help="clairvoyant, semi-clairvoyant or non-clairvoyant.")
+    ] = "non-clairvoyant",
+    preemption: Annotated[bool, typer.Option(help="Whether a tracked round may be dropped again.")] = True,
+    backlog: Annotated[int | None, typer.Option(help="Without preemption: a guess of the backlog.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of every draw (default: a random one).")] = None,
+    memory: Annotated[int, typer.Option(help="Rounds whose fates are remembered.")] = 1_000_000,
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """Make a session, or find that the same one is there; print the player that was chosen."""
+    with answering():
+        place = make_domain(domain, dimension, radius=radius, lower=lower, upper=upper, scale=scale)
+        known = {
+            "feedback": feedback,
+            "information": information,
+            "preemption": preemption,
+            "strong_convexity": strong_convexity,
+            "gradient_bound": gradient_bound,
+            "value_bound": value_bound,
+            "backlog": backlog,
+            "capacity": capacity,
+        }
+        chosen = choose_recommended(place, known) if rate is None else choose_rate(place, rate, smoothing, known)
+        rules: dict[str, Any] = {"capacity": capacity, "information": information, "preemption": preemption}
+        where: dict[str, Any] = {"store": as_store(store), "name": name}
+        with Session(chosen.player, **rules, **where, durability=durability, rng=seed, memory=memory) as session:
+            told = {"store": without_password(store), "name": name} | {
+                "learner": type(chosen.player.learner).__name__,
+                "scheduler": type(chosen.player.scheduler).__name__,
+                "reason": chosen.reason,
+                "is_proved": chosen.is_proved,
+                **rules,
+                "memory": memory,
+                "rounds": session.status().rounds,
+            }
+        show_one(told, {key: str(value) for key, value in told.items()}, output)
+
+
+@session_app.command("ask", epilog=EPILOG)
+def ask(
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of your own, or - for JSON lines with id and delay.")
+    ] = None,
+    count: Annotated[int | None, typer.Option(min=0, help="Rounds to begin, in one transaction.")] = None,
+    delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when feedback will come.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """Begin a round, or several in one transaction; print id, play, tracked, released and status."""
+    with answering():
+        if ids and count is not None:
+            raise ValueError("give ids or --count, and not both")
+        with Session.open(as_store(store), name=name, durability=durability) as session:
+            rounds = _ask(session, ids or [], 1 if count is None else count, delay)
+        show_lines((one._asdict() for one in rounds), output)
+        end(one.status for one in rounds)
+
+
+def _ask(session: Session, texts: list[str], count: int, delay: int | None) -> list[Round]:
+    if texts == [STANDARD_INPUT]:
+        rows = read_lines(("id", "delay"))
+        return session.ask_each(ids=[row.get("id") for row in rows], delays=[row.get("delay", delay) for row in rows])
+    if texts:
+        return session.ask_each(ids=map(as_id(session), texts), delays=[delay] * len(texts))
+    return session.ask_each(count, delays=[delay] * count)
+
+
+@session_app.command("tell", epilog=EPILOG, context_settings=NUMBERS)
+def tell(
+    id: Annotated[str | None, typer.Argument(help="The round's id.")] = None,
+    feedback: Annotated[
+        str | None, typer.Argument(help="Its gradient, as [0.5, -1], or value; - for standard input.")
+    ] = None,
+    many: Annotated[
+        bool, typer.Option("--many", help="Read JSON lines with id and gradient or value, in one transaction.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """Hand over feedback; print id, status and weight."""
+    with answering():
+        if many != (id is None) or (feedback is None) != many:
+            raise ValueError("give an id and its feedback, or --many with JSON lines on standard input")
+        with Session.open(as_store(store), name=name, durability=durability) as session:
+            told = _tell_lines(session) if many else _tell(session, str(id), str(feedback))
+        _show(told, output)
+
+
+def _tell(session: Session, text: str, feedback: str) -> Receipts:
+    id, kind = as_id(session)(text), session.player.learner.feedback
+    status, weight = session.tell(id, **{kind: as_value(feedback, f"the {kind}")})
+    return Receipts([id], [status], np.array([weight]))
+
+
+def _tell_lines(session: Session) -> Receipts:
+    kind = session.player.learner.feedback
+    rows = read_lines(("id", kind))
+    return session.tell_many(column(rows, "id"), **{f"{kind}s": column(rows, kind)})
+
+
+@session_app.command("expire", epilog=EPILOG)
+def expire(
+    ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
+    store: StoreOption = DEFAULT_STORE,
+    name: NameOption = MAIN,
+    durability: DurabilityOption = POWER,
+    output: FormatOption = None,
+) -> None:
+    """No outcome will come for these rounds; on tracked ones that biases (see docs/live.md)."""
+    with answering(), Session.open(as_store(store), name=name, durability=durability) as session:
+        _show(session.expire_many(ids_of(session, ids)), output)
+
+
+def _show(told: Receipts, output: Any) -> None:
+    rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
+    show_lines(({"id": id, "status": status, "weight": weight} for id, status, weight in rows), output)
+    end(told.statuses)
+
+
+add_audits(session_app, Session)

@@ -1,0 +1,204 @@
+"""What commands on stored sessions share: where the store is, how answers are printed, which exit codes there are.
+
+Exit codes: 0 done; 1 done, but an id was unknown or forgotten (unknown, late); 2 the arguments are wrong and nothing
+was changed; 3 the store cannot be used.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tarry.cli.plan import Format
+from tarry.errors import TarryError
+from tarry.live.face import Face
+from tarry.live.items import id_of, plain_id
+from tarry.results import Answer
+
+ABSENT, REFUSED, STORE = 1, 2, 3
+STANDARD_INPUT = "-"
+EPILOG = (
+    "Exit codes: 0 done; 1 done, but an id was unknown or forgotten; 2 the arguments are wrong, nothing was changed; "
+    "3 the store cannot be used."
+)
+# So that a negative number is an argument and not an option.
+NUMBERS = {"ignore_unknown_options": True}
+
+StoreOption = Annotated[
+    str, typer.Option("--store", envvar="TARRY_STORE", help="sqlite:///file.db or postgresql://user@host/database.")
+]
+NameOption = Annotated[str, typer.Option("--name", help="Which session in the store.")]
+DurabilityOption = Annotated[
+    str, typer.Option("--durability", help="What a call survives: power (its loss) or process (only our end).")
+]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", "-f", help="Default: table on a terminal, json otherwise.")
+]
+DEFAULT_STORE = "sqlite:///tarry.db"
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Turn what goes wrong into a sentence and an exit code, and warnings into sentences."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        except (ValueError, TypeError) as error:  # also NotGranted
+            raise _ended(str(error), REFUSED) from error
+        except BrokenPipeError:
+            raise
+        except (TarryError, OSError) as error:
+            raise _ended(str(error), STORE) from error
+        finally:
+            for warning in caught:
+                typer.echo(str(warning.message), err=True)
+
+
+def as_store(url: str) -> str:
+    """A store that outlives the command."""
+    if url == "memory:":
+        raise ValueError("a session in memory ends with its command: give --store sqlite:///file.db or postgresql://…")
+    return url
+
+
+def as_id(face: Face) -> Callable[[str], Hashable]:
+    """Reads ids given on the command line: texts, but numbers where rounds go by their numbers."""
+    is_numbered = face.is_numbered
+    return lambda text: int(text) if is_numbered and text.isascii() and text.isdigit() else text
+
+
+def as_value(text: str, name: str) -> Any:
+    """A JSON value from an argument, or from standard input."""
+    given = sys.stdin.read() if text == STANDARD_INPUT else text
+    try:
+        return json.loads(given)
+    except json.JSONDecodeError:
+        raise ValueError(
+            f"{name} must be JSON, got {given.strip()!r}: a text needs its own quotes, '\"like this\"'"
+        ) from None
+
+
+def read_lines(fields: Sequence[str]) -> list[dict[str, Any]]:
+    """JSON objects from standard input, one a line, with no other fields than these; a bare value is an id."""
+    rows = []
+    for number, line in enumerate(sys.stdin, 1):
+        if line.strip():
+            rows.append(_row(line, number, fields))
+    return rows
+
+
+def _row(line: str, number: int, fields: Sequence[str]) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError:
+        raise ValueError(f"line {number} is not JSON: {line.strip()!r}; nothing was changed") from None
+    row = row if isinstance(row, dict) and not _is_bytes(row) else {"id": row}
+    extra = [name for name in row if name not in fields]
+    if extra:
+        raise ValueError(
+            f"line {number} has a field {extra[0]!r}, only {', '.join(fields)} are known; nothing was changed"
+        )
+    if _is_bytes(row.get("id")):
+        row["id"] = id_of(row["id"])
+    return row
+
+
+def _is_bytes(value: Any) -> bool:
+    """Whether this is how JSON has an id of bytes."""
+    return isinstance(value, dict) and [*value] == ["bytes"]
+
+
+def column(rows: Iterable[dict[str, Any]], name: str) -> list[Any]:
+    """A field that every line must have."""
+    found = []
+    for number, row in enumerate(rows, 1):
+        if name not in row:
+            raise ValueError(f"row {number} has no {name!r}; nothing was changed")
+        found.append(row[name])
+    return found
+
+
+def ids_of(face: Face, texts: list[str]) -> list[Hashable]:
+    """Ids from arguments, or from standard input."""
+    if texts == [STANDARD_INPUT]:
+        return column(read_lines(("id",)), "id")
+    return [*map(as_id(face), texts)]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: names for answers, objects for named tuples, null for what is not a finite number."""
+    if isinstance(value, Answer):
+        return value.name.lower()
+    if isinstance(value, bytes):
+        return plain_id(value)
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def show_lines(rows: Iterable[dict[str, Any]], output: Format | None) -> None:
+    """Print answers: an object a line, or a table."""
+    told = [plain(row) for row in rows]
+    if is_json(output):
+        for row in told:
+            typer.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
+    elif told:
+        table = _table(*told[0])
+        for row in told:
+            table.add_row(*(_shown(value) for value in row.values()))
+        Console().print(table)
+
+
+def show_one(value: Any, rows: dict[str, str], output: Format | None) -> None:
+    """Print one answer: all of it as JSON, or rows of a table."""
+    if is_json(output):
+        typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    table = _table("", "")
+    table.show_header = False
+    for name, text in rows.items():
+        table.add_row(name, escape(text))
+    Console().print(table)
+
+
+def is_json(output: Format | None) -> bool:
+    """Whether JSON is wanted: said so, or nobody is looking."""
+    return not sys.stdout.isatty() if output is None else output is Format.json
+
+
+def end(statuses: Iterable[Answer]) -> None:
+    """Exit with 1 if some id was unknown or forgotten."""
+    if any(status in (Answer.UNKNOWN, Answer.LATE) for status in statuses):
+        raise typer.Exit(ABSENT)
+
+
+def _ended(sentence: str, code: int) -> typer.Exit:
+    typer.echo(sentence, err=True)
+    return typer.Exit(code)
+
+
+def _table(*columns: str) -> Table:
+    return Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _shown(value: Any) -> str:
+    return escape(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

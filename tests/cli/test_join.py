@@ -1,0 +1,127 @@
+"""tarry join: decisions and labels from the shell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import tarry
+from tarry.cli.app import app
+
+RUN = CliRunner()
+
+
+@pytest.fixture
+def call(tmp_path):
+    store = f"sqlite:///{tmp_path / 'state.db'}"
+
+    def run(*arguments, given=None, code=0):
+        arguments = ["join", *map(str, arguments), "--store", store]
+        done = RUN.invoke(app, arguments, input=given, env={"COLUMNS": "200"})
+        assert done.exit_code == code, done.output
+        assert "Traceback" not in done.output
+        return done
+
+    return run
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_decisions_and_labels_are_those_from_python(call):
+    told = json.loads(call("new", "--capacity", 2, "--seed", 3).stdout)
+    assert (told["scheduler"], told["labels"], told["rounds"]) == ("VarOpt", "first", 0)
+    twin = tarry.LabelJoin(2, rng=3)
+    for i in range(6):
+        (ticket,) = lines(call("decide", json.dumps({"i": i}), "--id", f"o{i}"))
+        expected = twin.decide({"i": i}, f"o{i}")
+        assert ticket == {"id": f"o{i}", "tracked": expected.tracked, "released": list(expected.released)}
+    for i in range(6):
+        (found,) = lines(call("label", f"o{i}", i - 2))
+        row = twin.label(f"o{i}", i - 2)
+        assert found["row"] == (None if row is None else row._asdict())
+        assert found["fate"] == twin.fate(f"o{i}").name.lower()
+    estimate = json.loads(call("estimate").stdout)
+    assert estimate == twin.estimate()._asdict()
+    assert json.loads(call("estimate", "--level", "0.5").stdout)["low"] > estimate["low"]
+    assert json.loads(call("status").stdout)["fates"] == twin.status().fates
+
+
+def test_many_at_once(call):
+    call("new", "--capacity", 8)
+    given = '{"id": "a", "features": [1, 2]}\n{"id": "b"}\n'
+    assert [one["id"] for one in lines(call("decide", "--many", given=given))] == ["a", "b"]
+    found = lines(call("label", "--many", given='{"id": "b", "label": null}\n{"id": "a", "label": 2}\n'))
+    assert found[0] == {"id": "b", "fate": "used", "row": {"features": None, "label": None, "weight": 1.0}}
+    assert found[1]["row"]["features"] == [1, 2]
+    assert lines(call("label", "a", 2)) == [{"id": "a", "fate": "used", "row": None}]
+
+
+def test_numbers_unless_ids_are_given(call):
+    call("new", "--capacity", 8)
+    assert lines(call("decide"))[0]["id"] == 1
+    assert lines(call("decide", "-", given='{"x": "y"}'))[0]["id"] == 2
+    assert lines(call("decide", "--many", given='{"features": 5}\n'))[0]["id"] == 3
+    assert lines(call("label", 2, '"yes"'))[0]["row"] == {"features": {"x": "y"}, "label": "yes", "weight": 1.0}
+    assert lines(call("label", 9, 1, code=1)) == [{"id": 9, "fate": "unknown", "row": None}]
+    assert lines(call("expire", 3, 4, code=1))[0] == {"id": 3, "status": "expired", "weight": 0.0}
+
+
+def test_windows(call):
+    call("new", "--capacity", 8, "--labels", "sum")
+    call("decide", "--id", "a"), call("decide", "--id", "b")
+    assert lines(call("label", "a", 2)) == [{"id": "a", "fate": "pending", "row": None}]
+    call("label", "a", -0.5)
+    rows = [one["row"]["label"] for one in lines(call("finish", "a", "b", "--missing", "0"))]
+    assert rows == [1.5, 0]
+    assert lines(call("finish", "-", given='"nobody"', code=1))[0]["fate"] == "unknown"
+
+
+def test_delays_in_the_clairvoyant_model(call):
+    call("new", "--capacity", 2, "--information", "clairvoyant")
+    assert lines(call("decide", "--delay", 4))[0]["id"] == 1
+
+
+def test_audits(call):
+    call("new", "--capacity", 8)
+    call("decide", '{"age": 41}', "--id", "a")
+    ledger = json.loads(call("ledger", "--rounds", 5).stdout)
+    assert ledger["last"] == [{"round": 1, "id": "a", "fate": "pending", "answered": False}]
+    assert json.loads(call("export").stdout)["tracked"][0]["payload_bytes"] == len('{"age": 41}')
+    assert json.loads(call("export", "--payloads").stdout)["tracked"][0]["payload"] == {"age": 41}
+    assert json.loads(call("estimate").stdout) == {"mean": None, "low": None, "high": None, "naive": None, "labels": 0}
+    assert "naive" in call("estimate", "-f", "table").stdout
+
+
+def test_a_join_without_preemption(call):
+    told = json.loads(call("new", "--capacity", 16, "--no-preemption", "--backlog", 60).stdout)
+    assert (told["scheduler"], told["preemption"]) == ("Morris", False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "sentence"),
+    [
+        (["label", "a", "yes"], None, "the label must be JSON, got 'yes': a text needs its own quotes"),
+        (["label", "a"], None, "give an id and its label, or --many"),
+        (["label", "--many"], '{"id": "a"}', "row 1 has no 'label'"),
+        (["label", "--many", "a", "1"], "", "give an id and its label, or --many"),
+        (["decide", "{", "--id", "b"], None, "features must be JSON, got '{'"),
+        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features are known"),
+        (["decide", "--many", "--id", "b"], "", "leave the others out"),
+        (["decide", "--many"], '{"id": "b"}\n{"features": 1}', "give ids always or never"),
+        (["finish", "a"], None, "ends a decision with its first label"),
+        (["estimate", "--level", 95], None, "level must lie between 0 and 1, got 95"),
+        (["new", "--labels", "mean"], None, "labels must be"),
+        (["new", "--capacity", 2, "--no-preemption"], None, "needs --backlog"),
+        (["new", "--capacity", 9], None, "another capacity (2, not 9)"),
+    ],
+)
+def test_bad_arguments_exit_with_2_and_change_nothing(call, arguments, given, sentence):
+    call("new", "--capacity", 2)
+    call("decide", "--id", "a")
+    before = call("export").stdout
+    assert sentence in call(*arguments, given=given, code=2).stderr
+    assert call("export").stdout == before

@@ -1,0 +1,344 @@
+"""tarry session: the same answers as from Python, as JSON or tables, with exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tarry
+from tarry.cli.app import app
+from tarry.cli.plan import Format
+from tarry.cli.stored import is_json
+from tarry.kernel import is_compiled
+
+RUN = CliRunner()
+NEW = ["new", "--dimension", "2", "--rate", "0.5", "--capacity", "3", "--seed", "7"]
+PLAYER = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.5))
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path / 'state.db'}"
+
+
+@pytest.fixture
+def call(url):
+    def run(*arguments, given=None, code=0, group="session"):
+        done = RUN.invoke(app, [group, *map(str, arguments)], input=given, env={"TARRY_STORE": url, "COLUMNS": "200"})
+        assert done.exit_code == code, done.output
+        assert "Traceback" not in done.output
+        return done
+
+    return run
+
+
+@pytest.fixture
+def made(call):
+    call(*NEW)
+    return call
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_session_from_the_shell_is_the_one_from_python(made):
+    twin = tarry.Session(PLAYER, capacity=3, rng=7)
+    for t in range(1, 9):
+        (asked,) = lines(made("ask"))
+        expected = twin.ask()
+        assert asked == {
+            "id": t,
+            "play": expected.play.tolist(),
+            "tracked": expected.tracked,
+            "released": list(expected.released),
+            "status": expected.status.name.lower(),
+        }
+        if t % 2:
+            told = twin.tell(t, gradient=[0.25, -t])
+            assert lines(made("tell", t, f"[0.25, -{t}]")) == [
+                {"id": t, "status": told.status.name.lower(), "weight": told.weight}
+            ]
+    found = json.loads(made("status").stdout)
+    status = twin.status()
+    assert list(found) == list(status._fields)
+    assert found["fates"] == status.fates
+    assert found["answers"] == status.answers
+    assert found["weights"] == status.weights._asdict()
+
+
+def test_many_at_once(made):
+    twin = tarry.Session(PLAYER, capacity=3, rng=7)
+    asked, expected = lines(made("ask", "--count", 6)), twin.ask_many(6)
+    assert [one["play"] for one in asked] == expected.plays.tolist()
+    assert [id for one in asked for id in one["released"]] == expected.released
+    given = "".join(json.dumps({"id": t, "gradient": [t, 0.5]}) + "\n" for t in range(1, 7)) + "\n"
+    told, receipts = (
+        lines(made("tell", "--many", given=given)),
+        twin.tell_many(range(1, 7), gradients=[[t, 0.5] for t in range(1, 7)]),
+    )
+    assert [one["weight"] for one in told] == receipts.weights.tolist()
+    assert [one["status"] for one in told] == [status.name.lower() for status in receipts.statuses]
+    assert lines(made("ask"))[0]["play"] == twin.ask().play.tolist()
+    assert made("tell", "--many", given="").stdout == ""
+
+
+def test_ids_of_the_callers_are_texts(made):
+    first = lines(made("ask", "order-7", "8"))
+    assert [one["id"] for one in first] == ["order-7", "8"]
+    assert lines(made("ask", "8"))[0]["status"] == "repeated"
+    assert lines(made("tell", "8", "-", given="[1, 0]"))[0] == {"id": "8", "status": "used", "weight": 1.0}
+    assert lines(made("expire", "order-7")) == [{"id": "order-7", "status": "expired", "weight": 0.0}]
+    more = lines(made("ask", "-", given='{"id": "a"}\n\n"b"\n9\n'))
+    assert [one["id"] for one in more] == ["a", "b", 9]
+    assert lines(made("expire", "-", given='9\n{"id": "b"}\n'))[0]["id"] == 9
+
+
+def test_numbered_rounds_can_be_asked_again(made):
+    first = lines(made("ask"))[0]
+    assert lines(made("ask", 1))[0] == first | {"status": "repeated"}
+    assert "give ids always or never" in made("ask", "order-7", code=2).stderr
+
+
+def test_absent_rounds_exit_with_1_and_are_told(made):
+    assert lines(made("tell", 5, "[1, 0]", code=1)) == [{"id": "5", "status": "unknown", "weight": 0.0}]
+    made("ask", "--count", 2)
+    given = '{"id": 1, "gradient": [1, 0]}\n{"id": 99, "gradient": [1, 0]}\n'
+    assert [one["status"] for one in lines(made("tell", "--many", given=given, code=1))] == ["used", "unknown"]
+    assert lines(made("tell", 1, "[1, 0]")) == [{"id": 1, "status": "duplicate", "weight": 0.0}]
+    assert lines(made("expire", 77, code=1))[0]["status"] == "unknown"
+
+
+def test_forgotten_rounds_are_late(call):
+    call(*NEW, "--memory", 1)
+    call("ask", "--count", 9)
+    given = "".join(f'{{"id": {t}, "gradient": [1, 0]}}\n' for t in range(1, 9))
+    assert {one["status"] for one in lines(call("tell", "--many", given=given, code=1))} == {"used", "late"}
+
+
+def test_bytes_as_ids(made):
+    assert lines(made("ask", "-", given='{"bytes": "Yg=="}\n'))[0]["id"] == {"bytes": "Yg=="}
+    assert lines(made("tell", "--many", given='{"id": {"bytes": "Yg=="}, "gradient": [1, 0]}'))[0]["status"] == "used"
+
+
+def test_tables_are_for_terminals(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert not is_json(None)
+    assert is_json(Format.json)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
+    assert is_json(None)
+    assert not is_json(Format.table)
+
+
+def test_new_says_what_was_chosen(call, url):
+    told = json.loads(call("new", "--dimension", 3, "--gradient-bound", 1, "--capacity", 4).stdout)
+    assert told == {
+        "store": url,
+        "name": "main",
+        "learner": "Adaptive",
+        "scheduler": "VarOpt",
+        "reason": tarry.players.recommended(tarry.domains.Ball(3), gradient_bound=1).reason,
+        "is_proved": False,
+        "capacity": 4,
+        "information": "non-clairvoyant",
+        "preemption": True,
+        "memory": 1_000_000,
+        "rounds": 0,
+    }
+    call("ask")
+    again = json.loads(call("new", "--dimension", 3, "--gradient-bound", 1, "--capacity", 4).stdout)
+    assert again["rounds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--dimension", 3, "--strong-convexity", 0.5], {"learner": "DWFTRL", "is_proved": True}),
+        (
+            ["--dimension", 3, "--gradient-bound", 2, "--information", "semi-clairvoyant"],
+            {"learner": "DWFTRL", "is_proved": True},
+        ),
+        (
+            ["--dimension", 3, "--strong-convexity", 1, "--no-preemption", "--backlog", 50, "--capacity", 16],
+            {"scheduler": "Morris"},
+        ),
+        (
+            ["--dimension", 3, "--rate", 0.1, "--no-preemption", "--backlog", 50, "--capacity", 16],
+            {"scheduler": "Morris", "is_proved": False},
+        ),
+        (["--dimension", 3, "--feedback", "value", "--rate", 0.1, "--smoothing", 0.2], {"learner": "DWFTBL"}),
+    ],
+)
+def test_players(call, options, expected):
+    told = json.loads(call("new", *options).stdout)
+    assert {name: told[name] for name in expected} == expected
+    if not is_compiled():  # each compiles for some seconds
+        assert lines(call("ask"))[0]["id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "domain"),
+    [
+        (["--domain", "box", "--lower", "-1", "--upper", "2", "--dimension", 2], tarry.domains.Box([-1, -1], 2.0)),
+        (["--domain", "box", "--lower", "0,-1", "--upper", 2], tarry.domains.Box([0.0, -1.0], 2.0)),
+        (["--domain", "simplex", "--dimension", 3, "--scale", 2], tarry.domains.Simplex(3, 2.0)),
+        (["--dimension", 2, "--radius", 3], tarry.domains.Ball(2, 3.0)),
+    ],
+)
+def test_domains(call, url, options, domain):
+    call("new", *options, "--rate", 0.1)
+    with tarry.Session.open(url) as session:
+        found = session.player.learner.domain
+        assert type(found) is type(domain)
+        assert all(np.array_equal(a, b) for a, b in zip(found, domain, strict=True))
+
+
+def test_values_may_be_negative(call):
+    call("new", "--dimension", 2, "--feedback", "value", "--rate", 0.1, "--smoothing", 0.2)
+    call("ask", "--count", 2)
+    assert lines(call("tell", 1, "-0.5"))[0]["status"] == "used"
+    assert lines(call("tell", "--many", given='{"id": 2, "value": -1e-3}'))[0]["status"] == "used"
+
+
+def test_delays_in_the_clairvoyant_model(call):
+    call(*NEW, "--information", "clairvoyant")
+    assert lines(call("ask", "--delay", 3))[0]["id"] == 1
+    assert "the delay" in call("ask", code=2).stderr
+    assert len(lines(call("ask", "-", given='{"delay": 0}\n{"delay": 2}\n'))) == 2
+
+
+def test_ledger_and_export(made, url):
+    made("ask", "--count", 8)
+    made("tell", 1, "[1, 0]")
+    ledger = json.loads(made("ledger", "--rounds", 3).stdout)
+    assert ledger["sum"] == ledger["rounds"] == sum(ledger["fates"].values()) == 8
+    assert [entry["round"] for entry in ledger["last"]] == [8, 7, 6]
+    export = json.loads(made("export").stdout)
+    assert list(export) == ["store", "name", "version", "configuration", "is_numbered", "status", "tracked"]
+    assert export["configuration"]["player"]["fields"]["learner"]["type"].endswith(":DWFTRL")
+    assert export["status"]["fates"] == ledger["fates"]
+    assert len(export["tracked"]) == ledger["fates"]["pending"]
+
+
+def test_tables(made):
+    assert "pending" in made("ask", "-f", "table").stdout
+    assert "fate pending" in made("status", "-f", "table").stdout
+    shown = made("ledger", "--rounds", 2, "-f", "table").stdout
+    assert "sum" in shown
+    assert "answered" in shown
+    assert made("expire", "-", "-f", "table", given="").stdout == ""
+
+
+def test_several_sessions_in_one_store(made, call):
+    call("new", "--dimension", 2, "--rate", 1, "--name", "other")
+    made("ask", "--count", 3)
+    assert json.loads(call("status", "--name", "other").stdout)["rounds"] == 0
+    assert "holds no session called 'third', only 'main', 'other'" in call("status", "--name", "third", code=3).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "sentence"),
+    [
+        (["tell", 1, "[1]"], None, "gradient has shape (1,), the session needs (2,)"),
+        (["tell", 1, "yes"], None, "the gradient must be JSON, got 'yes'"),
+        (["tell", 1, '"yes"'], None, "gradient must be numbers, got 'yes'"),
+        (["tell", 1], None, "give an id and its feedback, or --many"),
+        (["tell"], None, "give an id and its feedback, or --many"),
+        (["tell", 1, "[1, 0]", "--many"], "", "give an id and its feedback, or --many"),
+        (["tell", "--many"], "{", "line 1 is not JSON: '{'; nothing was changed"),
+        (["tell", "--many"], '\n{"id": 1, "value": 2}', "line 2 has a field 'value', only id, gradient are known"),
+        (["tell", "--many"], '{"id": 1}', "row 1 has no 'gradient'"),
+        (["tell", "--many"], '{"id": 1, "gradient": [1, 0]}\n{"id": 2, "gradient": [NaN, 0]}', "in row 1: nothing"),
+        (["tell", "--many"], '{"id": [1], "gradient": [1, 0]}', "an id must be a string, a whole number or bytes"),
+        (["expire", "-"], '{"id": {"x": 1}}', "an id must be a string, a whole number or bytes"),
+        (["ask", "a", "--count", 2], None, "give ids or --count, and not both"),
+        (["ask", "--delay", 2], None, "a non-clairvoyant session takes no delay"),
+        (["ask", "--count", -1], None, "--count"),
+        (["expire"], None, "Missing argument"),
+        (["status", "--sotre", "x"], None, "--sotre"),
+        (["ask", "--store", "mysql://x"], None, "store must be"),
+        (["ask", "--store", "memory:"], None, "a session in memory ends with its command"),
+        (["ask", "--durability", "none"], None, "durability must be 'power' or 'process', got 'none'"),
+        ([*NEW, "--capacity", 4], None, "the store holds a session with another capacity (3, not 4)"),
+        (["new", "--dimension", 2], None, "convex losses need gradient_bound"),
+        (["new", "--rate", 1], None, "a ball needs --dimension"),
+        (["new", "--rate", 1, "--domain", "cube"], None, "--domain must be one of ball, box, simplex, got 'cube'"),
+        (["new", "--rate", 1, "--domain", "box"], None, "a box needs --lower and --upper"),
+        (["new", "--rate", 1, "--domain", "box", "--lower", "a", "--upper", 1], None, "--lower must be numbers"),
+        (
+            ["new", "--rate", 1, "--domain", "box", "--lower", "0,0", "--upper", 1, "--dimension", 3],
+            None,
+            "--lower has 2 entries, --dimension is 3",
+        ),
+        (["new", "--dimension", 2, "--rate", 1, "--feedback", "value"], None, "also needs --smoothing"),
+        (["new", "--dimension", 2, "--rate", 1, "--feedback", "both"], None, "--feedback must be gradient or value"),
+        (["new", "--dimension", 2, "--rate", 1, "--no-preemption"], None, "needs --backlog (a guess) and --capacity"),
+    ],
+)
+def test_bad_arguments_exit_with_2_and_change_nothing(made, arguments, given, sentence):
+    made("ask")
+    before = made("status").stdout
+    assert sentence in made(*arguments, given=given, code=2).stderr
+    assert made("status").stdout == before
+
+
+def test_trouble_with_the_store_exits_with_3(call, tmp_path):
+    assert "there is no file" in call("ask", code=3).stderr
+    (tmp_path / "state.db").write_text("something else")
+    assert "is not a SQLite file" in call("status", code=3).stderr
+    assert "there is no folder" in call(*NEW, "--store", f"sqlite:///{tmp_path}/no/a.db", code=3).stderr
+
+
+def test_a_join_is_not_a_session(call):
+    call("new", "--capacity", 2, group="join")
+    assert "'main' in" in call("ask", code=3).stderr
+
+
+def test_a_network_file_system_is_told_in_a_sentence(made, monkeypatch):
+    monkeypatch.setattr("tarry.live.stores.sqlite.network_file_system", lambda path: "nfs4")
+    done = made("ask")
+    assert "lies on a network file system (nfs4)" in done.stderr
+    assert ".py" not in done.stderr
+    assert lines(done)[0]["id"] == 1
+    with warnings.catch_warnings(record=True) as caught:
+        made("status")
+    assert not caught
+
+
+def test_passwords_are_not_shown():
+    from tarry.live.stores import without_password
+
+    assert without_password("sqlite:///a@b:c.db") == "sqlite:///a@b:c.db"
+    assert without_password("postgres://ada:s@cret@db:5432/x?password=s") == "postgres://ada@db:5432/x"
+    assert without_password("postgresql://db/x") == "postgresql://db/x"
+
+
+def test_one_process_asks_and_another_tells(url, tmp_path):
+    """Through pipes, in a folder of its own, with the default store."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    environment.pop("TARRY_STORE", None)
+
+    def start(*arguments, **pipes):
+        command = [sys.executable, "-m", "tarry", "session", *arguments]
+        return subprocess.Popen(command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, **pipes)
+
+    with start(*NEW) as new:
+        assert new.wait(120) == 0
+    turn = "import json, sys; [print(json.dumps({'id': json.loads(x)['id'], 'gradient': [1, 0]})) for x in sys.stdin]"
+    with (
+        start("ask", "--count", "3") as ask,
+        subprocess.Popen([sys.executable, "-c", turn], stdin=ask.stdout, stdout=subprocess.PIPE) as middle,
+        start("tell", "--many", stdin=middle.stdout) as tell,
+    ):
+        told = tell.stdout.read()
+    assert (ask.returncode, tell.returncode) == (0, 0)
+    assert [json.loads(line)["status"] for line in told.splitlines()] == ["used"] * 3
+    with tarry.Session.open(f"sqlite:///{tmp_path / 'tarry.db'}") as session:
+        assert session.ask().play.tolist() == [-1.0, 0.0]

@@ -1,0 +1,73 @@
+"""The estimate is the weighted mean of the labels; its interval covers as often as it says."""
+
+from __future__ import annotations
+
+from math import isnan, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+import tarry
+
+
+def play(seed, n, capacity, **options):
+    """Positive labels come late. The join, and the rows it gave."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n) < 0.3).astype(float)
+    waits = np.where(labels == 1, rng.integers(40, 90, n), rng.integers(0, 20, n))
+    due = {}
+    for i, wait in enumerate(waits.tolist()):
+        due.setdefault(i + wait, []).append(i)
+    join, rows = tarry.LabelJoin(capacity, rng=seed, **options), []
+    for t in range(n + 90):
+        if t < n:
+            join.decide()
+        rows += [join.label(i + 1, labels[i]) for i in due.get(t, ())]
+    return join, [row for row in rows if row is not None]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_against_a_direct_computation(level):
+    join, rows = play(1, 500, 8)
+    w, y = (np.array([getattr(row, name) for row in rows]) for name in ("weight", "label"))
+    found, mean = join.estimate(level), np.sum(w * y) / np.sum(w)
+    reach = NormalDist().inv_cdf((1 + level) / 2) * sqrt(np.sum((w * (y - mean)) ** 2)) / np.sum(w)
+    assert found == pytest.approx((mean, mean - reach, mean + reach, y.mean(), len(rows)), rel=1e-9)
+    assert np.ptp(w) > 0
+
+
+def test_the_interval_covers_as_often_as_it_says():
+    runs, truth = 250, 0.3
+    joins = [play(seed, 600, 20)[0] for seed in range(runs)]
+    for level in (0.8, 0.95):
+        found = [join.estimate(level) for join in joins]
+        covered = np.mean([one.low <= truth <= one.high for one in found])
+        assert abs(covered - level) <= 4 * sqrt(level * (1 - level) / runs)
+    naive = np.mean([one.naive for one in found])
+    assert abs(np.mean([one.mean for one in found]) - truth) < 0.01 < truth - naive
+
+
+def test_a_durable_estimate_is_the_same(tmp_path):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    here, there = play(4, 120, 5)[0], play(4, 120, 5, store=url, durability="process")[0]
+    assert there.estimate() == here.estimate()
+    there.close()
+    with tarry.LabelJoin.open(url) as again:
+        assert again.estimate() == here.estimate()
+
+
+def test_what_is_no_number_is_left_out():
+    join = tarry.LabelJoin(8, rng=1)
+    for label in ("yes", None, float("nan"), float("inf"), True, np.float32(0.5), 3):
+        join.label(join.decide().id, label)
+    assert join.estimate().labels == 3
+    assert join.estimate().mean == pytest.approx((1 + 0.5 + 3) / 3)
+
+
+def test_before_the_first_label():
+    found = tarry.LabelJoin(8).estimate()
+    assert found.labels == 0
+    assert isnan(found.mean)
+    with pytest.raises(ValueError, match=r"level must lie between 0 and 1, got 95"):
+        tarry.LabelJoin(8).estimate(95)

@@ -1,0 +1,173 @@
+"""Many rounds in one call are the same rounds one by one, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tarry
+from tarry import Answer
+from tarry.live import Round
+
+DOMAIN = tarry.domains.Ball(3)
+LEARNERS = {
+    "gradient": tarry.learners.DWFTRL(DOMAIN, rate=0.05),
+    "value": tarry.learners.DWFTBL(DOMAIN, rate=0.01, smoothing=0.4),
+}
+
+
+def make(feedback="gradient", capacity=5, **options):
+    return tarry.Session(tarry.Player(LEARNERS[feedback]), capacity=capacity, rng=3, **options)
+
+
+def feedback_for(kind, count, seed):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(count, 3)) if kind == "gradient" else rng.normal(size=count)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("durable", [False, True])
+def test_asking_and_telling_many(kind, named, durable, tmp_path):
+    store = f"sqlite:///{tmp_path / 'a.db'}" if durable else "memory:"
+    many, single = make(kind, store=store), make(kind)
+    for batch in range(6):
+        ids = [f"r{batch}-{i}" for i in range(10)] if named else None
+        asked = many.ask_many(None if named else 10, ids=ids)
+        rounds = [single.ask(id) for id in ids or [None] * 10]
+        assert asked.ids == [one.id for one in rounds]
+        assert np.array_equal(asked.plays, [one.play for one in rounds])
+        assert asked.tracked.tolist() == [one.tracked for one in rounds]
+        assert asked.released == [id for one in rounds for id in one.released]
+        assert asked.statuses == [one.status for one in rounds]
+        late, given = asked.ids[::-2], feedback_for(kind, 5, batch)
+        told = many.tell_many(late, **{f"{kind}s": given})
+        receipts = [single.tell(id, **{kind: one}) for id, one in zip(late, given, strict=True)]
+        assert list(zip(told.statuses, told.weights, strict=True)) == receipts
+    assert many.status()[:7] == single.status()[:7]
+    expired = many.expire_many(late[:2])
+    assert expired.statuses == [single.expire(id).status for id in late[:2]]
+    many.close()
+
+
+def test_each_is_many_as_rounds():
+    each, single = make(), make()
+    assert [tuple(map(str, one)) for one in each.ask_each(4)] == [tuple(map(str, single.ask())) for _ in range(4)]
+    assert isinstance(each.ask_each(1)[0], Round)
+
+
+def test_delays_are_told_for_each():
+    session = make(information="clairvoyant")
+    assert session.ask_many(2, delays=[3, 0]).ids == [1, 2]
+    with pytest.raises(ValueError, match="there are 3 rounds and 2 delays: give one each"):
+        session.ask_many(3, delays=[1, 2])
+    with pytest.raises(ValueError, match="the delay"):
+        session.ask_many(2, delays=[1, None])
+    assert session.status().rounds == 2
+
+
+def test_nothing_at_all():
+    session = make()
+    assert session.ask_many(0).plays.shape == (0, 3)
+    assert session.tell_many([], gradients=[]).ids == []
+    assert session.expire_many([]).statuses == []
+    assert make("value").tell_many([], values=[]).ids == []
+
+
+def test_receipts_as_a_frame():
+    session = make()
+    session.ask_many(2)
+    frame = session.tell_many([1, 7], gradients=np.ones((2, 3))).to_polars()
+    assert frame.columns == ["id", "status", "weight"]
+    assert frame["status"].to_list() == ["used", "unknown"]
+
+
+@pytest.mark.parametrize("as_frame", [dict, pl.DataFrame])
+def test_frames_of_feedback(as_frame):
+    session, twin = make(), make()
+    session.ask_many(3), twin.ask_many(3)
+    gradients = feedback_for("gradient", 3, 1)
+    told = session.tell_many(as_frame({"gradient": gradients.tolist(), "id": [1, 2, 3]}))
+    assert np.array_equal(told.weights, twin.tell_many([1, 2, 3], gradients=gradients).weights)
+    assert np.array_equal(session.ask().play, twin.ask().play)
+    values = make("value")
+    values.ask_many(2)
+    assert values.tell_many(as_frame({"id": [1, 2], "value": [0.5, 1.0]})).statuses == [Answer.USED] * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda s: s.tell_many([1, 2.5], gradients=np.ones((2, 3))), TypeError, "an id must be a string"),
+        (lambda s: s.expire_many([1, None]), TypeError, "an id must be a string"),
+        (
+            lambda s: s.tell_many([1, 2], gradients=[[1, 0, 0]]),
+            ValueError,
+            r"shape \(1, 3\), the session needs \(2, 3\)",
+        ),
+        (lambda s: s.tell_many([1, 2], gradients=[[1, 0, 0], [np.nan, 0, 0]]), ValueError, "in row 1: nothing was"),
+        (lambda s: s.tell_many([1], values=[1]), ValueError, "learns from gradients: call tell_many"),
+        (lambda s: s.tell_many({"id": [1]}), ValueError, r"the frame has no column 'gradient', only \['id'\]"),
+        (lambda s: s.ask_many(), ValueError, "one of the two"),
+        (lambda s: s.ask_many(ids=["a", None]), ValueError, "give ids always or never"),
+        (lambda s: s.ask_many(2, ids=["a", "b"]), ValueError, "one of the two"),
+    ],
+)
+def test_malformed_batches_change_nothing(call, error, sentence):
+    session, twin = make(), make()
+    session.ask_many(3), twin.ask_many(3)
+    with pytest.raises(error, match=sentence):
+        call(session)
+    assert session.status()[:5] == twin.status()[:5]
+    assert session.tell(1, gradient=[1, 0, 0]) == twin.tell(1, gradient=[1, 0, 0])
+
+
+class Pandas:
+    """Looks like a pandas frame."""
+
+    def __init__(self, columns):
+        self.columns, self._columns = list(columns), columns
+
+    def __getitem__(self, name):
+        return pl.Series(self._columns[name])
+
+
+@pytest.mark.parametrize("as_frame", [dict, pl.DataFrame, Pandas])
+def test_joins_take_frames(as_frame):
+    ids, ages = [f"o{i}" for i in range(40)], list(range(40))
+    join, single = tarry.LabelJoin(4, rng=2), tarry.LabelJoin(4, rng=2)
+    tickets = join.decide_many(as_frame({"id": ids, "age": ages}))
+    assert tickets == [single.decide({"age": age}, id) for id, age in zip(ids, ages, strict=True)]
+    rows = join.label_many(as_frame({"id": ids, "label": ages}))
+    expected = [single.label(id, age) for id, age in zip(ids, ages, strict=True)]
+    assert rows == [row for row in expected if row is not None]
+    assert len(rows) == 4
+    assert all(row.features == {"age": row.label} for row in rows)
+    assert join.label_each(ids[:2], [1, 1]) == [None, None]
+
+
+def test_joins_take_lists_and_numbers():
+    join = tarry.LabelJoin(4, rng=2)
+    tickets = join.decide_many([{"a": 1}, None, "text"])
+    assert [ticket.id for ticket in tickets] == [1, 2, 3]
+    rows = join.label_each(np.array([3, 1, 9]), np.array([0.5, 1.5, 2.5]))
+    assert rows == [("text", 0.5, 1.0), ({"a": 1}, 1.5, 1.0), None]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda j: j.decide_many([1, 2], ids=["a"]), ValueError, "there are 2 decisions and 1 ids: give one each"),
+        (lambda j: j.label_many(["x", "y"], [1]), ValueError, "there are 2 ids and 1 labels: give one each"),
+        (lambda j: j.label_many(["x", 2.5], [1, 2]), TypeError, "an id must be a string"),
+        (lambda j: j.label_many({"id": ["x"]}), ValueError, "no column 'label'"),
+    ],
+)
+def test_malformed_batches_of_joins_change_nothing(call, error, sentence):
+    join = tarry.LabelJoin(4, rng=2)
+    join.decide("kept", id="x")
+    with pytest.raises(error, match=sentence):
+        call(join)
+    assert join.status().rounds == 1
+    assert join.label("x", 1) == ("kept", 1, 1.0)

@@ -1,0 +1,130 @@
+"""A log gone through in the order of time; windows with several labels."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tarry
+from tarry import Answer
+from tarry.live import Row
+
+LOG = {
+    "at": [5, 1, 3, 9],
+    "seen": [6, 20, 3, None],
+    "label": ["b", "a", "c", "d"],
+    "age": [50, 10, 30, 90],
+}
+NAMES = {"decided_at": "at", "labelled_at": "seen", "label": "label"}
+
+
+def stream(frame, capacity=8, **options):
+    join = tarry.LabelJoin(capacity, rng=1)
+    return list(join.stream(frame, **NAMES, **options)), join
+
+
+def test_the_order_of_time_and_labels_after_the_end():
+    rows, join = stream(LOG)
+    assert rows == [Row({"at": 3, "age": 30}, "c", 1.0), Row({"at": 5, "age": 50}, "b", 1.0)]
+    assert join.status().rounds == 4
+    assert join.status().tracked == 2
+    delivered, join = stream(LOG, at_end="deliver")
+    assert delivered == [*rows, Row({"at": 1, "age": 10}, "a", 1.0)]
+    assert join.status().tracked == 1  # the one that is never labelled
+
+
+def test_a_label_comes_after_all_decisions_up_to_its_time():
+    frame = {"at": [1, 2, 3], "seen": [2, 9, 9], "label": [1, 2, 3]}
+    join = tarry.LabelJoin(8, rng=1)
+    counts = [join.status().rounds for _ in join.stream(frame, **NAMES, at_end="deliver")]
+    assert counts == [2, 3, 3]
+
+
+class Pandas:
+    """Looks like a pandas frame: columns by name, with a to_list, and NaN where nothing is."""
+
+    columns = ("at", "seen", "label", "age")
+
+    def __getitem__(self, name):
+        return pl.Series([float("nan") if value is None else value for value in LOG[name]], strict=False)
+
+
+@pytest.mark.parametrize("frame", [LOG, pl.DataFrame(LOG), Pandas()], ids=["dict", "polars", "like pandas"])
+@pytest.mark.parametrize("at_end", ["drop", "deliver"])
+def test_frames_of_every_kind(frame, at_end):
+    assert stream(frame, at_end=at_end)[0] == stream(LOG, at_end=at_end)[0]
+
+
+def test_pandas_itself():
+    pd = pytest.importorskip("pandas")
+    start = datetime(2024, 1, 1)
+    times = {name: [None if d is None else start + timedelta(days=d) for d in LOG[name]] for name in ("at", "seen")}
+    rows, join = stream(pd.DataFrame(LOG | times), at_end="deliver")
+    assert [row.label for row in rows] == ["c", "b", "a"]
+    assert join.status().tracked == 1
+
+
+def test_equal_to_calls_one_by_one():
+    rng = np.random.default_rng(2)
+    at, labels = np.arange(300), rng.random(300)
+    seen = at + rng.integers(0, 60, 300)
+    rows, _ = stream({"at": at, "seen": seen, "label": labels}, 5, at_end="deliver")
+    join, expected = tarry.LabelJoin(5, rng=1), []
+    for t in range(360):
+        if t < 300:
+            join.decide({"at": t})
+        expected += [join.label(int(i) + 1, labels[i]) for i in np.flatnonzero(seen == t)]
+    assert rows == [row for row in expected if row is not None]
+    assert 20 < len(rows) < 300
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "sentence"),
+    [
+        (LOG, {"at_end": "keep"}, "at_end must be one of 'drop', 'deliver', got 'keep'"),
+        ({"at": [1], "label": [1]}, {}, r"the frame has no column 'seen', only \['at', 'label'\]"),
+        ({"at": [1, 7], "seen": [1, 5], "label": [1, 1]}, {}, "row 1 is labelled at 5, before it was decided at 7"),
+    ],
+)
+def test_refusals(frame, options, sentence):
+    join = tarry.LabelJoin(4, rng=1)
+    with pytest.raises(ValueError, match=sentence):
+        list(join.stream(frame, **NAMES, **options))
+    assert join.status().rounds == 0
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("last", 3), ("sum", 6), ("all", [1, 2, 3])])
+@pytest.mark.parametrize("store", ["memory:", "sqlite:///{}/a.db"])
+def test_several_labels_gather_until_the_window_ends(rule, expected, store, tmp_path):
+    join = tarry.LabelJoin(4, labels=rule, rng=1, store=store.format(tmp_path))
+    for i in "ab":
+        join.decide({"name": i}, id=i)
+    assert [join.label("a", label) for label in (1, 2, 3)] == [None] * 3
+    assert join.fate("a") is Answer.PENDING
+    assert join.finish("a") == Row({"name": "a"}, expected, 1.0)
+    assert join.finish("b", missing=0) == Row({"name": "b"}, 0, 1.0)
+    assert join.finish("a") is None
+    assert join.label("a", 9) is None
+    assert join.status().answers["duplicate"] == 2
+    assert join.estimate().labels == (2 if rule != "all" else 1)  # a list is no number
+    join.close()
+
+
+def test_a_gathered_label_that_cannot_be_stored_changes_nothing(tmp_path):
+    with tarry.LabelJoin(4, labels="all", rng=1, store=f"sqlite:///{tmp_path / 'a.db'}") as join:
+        join.decide(id="a")
+        join.label("a", 1)
+        with pytest.raises(ValueError, match="a durable store takes JSON values or bytes"):
+            join.label("a", object())
+        assert join.finish("a") == Row(None, [1], 1.0)
+
+
+def test_rules_are_checked():
+    with pytest.raises(ValueError, match="labels must be 'first', 'last', 'sum', 'all', got 'mean'"):
+        tarry.LabelJoin(4, labels="mean")
+    join = tarry.LabelJoin(4)
+    with pytest.raises(ValueError, match=r"ends a decision with its first label: call label\(id, …\)"):
+        join.finish(join.decide().id)
