@@ -34,7 +34,7 @@ def expected_size(
     the room it once had; while it is in use a write-ahead log of some 4 MB lies beside it.
 
     >>> expected_size(capacity=64, rounds=1_000_000) // 1000
-    488
+    487
     """
     player = Player(Idle()) if player is None else player
     slots, n = as_whole(capacity, "capacity", 1), as_whole(rounds, "rounds")
