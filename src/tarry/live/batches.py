@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tarry.checks import as_whole
+from tarry.live.ids import as_id
 from tarry.results import Answer
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ def as_list(values: Any) -> list[Any]:
     if hasattr(values, "to_list"):
         return list(values.to_list())
     return list(values.tolist() if isinstance(values, np.ndarray) else values)
+
+
+def as_ids(values: Any) -> list[Hashable]:
+    """Ids, every one of them checked before anything is begun."""
+    return [as_id(value) for value in as_list(values)]
 
 
 def as_names(count: int | None, ids: Any) -> list[Any]:

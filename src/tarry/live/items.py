@@ -6,6 +6,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Hashable
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -36,6 +37,11 @@ class ItemRow(NamedTuple):
     play: bytes
     payload: bytes | None
 
+    @property
+    def checksum(self) -> int:
+        """Of all three; bytes that changed on a disk are seen when they are read."""
+        return crc32(self.payload or b"", crc32(self.play, crc32(self.body.encode())))
+
 
 def encode_item(item: Item) -> ItemRow:
     """An item as a row."""
@@ -44,7 +50,7 @@ def encode_item(item: Item) -> ItemRow:
         "tracked": item.tracked,
         "released": [_plain(id) for id in item.released],
         "answer": int(item.answer),
-        "gathered": list(item.gathered),
+        "gathered": [_label(label) for label in item.gathered],
     }
     return ItemRow(json.dumps(body), b"" if item.play is None else item.play.tobytes(), encode_payload(item.payload))
 
@@ -72,17 +78,31 @@ def encode_payload(payload: Any) -> bytes | None:
         return _BYTES + payload
     try:
         return _JSON + json.dumps(payload, allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"a durable store takes JSON values or bytes, got {_brief(payload)} ({error}): "
-            "convert it, for example with .tolist()"
-        ) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _not_plain(payload, error) from error
 
 
 def _payload_of(data: bytes | None) -> Any:
     if data is None:
         return None
     return bytes(data[1:]) if data[:1] == _BYTES else json.loads(data[1:])
+
+
+def _label(label: Any) -> Any:
+    """A label as JSON keeps it: NumPy's numbers become Python's."""
+    label = label.item() if isinstance(label, np.generic) else label
+    try:
+        json.dumps(label)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _not_plain(label, error) from error
+    return label
+
+
+def _not_plain(value: Any, error: Exception) -> ValueError:
+    return ValueError(
+        f"a durable store takes JSON values or bytes, got {_brief(value)} ({error}): "
+        "convert it, for example with .tolist()"
+    )
 
 
 def _plain(id: Hashable) -> Any:
@@ -94,5 +114,5 @@ def _id_of(plain: Any) -> Hashable:
 
 
 def _brief(value: Any) -> str:
-    text = repr(value)
+    text = f"a {type(value).__name__}" if isinstance(value, (list, tuple, dict)) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}…"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.learners import Idle
-from tarry.live.batches import as_list, as_names, column, is_frame, records
+from tarry.live.batches import as_ids, as_list, as_names, column, is_frame, records
 from tarry.live.configuration import Configuration
 from tarry.live.estimates import Estimate, book_label, estimate_of
 from tarry.live.face import Face
@@ -126,7 +126,7 @@ class LabelJoin(Face):
         """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label."""
         if is_frame(ids):
             ids, labels = column(ids, "id"), column(ids, "label")
-        names, values = as_list(ids), as_list([] if labels is None else labels)
+        names, values = as_ids(ids), as_list([] if labels is None else labels)
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
         with self._tracker.vault:
@@ -147,11 +147,13 @@ class LabelJoin(Face):
             return self._finish(id, missing, self._rule)
 
     def _finish(self, id: Hashable, label: Any, rule: Callable[[tuple[Any, ...]], Any] | None) -> Row | None:
+        if rule is not None:
+            waiting = self._tracker.item(id)
+            if waiting is not None and waiting.gathered:
+                label = rule(waiting.gathered)  # may fail: before anything is changed
         (status, weight), item = self._tracker.answer(id, _NOTHING)
         if status is not Answer.USED or item is None:
             return None
-        if rule is not None and item.gathered:
-            label = rule(item.gathered)
         book_label(self._tracker.vault.sums, weight, label)
         return Row(item.payload, label, weight)
 

@@ -7,7 +7,7 @@ from typing import Any
 from tarry.errors import StoreError
 from tarry.kernel import make_seed
 from tarry.live.configuration import Configuration, check_same, decode
-from tarry.live.stores import MAIN, POWER, open_store
+from tarry.live.stores import MAIN, POWER, open_store, shown
 from tarry.live.tracker import Tracker
 from tarry.tracking import Player
 
@@ -34,12 +34,12 @@ def reopen(
     stored = _asked(place, place.configuration)
     if stored is None:
         known = ", ".join(map(repr, _asked(place, place.names))) or "none"
-        raise StoreError(f"{store} holds no session called {name!r}, only {known}")
+        raise StoreError(f"{shown(store)} holds no session called {name!r}, only {known}")
     configuration = decode(stored, player)
     if player is not None:
         check_same(stored, configuration, with_seed=False)
     if configuration.kind != kind:
-        raise StoreError(f"{name!r} in {store} is a {configuration.kind}, not a {kind}")
+        raise StoreError(f"{name!r} in {shown(store)} is a {configuration.kind}, not a {kind}")
     return Tracker(configuration, place)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.learners.base import GRADIENT, VALUE
-from tarry.live.batches import Receipts, Rounds, as_list, as_names, column, is_frame
+from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame
 from tarry.live.configuration import Configuration
 from tarry.live.face import Face
 from tarry.live.opening import make_or_open, reopen
@@ -103,6 +103,8 @@ class Session(Face):
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else as_list(delays)
+        if len(waits) != len(names):
+            raise ValueError(f"there are {len(names)} rounds and {len(waits)} delays: give one each")
         with self._tracker.vault:
             opened = self._tracker.open_many(names, waits, [None] * len(names))
         nowhere = np.full(self._tracker.player.learner.dimension, np.nan)
@@ -129,7 +131,7 @@ class Session(Face):
             given = column(ids, self._feedback)
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
             ids = column(ids, "id")
-        names = as_list(ids)
+        names = as_ids(ids)
         if self._feedback == VALUE and values is not None:
             values = np.reshape(np.asarray(values, dtype=object), (-1, 1)).tolist()
         feedback = self._checked(gradients, values, (len(names), self._size), plural=True)
@@ -147,7 +149,7 @@ class Session(Face):
 
     def expire_many(self, ids: Iterable[Any]) -> Receipts:
         """The empty acknowledgement of several rounds, in one transaction."""
-        names = as_list(ids)
+        names = as_ids(ids)
         with self._tracker.vault:
             return _receipts(names, [self._tracker.answer(id, None)[0] for id in names])
 

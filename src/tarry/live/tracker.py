@@ -182,7 +182,7 @@ class Tracker:
         if feedback is None:
             self._drop(self._box, t, vault.rounds)
         else:
-            weight = self._hand(self._box, t, vault.rounds, feedback)
+            weight = float(self._hand(self._box, t, vault.rounds, feedback))  # a NumPy number with the JIT off
         vault.is_midway = False
         if weight == MALFORMED:
             raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")

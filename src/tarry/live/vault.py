@@ -227,17 +227,20 @@ class Vault:
         self.tracked = set(slots[slots > 0].tolist())
         if self.naming == CALLERS:
             self._load_ids(since, before)
+        else:
+            self._ids = None  # the first one to come was not written
         self._version = head.version
 
     def _load_ids(self, since: int, before: int) -> None:
         ids, rounds = self.ids, self.rounds
-        if since == _NEVER:
+        new = None if since == _NEVER else ids.chunks_between(before, rounds)
+        if new is None:
             ids.abandon()
             for chunk in self.store.changed(IDS, since):
                 ids.load(*chunk)
             ids.rebuild()
-        elif rounds > before:
-            for chunk in self.store.changed(IDS, since, ids.chunks_between(before, rounds)):
+        elif new:
+            for chunk in self.store.changed(IDS, since, new):
                 ids.take(*chunk)
         old = [t for t in self.tracked if t <= rounds - self.memory]
         ids.keep_aside((item.id, t) for t in old if (item := self.item(t)) is not None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from tarry.live.stores.base import MAIN, POWER, PROCESS, Head, Store
 from tarry.live.stores.memory import Memory
 
-__all__ = ["MAIN", "POWER", "PROCESS", "Head", "Memory", "Store", "open_store", "stored_names"]
+__all__ = ["MAIN", "POWER", "PROCESS", "Head", "Memory", "Store", "open_store", "shown", "stored_names"]
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -28,7 +30,12 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
         from tarry.live.stores.postgres import Postgres
 
         return Postgres(url, name, durability=durability)
-    raise ValueError(f"store must be {FORMS}, got {url!r}")
+    raise ValueError(f"store must be {FORMS}, got {shown(str(url))!r}")
+
+
+def shown(url: str) -> str:
+    """An address as it may stand in a message: without a password."""
+    return re.sub(r"(//[^:/@]*):[^/]*@|(?<=password=)[^&]*", lambda m: f"{m[1]}:…@" if m[1] else "…", url)
 
 
 def stored_names(url: str) -> list[str]:

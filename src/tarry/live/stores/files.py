@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tarry.errors import StoreError
 
-_MAGIC = b"SQLite format 3\x00"
 _NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 MOUNTS = Path("/proc/mounts")
 
@@ -21,18 +22,30 @@ def check_file(path: Path, application: int, version: int, *, must_exist: bool) 
         if not path.parent.exists():
             raise StoreError(f"there is no folder {path.parent} to put {path.name} in: make it first")
         return
-    with path.open("rb") as file:
-        start = file.read(100)
-    if not start:
+    if not path.stat().st_size:
+        if must_exist:
+            raise StoreError(f"{path} is empty: make a session first")
         return
-    if not start.startswith(_MAGIC):
-        raise StoreError(f"{path} is not a SQLite file; it was left as it is: give another path")
-    # The header's user version and application id, both big-endian.
-    found, written = int.from_bytes(start[68:72], "big"), int.from_bytes(start[60:64], "big")
-    if len(start) < 100 or found != application:
+    found, written = _marks(path)
+    if found != application:
         raise StoreError(f"{path} is a database of some other program; it was left as it is: give another path")
     if written != version:
         raise StoreError(f"{path} is in format {written}, this version of Tarry reads {version}; it was left as it is")
+
+
+def _marks(path: Path) -> tuple[int, int]:
+    """The application id and the format in a file's header.
+
+    SQLite itself must read them: if this process closed a file of its own on the same path, the system would drop
+    the locks of every session it has there.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as look:
+            return tuple(look.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"{path} cannot be read ({error}): may this user read it?") from error
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} is not a SQLite file; it was left as it is: give another path") from error
 
 
 def network_file_system(path: Path) -> str:

@@ -18,16 +18,17 @@ except ImportError as error:
     raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
 
 FORMAT = 1
+PATIENCE = 60.0  # seconds to wait for another writer
 _LOCK = 0x54617279  # an advisory lock, so that two processes do not make the tables at once
 _TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_sessions "
-    "(number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL)",
+    "(number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL, checksum BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_heads "
     "(session INTEGER PRIMARY KEY, version BIGINT NOT NULL, slots BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_items (session INTEGER, round BIGINT, body TEXT NOT NULL, "
-    "play BYTEA NOT NULL, payload BYTEA, PRIMARY KEY (session, round))",
+    "play BYTEA NOT NULL, payload BYTEA, checksum BIGINT NOT NULL, PRIMARY KEY (session, round))",
     *(
         f"CREATE TABLE IF NOT EXISTS {table} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
         "checksum BIGINT NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (session, chunk))"
@@ -58,6 +59,9 @@ class Postgres:
         self._database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
         self._database.execute(f"SET synchronous_commit = {self._commit_mode}")
         self._database.execute("SET client_min_messages = warning")
+        # A process that has stopped in the middle of a call must not keep the others waiting for ever.
+        for wait in ("lock_timeout", "idle_in_transaction_session_timeout"):
+            self._database.execute(f"SET {wait} = '{PATIENCE:.0f}s'")
 
     def _make_tables(self) -> None:
         with self._database.transaction():
@@ -85,22 +89,24 @@ class Postgres:
     def configuration(self) -> str | None:
         found = (
             self._ready()
-            .execute("SELECT number, configuration FROM tarry_sessions WHERE name = %s", (self.name,))
+            .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = %s", (self.name,))
             .fetchone()
         )
         if found is None:
             return None
-        self._number = found[0]
-        return str(found[1])
+        self._number, text, checksum = found
+        if crc32(text.encode()) != checksum:
+            raise _damaged("tarry_sessions")
+        return str(text)
 
     def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
         run = self._ready().execute
         run("BEGIN")
         try:
             added = run(
-                "INSERT INTO tarry_sessions (name, configuration) VALUES (%s, %s) ON CONFLICT DO NOTHING "
-                "RETURNING number",
-                (self.name, configuration),
+                "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (%s, %s, %s) "
+                "ON CONFLICT DO NOTHING RETURNING number",
+                (self.name, configuration, crc32(configuration.encode())),
             ).fetchone()
             if added is None:
                 self.leave()
@@ -143,16 +149,21 @@ class Postgres:
         )
         for chunk, checksum, data in found:
             if crc32(data) != checksum:
-                raise StoreError(f"the database is damaged (chunk {chunk} of {_TABLES[region]}): restore a copy")
+                raise _damaged(f"chunk {chunk} of {_TABLES[region]}")
             yield Chunk(chunk, data)
 
     def item(self, t: int) -> ItemRow | None:
         found = self._database.execute(
-            "SELECT body, play, payload FROM tarry_items WHERE session = %s AND round = %s",
+            "SELECT body, play, payload, checksum FROM tarry_items WHERE session = %s AND round = %s",
             (self._number, t),
             binary=True,
         ).fetchone()
-        return None if found is None else ItemRow(*found)
+        if found is None:
+            return None
+        row = ItemRow(*found[:3])
+        if row.checksum != found[3]:
+            raise _damaged(f"round {t} of tarry_items")
+        return row
 
     def commit(
         self,
@@ -162,7 +173,7 @@ class Postgres:
     ) -> None:
         cursor = self._database.cursor()
         gone = [t for t, row in items.items() if row is None]
-        kept = [(self._number, t, *row) for t, row in items.items() if row is not None]
+        kept = [(self._number, t, *row, row.checksum) for t, row in items.items() if row is not None]
         with self._database.pipeline():
             for region, pieces in chunks.items():
                 rows = [(self._number, i, head.version, crc32(data), data) for i, data in pieces]
@@ -186,9 +197,17 @@ class Postgres:
 
     def explain(self, error: Exception) -> str:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if isinstance(error, psycopg.errors.LockNotAvailable):
+            return f"another process has held the session for {PATIENCE:.0f} seconds; nothing was changed: call again"
+        if isinstance(error, psycopg.errors.DiskFull):
+            return "the database's disk is full, so nothing was changed: make room and call again"
         if isinstance(error, psycopg.OperationalError):
             return f"the database cannot be reached or is shutting down ({first}); call again when it is back"
         return f"the database says {first!r}; nothing was changed"
+
+
+def _damaged(place: str) -> StoreError:
+    return StoreError(f"the database is damaged ({place}): restore a copy")
 
 
 _UPSERT = (
@@ -196,6 +215,7 @@ _UPSERT = (
     "DO UPDATE SET version = excluded.version, checksum = excluded.checksum, data = excluded.data"
 )
 _KEEP = (
-    "INSERT INTO tarry_items VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, round) "
-    "DO UPDATE SET body = excluded.body, play = excluded.play, payload = excluded.payload"
+    "INSERT INTO tarry_items VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (session, round) "
+    "DO UPDATE SET body = excluded.body, play = excluded.play, payload = excluded.payload, "
+    "checksum = excluded.checksum"
 )

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import StoreError
@@ -22,9 +23,11 @@ FORMAT = 1
 PATIENCE = 60.0  # seconds to wait for another writer
 _TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
-    "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL)",
+    "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, "
+    "configuration TEXT NOT NULL, checksum INTEGER NOT NULL)",
     "CREATE TABLE tarry_heads (session INTEGER PRIMARY KEY, version INTEGER NOT NULL, slots INTEGER NOT NULL)",
-    "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB)",
+    "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB, "
+    "checksum INTEGER NOT NULL)",
     *(
         f"CREATE TABLE {table} "
         "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"
@@ -34,7 +37,7 @@ _SCHEMA = (
 # The key of a row is the session's number above this bit and the chunk or round below it: rows of one
 # session lie together, and a table that grows at its end stays packed.
 _BITS = 40
-_inherited: list[sqlite3.Connection] = []  # connections of a parent process, which must not be closed here
+_open: WeakSet[SQLite] = WeakSet()
 
 
 class SQLite:
@@ -61,6 +64,7 @@ class SQLite:
             raise StoreError(self.explain(error)) from error
 
     def _connect(self) -> None:
+        _let_go_of_parents()
         self._process = os.getpid()
         self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         if self._is_empty():
@@ -70,6 +74,7 @@ class SQLite:
         run(f"PRAGMA synchronous = {self._synchronous}")
         run("PRAGMA fullfsync = 1")
         run("PRAGMA checkpoint_fullfsync = 1")
+        _open.add(self)
 
     def _make_tables(self) -> None:
         run = self._database.execute
@@ -87,7 +92,6 @@ class SQLite:
 
     def _ready(self) -> sqlite3.Connection:
         if self._process != os.getpid():  # a connection does not survive a fork
-            _inherited.append(self._database)
             self._connect()
         return self._database
 
@@ -98,13 +102,15 @@ class SQLite:
     def configuration(self) -> str | None:
         found = (
             self._ready()
-            .execute("SELECT number, configuration FROM tarry_sessions WHERE name = ?", (self.name,))
+            .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = ?", (self.name,))
             .fetchone()
         )
         if found is None:
             return None
-        self._number = found[0]
-        return str(found[1])
+        self._number, text, checksum = found
+        if crc32(str(text).encode()) != checksum:
+            raise self._damaged("tarry_sessions")
+        return str(text)
 
     def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
         run = self._ready().execute
@@ -113,7 +119,10 @@ class SQLite:
             if self.configuration() is not None:
                 run("ROLLBACK")
                 return False
-            added = run("INSERT INTO tarry_sessions (name, configuration) VALUES (?, ?)", (self.name, configuration))
+            added = run(
+                "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (?, ?, ?)",
+                (self.name, configuration, crc32(configuration.encode())),
+            )
             self._number = added.lastrowid
             run("INSERT INTO tarry_heads VALUES (?, 0, 0)", (self._number,))
             self.commit(Head(1, slots), chunks, {})
@@ -151,14 +160,19 @@ class SQLite:
         )
         for place, checksum, data in found:
             if crc32(data) != checksum:
-                raise StoreError(f"{self.path} is damaged (chunk {place - base} of {_TABLES[region]}): restore a copy")
+                raise self._damaged(f"chunk {place - base} of {_TABLES[region]}")
             yield Chunk(place - base, data)
 
     def item(self, t: int) -> ItemRow | None:
         found = self._database.execute(
-            "SELECT body, play, payload FROM tarry_items WHERE place = ?", (self._place(t),)
+            "SELECT body, play, payload, checksum FROM tarry_items WHERE place = ?", (self._place(t),)
         ).fetchone()
-        return None if found is None else ItemRow(*found)
+        if found is None:
+            return None
+        row = ItemRow(*found[:3])
+        if row.checksum != found[3]:
+            raise self._damaged(f"round {t} of tarry_items")
+        return row
 
     def commit(
         self,
@@ -173,11 +187,11 @@ class SQLite:
             if rows:
                 many(f"INSERT OR REPLACE INTO {_TABLES[region]} VALUES (?, ?, ?, ?)", rows)
         gone = [(base + t,) for t, row in items.items() if row is None]
-        kept = [(base + t, *row) for t, row in items.items() if row is not None]
+        kept = [(base + t, *row, row.checksum) for t, row in items.items() if row is not None]
         if gone:
             many("DELETE FROM tarry_items WHERE place = ?", gone)
         if kept:
-            many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?)", kept)
+            many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
         run("UPDATE tarry_heads SET version = ?, slots = ? WHERE session = ?", (*head, self._number))
         run("COMMIT")
 
@@ -193,12 +207,31 @@ class SQLite:
         if self._process == os.getpid():
             self._database.close()
 
+    def _damaged(self, place: str) -> StoreError:
+        return StoreError(f"{self.path} is damaged ({place}) and was left as it is: restore a copy")
+
     def explain(self, error: Exception) -> str:
         text = str(error)
         for part, sentence in _SENTENCES.items():
             if part in text:
                 return f"{self.path}: {sentence}"
         return f"{self.path}: the database says {text!r}; nothing was changed"
+
+
+def _let_go_of_parents() -> None:
+    """After a fork, close what the parent had open.
+
+    Locks are not inherited, but SQLite believes it has them for as long as a connection of the parent's is open here,
+    and takes none of its own: others would then remove the log beneath us. Closing takes nothing from the parent.
+    """
+    for store in _open:
+        if store._process == os.getpid():
+            continue
+        if store._database.in_transaction:
+            raise StoreError(
+                f"this process was forked while another thread was busy with {store.path}: fork before that, or spawn"
+            )
+        store._database.close()
 
 
 _SENTENCES: dict[str, Any] = {
