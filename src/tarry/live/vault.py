@@ -116,17 +116,24 @@ class Vault:
         self.is_midway = False  # whatever happened, the store's state is whole
         try:
             if kind is None:
-                self._commit()
+                error = self._try_to_commit()
             else:
                 self._abandon()
+            if isinstance(error, self.store.errors):
+                raise StoreError(self.store.explain(error)) from error
+        finally:
+            self.lock.release()
+
+    def _try_to_commit(self) -> Exception | None:
+        try:
+            self._commit()
         except self.store.errors as failure:
             self._abandon()
-            raise StoreError(self.store.explain(failure)) from failure
+            return failure
         except BaseException:
             self._abandon()
             raise
-        finally:
-            self.lock.release()
+        return None
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -35,6 +35,11 @@ _SCHEMA = (
         for table in _TABLES.values()
     ),
 )
+# A process that has stopped in the middle of a call must not keep the others waiting for ever.
+_SETTINGS = (
+    "SELECT set_config('client_min_messages', 'warning', false), set_config('synchronous_commit', %s, false), "
+    "set_config('lock_timeout', %s, false), set_config('idle_in_transaction_session_timeout', %s, false)"
+)
 _inherited: list[Any] = []  # connections of a parent process, which must not be closed here
 
 
@@ -48,20 +53,25 @@ class Postgres:
         self.url, self.name = url, name
         self._commit_mode = "off" if durability == PROCESS else "on"
         self._number: int | None = None
+        self._is_closed = False
         try:
             self._connect()
-            self._make_tables()
+            try:
+                self._make_tables()
+            except BaseException:
+                self.close()
+                raise
         except psycopg.Error as error:
             raise StoreError(self.explain(error)) from error
 
     def _connect(self) -> None:
-        self._process = os.getpid()
-        self._database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
-        self._database.execute(f"SET synchronous_commit = {self._commit_mode}")
-        self._database.execute("SET client_min_messages = warning")
-        # A process that has stopped in the middle of a call must not keep the others waiting for ever.
-        for wait in ("lock_timeout", "idle_in_transaction_session_timeout"):
-            self._database.execute(f"SET {wait} = '{PATIENCE:.0f}s'")
+        database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+        try:
+            database.execute(_SETTINGS, (self._commit_mode, *2 * (f"{PATIENCE:.0f}s",)))
+        except BaseException:
+            database.close()
+            raise
+        self._process, self._database = os.getpid(), database
 
     def _make_tables(self) -> None:
         with self._database.transaction():
@@ -76,6 +86,8 @@ class Postgres:
                 raise StoreError(f"the database is in format {written[0]}, this version of Tarry reads {FORMAT}")
 
     def _ready(self) -> psycopg.Connection[Any]:
+        if self._is_closed:
+            raise StoreError("this session was closed: open it again")
         if self._process != os.getpid():  # a connection does not survive a fork
             _inherited.append(self._database)
             self._connect()
@@ -128,8 +140,11 @@ class Postgres:
         return self._head("")
 
     def leave(self) -> None:
-        if not self._database.closed and self._database.info.transaction_status:
-            self._database.execute("ROLLBACK")
+        try:
+            if not self._database.closed and self._database.info.transaction_status:
+                self._database.execute("ROLLBACK")
+        except psycopg.Error:  # the end of a connection is the end of its transaction too
+            self._database.close()
 
     def _head(self, lock: str) -> Head:
         found = self._database.execute(
@@ -192,6 +207,7 @@ class Postgres:
         return int(found[0]) if found else 0
 
     def close(self) -> None:
+        self._is_closed = True
         if self._process == os.getpid():
             self._database.close()
 

@@ -65,8 +65,16 @@ class SQLite:
 
     def _connect(self) -> None:
         _let_go_of_parents()
-        self._process = os.getpid()
+        self._process, self._is_lost = os.getpid(), False
         self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            self._set_up()
+        except BaseException:  # whoever keeps the error must not keep the file locked
+            self._database.close()
+            raise
+        _open.add(self)
+
+    def _set_up(self) -> None:
         if self._is_empty():
             self._make_tables()
         run = self._database.execute
@@ -74,7 +82,6 @@ class SQLite:
         run(f"PRAGMA synchronous = {self._synchronous}")
         run("PRAGMA fullfsync = 1")
         run("PRAGMA checkpoint_fullfsync = 1")
-        _open.add(self)
 
     def _make_tables(self) -> None:
         run = self._database.execute
@@ -91,7 +98,7 @@ class SQLite:
         return not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
     def _ready(self) -> sqlite3.Connection:
-        if self._process != os.getpid():  # a connection does not survive a fork
+        if self._is_lost or self._process != os.getpid():  # a connection does not survive a fork
             self._connect()
         return self._database
 
@@ -140,8 +147,12 @@ class SQLite:
         return self._head()
 
     def leave(self) -> None:
-        if self._database.in_transaction:
-            self._database.execute("ROLLBACK")
+        try:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+        except sqlite3.Error:  # the end of a connection is the end of its transaction too
+            self._database.close()
+            self._is_lost = True
 
     def _head(self) -> Head:
         found = self._database.execute(
@@ -204,6 +215,7 @@ class SQLite:
         return int(run("PRAGMA page_count").fetchone()[0]) * int(run("PRAGMA page_size").fetchone()[0])
 
     def close(self) -> None:
+        self._is_lost = False  # for good
         if self._process == os.getpid():
             self._database.close()
 
@@ -235,6 +247,7 @@ def _let_go_of_parents() -> None:
 
 
 _SENTENCES: dict[str, Any] = {
+    "closed database": "this session was closed: open it again",
     "readonly": "the file or its folder is read-only, so nothing was changed: make both writable",
     "disk is full": "the disk is full, so nothing was changed: make room and call again",
     "locked": f"another process has held the file for {PATIENCE:.0f} seconds; nothing was changed: call again",
