@@ -138,14 +138,14 @@ def test_a_failure_at_every_statement_of_a_call(name, kind, way, new_store, monk
                     session = scenario.kind.open(store, durability="process")
                 found = everything(session)
                 if passed or faults.committed:
-                    check_state(states[step], client, found)
+                    check_state(states[step], client.extra, found)
                     client.play(session, step)  # the client whose answer was lost calls again
                     committed += not passed
                     points += n
                     break
-                check_state(states[step - 1], client, found)
+                check_state(states[step - 1], client.extra, found)
         check_answers(reference, client)
-        check_state(states[-1], client, everything(session))
+        check_state(states[-1], client.extra, everything(session))
         assert points >= 6 * len(scenario.script)  # every call is broken at several places,
         assert committed == len(scenario.script)  # and right after its commit
         session.close()
@@ -163,9 +163,9 @@ def test_a_failure_at_every_statement_of_making_a_session(kind, way, new_store, 
             passed = attempt(faults, n, way, lambda client=client, store=store, made=made: made.append(client.open(store)))
             faults.bury()
             with client.open(store) as session:
-                check_state(states[0], client, everything(session))
+                check_state(states[0], client.extra, everything(session))
                 client.play(session)
-                check_state(states[-1], client, everything(session))
+                check_state(states[-1], client.extra, everything(session))
             if passed:
                 break
     assert n > 15
@@ -184,7 +184,7 @@ def test_a_failure_at_every_statement_of_a_reading(kind, new_store, monkeypatch)
             writer.ask("a")  # a repeated one: there is something new to load
             expected["answers"][Answer.REPEATED] += 1
             attempt(faults, n, FAILS, reader.status, may_pass=True)
-            check_state(expected, client, everything(reader))
+            check_state(expected, client.extra, everything(reader))
             if faults.reached < n:
                 break
     writer.close()

@@ -151,7 +151,7 @@ class SQLite:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
         except sqlite3.Error:  # the end of a connection is the end of its transaction too
-            self._database.close()
+            self.close()
             self._is_lost = True
 
     def _head(self) -> Head:
@@ -217,6 +217,7 @@ class SQLite:
     def close(self) -> None:
         self._is_lost = False  # for good
         if self._process == os.getpid():
+            _open.discard(self)
             self._database.close()
 
     def _damaged(self, place: str) -> StoreError:
@@ -236,14 +237,15 @@ def _let_go_of_parents() -> None:
     Locks are not inherited, but SQLite believes it has them for as long as a connection of the parent's is open here,
     and takes none of its own: others would then remove the log beneath us. Closing takes nothing from the parent.
     """
-    for store in _open:
-        if store._process == os.getpid():
-            continue
+    parents = [store for store in _open if store._process != os.getpid()]
+    for store in parents:
         if store._database.in_transaction:
             raise StoreError(
                 f"this process was forked while another thread was busy with {store.path}: fork before that, or spawn"
             )
         store._database.close()
+    for store in parents:
+        _open.discard(store)
 
 
 _SENTENCES: dict[str, Any] = {
