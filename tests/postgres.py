@@ -57,11 +57,11 @@ class Server:
         self._run("initdb", "--auth=trust", "--username=tarry", "--no-sync", "-E", "UTF8", "--locale=C", "-D", self.data)
         self.start()
 
-    def start(self) -> None:
-        """Start the server, on a port that is free now, and wait until it answers."""
+    def start(self, port: int | None = None) -> None:
+        """Start the server, on a port that is free now or the one given, and wait until it answers."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+            self.port = port or free.getsockname()[1]
         settings = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:

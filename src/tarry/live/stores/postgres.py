@@ -67,7 +67,7 @@ class Postgres:
     def _connect(self) -> None:
         database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
         try:
-            database.execute(_SETTINGS, (self._commit_mode, *2 * (f"{PATIENCE:.0f}s",)))
+            database.execute(_SETTINGS, (self._commit_mode, f"{1000 * PATIENCE:.0f}", f"{500 * PATIENCE:.0f}"))
         except BaseException:
             database.close()
             raise
