@@ -54,7 +54,9 @@ class Server:
         self.data = self.folder / "data"
         if self.user:
             os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
-        self._run("initdb", "--auth=trust", "--username=tarry", "--no-sync", "-E", "UTF8", "--locale=C", "-D", self.data)
+        self._run(
+            "initdb", "--auth=trust", "--username=tarry", "--no-sync", "-E", "UTF8", "--locale=C", "-D", self.data
+        )
         self.start()
 
     def start(self, port: int | None = None) -> None:

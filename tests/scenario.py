@@ -93,7 +93,9 @@ class Client:
 
     def _tell_many(self, session: Any, ids: Any, again: bool) -> Any:
         r = session.tell_many(ids, gradients=[gradient(id) for id in ids])
-        return self._told([tarry.live.Receipt(*pair) for pair in zip(r.statuses, map(float, r.weights))], again)
+        return self._told(
+            [tarry.live.Receipt(*pair) for pair in zip(r.statuses, r.weights.tolist(), strict=True)], again
+        )
 
     def _expire(self, session: Any, id: Any, again: bool) -> Any:
         return self._told([session.expire(id)], again)

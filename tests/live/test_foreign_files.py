@@ -77,7 +77,11 @@ def test_files_of_a_later_version(ours):
 
 def test_sessions_of_a_later_version(ours):
     with sqlite3.connect(ours) as later:
-        text = later.execute("SELECT configuration FROM tarry_sessions").fetchone()[0].replace('"format": 1', '"format": 9')
+        text = (
+            later.execute("SELECT configuration FROM tarry_sessions")
+            .fetchone()[0]
+            .replace('"format": 1', '"format": 9')
+        )
         later.execute("UPDATE tarry_sessions SET configuration = ?, checksum = ?", (text, crc32(text.encode())))
     later.close()
     refuse(ours, "another version of Tarry")
@@ -179,7 +183,7 @@ def test_read_only_stores(which, ours):
         before = hashed(path)
 
         def work():
-            with pytest.raises(StoreError, match="read-only|cannot be opened|cannot be read"):
+            with pytest.raises(StoreError, match=r"read-only|cannot be opened|cannot be read"):
                 tarry.Session.open(f"sqlite:///{path}").ask("next")
 
         as_nobody(work, scratch)
@@ -200,9 +204,11 @@ def test_a_full_disk_loses_nothing(ours, tmp_path):
         refused = 0
         for i in range(120):
             try:
-                found = session.ask(f"n{i}")
+                found, told = session.ask(f"n{i}"), ""
             except StoreError as error:
-                assert "the disk is full, so nothing was changed" in str(error)
+                told = str(error)
+            if told:
+                assert "the disk is full, so nothing was changed" in told
                 assert session.status().rounds == 40 + i  # reading needs no room
                 refused += 1
                 run(f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0] + 1}")

@@ -60,7 +60,12 @@ def do(session, call, argument):
         return {"ids": [r.id], "plays": r.play.tobytes().hex(), "tracked": r.tracked, "released": list(r.released)}
     if call == "ask_many":
         r = session.ask_many(argument) if isinstance(argument, int) else session.ask_many(ids=argument)
-        return {"ids": list(r.ids), "plays": r.plays.tobytes().hex(), "tracked": r.tracked.tolist(), "released": r.released}
+        return {
+            "ids": list(r.ids),
+            "plays": r.plays.tobytes().hex(),
+            "tracked": r.tracked.tolist(),
+            "released": r.released,
+        }
     if call == "tell":
         r = session.tell(argument, gradient=gradient(argument))
         return [r.status.name, r.weight]
