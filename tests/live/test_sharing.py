@@ -117,7 +117,7 @@ def test_readers_wait_for_nobody_and_nobody_waits_for_them(kind, new_store, monk
     places[0].begin()
     assert other.status().rounds == 2  # while one is in the middle of writing
     places[0].leave()
-    assert time.monotonic() - begun < 0.5
+    assert time.monotonic() - begun < 20  # who is blocked in PostgreSQL waits half a minute, in SQLite gives up
     for session in (writer, reader, other):
         session.close()
 
