@@ -1,9 +1,10 @@
 # setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
+# crash: kill -9, 500 times for each store
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-bench demo test bench clean
+.PHONY: setup setup-bench demo test crash bench clean
 
 setup: $(VENV)/.ready
 
@@ -22,6 +23,9 @@ demo: setup
 
 test: setup
 	@BIN=$(BIN) sh tests/run.sh
+
+crash: setup
+	@$(BIN)/python tests/crash.py 500
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks

@@ -17,6 +17,7 @@ stage "format" "$BIN/ruff" format --check --quiet .
 stage "lint" "$BIN/ruff" check --quiet .
 stage "imports" "$BIN/lint-imports" --no-cache
 stage "types" "$BIN/mypy"
+stage "postgresql" "$BIN/python" tests/postgres.py
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests src --ignore tests/test_examples.py
 stage "examples" "$BIN/python" -m pytest tests/test_examples.py

@@ -8,6 +8,7 @@ import pytest
 import tarry
 from tarry import Answer
 from tarry.live import tracker as tracking
+from tarry.live.vault import Vault
 
 DOMAIN = tarry.domains.Ball(2)
 LEARNER = tarry.learners.DWFTRL(DOMAIN, rate=0.1)
@@ -54,7 +55,7 @@ def test_an_old_preempted_round_does_not_reopen_a_young_one():
 def test_a_tracked_round_is_returned_however_long_ago():
     session = make(KEEPS, capacity=1)
     first = session.ask(id="first")
-    for i in range(tracking.RECENT + 10):
+    for i in range(Vault.recent + 10):
         session.ask(id=i)
     again = session.ask(id="first")
     assert (again.tracked, again.status) == (True, Answer.REPEATED)

@@ -29,7 +29,10 @@ def book_label(sums: Any, weight: float, label: Any) -> None:
     """Count a label that is a finite number; others are left out."""
     if not isinstance(label, (int, float, np.integer, np.floating)):
         return
-    y = float(label)
+    try:
+        y = float(label)
+    except OverflowError:  # a whole number beyond all floats
+        return
     if not isfinite(y):
         return
     squared = weight * weight

@@ -12,16 +12,23 @@ from tarry.live.regions import CHUNK, Region
 
 UNDECIDED, OURS, CALLERS = range(3)
 _PER_CHUNK = CHUNK // 8
+_FAR = 1 << 1024
 
 
 def as_id(id: Any) -> Hashable:
     """An id that can be stored and compared anywhere: a string, a whole number or bytes."""
-    if type(id) is int or type(id) is str:
+    if type(id) is str or (type(id) is int and -_FAR < id < _FAR):
         return id
     if isinstance(id, np.integer):
         return int(id)
-    if isinstance(id, (str, bytes, int)) and not isinstance(id, bool):
-        return id
+    if isinstance(id, str):
+        return str.__str__(id)
+    if isinstance(id, bytes):
+        return bytes(id)
+    if isinstance(id, int) and not isinstance(id, bool):
+        if -_FAR < id < _FAR:
+            return int(id)
+        raise ValueError(f"an id that is a number must lie below 2¹⁰²⁴, got one of {id.bit_length()} bits")
     raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: use str(…) of it")
 
 
@@ -79,7 +86,12 @@ class Ids(Region):
         self._aside.pop(self.hash(id), None)
 
     def chunks_between(self, before: int, rounds: int) -> range | None:
-        """The chunks that rounds before+1..rounds lie in, or None for all."""
+        """The chunks that rounds before+1..rounds lie in, or None where the ring came round.
+
+        Then an id may have left one place and come back at an earlier one, so everything is indexed anew.
+        """
+        if rounds == before:
+            return range(0)
         first, last = before % self._memory, (rounds - 1) % self._memory
         if rounds - before >= self._memory or first > last:
             return None

@@ -6,6 +6,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Hashable
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -36,6 +37,12 @@ class ItemRow(NamedTuple):
     play: bytes
     payload: bytes | None
 
+    def checksum(self, t: int) -> int:
+        """A checksum of the row and the round it belongs to; -1 of what is no row."""
+        if not (isinstance(self.body, str) and isinstance(self.play, bytes) and isinstance(self.payload or b"", bytes)):
+            return -1
+        return crc32(self.payload or b"", crc32(self.play, crc32(self.body.encode(), t & 0xFFFFFFFF)))
+
 
 def encode_item(item: Item) -> ItemRow:
     """An item as a row."""
@@ -44,7 +51,7 @@ def encode_item(item: Item) -> ItemRow:
         "tracked": item.tracked,
         "released": [plain_id(id) for id in item.released],
         "answer": int(item.answer),
-        "gathered": list(item.gathered),
+        "gathered": [_label(label) for label in item.gathered],
     }
     return ItemRow(_text(body), b"" if item.play is None else item.play.tobytes(), encode_payload(item.payload))
 
@@ -94,10 +101,15 @@ def id_of(plain: Any) -> Hashable:
     return b64decode(plain["bytes"]) if isinstance(plain, dict) else plain
 
 
+def _label(label: Any) -> Any:
+    """A label as JSON keeps it: NumPy's numbers become Python's."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
 def _text(value: Any) -> str:
     try:
         return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"a durable store takes JSON values or bytes, got {_brief(value)} ({error}): "
             "convert it, for example with .tolist()"
@@ -105,5 +117,5 @@ def _text(value: Any) -> str:
 
 
 def _brief(value: Any) -> str:
-    text = repr(value)
+    text = f"a {type(value).__name__}" if isinstance(value, (list, tuple, dict)) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}…"

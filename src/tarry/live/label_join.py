@@ -155,11 +155,13 @@ class LabelJoin(Face):
             return self._finish(id, missing, self._rule)
 
     def _finish(self, id: Hashable, label: Any, rule: Callable[[tuple[Any, ...]], Any] | None) -> Row | None:
+        if rule is not None:
+            waiting = self._tracker.item(id)
+            if waiting is not None and waiting.gathered:
+                label = rule(waiting.gathered)  # may fail: before anything is changed
         (status, weight), item = self._tracker.answer(id, _NOTHING)
         if status is not Answer.USED or item is None:
             return None
-        if rule is not None and item.gathered:
-            label = rule(item.gathered)
         book_label(self._tracker.vault.sums, weight, label)
         return Row(item.payload, label, weight)
 

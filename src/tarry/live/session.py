@@ -127,6 +127,8 @@ class Session(Face):
         """As :meth:`ask_many`, with a round each instead of arrays."""
         names = as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else as_list(delays)
+        if len(waits) != len(names):
+            raise ValueError(f"there are {len(names)} rounds and {len(waits)} delays: give one each")
         with self._tracker.vault:
             opened = self._tracker.open_many(names, waits, [None] * len(names))
         return [Round(one.id, one.play, one.tracked, one.released, one.answer) for one in opened]

@@ -6,8 +6,7 @@ from tarry.checks import as_whole
 from tarry.game.problem import setting_of
 from tarry.learners import Idle
 from tarry.live.regions import CHUNK, leaves
-from tarry.live.tracker import RECENT
-from tarry.live.vault import fresh_holdings
+from tarry.live.vault import Vault, fresh_holdings
 from tarry.tracking import Player, fresh_state
 
 _EMPTY = 8 * 4096  # pages of the tables before anything is in them
@@ -45,5 +44,5 @@ def expected_size(
         chunks += -(-8 * remembered // CHUNK)
     row = _ROW + id_bytes + 8 * player.learner.dimension
     held = row + payload_bytes
-    rows = _RECENT_ROOM * min(n, RECENT) * row + min(n, slots) * min(_TRACKED_ROOM * held, held + _WASTE)
+    rows = _RECENT_ROOM * min(n, Vault.recent) * row + min(n, slots) * min(_TRACKED_ROOM * held, held + _WASTE)
     return int(_EMPTY + chunks * _CHUNK_IN_FILE + rows)

@@ -29,7 +29,6 @@ from tarry.tracking.balance import check_balance
 from tarry.tracking.tally import UNCERTIFIED
 
 FIRST_SLOTS = 64
-RECENT = 256
 CHECKED = 4096
 _DECLINED = ((fates.UNTRACKED, Answer.UNTRACKED), (fates.SATURATED, Answer.SATURATED))
 _NOWHERE = np.zeros(0)
@@ -156,8 +155,9 @@ class Tracker:
             item = Item(t if id is None else id, False, released, answer, play)
             vault.fates.write(t, code)
         vault.put(t, item)
-        if t > RECENT and t - RECENT not in vault.tracked:
-            vault.drop(t - RECENT)
+        past = t - vault.recent
+        if past > 0 and past not in vault.tracked:
+            vault.drop(past)
         return item
 
     def _grow(self) -> None:
@@ -173,7 +173,7 @@ class Tracker:
     def _forget(self, t: int, item: Item | None) -> None:
         vault = self.vault
         vault.tracked.discard(t)
-        if t <= vault.rounds - RECENT:
+        if t <= vault.rounds - vault.recent:
             vault.drop(t)
             if item is not None and t <= vault.rounds - self.memory and vault.naming == CALLERS:
                 vault.ids.forget(item.id)
@@ -196,7 +196,7 @@ class Tracker:
         if feedback is None:
             self._drop(self._box, t, vault.rounds)
         else:
-            weight = float(self._hand(self._box, t, vault.rounds, feedback))
+            weight = float(self._hand(self._box, t, vault.rounds, feedback))  # a NumPy number with the JIT off
         vault.is_midway = False
         if weight == MALFORMED:
             raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")

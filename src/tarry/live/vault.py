@@ -17,7 +17,7 @@ from tarry.errors import StoreError, TarryError
 from tarry.live.fates import Fates
 from tarry.live.ids import CALLERS, Ids
 from tarry.live.items import Item, ItemRow, decode_item, encode_item
-from tarry.live.regions import FATES, IDS, STATE, Watched, lay_out
+from tarry.live.regions import CHUNK, FATES, IDS, STATE, Region, Watched, lay_out
 from tarry.live.stores import Head, Store
 from tarry.results import Answer
 
@@ -41,6 +41,8 @@ def fresh_holdings(play: Any) -> Holdings:
 
 class Vault:
     """``fresh(slots)`` gives holdings before the first round; ``placed`` is called when they lie in new memory."""
+
+    recent = 256  # rounds that are kept with their plays whether tracked or not
 
     def __init__(
         self,
@@ -116,17 +118,24 @@ class Vault:
         self.is_midway = False  # whatever happened, the store's state is whole
         try:
             if kind is None:
-                self._commit()
+                error = self._try_to_commit()
             else:
                 self._abandon()
+            if isinstance(error, self.store.errors):
+                raise StoreError(self.store.explain(error)) from error
+        finally:
+            self.lock.release()
+
+    def _try_to_commit(self) -> Exception | None:
+        try:
+            self._commit()
         except self.store.errors as failure:
             self._abandon()
-            raise StoreError(self.store.explain(failure)) from failure
+            return failure
         except BaseException:
             self._abandon()
             raise
-        finally:
-            self.lock.release()
+        return None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -167,6 +176,8 @@ class Vault:
             row = self.store.item(t)
             if row is not None:
                 kept = self.items[t] = decode_item(row)
+            elif t in self.tracked or t > self.rounds - self.recent:
+                raise StoreError(f"the store has lost the row of round {t}: restore a copy of it")
         return kept
 
     def _commit(self) -> None:
@@ -217,27 +228,37 @@ class Vault:
             since = _NEVER
         if since == _NEVER:
             self.fates.abandon()
-        for chunk in self.store.changed(STATE, since):
-            self._region.load(*chunk)
-        for chunk in self.store.changed(FATES, since):
-            self.fates.load(*chunk)
+        self._take(STATE, self._region, since)
+        self._take(FATES, self.fates, since)
         self.rounds, self.naming = self.counts[ROUNDS], self.counts[NAMING]
         self.items.clear()
         slots = self.held.play.table.rounds
         self.tracked = set(slots[slots > 0].tolist())
         if self.naming == CALLERS:
             self._load_ids(since, before)
+        else:
+            self._ids = None  # the first one to come was not written
         self._version = head.version
+
+    def _take(self, number: int, region: Region, since: int) -> None:
+        """Load the chunks of a region that are newer than a version; of all of them, none may be missing."""
+        taken = -1
+        for taken, chunk in enumerate(self.store.changed(number, since)):
+            if chunk.number != taken and since == _NEVER:
+                raise StoreError(f"the store has lost chunk {taken} of a session's bytes: restore a copy of it")
+            region.load(*chunk)
+        if number == STATE and since == _NEVER and taken + 1 != region.buffer.size // CHUNK:
+            raise StoreError(f"the store has lost chunk {taken + 1} of a session's bytes: restore a copy of it")
 
     def _load_ids(self, since: int, before: int) -> None:
         ids, rounds = self.ids, self.rounds
-        if since == _NEVER:
+        new = None if since == _NEVER else ids.chunks_between(before, rounds)
+        if new is None:
             ids.abandon()
-            for chunk in self.store.changed(IDS, since):
-                ids.load(*chunk)
+            self._take(IDS, ids, since)
             ids.rebuild()
-        elif rounds > before:
-            for chunk in self.store.changed(IDS, since, ids.chunks_between(before, rounds)):
+        elif new:
+            for chunk in self.store.changed(IDS, since, new):
                 ids.take(*chunk)
         old = [t for t in self.tracked if t <= rounds - self.memory]
         ids.keep_aside((item.id, t) for t in old if (item := self.item(t)) is not None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tarry.live.stores.base import MAIN, POWER, PROCESS, Head, Store
 from tarry.live.stores.memory import Memory
 
@@ -16,8 +18,8 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
     """The place of the session of this name in the database at this address."""
     if durability not in (POWER, PROCESS):
         raise ValueError(f"durability must be {POWER!r} or {PROCESS!r}, got {durability!r}")
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"a session's name must be a text, got {name!r}")
+    if not isinstance(name, str) or not name or re.search("[\x00\ud800-\udfff]", name):
+        raise ValueError(f"a session's name must be a text that databases can hold, got {name!r}")
     if url == "memory:":
         return Memory()
     if str(url).startswith(_SQLITE) and len(url) > len(_SQLITE):
@@ -28,7 +30,7 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
         from tarry.live.stores.postgres import Postgres
 
         return Postgres(url, name, durability=durability)
-    raise ValueError(f"store must be {FORMS}, got {url!r}")
+    raise ValueError(f"store must be {FORMS}, got {without_password(url)!r}")
 
 
 def without_password(url: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
+from zlib import crc32
 
 from tarry.live.items import ItemRow
 
@@ -28,6 +29,13 @@ class Chunk(NamedTuple):
 
     number: int
     data: bytes
+
+
+def checksum_of(place: int, version: int, data: bytes) -> int:
+    """A checksum of a chunk, where it belongs and the version it was written at; -1 of what is no chunk."""
+    if not (isinstance(version, int) and isinstance(data, bytes)):
+        return -1  # SQLite's columns have no fixed type: damage may turn bytes into a number
+    return crc32(data, crc32(b"%d at %d" % (place, version)))
 
 
 class Store(Protocol):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tarry.errors import StoreError
 
-_MAGIC = b"SQLite format 3\x00"
 _NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
+_HEADER = ("application_id", "user_version", "page_size")
+_LOGS = ("-wal", "-journal")  # with one of these, SQLite makes the file whole by itself
 MOUNTS = Path("/proc/mounts")
 
 
@@ -21,18 +25,32 @@ def check_file(path: Path, application: int, version: int, *, must_exist: bool) 
         if not path.parent.exists():
             raise StoreError(f"there is no folder {path.parent} to put {path.name} in: make it first")
         return
-    with path.open("rb") as file:
-        start = file.read(100)
-    if not start:
+    if not path.stat().st_size:
+        if must_exist:
+            raise StoreError(f"{path} is empty: make a session first")
         return
-    if not start.startswith(_MAGIC):
-        raise StoreError(f"{path} is not a SQLite file; it was left as it is: give another path")
-    # The header's user version and application id, both big-endian.
-    found, written = int.from_bytes(start[68:72], "big"), int.from_bytes(start[60:64], "big")
-    if len(start) < 100 or found != application:
+    found, written, page = _marks(path)
+    if found != application:
         raise StoreError(f"{path} is a database of some other program; it was left as it is: give another path")
     if written != version:
         raise StoreError(f"{path} is in format {written}, this version of Tarry reads {version}; it was left as it is")
+    if path.stat().st_size % page and not any(Path(f"{path}{end}").exists() for end in _LOGS):
+        raise StoreError(f"{path} is damaged (its end is missing) and was left as it is: restore a copy")
+
+
+def _marks(path: Path) -> tuple[int, ...]:
+    """The application id, the format and the size of a page, in a file's header.
+
+    SQLite itself must read them: if this process closed a file of its own on the same path, the system would drop
+    the locks of every session it has there.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as look:
+            return tuple(int(look.execute(f"PRAGMA {name}").fetchone()[0]) for name in _HEADER)
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"{path} cannot be read ({error}): may this user read it?") from error
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} is not a SQLite file; it was left as it is: give another path") from error
 
 
 def network_file_system(path: Path) -> str:
@@ -45,6 +63,7 @@ def network_file_system(path: Path) -> str:
     best, kind = "", ""
     for line in mounts:
         _, place, name, *_ = line.split(" ")
+        place = re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), place)  # blanks are written \040
         inside = folder == place or folder.startswith(place.rstrip("/") + "/")
         if inside and len(place) >= len(best):
             best, kind = place, name

@@ -10,7 +10,7 @@ from zlib import crc32
 from tarry.errors import StoreError
 from tarry.live.items import ItemRow
 from tarry.live.regions import FATES, IDS, STATE
-from tarry.live.stores.base import PROCESS, Chunk, Head
+from tarry.live.stores.base import PROCESS, Chunk, Head, checksum_of
 
 try:
     import psycopg
@@ -18,21 +18,27 @@ except ImportError as error:
     raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
 
 FORMAT = 1
+PATIENCE = 60.0  # seconds to wait for another writer
 _LOCK = 0x54617279  # an advisory lock, so that two processes do not make the tables at once
 _TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_sessions "
-    "(number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL)",
+    "(number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL, checksum BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_heads "
     "(session INTEGER PRIMARY KEY, version BIGINT NOT NULL, slots BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_items (session INTEGER, round BIGINT, body TEXT NOT NULL, "
-    "play BYTEA NOT NULL, payload BYTEA, PRIMARY KEY (session, round))",
+    "play BYTEA NOT NULL, payload BYTEA, checksum BIGINT NOT NULL, PRIMARY KEY (session, round))",
     *(
         f"CREATE TABLE IF NOT EXISTS {table} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
         "checksum BIGINT NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (session, chunk))"
         for table in _TABLES.values()
     ),
+)
+# A process that has stopped in the middle of a call must not keep the others waiting for ever.
+_SETTINGS = (
+    "SELECT set_config('client_min_messages', 'warning', false), set_config('synchronous_commit', %s, false), "
+    "set_config('lock_timeout', %s, false), set_config('idle_in_transaction_session_timeout', %s, false)"
 )
 _inherited: list[Any] = []  # connections of a parent process, which must not be closed here
 
@@ -47,17 +53,25 @@ class Postgres:
         self.url, self.name = url, name
         self._commit_mode = "off" if durability == PROCESS else "on"
         self._number: int | None = None
+        self._is_closed = False
         try:
             self._connect()
-            self._make_tables()
+            try:
+                self._make_tables()
+            except BaseException:
+                self.close()
+                raise
         except psycopg.Error as error:
             raise StoreError(self.explain(error)) from error
 
     def _connect(self) -> None:
-        self._process = os.getpid()
-        self._database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
-        self._database.execute(f"SET synchronous_commit = {self._commit_mode}")
-        self._database.execute("SET client_min_messages = warning")
+        database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+        try:
+            database.execute(_SETTINGS, (self._commit_mode, f"{1000 * PATIENCE:.0f}", f"{500 * PATIENCE:.0f}"))
+        except BaseException:
+            database.close()
+            raise
+        self._process, self._database = os.getpid(), database
 
     def _make_tables(self) -> None:
         with self._database.transaction():
@@ -72,6 +86,8 @@ class Postgres:
                 raise StoreError(f"the database is in format {written[0]}, this version of Tarry reads {FORMAT}")
 
     def _ready(self) -> psycopg.Connection[Any]:
+        if self._is_closed:
+            raise StoreError("this session was closed: open it again")
         if self._process != os.getpid():  # a connection does not survive a fork
             _inherited.append(self._database)
             self._connect()
@@ -85,22 +101,24 @@ class Postgres:
     def configuration(self) -> str | None:
         found = (
             self._ready()
-            .execute("SELECT number, configuration FROM tarry_sessions WHERE name = %s", (self.name,))
+            .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = %s", (self.name,))
             .fetchone()
         )
         if found is None:
             return None
-        self._number = found[0]
-        return str(found[1])
+        self._number, text, checksum = found
+        if crc32(text.encode()) != checksum:
+            raise _damaged("tarry_sessions")
+        return str(text)
 
     def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
         run = self._ready().execute
         run("BEGIN")
         try:
             added = run(
-                "INSERT INTO tarry_sessions (name, configuration) VALUES (%s, %s) ON CONFLICT DO NOTHING "
-                "RETURNING number",
-                (self.name, configuration),
+                "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (%s, %s, %s) "
+                "ON CONFLICT DO NOTHING RETURNING number",
+                (self.name, configuration, crc32(configuration.encode())),
             ).fetchone()
             if added is None:
                 self.leave()
@@ -122,8 +140,11 @@ class Postgres:
         return self._head("")
 
     def leave(self) -> None:
-        if not self._database.closed and self._database.info.transaction_status:
-            self._database.execute("ROLLBACK")
+        try:
+            if not self._database.closed and self._database.info.transaction_status:
+                self._database.execute("ROLLBACK")
+        except psycopg.Error:  # the end of a connection is the end of its transaction too
+            self._database.close()
 
     def _head(self, lock: str) -> Head:
         found = self._database.execute(
@@ -136,23 +157,28 @@ class Postgres:
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
         first, last = (0, 1 << 40) if only is None else (only.start, only.stop - 1)
         found = self._database.execute(
-            f"SELECT chunk, checksum, data FROM {_TABLES[region]} "
-            "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s",
+            f"SELECT chunk, version, checksum, data FROM {_TABLES[region]} "
+            "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s ORDER BY chunk",
             (self._number, first, last, since),
             binary=True,
         )
-        for chunk, checksum, data in found:
-            if crc32(data) != checksum:
-                raise StoreError(f"the database is damaged (chunk {chunk} of {_TABLES[region]}): restore a copy")
+        for chunk, version, checksum, data in found:
+            if checksum_of(chunk, version, data) != checksum:
+                raise _damaged(f"chunk {chunk} of {_TABLES[region]}")
             yield Chunk(chunk, data)
 
     def item(self, t: int) -> ItemRow | None:
         found = self._database.execute(
-            "SELECT body, play, payload FROM tarry_items WHERE session = %s AND round = %s",
+            "SELECT body, play, payload, checksum FROM tarry_items WHERE session = %s AND round = %s",
             (self._number, t),
             binary=True,
         ).fetchone()
-        return None if found is None else ItemRow(*found)
+        if found is None:
+            return None
+        row = ItemRow(*found[:3])
+        if row.checksum(t) != found[3]:
+            raise _damaged(f"round {t} of tarry_items")
+        return row
 
     def commit(
         self,
@@ -162,10 +188,10 @@ class Postgres:
     ) -> None:
         cursor = self._database.cursor()
         gone = [t for t, row in items.items() if row is None]
-        kept = [(self._number, t, *row) for t, row in items.items() if row is not None]
+        kept = [(self._number, t, *row, row.checksum(t)) for t, row in items.items() if row is not None]
         with self._database.pipeline():
             for region, pieces in chunks.items():
-                rows = [(self._number, i, head.version, crc32(data), data) for i, data in pieces]
+                rows = [(self._number, i, head.version, checksum_of(i, head.version, data), data) for i, data in pieces]
                 if rows:
                     cursor.executemany(_UPSERT.format(_TABLES[region]), rows)
             if gone:
@@ -181,14 +207,23 @@ class Postgres:
         return int(found[0]) if found else 0
 
     def close(self) -> None:
+        self._is_closed = True
         if self._process == os.getpid():
             self._database.close()
 
     def explain(self, error: Exception) -> str:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if isinstance(error, psycopg.errors.LockNotAvailable):
+            return f"another process has held the session for {PATIENCE:.0f} seconds; nothing was changed: call again"
+        if isinstance(error, psycopg.errors.DiskFull):
+            return "the database's disk is full, so nothing was changed: make room and call again"
         if isinstance(error, psycopg.OperationalError):
             return f"the database cannot be reached or is shutting down ({first}); call again when it is back"
         return f"the database says {first!r}; nothing was changed"
+
+
+def _damaged(place: str) -> StoreError:
+    return StoreError(f"the database is damaged ({place}): restore a copy")
 
 
 _UPSERT = (
@@ -196,6 +231,7 @@ _UPSERT = (
     "DO UPDATE SET version = excluded.version, checksum = excluded.checksum, data = excluded.data"
 )
 _KEEP = (
-    "INSERT INTO tarry_items VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, round) "
-    "DO UPDATE SET body = excluded.body, play = excluded.play, payload = excluded.payload"
+    "INSERT INTO tarry_items VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (session, round) "
+    "DO UPDATE SET body = excluded.body, play = excluded.play, payload = excluded.payload, "
+    "checksum = excluded.checksum"
 )

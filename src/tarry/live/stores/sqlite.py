@@ -9,12 +9,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.items import ItemRow
 from tarry.live.regions import FATES, IDS, STATE
-from tarry.live.stores.base import PROCESS, Chunk, Head
+from tarry.live.stores.base import PROCESS, Chunk, Head, checksum_of
 from tarry.live.stores.files import check_file, network_file_system
 
 APPLICATION = 0x54617279
@@ -22,8 +23,10 @@ FORMAT = 1
 PATIENCE = 60.0  # seconds to wait for another writer
 _TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
-    "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL)",
-    "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB)",
+    "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, "
+    "configuration TEXT NOT NULL, checksum INTEGER NOT NULL)",
+    "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB, "
+    "checksum INTEGER NOT NULL)",
     *(
         f"CREATE TABLE {table} "
         "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"
@@ -36,7 +39,7 @@ _SCHEMA = (
 _BITS = 40
 _HEAD = 0
 _FIRST = 1
-_inherited: list[sqlite3.Connection] = []  # connections of a parent process, which must not be closed here
+_open: WeakSet[SQLite] = WeakSet()
 
 
 class SQLite:
@@ -63,8 +66,17 @@ class SQLite:
             raise StoreError(self.explain(error)) from error
 
     def _connect(self) -> None:
-        self._process = os.getpid()
+        _let_go_of_parents()
+        self._process, self._is_lost = os.getpid(), False
         self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            self._set_up()
+        except BaseException:  # whoever keeps the error must not keep the file locked
+            self._database.close()
+            raise
+        _open.add(self)
+
+    def _set_up(self) -> None:
         if self._is_empty():
             self._make_tables()
         run = self._database.execute
@@ -88,8 +100,7 @@ class SQLite:
         return not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
     def _ready(self) -> sqlite3.Connection:
-        if self._process != os.getpid():  # a connection does not survive a fork
-            _inherited.append(self._database)
+        if self._is_lost or self._process != os.getpid():  # a connection does not survive a fork
             self._connect()
         return self._database
 
@@ -100,13 +111,15 @@ class SQLite:
     def configuration(self) -> str | None:
         found = (
             self._ready()
-            .execute("SELECT number, configuration FROM tarry_sessions WHERE name = ?", (self.name,))
+            .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = ?", (self.name,))
             .fetchone()
         )
         if found is None:
             return None
-        self._number = found[0]
-        return str(found[1])
+        self._number, text, checksum = found
+        if crc32(str(text).encode()) != checksum:
+            raise self._damaged("tarry_sessions")
+        return str(text)
 
     def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
         run = self._ready().execute
@@ -115,7 +128,10 @@ class SQLite:
             if self.configuration() is not None:
                 run("ROLLBACK")
                 return False
-            added = run("INSERT INTO tarry_sessions (name, configuration) VALUES (?, ?)", (self.name, configuration))
+            added = run(
+                "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (?, ?, ?)",
+                (self.name, configuration, crc32(configuration.encode())),
+            )
             self._number = added.lastrowid
             self.commit(Head(1, slots), chunks, {})
         except BaseException:
@@ -132,34 +148,47 @@ class SQLite:
         return self._head()
 
     def leave(self) -> None:
-        if self._database.in_transaction:
-            self._database.execute("ROLLBACK")
+        try:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+        except sqlite3.Error:  # the end of a connection is the end of its transaction too
+            self.close()
+            self._is_lost = True
 
     def _head(self) -> Head:
         found = self._database.execute(
-            "SELECT version, data FROM tarry_state WHERE place = ?", (self._place(_HEAD),)
+            "SELECT version, checksum, data FROM tarry_state WHERE place = ?", (self._place(_HEAD),)
         ).fetchone()
         if found is None:
             raise StoreError(f"the session {self.name!r} is gone from {self.path}")
-        return Head(found[0], int.from_bytes(found[1], "little"))
+        version, checksum, slots = found
+        if checksum_of(_HEAD, version, slots) != checksum:
+            raise self._damaged("head of tarry_state")
+        return Head(version, int.from_bytes(slots, "little"))
 
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
         base = self._place(_FIRST)
         first, last = (0, (1 << _BITS) - 1 - _FIRST) if only is None else (only.start, only.stop - 1)
         found = self._database.execute(
-            f"SELECT place, checksum, data FROM {_TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ?",
+            f"SELECT place, version, checksum, data FROM {_TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ? "
+            "ORDER BY place",
             (base + first, base + last, since),
         )
-        for place, checksum, data in found:
-            if crc32(data) != checksum:
-                raise StoreError(f"{self.path} is damaged (chunk {place - base} of {_TABLES[region]}): restore a copy")
+        for place, version, checksum, data in found:
+            if checksum_of(place - base, version, data) != checksum:
+                raise self._damaged(f"chunk {place - base} of {_TABLES[region]}")
             yield Chunk(place - base, data)
 
     def item(self, t: int) -> ItemRow | None:
         found = self._database.execute(
-            "SELECT body, play, payload FROM tarry_items WHERE place = ?", (self._place(t),)
+            "SELECT body, play, payload, checksum FROM tarry_items WHERE place = ?", (self._place(t),)
         ).fetchone()
-        return None if found is None else ItemRow(*found)
+        if found is None:
+            return None
+        row = ItemRow(*found[:3])
+        if row.checksum(t) != found[3]:
+            raise self._damaged(f"round {t} of tarry_items")
+        return row
 
     def commit(
         self,
@@ -170,18 +199,18 @@ class SQLite:
         run, many = self._database.execute, self._database.executemany
         base = self._place(_FIRST)
         for region, pieces in chunks.items():
-            rows = [(base + i, head.version, crc32(data), data) for i, data in pieces]
+            rows = [(base + i, head.version, checksum_of(i, head.version, data), data) for i, data in pieces]
             if region == STATE:
                 slots = head.slots.to_bytes(8, "little")
-                rows.append((self._place(_HEAD), head.version, crc32(slots), slots))
+                rows.append((self._place(_HEAD), head.version, checksum_of(_HEAD, head.version, slots), slots))
             if rows:
                 many(f"INSERT OR REPLACE INTO {_TABLES[region]} VALUES (?, ?, ?, ?)", rows)
         gone = [(self._place(t),) for t, row in items.items() if row is None]
-        kept = [(self._place(t), *row) for t, row in items.items() if row is not None]
+        kept = [(self._place(t), *row, row.checksum(t)) for t, row in items.items() if row is not None]
         if gone:
             many("DELETE FROM tarry_items WHERE place = ?", gone)
         if kept:
-            many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?)", kept)
+            many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
         run("COMMIT")
 
     def _place(self, index: int) -> int:
@@ -193,8 +222,13 @@ class SQLite:
         return int(run("PRAGMA page_count").fetchone()[0]) * int(run("PRAGMA page_size").fetchone()[0])
 
     def close(self) -> None:
+        self._is_lost = False  # for good
         if self._process == os.getpid():
+            _open.discard(self)
             self._database.close()
+
+    def _damaged(self, place: str) -> StoreError:
+        return StoreError(f"{self.path} is damaged ({place}) and was left as it is: restore a copy")
 
     def explain(self, error: Exception) -> str:
         text = str(error)
@@ -204,7 +238,32 @@ class SQLite:
         return f"{self.path}: the database says {text!r}; nothing was changed"
 
 
+def _let_go_of_parents() -> None:
+    """After a fork, close what the parent had open.
+
+    Locks are not inherited, but SQLite believes it has them for as long as a connection of the parent's is open here,
+    and takes none of its own: others would then remove the log beneath us. Closing takes nothing from the parent.
+    """
+    parents = [store for store in _open if store._process != os.getpid()]
+    for store in parents:
+        if _is_busy(store._database):
+            raise StoreError(
+                f"this process was forked while another thread was busy with {store.path}: fork before that, or spawn"
+            )
+        store._database.close()
+    for store in parents:
+        _open.discard(store)
+
+
+def _is_busy(database: sqlite3.Connection) -> bool:
+    try:
+        return database.in_transaction
+    except sqlite3.ProgrammingError:
+        return False  # closed already
+
+
 _SENTENCES: dict[str, Any] = {
+    "closed database": "this session was closed: open it again",
     "readonly": "the file or its folder is read-only, so nothing was changed: make both writable",
     "disk is full": "the disk is full, so nothing was changed: make room and call again",
     "locked": f"another process has held the file for {PATIENCE:.0f} seconds; nothing was changed: call again",

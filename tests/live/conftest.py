@@ -1,0 +1,31 @@
+"""Stores for the tests: a SQLite file or a PostgreSQL database of their own."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from postgres import Server
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """One server for each pytest process, started when the first test asks for it."""
+    server = Server()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def new_store(request, tmp_path):
+    """A function that makes the address of a new, empty store: ``new_store("sqlite")``."""
+
+    def make(kind):
+        number = next(_numbers)
+        if kind == "sqlite":
+            return f"sqlite:///{tmp_path}/{number}.db"
+        return request.getfixturevalue("postgres").url(f"t{number}")
+
+    return make
