@@ -7,6 +7,7 @@ what is left is arrays and a dictionary, which can be copied and pickled along w
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,8 +83,10 @@ class Slots:
         """The moments of the weights over settled rounds; their mean tends to 1."""
         sums, settled = self._state.tally.sums, self.rounds - self.tracked
         total, squares, largest = float(sums[WEIGHT]), float(sums[SQUARE]), float(sums[LARGEST])
-        share = 1.0 / settled if settled else float("nan")
-        return Weights(total * share, squares * share, largest, total * total / squares if squares else 0.0)
+        size = total * total / squares if squares else 0.0
+        return (
+            Weights(total / settled, squares / settled, largest, size) if settled else Weights(nan, nan, largest, size)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
