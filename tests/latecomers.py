@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 DECISIONS, CAPACITY, QUICK, SLOW, RATE = 8000, 16, 5, 400, 0.25
-CLOSE, FAR = 0.05, 0.15
+CLOSE, FAR = 0.05, 0.1
 
 
 def labels(seed: int = 0) -> list[int]:
