@@ -1,9 +1,10 @@
 # setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
+# test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-bench demo test bench clean
+.PHONY: setup setup-bench demo test test-torch bench clean
 
 setup: $(VENV)/.ready
 
@@ -17,11 +18,18 @@ $(VENV)/.ready-bench: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	@touch $@
 
+$(VENV)/.ready-torch: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]'
+	@touch $@
+
 demo: setup
 	@$(BIN)/tarry demo
 
 test: setup
 	@BIN=$(BIN) sh tests/run.sh
+
+test-torch: $(VENV)/.ready-torch
+	@$(BIN)/python -c 'import torch' && $(BIN)/python -m pytest tests/adapters/test_torch.py
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks

@@ -6,9 +6,9 @@ what is left is arrays and a dictionary, which can be copied and pickled along w
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from math import nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Slots:
         self._place(fresh_state(self._player, slots, self._setting.capacity))
 
     def _place(self, state: Any) -> None:
-        self._state = state
+        self._state, self._counts = state, memoryview(state.table.counts)
         self._box = handle(Desk(self._player, self._setting, keyed_draws(self._seed), state))
         self._open, self._hand = open_round.of(self._player), hand_over.of(self._player)
 
@@ -53,9 +53,9 @@ class Slots:
             self._place(grow_state(self._player, self._state, 2 * self.tracked, self._setting.capacity))
         if t % CHECKED == 0:
             check_balance(self._player, self._state, t - 1)
-        slot: int = self._open(self._box, t, delay)
+        is_tracked: bool = self._open(self._box, t, delay) >= 0
         self.rounds = t
-        return slot >= 0
+        return is_tracked
 
     def answer(self, s: int) -> float:
         """The label of round s is here: its weight, 0 if the round is not tracked."""
@@ -64,15 +64,14 @@ class Slots:
 
     def released(self) -> list[int]:
         """The rounds whose slots the last round took over."""
-        table = self._state.table
-        gone = int(table.counts[2])
-        numbers: list[int] = table.released[:gone].tolist() if gone else []
+        gone = self._counts[2]
+        numbers: list[int] = self._state.table.released[:gone].tolist() if gone else []
         return numbers
 
     @property
     def tracked(self) -> int:
         """Slots taken."""
-        return int(self._state.table.counts[0])
+        return int(self._counts[0])
 
     def fates(self) -> dict[str, int]:
         """Rounds by fate; they sum to the rounds begun."""
@@ -90,20 +89,13 @@ class Slots:
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
-        for name in ("_box", "_open", "_hand"):  # compiled code and what points into memory are made anew
+        for name in ("_box", "_counts", "_open", "_hand"):  # compiled code and what points into memory are made anew
             del kept[name]
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
         self._place(self._state)
-
-
-class Kept(NamedTuple):
-    """A tracked decision: its round, and what the model needs when its label comes."""
-
-    round: int
-    payload: Any
 
 
 class Waiting:
@@ -119,36 +111,40 @@ class Waiting:
 
     def __init__(self, capacity: int | None, scheduler: Any = None, seed: Any = None) -> None:
         self.slots = Slots(capacity, scheduler, seed)
-        self._kept: dict[Hashable, Kept] = {}
+        self._kept: dict[Hashable, tuple[int, Any]] = {}
         self._ids: dict[int, Hashable] = {}
         self._recent: dict[Hashable, None] = {}
-        self._is_named = False
+        self._is_named: bool | None = None
 
-    def decide(self, payload: Any, id: Hashable = None) -> Ticket:
-        """Register a decision under this id, or under its number; whether it is tracked is known at once."""
-        rounds = self.slots.rounds
-        if rounds == 0:
-            self._is_named = id is not None
-        elif self._is_named != (id is not None):
-            raise ValueError("some decisions have an id and some have none: give ids always or never")
-        if id is None:
-            return self._begin(payload, rounds + 1)
-        if id in self._kept or id in self._recent:
-            return Ticket(id, id in self._kept, ())
-        ticket = self._begin(payload, id)
-        self._recent[id] = None
-        if len(self._recent) > RECENT:
-            del self._recent[next(iter(self._recent))]
-        return ticket
+    def decide(self, payload: Any, id: Hashable = None, keep: Callable[[Any], Any] | None = None) -> Ticket:
+        """Register a decision under this id, or under its number; whether it is tracked is known at once.
 
-    def _begin(self, payload: Any, id: Hashable) -> Ticket:
+        What is kept is the payload, or ``keep(payload)``, which is called for tracked decisions only.
+        """
+        is_named = id is not None
+        if self._is_named is not is_named:
+            self._settle_naming(is_named)
+        if is_named:
+            if id in self._kept or id in self._recent:
+                return Ticket(id, id in self._kept, ())
+            self._recent[id] = None
+            if len(self._recent) > RECENT:
+                del self._recent[next(iter(self._recent))]
         slots = self.slots
         tracked = slots.open()
-        released = tuple(map(self._forget, slots.released()))
+        if not is_named:
+            id = slots.rounds
+        gone = slots.released()
+        released = tuple(map(self._forget, gone)) if gone else ()
         if tracked:
-            self._kept[id] = Kept(slots.rounds, payload)
+            self._kept[id] = slots.rounds, payload if keep is None else keep(payload)
             self._ids[slots.rounds] = id
         return Ticket(id, tracked, released)
+
+    def _settle_naming(self, is_named: bool) -> None:
+        if self._is_named is not None:
+            raise ValueError("some decisions have an id and some have none: give ids always or never")
+        self._is_named = is_named
 
     def _forget(self, t: int) -> Hashable:
         id = self._ids.pop(t)
@@ -160,5 +156,6 @@ class Waiting:
         kept = self._kept.pop(id, None)
         if kept is None:
             return None, 0.0
-        del self._ids[kept.round]
-        return kept.payload, self.slots.answer(kept.round)
+        t, payload = kept
+        del self._ids[t]
+        return payload, self.slots.answer(t)

@@ -83,11 +83,13 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
 
     def decide(self, x: Any, id: Hashable = None) -> Ticket:
         """Register a decision (under the id of ``on``, if there is one): its id and whether its label will be used."""
-        return self._waiting.decide(self._features(x), self._name(x) if id is None and self.on is not None else id)
+        if self.on is None:
+            return self._waiting.decide(x, id, copy)
+        return self._waiting.decide(self._features(x), self._name(x) if id is None else id)
 
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         """The model's prediction; with ``on``, the decision is registered."""
-        return self.model.predict_one(self._asked(x), **kwargs)
+        return self.model.predict_one(x if self.on is None else self._asked(x), **kwargs)
 
     def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
         """Learn from the label of a decision, named by its id or, with ``on``, by features; ``w`` is multiplied in."""
@@ -96,13 +98,10 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         else:
             id = self.decide(x).id if self.on is None else self._name(x)
         features, weight = self._waiting.label(id)
-        weight *= kwargs.pop("w", 1.0)
-        if weight != 0.0:
-            self.model.learn_one(features, y, w=weight, **kwargs)
+        if weight != 0.0 and kwargs.get("w", 1.0) != 0.0:
+            self.model.learn_one(features, y, **kwargs | {"w": weight * kwargs.get("w", 1.0)})
 
     def _asked(self, x: Any) -> Any:
-        if self.on is None:
-            return x
         features = self._features(x)
         self._waiting.decide(features, self._name(x))
         return features
@@ -116,7 +115,7 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         return name
 
     def _features(self, x: Any) -> Any:
-        """What the model sees, in a copy: x may change until the label comes."""
+        """What the model sees; a copy, since x may change until the label comes."""
         features = copy(x)
         if isinstance(self.on, str):
             features.pop(self.on, None)
@@ -136,7 +135,7 @@ class LateClassifier(LateLabels, base.Classifier):
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
         """The model's probabilities; with ``on``, the decision is registered."""
-        return self.model.predict_proba_one(self._asked(x), **kwargs)
+        return self.model.predict_proba_one(x if self.on is None else self._asked(x), **kwargs)
 
 
 class LateRegressor(LateLabels, base.Regressor):
