@@ -59,8 +59,7 @@ class Slots:
 
     def answer(self, s: int) -> float:
         """The label of round s is here: its weight, 0 if the round is not tracked."""
-        weight: float = self._hand(self._box, s, self.rounds, _NOTHING)
-        return weight
+        return float(self._hand(self._box, s, self.rounds, _NOTHING))
 
     def released(self) -> list[int]:
         """The rounds whose slots the last round took over."""
