@@ -1,10 +1,11 @@
 # setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
 # crash: kill -9, 500 times for each store
+# test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-bench demo test crash bench clean
+.PHONY: setup setup-bench demo test test-torch crash bench clean
 
 setup: $(VENV)/.ready
 
@@ -18,6 +19,10 @@ $(VENV)/.ready-bench: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	@touch $@
 
+$(VENV)/.ready-torch: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]'
+	@touch $@
+
 demo: setup
 	@$(BIN)/tarry demo
 
@@ -26,6 +31,9 @@ test: setup
 
 crash: setup
 	@$(BIN)/python tests/crash.py 500
+
+test-torch: $(VENV)/.ready-torch
+	@$(BIN)/python -c 'import torch' && $(BIN)/python -m pytest tests/adapters/test_torch.py
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks

@@ -14,9 +14,10 @@ import numba
 import numpy as np
 
 import tarry
-from benchmarks import durable, growth, joins, live, memory, rounds, start, threads
+from benchmarks import adapters, durable, growth, joins, live, memory, rounds, start, threads
 
-ROWS = [row for module in (rounds, growth, memory, threads, live, joins, durable, start) for row in module.ROWS]
+MODULES = (rounds, growth, memory, threads, live, joins, adapters, durable, start)
+ROWS = [row for module in MODULES for row in module.ROWS]
 
 
 def header() -> str:

@@ -34,6 +34,14 @@ def test_every_member_file_is_exported(room):
         assert any(name in package.__all__ for name in own), f"{room}/{info.name}.py exports nothing"
 
 
+def test_adapters_are_imported_by_nobody():
+    program = (
+        "import sys, tarry, tarry.adapters; print([n for n in ('river', 'sklearn', 'gymnasium') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_docstrings():
     for name in tarry.__all__:
         thing = getattr(tarry, name)

@@ -19,6 +19,9 @@ PARTS = (
     "typer",
     "rich",
     "river",
+    "scikit-learn",
+    "torch",
+    "gymnasium",
 )
 
 

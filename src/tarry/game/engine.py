@@ -105,10 +105,11 @@ def compile_for(task: Task) -> None:
     There an interrupt is heard; and loading cached code may import a user's module, for which a worker
     would wait for ever while the caller is itself being imported.
     """
-    _set_up(task, 1).rounds(task, Stop(), 1, 0)
+    set_up(task, 1).rounds(task, Stop(), 1, 0)
 
 
-def _set_up(task: Task, block: int) -> Bench:
+def set_up(task: Task, block: int) -> Bench:
+    """Everything a run works on before its first round, with room for a block of rounds."""
     dimension = task.player.learner.dimension
     slots = block if task.setting.capacity == UNLIMITED else min(task.setting.capacity, int(task.delays.horizon))
     width = dimension if task.feedback == "gradient" else 1
@@ -125,16 +126,16 @@ def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | Non
     """Play the whole game; None if it was stopped on the way."""
     horizon = int(task.delays.horizon)
     block = min(FIRST_BLOCK, horizon)
-    bench = _set_up(task, max(block, 2))
+    bench = set_up(task, max(block, 2))
     first = 1
     while first <= horizon:
         last = min(horizon, first + block - 1)
-        bench = _make_room(task, bench, last - first + 1)
+        bench = make_room(task, bench, last - first + 1)
         started = time.perf_counter()
         bench.rounds(task, stop, first, last)
         if stop.is_set():
             return None
-        _check(task, bench, first, last)
+        check_rounds(task, bench, first, last)
         report(last - first + 1)
         first = last + 1
         if time.perf_counter() - started < BLOCK_SECONDS / 2:
@@ -143,7 +144,8 @@ def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | Non
     return Outcome(bench.state.tally, task.rounds, bench.world.curve, log)
 
 
-def _check(task: Task, bench: Bench, first: int, last: int) -> None:
+def check_rounds(task: Task, bench: Bench, first: int, last: int) -> None:
+    """Refuse to go on from losses that are not finite, or books that do not balance."""
     if not np.isfinite(bench.world.loss[0]):
         raise ValueError(
             f"a loss in rounds {first} to {last} is not finite; the last play was {bench.state.play}: "
@@ -152,7 +154,7 @@ def _check(task: Task, bench: Bench, first: int, last: int) -> None:
     check_balance(task.player, bench.state, last)
 
 
-def _make_room(task: Task, bench: Bench, rounds: int) -> Bench:
+def make_room(task: Task, bench: Bench, rounds: int) -> Bench:
     """Room for this many more pending rounds, tracked and in the wheel."""
     state, world = bench.state, bench.world
     nodes = int(world.wheel.meta[1]) + rounds

@@ -1,0 +1,266 @@
+"""Gymnasium: delayed games as environments, played by somebody else's agent.
+
+A step is one round of the loop that simulation runs, with a learner that plays what it is given and writes down what
+it hears: there is no other order of events here. Importing this module registers ``tarry/DelayedOCO-v0`` (gradients)
+and ``tarry/DelayedBCO-v0`` (values).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry.delays import geometric
+from tarry.delays.base import delay
+from tarry.domains import Ball
+from tarry.domains.base import nearest
+from tarry.game import Game
+from tarry.game.engine import Bench, Stop, Task, check_rounds, make_room, set_up
+from tarry.game.problem import check_grants, setting_of
+from tarry.game.world import ENTERED, EXPIRED, note, note_play, note_released
+from tarry.kernel import Parameters
+from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, predict, restart
+from tarry.losses import Quadratic
+from tarry.tracking import Player, keyed_draws
+
+try:
+    import gymnasium
+    from gymnasium.spaces import Box
+except ImportError as error:
+    raise ImportError("the Gymnasium adapter needs gymnasium: pip install 'tarry[gym]'") from error
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class _OutsideFields(NamedTuple):
+    dimension: int
+    width: int
+    gives: int
+
+
+class Outside(Parameters, _OutsideFields):
+    """A learner that is elsewhere: it plays what it is handed and keeps what arrives until it is read.
+
+    ``width`` numbers of feedback a round; ``gives`` is 1 for gradients, 0 for values.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, dimension: int, feedback: str) -> Self:
+        return cls.make(dimension, dimension if feedback == GRADIENT else 1, int(feedback == GRADIENT))
+
+    @property
+    def feedback(self) -> str:
+        return GRADIENT if self.gives else VALUE
+
+
+class OutsideState(NamedTuple):
+    """The play to make, and what arrived in this round: ``heard`` rows of rounds, weights and feedback."""
+
+    rounds: np.ndarray
+    weights: np.ndarray
+    feedback: np.ndarray
+    heard: np.ndarray
+    play: np.ndarray
+
+
+@allocate.on(Outside)
+def _allocate(learner: Any, slots: int) -> OutsideState:
+    heard = np.zeros(slots, np.int64), np.zeros(slots), np.zeros((slots, learner.width))
+    return OutsideState(*heard, np.zeros(1, np.int64), np.zeros(learner.dimension))
+
+
+@restart.on(Outside)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    pass
+
+
+@predict.on(Outside)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    for i in range(play.size):
+        play[i] = state.play[i]
+
+
+@absorb.on(Outside)
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+    at = state.heard[0]
+    state.heard[0] = at + 1
+    state.rounds[at] = s
+    state.weights[at] = weight
+    for i in range(learner.width):
+        state.feedback[at, i] = feedback[i]
+
+
+@advance.on(Outside)
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+    pass
+
+
+class Noted(NamedTuple):
+    """The log of one round: its loss, whether it entered, whom it released, and who ended untracked."""
+
+    loss: np.ndarray
+    entered: np.ndarray
+    released: np.ndarray
+    expired: np.ndarray
+    counts: np.ndarray
+
+
+@note.on(Noted)
+def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
+    if kind == ENTERED:
+        log.entered[0] = 1
+    elif kind == EXPIRED:
+        log.expired[log.counts[1]] = s
+        log.counts[1] += 1
+
+
+@note_released.on(Noted)
+def _note_released(log: Any, t: Any, table: Any) -> None:
+    for i in range(table.counts[2]):
+        log.released[i] = table.released[i]
+    log.counts[0] = table.counts[2]
+
+
+@note_play.on(Noted)
+def _note_play(log: Any, t: Any, play: Any, loss: Any) -> None:
+    log.loss[0] = loss
+
+
+class DelayedGame(gymnasium.Env[Array, Array]):
+    """A game with late feedback as an environment; ``game`` may be a function of a seed, asked at every reset.
+
+    The action is the play x_t (the nearest point of the domain is played), the observation the last play. What is
+    learnt comes in ``info``: ``feedback``, a list of (round, gradient or value, weight) that arrived at the end of
+    the round, and ``expired``, untracked rounds whose time has come (where the game acknowledges them). Round numbers
+    count from 1; ``info`` also has ``round``, ``play``, ``tracked`` and ``released``, the ``loss`` f_t(x_t) for whoever
+    keeps the score, and ``delay``, the next round's, in the clairvoyant model. The reward is −Σ w·f_s(x_s) over the
+    rounds s that arrived, so it tells nothing early. Episodes are truncated at the horizon.
+
+    >>> env = gymnasium.make("tarry/DelayedBCO-v0", dimension=2, horizon=50, mean_delay=3.0)
+    >>> observation, info = env.reset(seed=1)
+    >>> observation, reward, terminated, truncated, info = env.step(np.zeros(2))
+    >>> info["round"], info["tracked"], truncated
+    (1, True, False)
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, game: Game | Callable[[int], Game], scheduler: Any = None) -> None:
+        self._games = game if callable(game) else lambda _seed: game
+        self._scheduler = scheduler
+        first = self._games(0)
+        self._player(first)
+        corners = [first.domain.linear_minimiser(sign * row) for sign in (1.0, -1.0) for row in np.eye(first.dimension)]
+        low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+        self.action_space, self.observation_space = Box(low, high, dtype=np.float64), Box(low, high, dtype=np.float64)
+
+    def _player(self, game: Game) -> Player:
+        player = Player(Outside(game.dimension, game.feedback), self._scheduler)
+        rules = {"capacity": game.capacity, "information": game.information, "preemption": game.preemption}
+        check_grants(player, feedback=game.feedback, **rules)  # type: ignore[arg-type]
+        return player
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode: who is tracked, and the game if it is drawn, follow from the seed."""
+        super().reset(seed=seed)
+        drawn = int(self.np_random.integers(2**62))
+        self._game = game = self._games(drawn)
+        setting = setting_of(game.capacity, game.information, certify=False)
+        ends = np.array([game.horizon], np.int64)
+        self._task = Task(
+            self._player(game),
+            setting,
+            keyed_draws(drawn),
+            game.losses,
+            game.delays,
+            game.feedback,
+            ends,
+            False,
+            False,
+            1,
+        )
+        self._bench, self._t = set_up(self._task, 2), 0
+        self._owed: dict[int, float] = {}
+        origin = nearest(game.domain, game.domain.center)
+        return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
+
+    def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Play one round."""
+        if self._t >= self._game.horizon:
+            raise ValueError(f"the game is over after {self._game.horizon} rounds: call reset()")
+        play = nearest(self._game.domain, action)
+        log = self._round(play)
+        news, loss = self._bench.state.learner, float(log.loss[0])
+        released = log.released[: log.counts[0]].tolist()
+        for s in released:
+            self._owed.pop(s, None)
+        if log.entered[0]:
+            self._owed[self._t] = loss
+        arrived = range(int(news.heard[0]))
+        rounds, weights = news.rounds[: len(arrived)].tolist(), news.weights[: len(arrived)].tolist()
+        given = [
+            news.feedback[i].copy() if self._task.feedback == GRADIENT else float(news.feedback[i, 0]) for i in arrived
+        ]
+        info = {
+            "round": self._t,
+            "play": play.copy(),
+            "loss": loss,
+            "tracked": bool(log.entered[0]),
+            "released": released,
+            "feedback": list(zip(rounds, given, weights, strict=True)),
+            "expired": log.expired[: log.counts[1]].tolist(),
+        }
+        reward = -sum(w * self._owed.pop(s) for s, w in zip(rounds, weights, strict=True))
+        return play, float(reward), False, self._t == self._game.horizon, info | self._disclosed()
+
+    def _round(self, play: Array) -> Noted:
+        """One round of the loop, with room made for it."""
+        self._t = t = self._t + 1
+        bench = make_room(self._task, self._bench, 1)
+        self._bench = bench = bench._replace(log=_fresh_log(bench))
+        bench.state.learner.play[:] = play
+        bench.state.learner.heard[0] = 0
+        bench.rounds(self._task, Stop(), t, t)
+        check_rounds(self._task, bench, t, t)
+        log: Noted = bench.log
+        return log
+
+    def _disclosed(self) -> dict[str, int]:
+        if self._game.information != "clairvoyant" or self._t == self._game.horizon:
+            return {}
+        return {"delay": int(delay(self._game.delays, self._t + 1))}
+
+
+def _fresh_log(bench: Bench) -> Noted:
+    cells = np.zeros(1), np.zeros(1, np.int64)
+    lists = np.zeros(bench.state.table.rounds.size, np.int64), np.zeros(bench.world.wheel.room, np.int64)
+    return Noted(*cells, *lists, np.zeros(2, np.int64))
+
+
+def standard_game(
+    feedback: str = GRADIENT,
+    dimension: int = 5,
+    horizon: int = 1000,
+    capacity: int | None = 16,
+    mean_delay: float = 50.0,
+    information: str = "semi-clairvoyant",
+    scheduler: Any = None,
+) -> DelayedGame:
+    """Quadratic losses about drawn targets on the unit ball, geometric delays: the registered environments' game."""
+
+    def draw(seed: int) -> Game:
+        targets = np.random.default_rng(seed).normal(0.2, 0.3, (horizon, dimension))
+        waits = geometric(horizon=horizon, mean=mean_delay, rng=seed)
+        losses = Quadratic(targets, strong_convexity=1.0)
+        return Game(Ball(dimension), losses, waits, feedback, capacity, information)
+
+    return DelayedGame(draw, scheduler)
+
+
+for _name, _feedback in (("OCO", GRADIENT), ("BCO", VALUE)):
+    gymnasium.register(
+        id=f"tarry/Delayed{_name}-v0", entry_point="tarry.adapters.gym:standard_game", kwargs={"feedback": _feedback}
+    )

@@ -1,0 +1,98 @@
+"""PyTorch: a module whose labels come late; the weight multiplies the loss of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from tarry.adapters.waiting import Waiting
+from tarry.checks import as_whole
+from tarry.live import Ticket
+from tarry.results import Weights
+
+
+class LateLabels:
+    """Train ``module`` on labels that come late, at most ``capacity`` of them awaited.
+
+    ``decide(x)`` registers one decision; ``label(id, y)`` puts its row, if it is tracked, into a batch, and a batch
+    of ``batch_size`` = n rows makes a step of ``optimiser`` on
+
+        (1/n) Σ_i w_i · loss(module(x), y)_i,
+
+    so the gradient is unbiased for the loss over all decisions. Dividing by Σ w instead would not be. ``loss`` gives
+    one number a row (``reduction="none"``). Rows are put together by ``collate``, PyTorch's own by default. Any
+    optimiser will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights.
+    """
+
+    def __init__(
+        self,
+        module: Callable[[Any], Any],
+        optimiser: Any,
+        loss: Callable[[Any, Any], Any],
+        capacity: int | None,
+        *,
+        batch_size: int = 1,
+        scheduler: Any = None,
+        seed: Any = None,
+        collate: Callable[[list[Any]], Any] | None = None,
+    ) -> None:
+        reduction = getattr(loss, "reduction", "none")
+        if reduction != "none":
+            raise _summed(loss, f"has reduction={reduction!r}")
+        self.module, self.optimiser, self.loss = module, optimiser, loss
+        self.batch_size = as_whole(batch_size, "batch_size", 1)
+        self._collate = _default_collate() if collate is None else collate
+        self._waiting = Waiting(capacity, scheduler, seed)
+        self._batch: list[tuple[Any, Any, float]] = []
+
+    def decide(self, x: Any, id: Hashable = None) -> Ticket:
+        """Register a decision on x, which must not change until its label comes."""
+        return self._waiting.decide(x, id)
+
+    def label(self, id: Hashable, y: Any) -> float | None:
+        """The label of a decision: the weighted loss of the step it completed, None if it completed none."""
+        x, weight = self._waiting.label(id)
+        if weight == 0.0:
+            return None
+        self._batch.append((x, y, weight))
+        return self.step() if len(self._batch) >= self.batch_size else None
+
+    def step(self) -> float | None:
+        """Learn from the rows gathered so far, if there are any; their weighted loss before the step."""
+        if not self._batch:
+            return None
+        batch, self._batch = self._batch, []
+        inputs, targets = self._collate([(x, y) for x, y, _ in batch])
+        losses = self.loss(self.module(inputs), targets)
+        if not tuple(losses.shape)[:1] == (len(batch),):
+            raise _summed(self.loss, f"gives shape {tuple(losses.shape)} for {len(batch)} rows")
+        by_row = losses.reshape(len(batch), -1).mean(1)
+        total = (by_row * losses.new_tensor([weight for _, _, weight in batch])).sum() / len(batch)
+        self.optimiser.zero_grad()
+        total.backward()
+        self.optimiser.step()
+        return float(total.item())
+
+    def fates(self) -> dict[str, int]:
+        """Decisions by fate; they sum to the decisions made."""
+        return self._waiting.slots.fates()
+
+    def weights(self) -> Weights:
+        """The moments of the weights; their mean tends to 1."""
+        return self._waiting.slots.weights()
+
+
+def _summed(loss: Any, what: str) -> ValueError:
+    name = getattr(loss, "__name__", type(loss).__name__)
+    return ValueError(
+        f"{name} {what}, but weights need one loss a row: give reduction='none', for example MSELoss(reduction='none')"
+    )
+
+
+def _default_collate() -> Callable[[list[Any]], Any]:
+    try:
+        from torch.utils.data import default_collate
+    except ImportError as error:
+        raise ImportError("the PyTorch adapter needs torch: pip install 'tarry[torch]', or give collate=…") from error
+    chosen: Callable[[list[Any]], Any] = default_collate
+    return chosen
