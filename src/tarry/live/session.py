@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.learners.base import GRADIENT, VALUE
+from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
 from tarry.live.batches import Receipts, Rounds, as_list, as_names, column, is_frame
 from tarry.live.configuration import Configuration
 from tarry.live.face import Face
@@ -180,6 +180,11 @@ class Session(Face):
 
 
 def _check_learner(player: Player) -> None:
+    if player.learner.feedback == EXAMPLE:
+        raise ValueError(
+            f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
+            "use tarry.LabelJoin and fit to its rows, or simulate"
+        )
     if player.learner.feedback not in (GRADIENT, VALUE):
         raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
 
