@@ -99,12 +99,22 @@ class Replay:
 
         Columns t, event, s, weight; who was heard, when and with what weight are the "feedback" events.
         """
+        return events_of(self._log(seed))
+
+    def heard(self, seed: int | None = None) -> NDArray[np.float64]:
+        """The weight of each round's feedback under a seed (default: the first), 0 where it was not used.
+
+        Needs ``keep_rounds=True``.
+        """
+        return np.asarray(self._log(seed).weights)
+
+    def _log(self, seed: int | None) -> Log:
         if seed is not None and seed not in self.seeds:
             raise ValueError(f"there is no seed {seed} in this replay, only {self.seeds}")
         log = self._logs[0 if seed is None else self.seeds.index(seed)]
         if log is None:
             raise ValueError("rounds were not kept: run replay(…, keep_rounds=True)")
-        return events_of(log)
+        return log
 
 
 def replay(
