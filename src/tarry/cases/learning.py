@@ -22,8 +22,9 @@ from tarry.losses import Logistic
 from tarry.tracking import Player
 
 FOUR = (UNLIMITED, VAROPT, DROP_NEWEST, DROP_OLDEST)
-RATES = tuple(0.256 / 2**i for i in range(11))
-SLICE = 20_000
+RATES = tuple(0.128 / 4**i for i in range(6))
+SLICE = 50_000  # decisions, unless told otherwise
+RIVER_SLICE = 20_000
 TREES = 100
 
 
@@ -37,14 +38,18 @@ class Result(NamedTuple):
     note: str
 
 
-def other_learners(stream: Stream, capacity: int, seeds: int) -> Iterator[Result]:
-    """DW-FTRL on squares and on the logistic loss, River's linear regression, scikit-learn's boosted trees."""
+def other_learners(whole: Stream, capacity: int, seeds: int, rounds: int = SLICE) -> Iterator[Result]:
+    """DW-FTRL on squares and on the logistic loss, River's linear regression, scikit-learn's boosted trees.
+
+    On the first ``rounds`` decisions; River, which is plain Python, on 20 000 of them at most.
+    """
+    stream = whole.head(rounds)
     for policy in FOUR:
         yield _first_order("DW-FTRL", stream, policy, capacity, seeds)
     for policy in FOUR:
         yield _first_order("logistic", stream, policy, capacity, seeds)
     for learn, name, what in (
-        (_river, "River linear", "progressive, first rounds"),
+        (_river, "River linear", "progressive"),
         (_trees, "sklearn trees", "last model"),
     ):
         for policy in FOUR:
@@ -76,7 +81,7 @@ def _river(stream: Stream, policy: Policy, capacity: int, name: str, what: str) 
         from river import linear_model, optim
     except ImportError as error:
         raise ImportError("this learner needs river: pip install 'tarry[cases]'") from error
-    few = stream.head(SLICE)
+    few = stream.head(RIVER_SLICE)
     weights = _weights(few, policy, capacity)
     model = linear_model.LinearRegression(optimizer=optim.SGD(0.005), intercept_lr=0.0, clip_gradient=100.0)
     rows = [{i: float(row[i]) for i in np.flatnonzero(row)} for row in few.features]
