@@ -4,7 +4,7 @@ Needs the extra ``cases``, whose packages carry the data; it is read at run time
 """
 
 from tarry.cases.learning import Result
-from tarry.cases.measure import Figures, Spread, believed_mean, heard, measure
+from tarry.cases.measure import Figures, Spread, believe, heard, measure
 from tarry.cases.policies import POLICIES, Policy
 from tarry.cases.report import Case, save_page, save_pictures
 from tarry.cases.stories import clinical_case, flights_case, queue_case
@@ -18,7 +18,7 @@ __all__ = [
     "Result",
     "Spread",
     "Stream",
-    "believed_mean",
+    "believe",
     "clinical_case",
     "flights_case",
     "heard",

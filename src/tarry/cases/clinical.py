@@ -1,8 +1,8 @@
 """Clinical follow-up: does a patient die within a year of diagnosis? Bad news comes early, good news after a year.
 
-Aids2 (MASS): patients in Australia with real dates. A death is known on its day, survival when the year is over. Patients
-diagnosed in the last year of the record are left out, whatever became of them: to keep only those who died would be the
-very bias this is about. So are those who were lost from sight within the year.
+Aids2 (MASS): patients in Australia with real dates. A death is known on its day, survival when the year is over.
+Patients diagnosed in the last year of the record are left out, whatever became of them: to keep only those who died
+would be the very bias this is about. So are those who were lost from sight within the year.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A help desk: a few hard tickets take for ever, so the longest delay says nothing about how many are open.
 
-Generated, not recorded. Tickets come one a round to a desk of a few agents; the work in each is heavy-tailed and depends
-on the product; the longer it takes, the likelier the customer asks for the money back, which is the label.
+Generated, not recorded. Tickets come one a round to a desk of a few agents; the work in each is heavy-tailed and
+depends on the product; the longer it takes, the likelier the customer asks for the money back, which is the label.
 σ_max, the most that are ever open, is far below d_max: what sizes itself by the longest delay wastes its slots.
 """
 
@@ -21,9 +21,7 @@ SHAPE = 1.4
 LOAD = 0.5
 RNG = 7
 
-BY_LONGEST = Policy(
-    "Bernoulli (by d_max)", lambda delays, slots: schedulers.Bernoulli(max_backlog=delays.max_delay)
-)
+BY_LONGEST = Policy("Bernoulli (by d_max)", lambda delays, slots: schedulers.Bernoulli(max_backlog=delays.max_delay))
 """The paper's Bernoulli with the longest delay in place of the largest backlog: what d_max-sized methods come to."""
 
 
@@ -44,7 +42,7 @@ def desk(first: int | None = None) -> Stream:
         features=np.column_stack(columns).astype(np.float64)[:n],
         labels=refund.astype(np.float64)[:n],
         delays=queue(horizon=n, servers=AGENTS, service=work[:n]),
-        times=5.0 * np.arange(n),
+        times=5.0 * np.arange(n, dtype=np.float64),
         unit="%",
         scale=100.0,
         event=0.5,

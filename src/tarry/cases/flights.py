@@ -70,8 +70,8 @@ def _take_off(table: pl.DataFrame) -> NDArray[np.int64]:
 def _landing(table: pl.DataFrame) -> NDArray[np.int64]:
     """When a flight has landed, or is 180 minutes late, in minutes (UTC).
 
-    The table has the clock at the gate without a date: of the three days it may be, the one nearest to take-off plus the
-    time in the air.
+    The table has the clock at the gate without a date: of the days it may be, the one nearest to take-off plus the time
+    in the air.
     """
     import polars as pl
 
@@ -118,7 +118,13 @@ def _features(table: pl.DataFrame) -> Vector:
     weekday = table.select(pl.date("year", "month", "day").dt.weekday()).to_series().to_numpy()
     columns += [weekday == day for day in range(1, 8)]
     visible, rain, wind, humid, warm = (_floats(table, name) for name in WEATHER)
-    readings = [1 - visible / 10, np.minimum(5 * rain, 1), np.minimum(wind / 30, 1.5), humid / 100 - 0.6, warm / 100 - 0.55]
+    readings = [
+        1 - visible / 10,
+        np.minimum(5 * rain, 1),
+        np.minimum(wind / 30, 1.5),
+        humid / 100 - 0.6,
+        warm / 100 - 0.55,
+    ]
     return np.column_stack([*columns, *(np.nan_to_num(column) for column in readings)]).astype(np.float64)
 
 

@@ -23,8 +23,7 @@ from tarry.tracking import Player
 
 FOUR = (UNLIMITED, VAROPT, DROP_NEWEST, DROP_OLDEST)
 RATES = tuple(0.128 / 4**i for i in range(6))
-SLICE = 50_000  # decisions, unless told otherwise
-RIVER_SLICE = 20_000
+SLICE = 20_000
 TREES = 100
 
 
@@ -81,13 +80,13 @@ def _river(stream: Stream, policy: Policy, capacity: int, name: str, what: str) 
         from river import linear_model, optim
     except ImportError as error:
         raise ImportError("this learner needs river: pip install 'tarry[cases]'") from error
-    few = stream.head(RIVER_SLICE)
+    few = stream.head(SLICE)
     weights = _weights(few, policy, capacity)
     model = linear_model.LinearRegression(optimizer=optim.SGD(0.005), intercept_lr=0.0, clip_gradient=100.0)
     rows = [{i: float(row[i]) for i in np.flatnonzero(row)} for row in few.features]
     predictions = np.zeros(few.horizon)
     for t, arrivals in enumerate(_arrivals(few.delays.values)):
-        predictions[t] = model.predict_one(rows[t])
+        predictions[t] = model.predict_one(rows[t])  # type: ignore[no-untyped-call]
         for s in arrivals:
             if weights[s] > 0:
                 model.learn_one(rows[s], float(few.labels[s]), w=float(weights[s]))
@@ -99,13 +98,15 @@ def _trees(stream: Stream, policy: Policy, capacity: int, name: str, what: str) 
     """Boosted trees fitted once to everything heard, weights as ``sample_weight``; one run."""
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor
+        from threadpoolctl import threadpool_limits
     except ImportError as error:
         raise ImportError("this learner needs scikit-learn: pip install 'tarry[cases]'") from error
     weights = _weights(stream, policy, capacity)
     seen = weights > 0
     model = HistGradientBoostingRegressor(max_iter=TREES, early_stopping=False, random_state=0)
-    model.fit(stream.features[seen], stream.labels[seen], sample_weight=weights[seen])
-    value = stream.squares(model.predict(stream.features)) - stream.best_error
+    with threadpool_limits(1):  # its threads wait by spinning, which is dear where others are at work
+        model.fit(stream.features[seen], stream.labels[seen], sample_weight=weights[seen])
+        value = stream.squares(model.predict(stream.features)) - stream.best_error
     return Result(name, what, policy.name, Spread.of([value]), f"fitted to {int(seen.sum()):,} labels, one run")
 
 
@@ -119,5 +120,3 @@ def _arrivals(delays: NDArray[np.int64]) -> Iterator[list[int]]:
     for s, wait in enumerate(delays):
         due[s + int(wait)].append(s)
     yield from due
-
-

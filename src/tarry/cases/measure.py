@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from tarry.cases.policies import Policy
 from tarry.cases.stream import PENALTY, WEIGHT_ROOM, Stream, Vector
-from tarry.game import Game, replay, simulate
+from tarry.game import Game, Record, replay, simulate
 from tarry.learners import Ridge
 from tarry.tracking import Player
+
+HARDLY = 1e-6
 
 
 class Spread(NamedTuple):
@@ -37,10 +39,10 @@ class Spread(NamedTuple):
 class Figures(NamedTuple):
     """One policy in one case; errors in the stream's unit².
 
-    ``progressive``: mean squared error of the plays minus that of the best fixed linear model. ``last``: the same of the
-    last model, over the whole stream. ``believed``: the mean label, by the labels seen and their weights. ``seen``: the
-    share of labels used; ``refused``: of rounds that found no room. ``memory``: bytes of the pending state at its largest,
-    a row of features, an id and a weight for each.
+    ``progressive``: mean squared error of the plays minus that of the best fixed linear model. ``last``: the same of
+    the last model, over the whole stream. ``believed``: the mean label, by the labels seen and their weights. ``seen``:
+    the share of labels used; ``refused``: of rounds that found no room. ``memory``: bytes of the pending state at its
+    largest, a row of features, an id and a weight for each.
     """
 
     policy: str
@@ -54,14 +56,12 @@ class Figures(NamedTuple):
     memory: int
 
 
-def measure(stream: Stream, policy: Policy, capacity: int, seeds: int, threads: int | None = None) -> Figures:
+def measure(stream: Stream, policy: Policy, capacity: int, seeds: int) -> Figures:
     """Play the stream with ridge regression under a policy, once per seed (once, where runs do not differ)."""
     runs = seeds if policy.is_random else 1
     slots = capacity if policy.is_limited else None
     scheduler = policy.make(stream.delays, capacity)
-    game = Game(stream.domain, stream.losses, stream.delays, feedback="example", capacity=slots)
-    player = Player(Ridge(stream.domain, PENALTY), scheduler)
-    record = simulate(game, player, runs, bound=False, checkpoints=1, threads=threads)
+    record = _play(stream, scheduler, slots, runs, PENALTY)
     if record.weights.mean.max() > WEIGHT_ROOM:
         raise ValueError(f"weights of mean {record.weights.mean.max():.2g} may have pushed the model to its bound")
     squares = 2.0 * stream.scale**2
@@ -72,7 +72,7 @@ def measure(stream: Stream, policy: Policy, capacity: int, seeds: int, threads: 
         capacity=slots,
         progressive=Spread.of(squares * record.regret / stream.horizon),
         last=Spread.of([stream.error_of(model) - stream.best_error for model in record.last_plays]),
-        believed=Spread.of([believed_mean(stream, scheduler, slots, seed) for seed in range(runs)]),
+        believed=believe(stream, policy, capacity, seeds),
         seen=float(record.observed.mean()),
         refused=float(record.fates[:, 2].mean() / stream.horizon),
         memory=8 * (stream.dimension + 2) * (peak if slots is None else min(peak, slots)),
@@ -84,8 +84,18 @@ def heard(stream: Stream, scheduler: Any, capacity: int | None, seed: int) -> Ve
     return replay(scheduler, stream.delays, capacity=capacity, seeds=[seed], keep_rounds=True).heard()
 
 
-def believed_mean(stream: Stream, scheduler: Any, capacity: int | None, seed: int) -> float:
-    """Σ w y / Σ w, as shown: what somebody who sees only the labels heard takes the mean label to be."""
-    weights = heard(stream, scheduler, capacity, seed)
-    total = float(weights.sum())
-    return stream.scale * float(weights @ stream.labels) / total if total > 0 else float("nan")
+def believe(stream: Stream, policy: Policy, capacity: int, seeds: int) -> Spread:
+    """Σ w y / Σ w, as shown: what somebody who sees only the labels heard takes the mean label to be.
+
+    It is the last model of a regression on a constant, hardly penalised.
+    """
+    slots = capacity if policy.is_limited else None
+    scheduler = policy.make(stream.delays, capacity)
+    record = _play(stream.constant(), scheduler, slots, seeds if policy.is_random else 1, HARDLY)
+    return Spread.of(stream.scale * record.last_plays[:, 0])
+
+
+def _play(stream: Stream, scheduler: Any, slots: int | None, runs: int, penalty: float) -> Record:
+    losses, delays = stream.closed
+    game = Game(stream.domain, losses, delays, feedback="example", capacity=slots)
+    return simulate(game, Player(Ridge(stream.domain, penalty), scheduler), runs, bound=False, checkpoints=1)

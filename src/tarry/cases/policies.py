@@ -21,7 +21,7 @@ class Policy(NamedTuple):
 
 
 def _mean_delay(delays: Any) -> int:
-    return max(1, round(delays.total_delay / delays.horizon))
+    return max(1, round(int(delays.total_delay) / int(delays.horizon)))
 
 
 UNLIMITED = Policy("unlimited", lambda delays, slots: schedulers.Always(), is_random=False, is_limited=False)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from tarry.cases.charts import bias_chart, precision_chart, timeline_chart
 from tarry.cases.learning import FOUR, SLICE, Result, other_learners
-from tarry.cases.measure import Figures, Spread, believed_mean, measure
+from tarry.cases.measure import Figures, Spread, believe, measure
 from tarry.cases.policies import POLICIES, Policy
 from tarry.cases.stream import Stream
 from tarry.cases.table import LEGEND, OTHERS, cells, columns, html, others_rows
 from tarry.cases.timeline import busiest, timeline
 from tarry.reports.page import document, figure
 
-CAPACITIES = (2, 4, 8, 16, 32, 64, 128)
+CAPACITIES = (2, 4, 8, 16, 32, 64, 128, 256)
 COMPARED = ("VarOpt", "Priority", "Bernoulli (calibrated)", "drop newest", "drop oldest", "time out")
 SHOWN = 150  # rounds in the picture of the tracking set
 
@@ -52,17 +52,13 @@ class Case(NamedTuple):
         return found
 
     def precision(self, seeds: int, tell: Tell = quietly) -> list[tuple[str, int, Spread]]:
-        """The believed mean label by policy and capacity, up to the first one beyond the largest backlog."""
+        """The believed mean label by policy and capacity, up to the largest backlog, beyond which nothing is lost."""
         d, found = self.stream.delays, []
         for policy in self.policies:
-            for slots in CAPACITIES if policy.name in COMPARED else ():
+            for slots in [c for c in CAPACITIES if c <= d.max_backlog and policy.name in COMPARED]:
                 tell(f"{policy.name}, {slots} slots")
-                scheduler = policy.make(d, slots)
-                runs = range(seeds if policy.is_random else 1)
-                spread = Spread.of([believed_mean(self.stream, scheduler, slots, seed) for seed in runs])
-                found.append((policy.name if scheduler.is_unbiased else f"{policy.name} *", slots, spread))
-                if slots > d.max_backlog:
-                    break
+                star = "" if policy.make(d, slots).is_unbiased else " *"
+                found.append((f"{policy.name}{star}", slots, believe(self.stream, policy, slots, seeds)))
         return found
 
     def pictures(self, figures: list[Figures], seeds: int, tell: Tell = quietly) -> dict[str, Any]:
@@ -72,7 +68,7 @@ class Case(NamedTuple):
         stays = timeline(self.stream, self.capacity, first, first + shown - 1)
         return {
             "bias": bias_chart(self.stream, figures),
-            "precision": precision_chart(self.stream, self.precision(seeds, tell)),
+            "precision": precision_chart(self.stream, self.precision(2 * seeds, tell)),
             "timeline": timeline_chart(self.stream, stays, self.capacity),
         }
 

@@ -70,6 +70,19 @@ class Stream:
         return LeastSquares(self.features, self.labels)
 
     @cached_property
+    def closed(self) -> tuple[LeastSquares, Any]:
+        """Losses and delays with a closing round in which nothing is at stake: its play has heard every label.
+
+        Labels that come after the last decision come in its round, too late for any play but this one.
+        """
+        features = np.vstack((self.features, np.zeros((1, self.dimension))))
+        return LeastSquares(features, np.append(self.labels, 0.0)), array(np.append(self.delays.values, 0))
+
+    def constant(self) -> Stream:
+        """The same labels with a constant as their only feature: their mean is the best model."""
+        return replace(self, features=np.ones((self.horizon, 1)))
+
+    @cached_property
     def domain(self) -> Ball:
         """A ball that ridge regression never leaves: λ‖x‖² ≤ Σ w y² (see :class:`tarry.learners.Ridge`)."""
         largest = float(np.abs(self.labels).max()) * (WEIGHT_ROOM * self.horizon / PENALTY) ** 0.5

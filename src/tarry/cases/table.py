@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tarry.cases.learning import FOUR, Result
 from tarry.cases.measure import Figures, Spread
@@ -56,7 +56,8 @@ def _with(mean: float, error: float | None) -> str:
 
 def figures_table(stream: Stream, figures: list[Figures]) -> Table:
     """The policies side by side, for ``rich`` to print."""
-    title = f"{stream.name}: true mean {stream.mean:.1f} {stream.unit}, best linear model {stream.best_error:,.0f} {stream.unit}²"
+    unit, best = stream.unit, stream.best_error
+    title = f"{stream.name}: true mean {stream.mean:.1f} {unit}, best linear model {best:,.0f} {unit}²"
     table = _table(title, LEGEND, columns(stream))
     for one in figures:
         table.add_row(*cells(one), style="bold" if one.policy == "VarOpt" else None)
@@ -88,7 +89,7 @@ def html(heads: tuple[str, ...], rows: list[tuple[str, ...]], legend: str) -> st
     return f"<div class=scroll><table><tr>{top}</tr>{body}</table></div><p><small>{escape(legend)}</small></p>"
 
 
-def _table(title: str, caption: str, heads: tuple[str, ...]) -> Any:
+def _table(title: str, caption: str, heads: tuple[str, ...]) -> Table:
     from rich import box
     from rich.table import Table
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tarry.cases.policies import DROP_NEWEST, DROP_OLDEST, VAROPT
-from tarry.cases.stream import Stream
+from tarry.cases.stream import Stream, Vector
 from tarry.game import replay
 
 PANELS = (VAROPT, DROP_NEWEST, DROP_OLDEST)
@@ -16,16 +16,16 @@ PANELS = (VAROPT, DROP_NEWEST, DROP_OLDEST)
 def timeline(stream: Stream, capacity: int, first: int, last: int) -> dict[str, list[dict[str, Any]]]:
     """Stays in the set that touch rounds first..last, by policy: lane, start, stop, end, weight.
 
-    Times are in minutes from the first round shown. A lane is a slot; stays in one lane do not overlap.
+    Times are in minutes from the first round shown; what lasts longer is cut, and its weight, not yet known, is 0. A
+    lane is a slot; stays in one lane do not overlap.
     """
-    few = stream.head(last)
-    clock = few.times - few.times[first - 1]
-    return {
-        policy.name: _stays(few, policy.make(few.delays, capacity), capacity, clock, first) for policy in PANELS
-    }
+    few = stream.head(last + stream.delays.max_delay)  # far enough to know how every stay ends
+    clock = np.clip(few.times - few.times[first - 1], 0.0, few.times[last - 1] - few.times[first - 1])
+    found = {p.name: _stays(few, p.make(few.delays, capacity), capacity, clock) for p in PANELS}
+    return {name: [row for row in rows if row["stop"] > row["start"]] for name, rows in found.items()}
 
 
-def _stays(stream: Stream, scheduler: Any, capacity: int, clock: Any, first: int) -> list[dict[str, Any]]:
+def _stays(stream: Stream, scheduler: Any, capacity: int, clock: Vector) -> list[dict[str, Any]]:
     events = replay(scheduler, stream.delays, capacity=capacity, keep_rounds=True).events()
     lanes, rows = list(range(capacity)), []
     inside: dict[int, tuple[int, int]] = {}
@@ -35,15 +35,11 @@ def _stays(stream: Stream, scheduler: Any, capacity: int, clock: Any, first: int
         elif event in ("preempted", "feedback") and s in inside:
             lane, since = inside.pop(s)
             lanes.insert(0, lane)
-            # An arrival in the last round may be later than the clock shows.
-            if t >= first and t < stream.horizon:
-                end = "heard" if event == "feedback" else "pushed out"
-                rows.append(_stay(lane, clock[since - 1], clock[t - 1], end, weight))
+            start, stop = float(clock[since - 1]), float(clock[t - 1])
+            end = "heard" if event == "feedback" else "pushed out"
+            told = float(weight) if stop < clock[-1] else 0.0
+            rows.append({"lane": lane, "start": start, "stop": stop, "end": end, "weight": told})
     return rows
-
-
-def _stay(lane: int, start: float, stop: float, end: str, weight: float) -> dict[str, Any]:
-    return {"lane": lane, "start": max(0.0, float(start)), "stop": float(stop), "end": end, "weight": float(weight)}
 
 
 def busiest(stream: Stream, rounds: int) -> int:

@@ -48,7 +48,7 @@ def flights_command(
     first: First = None,
     slots: Slots = None,
     seeds: Seeds = 12,
-    learners: Rounds = 50_000,
+    learners: Rounds = 20_000,
     out: Out = None,
     file: Json = None,
 ) -> None:
@@ -62,7 +62,7 @@ def clinical_command(
     first: First = None,
     slots: Slots = None,
     seeds: Seeds = 100,
-    learners: Rounds = 50_000,
+    learners: Rounds = 20_000,
     out: Out = None,
     file: Json = None,
 ) -> None:
@@ -76,7 +76,7 @@ def queue_command(
     first: First = None,
     slots: Slots = None,
     seeds: Seeds = 24,
-    learners: Rounds = 50_000,
+    learners: Rounds = 20_000,
     out: Out = None,
     file: Json = None,
 ) -> None:

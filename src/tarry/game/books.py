@@ -48,7 +48,7 @@ def books_of(outcomes: list[Outcome], horizon: int) -> Books:
 
 
 def events_of(log: Log) -> pl.DataFrame:
-    """A log's events in order: columns t, event, s, weight; the weight is that of a "feedback", the delay of a "delay"."""
+    """A log's events in order: t, event, s, weight; the weight is that of a "feedback", the delay of a "delay"."""
     import polars as pl
 
     n = int(log.written[0])

@@ -25,7 +25,8 @@ class Game:
 
     Losses and delays are fixed before play. In round t the player plays x_t; the gradient at x_t, or
     the value there, or the whole example (features and label, of supervised losses), comes at the end of
-    round t + d_t if the round is tracked then, and at most ``capacity`` rounds are (None: no limit). ``information`` says what is learnt about delays:
+    round t + d_t if the round is tracked then, and at most ``capacity`` rounds are (None: no limit).
+    ``information`` says what is learnt about delays:
 
     * ``"clairvoyant"``: d_t when round t begins;
     * ``"semi-clairvoyant"``: an empty acknowledgement when an untracked round's feedback passes by;
