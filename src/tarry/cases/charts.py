@@ -20,13 +20,14 @@ KINDS = {"weighted": WEIGHTED, "no limit": "#000000", "unweighted": NAIVE}
 def bias_chart(stream: Stream, figures: Iterable[Figures]) -> Any:
     """The mean label as each policy believes it: a point, with the range of most single runs."""
     alt = altair()
+    least, most = stream.scale * float(stream.labels.min()), stream.scale * float(stream.labels.max())
     rows = [
         {
             "policy": one.policy,
             "kind": "no limit" if one.capacity is None else "weighted" if one.is_unbiased else "unweighted",
             "mean": one.believed.mean,
-            "low": one.believed.mean - 2 * one.believed.deviation,
-            "high": one.believed.mean + 2 * one.believed.deviation,
+            "low": max(least, one.believed.mean - 2 * one.believed.deviation),
+            "high": min(most, one.believed.mean + 2 * one.believed.deviation),
             "text": f"{one.believed.mean:.1f}" + (f" ± {one.believed.deviation:.1f}" if one.believed.runs > 1 else ""),
         }
         for one in figures
@@ -96,16 +97,20 @@ def _powers(values: list[float]) -> list[float]:
 def timeline_chart(stream: Stream, panels: dict[str, list[dict[str, Any]]], slots: int) -> Any:
     """Who is in the tracking set, and until when: a panel per policy, a lane per slot (of :func:`timeline`)."""
     alt = altair()
-    heaviest = max((row["weight"] for rows in panels.values() for row in rows), default=1.0)
+    stays = [row for rows in panels.values() for row in rows]
+    heaviest = max((row["weight"] for row in stays), default=1.0)
+    unit, length = ("days", 1440.0) if max((row["stop"] for row in stays), default=0.0) > 4320 else ("minutes", 1.0)
     size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, heaviest], range=[0, 240]), legend=None)
-    names = list(panels)
-    drawn = [_panel(alt, name, panels[name], slots, size, last=name == names[-1]) for name in names]
+    drawn = []
+    for name, rows in panels.items():
+        scaled = [{**row, "start": row["start"] / length, "stop": row["stop"] / length} for row in rows]
+        drawn.append(_panel(alt, name, scaled, slots, size, unit if name == list(panels)[-1] else None))
     stacked = alt.vconcat(*drawn, spacing=14).resolve_scale(x="shared", color="shared", size="shared")
     title = f"{slots} slots for everything that waits"
     return _finished(alt, stacked, title, f"{stream.name}; the area of a dot is the weight of a label heard")
 
 
-def _panel(alt: Any, name: str, rows: list[dict[str, Any]], slots: int, size: Any, last: bool) -> Any:
+def _panel(alt: Any, name: str, rows: list[dict[str, Any]], slots: int, size: Any, unit: str | None) -> Any:
     ends = {"heard": WEIGHTED, "pushed out": NAIVE}
     colour = alt.Color(
         "end:N",
@@ -113,8 +118,8 @@ def _panel(alt: Any, name: str, rows: list[dict[str, Any]], slots: int, size: An
         legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=4, symbolOpacity=1),
     )
     base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(name, fontSize=12.5, anchor="start"))
-    axis = alt.Axis(grid=False, labels=last, ticks=last, tickCount=8)
-    x = alt.X("start:Q", title="minutes" if last else None, axis=axis, scale=alt.Scale(nice=False))
+    axis = alt.Axis(grid=False, labels=unit is not None, ticks=unit is not None, tickCount=8)
+    x = alt.X("start:Q", title=unit, axis=axis, scale=alt.Scale(nice=False))
     y = alt.Y("lane:Q", title="slot", axis=None, scale=alt.Scale(domain=[-0.7, slots - 0.3]))
     bars = base.mark_rule(strokeWidth=4, opacity=0.75).encode(x=x, x2="stop:Q", y=y, color=colour)
     used = base.transform_filter("datum.weight > 0")

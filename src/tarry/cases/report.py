@@ -19,6 +19,7 @@ from tarry.reports.page import document, figure
 CAPACITIES = (2, 4, 8, 16, 32, 64, 128, 256)
 COMPARED = ("VarOpt", "Priority", "Bernoulli (calibrated)", "drop newest", "drop oldest", "time out")
 SHOWN = 150  # rounds in the picture of the tracking set
+LANES = 12  # and slots at most: more cannot be told apart
 
 Tell = Callable[[str], None]
 
@@ -65,11 +66,12 @@ class Case(NamedTuple):
         """Bias of the label by policy, precision against capacity, timeline of the tracking set: as charts, by name."""
         shown = min(SHOWN, self.stream.horizon // 2)
         first = busiest(self.stream, shown)
-        stays = timeline(self.stream, self.capacity, first, first + shown - 1)
+        slots = min(self.capacity, LANES)
+        stays = timeline(self.stream, slots, first, first + shown - 1)
         return {
             "bias": bias_chart(self.stream, figures),
             "precision": precision_chart(self.stream, self.precision(2 * seeds, tell)),
-            "timeline": timeline_chart(self.stream, stays, self.capacity),
+            "timeline": timeline_chart(self.stream, stays, slots),
         }
 
 
