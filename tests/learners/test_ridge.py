@@ -11,19 +11,9 @@ from tarry.errors import NotGranted
 from tarry.learners import Ridge
 from tarry.learners.base import KeyedDirections, absorb, allocate
 from tarry.losses import LeastSquares, Linear
-from tarry.testing import LearnerContract
 
 WIDE = 1e6
 NOWHERE = KeyedDirections(np.uint64(0))
-
-
-class TestContract(LearnerContract):
-    def learner(self):
-        return Ridge(Ball(3, radius=100.0), penalty=0.5)
-
-    def losses(self, learner):
-        rng = np.random.default_rng(1)
-        return LeastSquares(rng.normal(size=(self.horizon, 3)), rng.normal(size=self.horizon))
 
 
 def solved(features, labels, weights, penalty):
