@@ -23,7 +23,7 @@ def game(**changes):
         (lambda: game(capacity=0), r"capacity \(None for no limit\) must be a whole number of at least 1, got 0"),
         (lambda: game(capacity=2.5), "got 2.5"),
         (lambda: game(capacity=True), "got True"),
-        (lambda: game(feedback="gradients"), "feedback must be one of 'gradient', 'value', got 'gradients'"),
+        (lambda: game(feedback="gradients"), "feedback must be one of 'gradient', 'value', 'example', got 'gradients'"),
         (lambda: game(information="psychic"), "got 'psychic'"),
         (lambda: game(losses=tarry.losses.Linear(np.ones((10, 3)))), "3 entries a round, the domain has 2"),
         (lambda: game(losses=tarry.losses.Linear(np.ones((9, 2)))), "losses for 9 rounds and delays for 10"),

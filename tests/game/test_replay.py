@@ -84,3 +84,21 @@ def test_nothing_is_lost_above_the_peak():
 def test_refusals(make, error, sentence):
     with pytest.raises(error, match=sentence):
         make()
+
+
+def test_kept_rounds_are_those_of_a_game():
+    game = tarry.Game(DOMAIN, LOSSES, DELAYS, capacity=6)
+    record = tarry.simulate(game, tarry.Player(LEARNER, S.VarOpt()), seeds=[3, 5], keep_rounds=True)
+    run = replay(S.VarOpt(), DELAYS, capacity=6, seeds=[3, 5], keep_rounds=True)
+    for seed in (3, 5):
+        np.testing.assert_array_equal(run.heard(seed), record.rounds(seed)["weight"].to_numpy())
+        ours, theirs = (one.events(seed) for one in (run, record))
+        assert ours.filter(ours["event"] != "expired").equals(theirs.filter(theirs["event"] != "expired"))
+    assert run.heard().sum() == pytest.approx(run.weights.mean[0] * HORIZON)
+
+
+def test_rounds_not_kept_and_unknown_seeds_are_told():
+    with pytest.raises(ValueError, match=r"rounds were not kept: run replay\(…, keep_rounds=True\)"):
+        replay(S.VarOpt(), DELAYS, capacity=6).heard()
+    with pytest.raises(ValueError, match=r"there is no seed 7 in this replay, only \[0\]"):
+        replay(S.VarOpt(), DELAYS, capacity=6, keep_rounds=True).events(7)

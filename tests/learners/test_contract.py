@@ -17,6 +17,7 @@ from tarry.learners import (
     LevelRate,
     Mahalanobis,
     Power,
+    Ridge,
     Sequence,
     inverse_time,
 )
@@ -31,6 +32,7 @@ MEMBERS = {
     "DWFTRL, one dimension": DWFTRL(tarry.domains.Ball(1), rate=0.3),
     "DWFTRL, anytime rate": DWFTRL(tarry.domains.Ball(2), rate=Anytime(2.0, 1.0)),
     "Adaptive": Adaptive(tarry.domains.Box([-1.0, -1.0], [1.0, 2.0]), gradient_bound=1.0),
+    "Ridge": Ridge(tarry.domains.Ball(3, radius=100.0), penalty=0.5),
     "DWFTBL, ball": DWFTBL(tarry.domains.Ball(2), rate=0.02, smoothing=0.4),
     "DWFTBL, product": DWFTBL(
         tarry.domains.Product(tarry.domains.Ball(2), tarry.domains.Box([0.0], [3.0])),

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tarry._version import __version__
 from tarry.cli.bound import bound_command
+from tarry.cli.case import case_app
 from tarry.cli.compare import run_compare
 from tarry.cli.demo import run_demo
 from tarry.cli.join import join_app
@@ -22,6 +23,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning fro
 
 app.command("plan")(plan_command)
 app.command("bound")(bound_command)
+app.add_typer(case_app, name="case")
 app.add_typer(session_app, name="session")
 app.add_typer(join_app, name="join")
 

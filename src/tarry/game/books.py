@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tarry.game.engine import Outcome
+from tarry.game.world import EVENTS, Log
 from tarry.results import Weights
 from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Array = NDArray[np.float64]
 
@@ -41,3 +45,12 @@ def books_of(outcomes: list[Outcome], horizon: int) -> Books:
         Weights(sums[:, WEIGHT] / horizon, sums[:, SQUARE] / horizon, sums[:, LARGEST], size),
         Occupancy(sums[:, OCCUPANCY] / horizon, counts[:, PEAK].astype(float), counts[:, FULL_ROUNDS] / horizon),
     )
+
+
+def events_of(log: Log) -> pl.DataFrame:
+    """A log's events in order: t, event, s, weight; the weight is that of a "feedback", the delay of a "delay"."""
+    import polars as pl
+
+    n = int(log.written[0])
+    names = np.array(EVENTS, dtype=object)[log.kind[:n]]
+    return pl.DataFrame({"t": log.t[:n], "event": names.astype(str), "s": log.s[:n], "weight": log.weight[:n]})

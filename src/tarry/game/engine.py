@@ -11,6 +11,7 @@ import numpy as np
 from tarry.game.memory import refuse_if_large
 from tarry.game.rounds import Setting
 from tarry.game.world import (
+    Examples,
     Gradients,
     Log,
     Nothing,
@@ -27,19 +28,21 @@ from tarry.tracking import Draws, Player, State, fresh_state, grow_state
 from tarry.tracking.balance import check_balance
 from tarry.tracking.tally import Tally
 
-KINDS: dict[str, Gradients | Values | Nothing] = {"gradient": Gradients(), "value": Values(), "label": Nothing()}
+Kind = Gradients | Values | Examples | Nothing
+KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
 BLOCK_SECONDS = 0.2
 
 
 class Outcome(NamedTuple):
-    """What one seed left behind."""
+    """What one seed left behind; ``play`` is that of the last round."""
 
     tally: Tally
     rounds: np.ndarray
     curve: np.ndarray
     log: Log | None
+    play: np.ndarray
 
 
 class Stop:
@@ -78,7 +81,7 @@ class Bench(NamedTuple):
     run: Callable[..., None]
     state: State
     world: World
-    kind: Gradients | Values | Nothing
+    kind: Kind
     log: Any
 
     def rounds(self, task: Task, stop: Stop, first: int, last: int) -> None:
@@ -112,7 +115,7 @@ def set_up(task: Task, block: int) -> Bench:
     """Everything a run works on before its first round, with room for a block of rounds."""
     dimension = task.player.learner.dimension
     slots = block if task.setting.capacity == UNLIMITED else min(task.setting.capacity, int(task.delays.horizon))
-    width = dimension if task.feedback == "gradient" else 1
+    width = {"gradient": dimension, "example": task.losses.rows.width}.get(task.feedback, 1)
     return Bench(
         run=run_rounds.of(task.player, task.losses, task.delays),
         state=fresh_state(task.player, slots, task.setting.capacity),
@@ -141,7 +144,7 @@ def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | Non
         if time.perf_counter() - started < BLOCK_SECONDS / 2:
             block = min(2 * block, LARGEST_BLOCK)
     log = bench.log if task.keep_rounds else None
-    return Outcome(bench.state.tally, task.rounds, bench.world.curve, log)
+    return Outcome(bench.state.tally, task.rounds, bench.world.curve, log, bench.state.play)
 
 
 def check_rounds(task: Task, bench: Bench, first: int, last: int) -> None:

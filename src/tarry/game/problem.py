@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_whole
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
+from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
 
-FEEDBACK = ("gradient", "value")
+FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL", "example": "Ridge"}
+"""What a round may tell, and a learner that takes it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,8 +24,9 @@ class Game:
     """The capacity-constrained game with late feedback (the paper's Figure 1).
 
     Losses and delays are fixed before play. In round t the player plays x_t; the gradient at x_t, or
-    the value there, comes at the end of round t + d_t if the round is tracked then, and at most
-    ``capacity`` rounds are (None: no limit). ``information`` says what is learnt about delays:
+    the value there, or the whole example (features and label, of supervised losses), comes at the end of
+    round t + d_t if the round is tracked then, and at most ``capacity`` rounds are (None: no limit).
+    ``information`` says what is learnt about delays:
 
     * ``"clairvoyant"``: d_t when round t begins;
     * ``"semi-clairvoyant"``: an empty acknowledgement when an untracked round's feedback passes by;
@@ -41,11 +44,12 @@ class Game:
     preemption: bool = True
 
     def __post_init__(self) -> None:
-        _check_choice(self.feedback, "feedback", FEEDBACK)
+        _check_choice(self.feedback, "feedback", tuple(FEEDBACK))
         _check_choice(self.information, "information", tuple(INFORMATION))
         check_capacity(self.capacity)
         object.__setattr__(self, "capacity", None if self.capacity is None else int(self.capacity))
         _check_sizes(self.domain, self.losses, self.delays)
+        _check_examples(self.feedback, self.losses)
 
     @property
     def horizon(self) -> int:
@@ -94,8 +98,9 @@ class WeightedGame:
     preemption: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
-        _check_choice(self.feedback, "feedback", FEEDBACK)
+        _check_choice(self.feedback, "feedback", tuple(FEEDBACK))
         _check_sizes(self.domain, self.losses, self.delays)
+        _check_examples(self.feedback, self.losses)
         weights = np.array(self.weights, dtype=np.float64)
         if weights.shape != (self.horizon,):
             raise ValueError(f"weights need one entry for each of {self.horizon} rounds, got shape {weights.shape}")
@@ -141,7 +146,7 @@ def check_grants(
     if feedback is not None and player.learner.feedback != feedback:
         raise NotGranted(
             f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, the game gives "
-            f"{feedback}: use {'DWFTBL' if feedback == 'value' else 'DWFTRL'}, "
+            f"{feedback}: use {FEEDBACK.get(feedback, 'another learner')}, "
             f"or feedback={player.learner.feedback!r}"
         )
     disclosed = INFORMATION[information]
@@ -199,4 +204,12 @@ def _check_sizes(domain: Any, losses: Any, delays: Any) -> None:
         raise ValueError(
             f"there are losses for {losses.horizon} rounds and delays for {delays.horizon}: "
             "give as many of one as of the other"
+        )
+
+
+def _check_examples(feedback: str, losses: Any) -> None:
+    if feedback == "example" and not isinstance(losses, Supervised):
+        raise ValueError(
+            f"feedback='example' hands over features and label, which {type(losses).__name__} losses do not have: "
+            "use LeastSquares, Logistic or another supervised loss, or feedback='gradient'"
         )

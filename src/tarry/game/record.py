@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.game.books import Occupancy, books_of
+from tarry.game.books import Occupancy, books_of, events_of
 from tarry.game.plans import Measured
 from tarry.game.regret import Comparator
-from tarry.game.world import EVENTS, LOSS, Log
+from tarry.game.world import LOSS, Log
 from tarry.results import FATES, Certificate, Weights, html_table
 from tarry.results.charts import regret_chart
 
@@ -28,7 +28,7 @@ class Record:
     ``regret`` is final regret against the best fixed action of the horizon, ``curve`` a frame with columns seed,
     t, regret, bound: regret at t is against the best action of the *whole* horizon. ``certificates`` are the bounds on
     the weighted regret in their parts, and say what they hold for (None where there is none); ``bound`` is the sum of
-    the parts, or NaN.
+    the parts, or NaN. ``last_plays`` has a row per seed.
     """
 
     seeds: list[int]
@@ -45,6 +45,7 @@ class Record:
     checkpoints: NDArray[np.int64]
     regret_at: Array
     bound_at: Array
+    last_plays: Array
     player: Any
     _logs: list[Log | None] = field(default_factory=list)
 
@@ -72,6 +73,7 @@ class Record:
             checkpoints=outcomes[0].rounds,
             regret_at=regret,
             bound_at=bounds,
+            last_plays=np.array([outcome.play for outcome in outcomes]),
             player=player,
             _logs=[outcome.log for outcome in outcomes],
         )
@@ -131,12 +133,7 @@ class Record:
 
         Columns t, event, s, weight; the weight is that of a "feedback" event, and the delay in a "delay" event.
         """
-        import polars as pl
-
-        log = self._log(seed)
-        n = int(log.written[0])
-        names = [EVENTS[kind] for kind in log.kind[:n]]
-        return pl.DataFrame({"t": log.t[:n], "event": names, "s": log.s[:n], "weight": log.weight[:n]})
+        return events_of(self._log(seed))
 
     def _log(self, seed: int | None) -> Any:
         if seed is not None and seed not in self.seeds:

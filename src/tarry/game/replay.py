@@ -7,17 +7,19 @@ is at stake: an idle learner, losses that are zero, feedback that says nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tarry.errors import Interrupted
-from tarry.game.books import Books, Occupancy, books_of
+from tarry.game.books import Books, Occupancy, books_of, events_of
 from tarry.game.engine import Outcome, Stop, Task, compile_for, play
+from tarry.game.memory import refuse_if_large
 from tarry.game.problem import check_grants, setting_of
 from tarry.game.seeds import in_threads, seed_list, worker_count
+from tarry.game.world import Log
 from tarry.kernel import Parameters
 from tarry.learners.idle import Idle
 from tarry.losses.base import value_in
@@ -72,11 +74,13 @@ class Replay:
     fates: NDArray[np.int64]
     weights: Weights
     occupancy: Occupancy
+    _logs: list[Log | None] = field(default_factory=list, repr=False)
 
     @classmethod
-    def build(cls, seeds: list[int], horizon: int, capacity: int | None, books: Books) -> Replay:
-        """From the books of finished seeds."""
-        return cls(seeds, horizon, capacity, *books)
+    def build(cls, seeds: list[int], horizon: int, capacity: int | None, outcomes: list[Outcome]) -> Replay:
+        """From finished seeds."""
+        books: Books = books_of(outcomes, horizon)
+        return cls(seeds, horizon, capacity, *books, _logs=[outcome.log for outcome in outcomes])
 
     @property
     def observed(self) -> NDArray[np.float64]:
@@ -90,6 +94,28 @@ class Replay:
 
         return pl.DataFrame({"seed": self.seeds, **{name: self.fates[:, i] for i, name in enumerate(FATES)}})
 
+    def events(self, seed: int | None = None) -> pl.DataFrame:
+        """What happened under a seed (default: the first), in order; needs ``keep_rounds=True``.
+
+        Columns t, event, s, weight; who was heard, when and with what weight are the "feedback" events.
+        """
+        return events_of(self._log(seed))
+
+    def heard(self, seed: int | None = None) -> NDArray[np.float64]:
+        """The weight of each round's feedback under a seed (default: the first), 0 where it was not used.
+
+        Needs ``keep_rounds=True``.
+        """
+        return np.asarray(self._log(seed).weights)
+
+    def _log(self, seed: int | None) -> Log:
+        if seed is not None and seed not in self.seeds:
+            raise ValueError(f"there is no seed {seed} in this replay, only {self.seeds}")
+        log = self._logs[0 if seed is None else self.seeds.index(seed)]
+        if log is None:
+            raise ValueError("rounds were not kept: run replay(…, keep_rounds=True)")
+        return log
+
 
 def replay(
     scheduler: Any,
@@ -99,11 +125,13 @@ def replay(
     information: str = "semi-clairvoyant",
     preemption: bool = True,
     seeds: int | Iterable[int] = 1,
+    keep_rounds: bool = False,
     threads: int | None = None,
 ) -> Replay:
     """Track recorded or modelled delays with a scheduler, without a learner; once per seed, compiled, in threads.
 
     A game with the same delays, capacity, information and seed tracks the same rounds with the same weights.
+    ``keep_rounds`` keeps every event (memory grows with the horizon).
 
     >>> from tarry import delays, schedulers
     >>> run = replay(schedulers.VarOpt(), delays.fixed(horizon=100, delay=9), capacity=5, seeds=2)
@@ -112,7 +140,9 @@ def replay(
     """
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
-    task = _task(scheduler, delays, capacity, information, preemption, workers)
+    task = _task(scheduler, delays, capacity, information, preemption, workers)._replace(keep_rounds=keep_rounds)
+    if keep_rounds:
+        refuse_if_large(8 * 22 * len(chosen) * int(delays.horizon), "keeping every round")
     compile_for(task)
 
     def run(seed: int, stop: Stop, report: Callable[[int], None]) -> tuple[int, Outcome] | None:
@@ -121,8 +151,7 @@ def replay(
 
     finished, interrupted = in_threads(run, chosen, workers)
     horizon = int(delays.horizon)
-    books = books_of([outcome for _, outcome in finished], horizon) if finished else None
-    made = Replay.build([seed for seed, _ in finished], horizon, capacity, books) if books else None
+    made = Replay.build([s for s, _ in finished], horizon, capacity, [o for _, o in finished]) if finished else None
     if interrupted or made is None:
         raise Interrupted(f"interrupted: {len(finished)} of {len(chosen)} seeds were replayed", made)
     return made

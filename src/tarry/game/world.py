@@ -11,7 +11,7 @@ from tarry.game.rounds import CLAIRVOYANT, SEMI, acknowledge, begin, deliver
 from tarry.kernel import entry, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 from tarry.learners.base import closing_rate
-from tarry.losses.base import gradient_in, value_in
+from tarry.losses.base import fetch, gradient_in, value_in
 from tarry.tracking.table import find
 from tarry.tracking.tally import SUMS
 
@@ -156,6 +156,10 @@ class Values(NamedTuple):
     """Bandit feedback."""
 
 
+class Examples(NamedTuple):
+    """The whole example: features and label."""
+
+
 class Nothing(NamedTuple):
     """No feedback: only who is heard, and with what weight, is of interest."""
 
@@ -168,6 +172,11 @@ def _give_gradient(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: An
 @give.on(Values)
 def _give_value(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
     out[0] = loss
+
+
+@give.on(Examples)
+def _give_example(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+    fetch(losses.rows, t, out)
 
 
 @give.on(Nothing)

@@ -10,6 +10,7 @@ from tarry.learners.energy import EnergyRadius, EnergyRate
 from tarry.learners.idle import Idle
 from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
+from tarry.learners.ridge import Ridge
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "LevelRate",
     "Mahalanobis",
     "Power",
+    "Ridge",
     "Rule",
     "Sequence",
     "inverse_time",

@@ -12,8 +12,8 @@ who is tracked. One round is
 ``pending`` is σ_{t+1}, the rounds still out when round t + 1 begins, or -1 where it is not disclosed.
 
 ``play`` is the same array in every round and still holds the last play.
-Feedback is a vector: the gradient at x_s, or the one value f_s(x_s). A zero weight never reaches
-``absorb``: it is an exact no-op for every learner.
+Feedback is a vector: the gradient at x_s, the one value f_s(x_s), or the example itself, features
+and then the label. A zero weight never reaches ``absorb``: it is an exact no-op for every learner.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tarry.kernel.keyed import normals
 
 GRADIENT = "gradient"
 VALUE = "value"
+EXAMPLE = "example"
 
 
 class KeyedDirections(NamedTuple):

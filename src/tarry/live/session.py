@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.learners.base import GRADIENT, VALUE
+from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
 from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame
 from tarry.live.configuration import Configuration
 from tarry.live.face import Face
@@ -201,6 +201,11 @@ class Session(Face):
 
 
 def _check_learner(player: Player, value_bound: float | None) -> None:
+    if player.learner.feedback == EXAMPLE:
+        raise ValueError(
+            f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
+            "use tarry.LabelJoin and fit to its rows, or simulate"
+        )
     if player.learner.feedback not in (GRADIENT, VALUE):
         raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
     if value_bound is not None and player.learner.feedback == GRADIENT:

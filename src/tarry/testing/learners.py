@@ -11,7 +11,7 @@ import numpy as np
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict, rate_in_force, restart
-from tarry.losses import Linear
+from tarry.losses import LeastSquares, Linear
 
 SEED = np.uint64(0x5EED)
 SLOTS = 8
@@ -37,6 +37,8 @@ class LearnerContract:
 
     def losses(self, learner: Any) -> Any:
         rows = np.random.default_rng(1).normal(size=(self.horizon, learner.dimension))
+        if learner.feedback == "example":
+            return LeastSquares(rows, np.cos(np.arange(self.horizon)))
         return Linear(rows / np.linalg.norm(rows, axis=1)[:, None])
 
     def _play(
@@ -59,6 +61,8 @@ class LearnerContract:
 
     def _feedback(self, learner: Any, losses: Any, s: int) -> np.ndarray:
         x = np.asarray(learner.domain.center)
+        if learner.feedback == "example":
+            return np.asarray(losses.row(s))
         return losses.gradient(x, s) if learner.feedback == "gradient" else np.array([1.0 + losses.value(x, s)])
 
     def test_plays_stay_in_the_domain(self) -> None:

@@ -1,0 +1,14 @@
+"""A few tickets stay open for ever, and few are open at once: slots follow the backlog, not the longest delay."""
+
+import logging
+
+from tarry.cases import believe, queue_case
+
+logging.getLogger("tarry").setLevel(logging.ERROR)
+case = queue_case(first=20_000)
+print(case.stream.facts)
+print(f"true rate of refunds {case.stream.mean:.1f} %; {case.capacity} slots")
+for policy in case.policies:
+    if policy.name in ("VarOpt", "Bernoulli (calibrated)", "Bernoulli (by d_max)", "drop oldest", "time out"):
+        rate = believe(case.stream, policy, case.capacity, seeds=24)
+        print(f"{policy.name:22} {rate.mean:4.1f} %, one run ± {rate.deviation:.1f}")

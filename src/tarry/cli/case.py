@@ -1,0 +1,155 @@
+"""tarry case: the case studies."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tarry.cases import Case, Figures, Result, clinical_case, flights_case, queue_case, save_page, save_pictures
+from tarry.cases.policies import choose
+from tarry.cases.table import figures_table, others_table
+from tarry.cli.plan import refusing
+
+case_app = typer.Typer(no_args_is_help=True, help="Case studies: late labels, real ones among them.")
+
+First = Annotated[int | None, typer.Option(min=100, help="Take only the first so many decisions.")]
+Slots = Annotated[int | None, typer.Option(min=2, help="Slots (default: the case's own).")]
+Seeds = Annotated[int, typer.Option(min=2, help="Runs of each policy that draws.")]
+Rounds = Annotated[int, typer.Option(min=0, help="Decisions for the other learners (0: leave them out).")]
+Out = Annotated[Path | None, typer.Option(help="Folder for the page.")]
+Json = Annotated[Path | None, typer.Option("--json", help="File for all numbers.")]
+
+
+class Label(StrEnum):
+    """What a flight's label is."""
+
+    departure = "departure"
+    arrival = "arrival"
+
+
+class Kind(StrEnum):
+    """How pictures are written."""
+
+    svg = "svg"
+    png = "png"
+
+
+@case_app.command("flights")
+def flights_command(
+    label: Annotated[Label, typer.Option(help="Delay at take-off, or on landing.")] = Label.departure,
+    first: First = None,
+    slots: Slots = None,
+    seeds: Seeds = 12,
+    learners: Rounds = 20_000,
+    out: Out = None,
+    file: Json = None,
+) -> None:
+    """How late will this flight be? 2013, New York; told at take-off or landing."""
+    with refusing():
+        _run(flights_case(label.value, first, slots), seeds, learners, out, file)
+
+
+@case_app.command("clinical")
+def clinical_command(
+    first: First = None,
+    slots: Slots = None,
+    seeds: Seeds = 100,
+    learners: Rounds = 20_000,
+    out: Out = None,
+    file: Json = None,
+) -> None:
+    """Does a patient die within a year? Deaths are told at once, survival after the year."""
+    with refusing():
+        _run(clinical_case(first, slots), seeds, learners, out, file)
+
+
+@case_app.command("queue")
+def queue_command(
+    first: First = None,
+    slots: Slots = None,
+    seeds: Seeds = 24,
+    learners: Rounds = 20_000,
+    out: Out = None,
+    file: Json = None,
+) -> None:
+    """Will a ticket end in a refund? A few stay open for ever, and few are open at once."""
+    with refusing():
+        _run(queue_case(first, slots), seeds, learners, out, file)
+
+
+@case_app.command("pictures")
+def pictures_command(
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out") / "pictures",
+    first: First = None,
+    slots: Slots = None,
+    seeds: Seeds = 12,
+    kind: Annotated[Kind, typer.Option("--format", help="svg or png.")] = Kind.svg,
+) -> None:
+    """The three pictures people look at first, of departures: bias, precision, who holds a slot."""
+    with refusing(), _progress() as tell:
+        case = flights_case(first=first, capacity=slots)
+        chosen = choose(["VarOpt", "Priority", "Morris", "Bernoulli (calibrated)", "drop newest", "reservoir"])
+        chosen += choose(["drop oldest", "time out"])[1:]
+        figures = case.figures(seeds, chosen, tell)
+        paths = save_pictures(case.pictures(figures, seeds, tell), out, kind.value)
+    for path in paths:
+        typer.echo(path)
+
+
+def _run(case: Case, seeds: int, learners: int, out: Path | None, file: Path | None) -> None:
+    console = Console()
+    console.print(f"{case.stream.facts}.", highlight=False)
+    with _progress() as tell:
+        figures = case.figures(seeds, tell=tell)
+        others = case.others(min(seeds, 6), learners, tell) if learners else []
+        pictures = case.pictures(figures, seeds, tell) if out is not None else {}
+    console.print(figures_table(case.stream, figures))
+    if others:
+        console.print(others_table(case.stream, others, learners))
+    console.print(case.story, highlight=False)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(_numbers(case, figures, others), indent=1) + "\n", encoding="utf-8")
+    if out is not None:
+        console.print(f"page: {save_page(case, figures, others, pictures, out / 'index.html')}", soft_wrap=True)
+
+
+def _numbers(case: Case, figures: list[Figures], others: list[Result]) -> dict[str, Any]:
+    stream, delays = case.stream, case.stream.delays
+    return {
+        "case": stream.name,
+        "decisions": stream.horizon,
+        "total_delay": delays.total_delay,
+        "max_backlog": delays.max_backlog,
+        "max_delay": delays.max_delay,
+        "unit": stream.unit,
+        "mean": stream.mean,
+        "best_error": stream.best_error,
+        "policies": [_plain(one) for one in figures],
+        "other_learners": [_plain(one) for one in others],
+    }
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in row._asdict().items()}
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A line that says what is being played; warnings about refused rounds are what the tables are about."""
+    logger = logging.getLogger("tarry")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with Console(stderr=True).status("reading") as status:
+            yield lambda text: status.update(f"playing: {text}")
+    finally:
+        logger.setLevel(level)
