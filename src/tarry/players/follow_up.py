@@ -76,12 +76,8 @@ def beyond_peak_backlog(
         return _curved(target, spread, slots, strong_convexity, backlog)
     if horizon is None:
         raise ValueError("the conditional-energy tuning fixes its radius by the horizon: give horizon=…")
-    tuning = (spread, slots, as_whole(horizon, "horizon", 1))
-    learner = DWFTBL(
-        target,
-        rate=EnergyRate(target.diameter, steepest, *tuning, factor=factor),
-        smoothing=EnergyRadius(target.inner_radius, *tuning, factor=factor),
-    )
+    smoothing = EnergyRadius(target.inner_radius, spread, slots, horizon, factor=factor)
+    learner = DWFTBL(target, rate=EnergyRate(target.diameter, steepest, smoothing), smoothing=smoothing)
     return Unreviewed(learner, Guessing(), Doubling("backlog", unit=max(1, slots // 8)))
 
 
