@@ -37,7 +37,7 @@ def watcher(monkeypatch):
 
 
 def test_batches_and_rates_that_count_the_set():
-    with pytest.raises(ValueError, match="Batching withholds feedback .* counts the tracked rounds"):
+    with pytest.raises(ValueError, match=r"Batching withholds feedback .* counts the tracked rounds"):
         tarry.Player(ENERGY, Batching(6), EPOCHS)
 
 

@@ -85,10 +85,10 @@ def recommended(
     *Gradients*. Strong convexity given: 1/(λt), proved. Convex with acknowledgements: the anytime rate, proved. Convex
     without: the adaptive rate, not proved. Without ``capacity`` the proof is for 3 slots and more.
 
-    *Values*: need ``value_bound``, ``gradient_bound`` and ``capacity``. With acknowledgements and preemption the backlog
-    is guessed, and the player restarted when the guess is outgrown; otherwise, or to spare the restarts, give
-    ``backlog``, a bound on it. Without a limit it is asked for only for convex losses without acknowledgements. What is
-    proved holds up to a factor κ, which ``reason`` states.
+    *Values*: need ``value_bound``, ``gradient_bound`` and ``capacity``. With acknowledgements and preemption the
+    backlog is guessed, and the player restarted when the guess is outgrown; otherwise, or to spare the restarts, give
+    ``backlog``, a bound on it. Without a limit it is asked for only for convex losses without acknowledgements. What
+    is proved holds up to a factor κ, which ``reason`` states.
 
     >>> from tarry.domains import Ball
     >>> recommended(Ball(3), strong_convexity=0.5).reason.partition("; ")[2]
@@ -112,23 +112,23 @@ def recommended(
     _check_choice(feedback, "feedback", FEEDBACK)
     slots, guess = as_room(capacity), None if backlog is None else as_whole(backlog, "backlog")
     kind = Tentative if is_crowded(slots, guess) else Recommended
-    if feedback == "value":
-        bounds = spread_on(target, gradient_bound, value_bound)
-        if slots == "unknown":
-            raise ValueError("bandit feedback needs the capacity to choose its radius: give capacity=…, None for no limit")
-        known = Values(
-            domain=target,
-            acknowledged=information != "non-clairvoyant",
-            preemption=preemption,
-            strong_convexity=strong_convexity,
-            gradient_bound=bounds[0],
-            spread=bounds[1],
-            backlog=guess,
-            capacity=slots,
-        )
-        return kind(*for_values(known))
-    scheduler = choose_scheduler(slots, guess, preemption=preemption)
-    return kind(_learner(target, scheduler, information, strong_convexity, gradient_bound), scheduler)
+    if feedback == "gradient":
+        scheduler = choose_scheduler(slots, guess, preemption=preemption)
+        return kind(_learner(target, scheduler, information, strong_convexity, gradient_bound), scheduler)
+    steepest, spread = spread_on(target, gradient_bound, value_bound)
+    if slots == "unknown":
+        raise ValueError("bandit feedback needs the capacity to choose its radius: give capacity=…, None for no limit")
+    known = Values(
+        domain=target,
+        acknowledged=information != "non-clairvoyant",
+        preemption=preemption,
+        strong_convexity=strong_convexity,
+        gradient_bound=steepest,
+        spread=spread,
+        backlog=guess,
+        capacity=slots,
+    )
+    return kind(*for_values(known))
 
 
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
