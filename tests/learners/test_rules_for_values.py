@@ -203,3 +203,9 @@ BALL = tarry.domains.Ball(2)
 def test_refusals(make, error, sentence):
     with pytest.raises(error, match=sentence):
         make()
+
+
+def test_thresholds_that_do_not_fit():
+    assert theory.energy_thresholds(8, 62)[-1] == 2**61 - 1
+    with pytest.raises(ValueError, match=r"below 2\*\*62, got 80 at capacity 8"):
+        theory.energy_thresholds(8, 80)
