@@ -79,6 +79,7 @@ def test_it_is_tuned_to_the_games_constants():
     assert players.recommended(_game(capacity=3), backlog=2).learner.rate.level == 1.0
     coin = players.recommended(_game(capacity=1, preemption=False), backlog=29).scheduler
     assert coin == schedulers.Bernoulli(probability=1 / (8 * 30))
+    assert "radii for weights of 1" in players.recommended(_game(CURVED), backlog=7).reason
     unlimited = players.recommended(_game(capacity=None)).learner
     assert (unlimited.rate.level, unlimited.smoothing.level) == (1.0, 1.0)
 

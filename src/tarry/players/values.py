@@ -112,9 +112,10 @@ def tuning_of(learner: DWFTBL, epochs: Any) -> tuple[str, int]:
     curved = not isinstance(learner.rate, (BacklogRate, LevelRate))
     if epochs.needs_preemption:
         return "radii for a guessed backlog, doubled when outgrown", 26 if curved else 19
+    radii = "radii for weights of 1" if _fits(learner.smoothing) else "radii for a bounded backlog"
     if isinstance(learner.rate, LevelRate):
-        return "anytime rate from the observed backlog, radii for a bound", 21
-    return "rate and radii for a bounded backlog", 27 if curved else 18
+        return f"anytime rate from the observed backlog, {radii}", 21
+    return (f"rate 1/(λt), {radii}", 27) if curved else ("rate and radii for a bounded backlog", 18)
 
 
 def factor_of(learner: DWFTBL, scheduler: Any) -> str:
