@@ -45,6 +45,13 @@ def test_json_has_the_same_numbers():
     assert read["constants"]["capacity"] == 32
 
 
+def test_batches_need_a_longest_delay():
+    read = json.loads(call(*CONVEX, "--max-delay", "400", "-f", "json").stdout)
+    game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000}
+    batches = [row["value"] for row in read["bounds"] if row["scheduler"] == "Batching"]
+    assert batches == [theory.batching_convex_bound(**game, max_delay=400, capacity=32)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -72,8 +72,8 @@ def _energy(capacity):
 def _learner(kind, capacity):
     crowd = {"spread": SPREAD, "capacity": capacity}
     if kind == "energy":
-        rate = EnergyRate(DIAMETER, STEEPEST, **crowd, horizon=HORIZON, factor=0.7)
-        return DWFTBL(DOMAIN, rate=rate, smoothing=EnergyRadius(RADIUS, **crowd, horizon=HORIZON, factor=0.7))
+        smoothing = EnergyRadius(RADIUS, **crowd, horizon=HORIZON, factor=0.7)
+        return DWFTBL(DOMAIN, rate=EnergyRate(DIAMETER, STEEPEST, smoothing), smoothing=smoothing)
     curved = kind == "curved"
     rate = inverse_time(CURVATURE) if curved else BacklogRate(DIAMETER, STEEPEST, **crowd)
     return DWFTBL(DOMAIN, rate=rate, smoothing=BacklogRadius(RADIUS, **crowd, curved=curved))

@@ -89,7 +89,8 @@ def test_the_energy_rules(magnitude, capacity):
         capacity=capacity,
     )
     tuning = {"spread": SPREAD, "capacity": capacity, "horizon": 5000, "factor": 1.5}
-    rate, memory, found = EnergyRate(D, G, **tuning), _memory(magnitude), []
+    smoothing = EnergyRadius(R, **tuning)
+    rate, memory, found = EnergyRate(D, G, smoothing), _memory(magnitude), []
     before = first_rate(rate, memory)
     for t, tracked in zip(T, counts, strict=True):
         count_tracked(rate, memory, tracked)
@@ -97,7 +98,7 @@ def test_the_energy_rules(magnitude, capacity):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert before >= found[0]
     assert last_rate(rate, memory, 1.0, 300) == found[-1]
-    assert radius(EnergyRadius(R, **tuning), _memory(magnitude), 7) == pytest.approx(R * ratio)
+    assert radius(smoothing, _memory(magnitude), 7) == pytest.approx(R * ratio)
 
 
 def test_a_shifted_power_is_the_follow_ups_curved_tuning():
@@ -190,7 +191,8 @@ BALL = tarry.domains.Ball(2)
         (lambda: LevelRadius(1.0, 1.0, 0.0), ValueError, "level must be positive"),
         (lambda: BacklogRate(2.0, 1.0, 1.0, 0), ValueError, "capacity"),
         (lambda: BacklogRadius(1.0, 1.0, 4, -2), ValueError, "max_backlog"),
-        (lambda: EnergyRate(2.0, 1.0, 1.0, None, 100), ValueError, "capacity"),
+        (lambda: EnergyRate(2.0, 1.0, 0.5), TypeError, "tuned by the learner's radius"),
+        (lambda: EnergyRadius(1.0, 1.0, None, 100), ValueError, "capacity"),
         (lambda: EnergyRadius(1.0, 1.0, 4, 0), ValueError, "horizon"),
         (lambda: DWFTBL(BALL, 0.1, BacklogRadius(1.5, 1.0, 4)), ValueError, "inner radius 1, got 1.5"),
         (lambda: DWFTBL(BALL, 0.1, EnergyRadius(1.5, 1.0, 4, 9)), ValueError, "inner radius 1, got 1.5"),
@@ -201,3 +203,9 @@ BALL = tarry.domains.Ball(2)
 def test_refusals(make, error, sentence):
     with pytest.raises(error, match=sentence):
         make()
+
+
+def test_thresholds_that_do_not_fit():
+    assert theory.energy_thresholds(8, 62)[-1] == 2**61 - 1
+    with pytest.raises(ValueError, match=r"below 2\*\*62, got 80 at capacity 8"):
+        theory.energy_thresholds(8, 80)

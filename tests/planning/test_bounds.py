@@ -12,6 +12,7 @@ ALL = {
     "capacity": 32,
     "total_delay": 4_000_000,
     "max_backlog": 240,
+    "max_delay": 600,
     "diameter": 2.0,
     "gradient_bound": 1.0,
     "strong_convexity": 0.5,
@@ -62,7 +63,19 @@ def test_all_games():
     flat = find(bounds, game="bandit, convex", scheduler="Priority", note="rate from the moment level")[0]
     game = some("diameter", "gradient_bound", "horizon", "total_delay")
     assert flat.value == theory.tracking_bandit_bound(**game, spread=3.0, level=level)
+    batches = find(bounds, scheduler="Batching")
+    assert [b.value for b in batches] == [
+        theory.batching_convex_bound(**game, max_delay=600, capacity=32),
+        theory.batching_strongly_convex_bound(**curved, max_delay=600, capacity=32),
+    ]
     assert all(b.value is not None and b.value > 0 for b in bounds)
+
+
+def test_a_longest_delay_that_cannot_be():
+    with pytest.raises(ValueError, match="no more than 100 rounds wait, got max_backlog=240"):
+        Constants(**{**ALL, "max_delay": 100, "total_delay": 1_000_000})
+    with pytest.raises(ValueError, match="add up to at most 20000, got 4000000"):
+        Constants(**{**ALL, "max_delay": 1, "max_backlog": None})
 
 
 def test_a_theorem_that_asks_for_more_slots_says_so():

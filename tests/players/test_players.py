@@ -94,6 +94,40 @@ def test_recommended():
         assert np.isfinite(tarry.simulate(game, player).regret[0])
 
 
+SEMI = {"information": "semi-clairvoyant"}
+GIVEN = {"curved": {"strong_convexity": 0.5}, "convex": {"gradient_bound": 1.0, **SEMI}}
+
+
+@pytest.mark.parametrize("kind", GIVEN)
+@pytest.mark.parametrize(
+    ("changes", "member", "proof"),
+    [
+        ({}, schedulers.VarOpt, "for capacities of at least 3 (docs/theory.md, Theorems 4{part} and 6)"),
+        ({"capacity": 3}, schedulers.VarOpt, "for capacities of at least 3 (docs/theory.md, Theorems 4{part} and 6)"),
+        ({"capacity": 2}, schedulers.Priority, "proved by this project (docs/theory.md, Theorem 4{part})"),
+        ({"capacity": 1}, schedulers.VarOpt, None),
+        ({"capacity": None}, schedulers.Always, "for weights 1 (docs/theory.md, (A) and Theorem 4{part})"),
+        ({"capacity": None, "preemption": False}, schedulers.Always, "for weights 1"),
+        ({"capacity": 8, "preemption": False, "backlog": 40}, schedulers.Morris, "Theorem 7, row {row})"),
+        ({"capacity": 1, "preemption": False, "backlog": 40}, schedulers.Bernoulli, None),
+    ],
+)
+def test_what_is_proved_of_gradients(kind, changes, member, proof):
+    """Theorem 4 is about Priority from 2 slots on, Theorem 6 carries it to VarOpt from 3 on."""
+    player = players.recommended(DOMAIN, **GIVEN[kind], **changes)
+    assert isinstance(player.scheduler, member)
+    assert player.is_proved == (proof is not None)
+    if proof is None:
+        assert player.reason.endswith("no regret bound is proved at a capacity of 1")
+    else:
+        part, row = ("c", 16) if kind == "curved" else ("b", 6)
+        assert proof.format(part=part, row=row) in player.reason
+    if member is schedulers.Morris:
+        assert f"{'(4G²/λ)' if kind == 'curved' else 'GD'}·sat on top, sat at most T/1000" in player.reason
+    if member is schedulers.Bernoulli and kind == "convex":
+        assert player.learner.rate.own == pytest.approx(8 * 41)
+
+
 def test_recommended_never_reads_delays():
     class Untouchable:
         horizon = HORIZON

@@ -33,16 +33,19 @@ DEAF = {**BLIND, **KEPT}
     [
         (SEMI, None, schedulers.VarOpt, BacklogRate, 19),
         ({"information": "clairvoyant"}, None, schedulers.VarOpt, BacklogRate, 19),
-        ({"capacity": 3}, None, schedulers.Guessing, BacklogRate, 19),
+        ({"capacity": 4}, None, schedulers.VarOpt, BacklogRate, 19),
+        ({"capacity": 3}, None, schedulers.VarOpt, BacklogRate, 19),
+        ({"capacity": 2}, None, schedulers.Priority, BacklogRate, 19),
         (SEMI, 25, schedulers.VarOpt, LevelRate, 21),
-        ({"capacity": 3}, 25, schedulers.Bernoulli, LevelRate, 21),
+        ({"capacity": 3}, 25, schedulers.VarOpt, LevelRate, 21),
+        ({"capacity": 2}, 25, schedulers.Priority, LevelRate, 21),
         (KEPT, 25, schedulers.Morris, LevelRate, 21),
-        ({**KEPT, "capacity": 1}, 25, schedulers.Bernoulli, LevelRate, 21),
         (BLIND, 25, schedulers.VarOpt, BacklogRate, 18),
         (DEAF, 25, schedulers.Morris, BacklogRate, 18),
-        ({"capacity": None}, None, schedulers.VarOpt, BacklogRate, 19),
-        ({**BLIND, "capacity": None}, 25, schedulers.VarOpt, BacklogRate, 18),
-        ({**KEPT, "capacity": None}, 25, schedulers.Bernoulli, LevelRate, 21),
+        ({"capacity": None}, None, schedulers.Always, LevelRate, 21),
+        ({**KEPT, "capacity": None}, None, schedulers.Always, LevelRate, 21),
+        ({**BLIND, "capacity": None}, 25, schedulers.Always, BacklogRate, 18),
+        ({**KEPT, "capacity": None}, 25, schedulers.Always, LevelRate, 21),
     ],
 )
 @pytest.mark.parametrize("losses", [FLAT, CURVED], ids=["flat", "curved"])
@@ -50,7 +53,7 @@ def test_what_is_recommended(changes, backlog, scheduler, rate, row, losses):
     game = _game(losses, **changes)
     player = players.recommended(game, backlog=backlog)
     assert isinstance(player.scheduler, scheduler)
-    restarts = backlog is None
+    restarts = backlog is None and game.capacity is not None
     assert isinstance(player.epochs, tarry.Doubling if restarts else Single)
     assert player.is_proved
     if losses is CURVED:
@@ -73,12 +76,78 @@ def test_it_is_tuned_to_the_games_constants():
     assert players.recommended(_game(capacity=40)).epochs == tarry.Doubling("backlog", first=2)
     assert players.recommended(_game(), backlog=24).learner.rate.level == pytest.approx(1 + 24 / 8)
     assert players.recommended(_game(), backlog=7).learner.rate.level == 1.0
-    assert players.recommended(_game(capacity=3), backlog=2).scheduler == schedulers.VarOpt()
-    coin = players.recommended(_game(capacity=3), backlog=29).scheduler
-    assert coin == schedulers.Bernoulli(probability=3 / (8 * 30))
+    assert players.recommended(_game(capacity=3), backlog=2).learner.rate.level == 1.0
+    coin = players.recommended(_game(capacity=1, preemption=False), backlog=29).scheduler
+    assert coin == schedulers.Bernoulli(probability=1 / (8 * 30))
+    assert "radii for weights of 1" in players.recommended(_game(CURVED), backlog=7).reason
+    unlimited = players.recommended(_game(capacity=None)).learner
+    assert (unlimited.rate.level, unlimited.smoothing.level) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize(("losses", "changes", "backlog"), [(FLAT, DEAF, 25), (CURVED, KEPT, 25)])
+KAPPA = {
+    2: "κ = e√T + 1",
+    3: "1.5(e√T+1) for C = 3",
+    4: "κ = e·T^(1/(C−2))·C/(C−3) for C ≥ 4",
+    16: "up to horizons of e^(C−2) that is e²·C/(C−3), then it grows",
+}
+
+
+@pytest.mark.parametrize("capacity", KAPPA)
+@pytest.mark.parametrize("losses", [FLAT, CURVED], ids=["flat", "curved"])
+def test_the_factor_is_stated(capacity, losses):
+    for backlog in (None, 40):
+        assert KAPPA[capacity] in players.recommended(_game(losses, capacity=capacity), backlog=backlog).reason
+    assert "κ" not in players.recommended(_game(losses, capacity=capacity), backlog=1).reason
+    kept = players.recommended(_game(losses, capacity=capacity, preemption=False), backlog=40).reason
+    assert "κ = max{1, εC}, with sat on top, sat at most T/1000" in kept
+
+
+@pytest.mark.parametrize("horizon", [10, 400, 10**6])
+@pytest.mark.parametrize("capacity", [2, 3, 4, 5, 9, 20])
+def test_the_factor_covers_the_moments(horizon, capacity):
+    """κ(1 + σ/C) is above Φ of both moments, or, at 2 and 3 slots, above half of Φ + σ, at every backlog and delay."""
+    e = np.e
+    kappa = {2: e * horizon**0.5 + 1, 3: 1.5 * (e * horizon**0.5 + 1)}.get(capacity)
+    for sigma in range(capacity, horizon, max(1, horizon // 97)):
+        tuned = 1 + sigma / capacity
+        if kappa is not None:
+            level = (tarry.theory.moment_factor(2, sigma, horizon - 1) + sigma) / 2
+        else:
+            kappa_here = e * horizon ** (1 / (capacity - 2)) * capacity / (capacity - 3)
+            level = max(tarry.theory.moment_factor(c, sigma, horizon - 1) for c in (capacity - 1, capacity - 2))
+        assert level <= (kappa_here if kappa is None else kappa) * tuned
+
+
+@pytest.mark.parametrize("losses", [FLAT, CURVED], ids=["flat", "curved"])
+@pytest.mark.parametrize("changes", [{}, KEPT])
+def test_one_slot_is_not_proved(losses, changes):
+    player = players.recommended(_game(losses, capacity=1, **changes), backlog=25)
+    assert not player.is_proved
+    assert "no regret bound is proved at a capacity of 1" in repr(player)
+    assert players.recommended(_game(losses, capacity=1, **changes), backlog=0).is_proved
+    if not changes:
+        assert not players.recommended(_game(losses, capacity=1)).is_proved
+
+
+@pytest.mark.parametrize("capacity", [4, 8])
+def test_the_choice_is_not_worse_than_one_coin(capacity):
+    """Also where the horizon is beyond e^(C−2)."""
+    horizon, rng = 3000, np.random.default_rng(0)
+    losses = tarry.losses.Linear(0.5 * np.array([1.0, 0.5]) + 0.2 * rng.normal(size=(horizon, 2)))
+    delays = tarry.delays.fixed(horizon=horizon, delay=60)
+    game = tarry.Game(tarry.domains.Ball(2), losses, delays, feedback="value", capacity=capacity)
+    player = players.recommended(game, backlog=60)
+    coin = tarry.Player(player.learner, schedulers.Bernoulli(probability=capacity / (8 * 61)))
+    ours, other = (
+        tarry.simulate(game, one, seeds=4, bound=False, checkpoints=1).regret.mean() for one in (player, coin)
+    )
+    assert ours < 0.97 * other
+
+
+@pytest.mark.parametrize(
+    ("losses", "changes", "backlog"),
+    [(FLAT, DEAF, 25), (CURVED, KEPT, 25), (FLAT, {"capacity": 2}, None), (CURVED, {"capacity": None}, None)],
+)
 def test_it_plays(losses, changes, backlog):
     game = _game(losses, **changes)
     record = tarry.simulate(game, players.recommended(game, backlog=backlog), seeds=2)
@@ -110,7 +179,7 @@ def test_delays_are_never_read(losses):
     object.__setattr__(game, "delays", _Untouchable())
     players.recommended(game)
     players.recommended(game, backlog=10)
-    players.beyond_peak_backlog(game, backlog=10)
+    players.beyond_peak_backlog(game, backlog=10 if losses is CURVED else None)
 
 
 @pytest.mark.parametrize(
@@ -120,24 +189,32 @@ def test_delays_are_never_read(losses):
         ({**BOUNDS, "value_bound": None}, "needs value_bound"),
         ({**BOUNDS, "value_bound": float("inf")}, "value_bound must be positive and finite, got inf"),
         ({**BOUNDS, "information": "non-clairvoyant"}, r"give backlog=….*would need acknowledgements"),
+        ({**BOUNDS, "capacity": None}, r"give backlog=….*would need acknowledgements"),
         ({**BOUNDS, "information": "semi-clairvoyant", "preemption": False}, r"give backlog=….*would need preemption"),
         ({**BOUNDS, "information": "semi-clairvoyant", "backlog": -1}, "backlog must be a whole number"),
+        ({**BOUNDS, "capacity": 0}, "capacity .* must be a whole number of at least 1"),
+        ({**BOUNDS, "capacity": "unknown"}, "needs the capacity to choose its radius: give capacity=…, None"),
         ({**BOUNDS, "information": "all-seeing"}, "'all-seeing'"),
     ],
 )
 def test_refusals(changes, sentence):
     with pytest.raises(ValueError, match=sentence):
-        players.recommended(DOMAIN, **changes)
+        players.recommended(DOMAIN, **{"capacity": 8, **changes})
 
 
 def test_a_domain_without_interior_is_refused():
     with pytest.raises(ValueError, match="affine hull"):
-        players.recommended(tarry.domains.Simplex(3), **BOUNDS, information="semi-clairvoyant")
+        players.recommended(tarry.domains.Simplex(3), **BOUNDS, information="semi-clairvoyant", capacity=8)
 
 
-def test_a_forgotten_capacity_is_noticed():
-    player = players.recommended(DOMAIN, **BOUNDS, information="semi-clairvoyant")
-    with pytest.raises(tarry.errors.NotGranted, match="tuned to a capacity of inf, the game has 8"):
+@pytest.mark.parametrize("backlog", [None, 400])
+@pytest.mark.parametrize("curvature", [None, 1.0])
+def test_a_forgotten_capacity_is_noticed(backlog, curvature):
+    given = {**BOUNDS, "information": "semi-clairvoyant", "backlog": backlog, "strong_convexity": curvature}
+    with pytest.raises(ValueError, match="give capacity="):
+        players.recommended(DOMAIN, **given)
+    player = players.recommended(DOMAIN, **given, capacity=None)
+    with pytest.raises(tarry.errors.NotGranted, match="needs capacity=None, got capacity=8"):
         tarry.Session(player, capacity=8, information="semi-clairvoyant")
 
 
@@ -184,6 +261,7 @@ def test_the_follow_ups_players():
         ({"capacity": None}, "give capacity="),
         ({"horizon": None}, "give horizon="),
         ({"strong_convexity": 0.5}, "give backlog="),
+        ({"backlog": 3}, "guesses the backlog, got backlog=3: leave it out"),
         ({"value_bound": None}, "needs value_bound"),
         ({"factor": 0.0}, "factor must be positive"),
     ],
@@ -192,6 +270,11 @@ def test_the_follow_up_asks_in_sentences(changes, sentence):
     given = {"horizon": 100, "capacity": 8, "gradient_bound": 1.0, "value_bound": 1.0, **changes}
     with pytest.raises(ValueError, match=sentence):
         players.beyond_peak_backlog(DOMAIN, **given)
+
+
+def test_the_follow_up_is_about_values():
+    with pytest.raises(tarry.errors.NotGranted, match="about value feedback, the game gives gradient"):
+        players.beyond_peak_backlog(_game(feedback="gradient"))
 
 
 def test_the_follow_up_is_refused_where_it_cannot_restart():

@@ -39,7 +39,7 @@ def test_costs(kind, horizon, max_delay, capacity):
 
 
 def test_convex_bound_is_that_of_its_rate():
-    game = {"horizon": 60, "total_delay": 377, "max_delay": 7, "capacity": 3}
+    game = {"horizon": 60, "total_delay": 392, "max_delay": 7, "capacity": 3}
     scale = {"diameter": 2.0, "gradient_bound": 3.0}
     for fixed in (False, True):
         cost = theory.batching_cost(**game, is_fixed=fixed)
@@ -58,6 +58,38 @@ def test_strongly_convex_bound_is_above_its_sum(delay):
     )
     assert noise <= bound * (1 + 1e-12)
     assert delay > 0 or noise == pytest.approx(bound, rel=1e-12)  # attained where nobody waits
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number of at least 1"),
+        ({"total_delay": -3}, "total_delay must be finite and not negative, got -3"),
+        ({"diameter": -1.0}, "diameter must be positive"),
+        ({"gradient_bound": 0.0}, "gradient_bound must be positive"),
+        ({"is_fixed": True, "total_delay": 391}, "60 delays of 7, cut at the end, add up to 392"),
+    ],
+)
+def test_refusals(changes, sentence):
+    game = {"horizon": 60, "total_delay": 392, "max_delay": 7, "capacity": 3, "diameter": 2.0, "gradient_bound": 3.0}
+    with pytest.raises(ValueError, match=sentence):
+        theory.batching_convex_bound(**game | changes)
+
+
+@pytest.mark.parametrize("name", ["horizon", "max_backlog", "gradient_bound", "strong_convexity"])
+def test_strongly_convex_refusals(name):
+    game = {"horizon": 60, "max_backlog": 7, "max_delay": 7, "capacity": 3, "gradient_bound": 3.0}
+    with pytest.raises(ValueError, match=name):
+        theory.batching_strongly_convex_bound(**game | {"strong_convexity": 1.0} | {name: -1})
+
+
+def test_fixed_means_that_every_delay_is_the_longest():
+    """With shorter ones, rounds of a batch need not wait together: the smaller cost would be no bound."""
+    delays = np.minimum(np.full(60, 2), np.arange(60)[::-1])
+    game = {"horizon": 60, "total_delay": int(delays.sum()), "max_delay": 20, "capacity": 2}
+    assert summed(delays, 20).sum() > 0.5 * 60 + delays.sum()
+    with pytest.raises(ValueError, match="every delay equals max_delay"):
+        theory.batching_cost(**game, is_fixed=True)
 
 
 def test_one_slot():

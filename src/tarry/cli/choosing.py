@@ -42,7 +42,8 @@ def make_domain(
 
 def choose_recommended(domain: Any, known: dict[str, Any]) -> Choice:
     """What ``tarry.players.recommended`` says for the constants that are known."""
-    player: Any = recommended(domain, **{name: value for name, value in known.items() if value is not None})
+    given = {name: value for name, value in known.items() if value is not None}
+    player: Any = recommended(domain, **given | {"capacity": known["capacity"]})
     return Choice(player, player.reason, player.is_proved)
 
 

@@ -93,7 +93,7 @@ class Plans:
         if not isinstance(game, (Game, WeightedGame)):
             raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
         actor = _actor(game, self._player)
-        terms = _terms(game, actor.learner) if self._bound else None
+        terms = _terms(game, actor) if self._bound else None
         return Plan(game, actor, checkpoint_rounds(game.horizon, self._checkpoints), terms)
 
     def measure(self, seed: int, plan: Plan, outcome: Outcome, stop: Stop) -> Measured:
@@ -113,12 +113,13 @@ def _best(plan: Plan, stop: Stop) -> Comparator:
     return comparator(game.domain, game.losses, game.horizon, plan.rounds, stopped=stop.is_set)
 
 
-def _terms(game: Any, learner: Any) -> Terms | None:
+def _terms(game: Any, actor: Player) -> Terms | None:
     """The constants of a certificate, from the losses; what they do not bound is observed."""
-    terms = terms_of(learner, strong_convexity=game.losses.strong_convexity)
+    curvature, restarts = game.losses.strong_convexity, actor.epochs.needs_preemption
+    terms = terms_of(actor.learner, strong_convexity=curvature, restarts=restarts)
     if terms is None:
         return None
-    if isinstance(learner.norm, Euclidean):  # the norm in which losses bound their gradients
+    if isinstance(actor.learner.norm, Euclidean):  # the norm in which losses bound their gradients
         terms = terms._replace(gradient_bound=float(game.losses.gradient_bound(game.domain)))
     if game.feedback == "value":
         terms = terms._replace(value_bound=float(game.losses.value_bound(game.domain)))

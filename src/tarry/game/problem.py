@@ -14,6 +14,7 @@ from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
+from tarry.tracking.partners import check_room
 
 FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL", "example": "Ridge"}
 """What a round may tell, and a learner that takes it."""
@@ -182,8 +183,7 @@ def check_grants(
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
         raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use VarOpt")
     player.scheduler.check_capacity(capacity)
-    if hasattr(player.learner, "check_capacity"):
-        player.learner.check_capacity(capacity)
+    check_room(player.learner, capacity)
 
 
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:

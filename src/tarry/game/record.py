@@ -28,7 +28,8 @@ class Record:
     ``regret`` is final regret against the best fixed action of the horizon, ``curve`` a frame with columns seed,
     t, regret, bound: regret at t is against the best action of the *whole* horizon. ``certificates`` are the bounds on
     the weighted regret in their parts, and say what they hold for (None where there is none); ``bound`` is the sum of
-    the parts, or NaN. ``last_plays`` has a row per seed.
+    the parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only, here and in the curve:
+    no bound on one path (``certificate.full_bound`` is one). ``last_plays`` has a row per seed.
     """
 
     seeds: list[int]
@@ -80,7 +81,11 @@ class Record:
 
     @property
     def curve(self) -> pl.DataFrame:
-        """Columns seed, t, regret, bound at the checkpoints."""
+        """Columns seed, t, regret, bound at the checkpoints.
+
+        The bound is on the weighted regret over what has arrived, as its certificate's ``holds`` says: with the rate
+        1/(λt) on strongly convex losses it is the second sum only, no bound on one path.
+        """
         import polars as pl
 
         return pl.DataFrame(

@@ -32,7 +32,7 @@ from tarry.learners.dwftrl import (
     starting_point,
 )
 from tarry.learners.norms import Euclidean
-from tarry.learners.rules import first_rate, last_rate, next_rate
+from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
 
 
 class _GrowingFields(NamedTuple):
@@ -53,7 +53,7 @@ def _first(rule: Any, memory: Any) -> Any:
 
 @next_rate.on(Growing)
 def _next(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
-    return rule.diameter / sqrt(2.0 * (rule.floor + memory[0]))
+    return rule.diameter / sqrt(2.0 * (rule.floor + memory[SUM]))
 
 
 @last_rate.on(Growing)
@@ -135,7 +135,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
         moved = leader.total[i] - state.seen[slot, i]
         drift += moved * moved
     size = weight * sqrt(squares)
-    leader.memory[0] += size * (0.5 * size + sqrt(drift))
+    leader.memory[SUM] += size * (0.5 * size + sqrt(drift))
     for i in range(leader.total.size):
         leader.total[i] += weight * feedback[i]
     leader.changed[0] = 1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
-from tarry.learners.rules import first_rate, last_rate, next_rate
+from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
 
 
 class _AnytimeFields(NamedTuple):
@@ -44,9 +44,9 @@ def _first(rule: Any, memory: Any) -> Any:
 
 @next_rate.on(Anytime)
 def _next(rule: Any, memory: Any, t: Any, pending: Any) -> Any:
-    # memory[0] is the sum over the rounds after the first, whose backlog is empty.
-    memory[0] += rule.own + rule.waiting * pending
-    return rule.scale / sqrt(rule.own + memory[0])
+    # The sum is over the rounds after the first, whose backlog is empty.
+    memory[SUM] += rule.own + rule.waiting * pending
+    return rule.scale / sqrt(rule.own + memory[SUM])
 
 
 @last_rate.on(Anytime)

@@ -1,7 +1,7 @@
 """What a learner is: plays out, delayed and weighted feedback in.
 
-A learner sees its domain and what feedback tells it, nothing else: neither losses, nor delays, nor
-who is tracked. One round is
+A learner sees its domain and what feedback tells it: neither losses, nor delays. Of the tracking set it may
+see how many are in it, never who. One round is
 
     predict(learner, state, directions, t, play)                   write x_t
     notice(learner, state, t, tracked)                             |S_t|, before round t asks for a slot

@@ -8,7 +8,6 @@ late value needs is recomputed: nothing is stored per pending round.
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains import as_domain, as_vector
-from tarry.errors import NotGranted
 from tarry.kernel import Parameters
 from tarry.learners.base import (
     VALUE,
@@ -101,22 +99,6 @@ class DWFTBL(Parameters, _DWFTBLFields):
         """Refuse games longer than the sequences given (None: a session, which has no end)."""
         check_length(self.rate, horizon, "rate")
         check_length(self.smoothing, horizon, "smoothing")
-
-    @property
-    def follows_backlog(self) -> bool:
-        """Whether a rule follows the guesses of ``Doubling("backlog")``."""
-        return any(getattr(rule, "follows_backlog", False) for rule in (self.rate, self.smoothing))
-
-    def check_capacity(self, capacity: int | None) -> None:
-        """Refuse rules that were tuned to another capacity."""
-        room = inf if capacity is None else capacity
-        for rule in (self.rate, self.smoothing):
-            tuned = getattr(rule, "capacity", room)
-            if tuned != room:
-                raise NotGranted(
-                    f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, the game has {room:g}: "
-                    "give it the game's capacity"
-                )
 
     def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:
         """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero).

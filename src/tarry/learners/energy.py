@@ -1,7 +1,8 @@
 """Rates and radii for values that follow the tracking set: the follow-up's conditional energy (**unreviewed**).
 
 Xiang, Yang, Shen, *Beyond Peak Backlog*, unreviewed and not checked here. The rate may look at the scheduler's side
-only, |S_t| and p, never at the weights, plays or values that came of it: with those its proof fails.
+only, |S_t| and p, never at the weights, plays or values that came of it: with those its proof fails. Rate, radius and
+scheduler must speak of the same coin, which :class:`tarry.Player` checks.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class _EnergyRadiusFields(NamedTuple):
 class EnergyRadius(Parameters, _EnergyRadiusFields):
     """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)} (**unreviewed**).
 
-    Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``Guessing(safety)``; ``factor`` is c, which
-    the notes we have leave open.
+    Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``Guessing(safety)``, up to the horizon T;
+    ``factor`` is c, which the notes we have leave open.
 
     >>> EnergyRadius(1.0, spread=2.0, capacity=8, horizon=10_000)
     EnergyRadius(inner_radius=1, spread=2, capacity=8, horizon=10000, factor=1, safety=8)
@@ -47,7 +48,19 @@ class EnergyRadius(Parameters, _EnergyRadiusFields):
         factor: float = 1.0,
         safety: float = 8.0,
     ) -> Self:
-        return cls.make(as_positive(inner_radius, "inner_radius"), *_checked(spread, capacity, horizon, factor, safety))
+        return cls.make(
+            as_positive(inner_radius, "inner_radius"),
+            as_positive(spread, "spread"),
+            float(as_whole(capacity, "capacity", 1)),
+            float(as_whole(horizon, "horizon", 1)),
+            as_positive(factor, "factor"),
+            as_positive(safety, "safety"),
+        )
+
+    @property
+    def tuning(self) -> tuple[float, ...]:
+        """What a rate must share with it: νk, C, T, c and the safety."""
+        return tuple(self)[1:]
 
 
 class _EnergyRateFields(NamedTuple):
@@ -64,10 +77,10 @@ class EnergyRate(Parameters, _EnergyRateFields):
 
         h_t = 1{c_t < C} (z² + z√c_t + c_t)/p,   A_0 = 2(z² + min(C−1, H) + 1)/p,
 
-    c_t = |S_t| before round t asks for a slot, z = νk/(δ/r) with the δ and p of :class:`EnergyRadius`, and H + 1 the
-    epoch's magnitude.
+    c_t = |S_t| before round t asks for a slot, z = νk/(δ/r) with the δ and p of ``smoothing``, the learner's
+    :class:`EnergyRadius`, and H + 1 the epoch's magnitude.
 
-    >>> EnergyRate(2.0, 1.0, spread=2.0, capacity=8, horizon=10_000).scale
+    >>> EnergyRate(2.0, 1.0, EnergyRadius(1.0, spread=2.0, capacity=8, horizon=10_000)).scale
     2.0
     """
 
@@ -75,29 +88,16 @@ class EnergyRate(Parameters, _EnergyRateFields):
 
     follows_backlog = True
 
-    def __new__(
-        cls,
-        diameter: float,
-        gradient_bound: float,
-        spread: float,
-        capacity: int,
-        horizon: int,
-        *,
-        factor: float = 1.0,
-        safety: float = 8.0,
-    ) -> Self:
+    def __new__(cls, diameter: float, gradient_bound: float, smoothing: EnergyRadius) -> Self:
+        if not isinstance(smoothing, EnergyRadius):
+            raise TypeError(f"EnergyRate is tuned by the learner's radius, an EnergyRadius, got {smoothing!r}")
         scale = as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound")
-        return cls.make(scale, *_checked(spread, capacity, horizon, factor, safety))
+        return cls.make(scale, *smoothing.tuning)
 
-
-def _checked(spread: float, capacity: int, horizon: int, factor: float, safety: float) -> tuple[float, ...]:
-    return (
-        as_positive(spread, "spread"),
-        float(as_whole(capacity, "capacity", 1)),
-        float(as_whole(horizon, "horizon", 1)),
-        as_positive(factor, "factor"),
-        as_positive(safety, "safety"),
-    )
+    @property
+    def tuning(self) -> tuple[float, ...]:
+        """What it shares with its radius."""
+        return tuple(self)[1:]
 
 
 @step

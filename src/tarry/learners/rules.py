@@ -176,10 +176,29 @@ def inverse_time(strong_convexity: float) -> Power:
     return Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0)
 
 
+def rules_of(learner: Any) -> list[Any]:
+    """The learner's rate and smoothing, those it has."""
+    return [rule for name in ("rate", "smoothing") if (rule := getattr(learner, name, None)) is not None]
+
+
+def counts_tracked(rule: Any) -> bool:
+    """Whether a rule looks at how many rounds are tracked."""
+    return isinstance(rule, tuple(count_tracked.registry.members))
+
+
 def check_length(rule: Any, horizon: int | None, name: str) -> None:
-    """Refuse a sequence that ends before the game does (None: never), or a function that fails in it."""
+    """Refuse a sequence that ends before the game does (None: never), or a function that fails in it.
+
+    A rule tuned to a horizon may not be played beyond it; where a session ends is its caller's to know.
+    """
     if isinstance(rule, Rule):
         check_rule(rule, ENDLESS if horizon is None else horizon)
+    tuned = getattr(rule, "horizon", None)
+    if tuned is not None and horizon is not None and horizon > tuned:
+        raise ValueError(
+            f"{type(rule).__name__} is tuned to a horizon of {tuned:g}, the game has {horizon} rounds: "
+            "give it the game's horizon"
+        )
     if not isinstance(rule, Sequence):
         return
     if horizon is None:

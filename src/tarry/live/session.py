@@ -49,7 +49,8 @@ class Session(Face):
 
     ``status().certificate`` bounds the weighted regret over the rounds that have arrived, from the norms of their
     gradients, or from ``gradient_bound`` (in the dual of the learner's norm) if given. With values it needs
-    ``gradient_bound`` and ``value_bound`` of the losses.
+    ``gradient_bound`` and ``value_bound`` of the losses. With the rate 1/(λt) it takes the losses to be λ-strongly
+    convex; ``strong_convexity``, what they are, below λ (0: convex) asks for the convex form instead.
 
     >>> from tarry.domains import Ball
     >>> from tarry.learners import DWFTRL
@@ -75,11 +76,14 @@ class Session(Face):
         memory: int = 1_000_000,
         gradient_bound: float | None = None,
         value_bound: float | None = None,
+        strong_convexity: float | None = None,
     ) -> None:
         player = player if isinstance(player, Player) else Player(player)
         _check_learner(player, value_bound)
         bounds = {"gradient_bound": gradient_bound, "value_bound": value_bound}
         given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}
+        if strong_convexity is not None:
+            given["strong_convexity"] = _as_curvature(strong_convexity)
         wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
@@ -210,6 +214,10 @@ def _check_learner(player: Player, value_bound: float | None) -> None:
         raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
     if value_bound is not None and player.learner.feedback == GRADIENT:
         raise ValueError(f"this session learns from gradients, got value_bound={value_bound}: give gradient_bound")
+
+
+def _as_curvature(strong_convexity: float) -> float:
+    return 0.0 if strong_convexity == 0 else as_positive(strong_convexity, "strong_convexity (0 for convex losses)")
 
 
 def _receipts(names: list[Any], receipts: list[Receipt]) -> Receipts:

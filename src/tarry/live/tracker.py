@@ -71,8 +71,9 @@ class Tracker:
             player.learner.check_horizon(None)
 
     def _terms(self) -> Terms | None:
-        given = {n: v for n, v in self.configuration.options.items() if n in ("gradient_bound", "value_bound")}
-        return terms_of(self.player.learner, **given)
+        stated = ("gradient_bound", "value_bound", "strong_convexity")
+        given = {n: v for n, v in self.configuration.options.items() if n in stated}
+        return terms_of(self.player.learner, **given, restarts=self.player.epochs.needs_preemption)
 
     def _fresh(self, slots: int) -> Holdings:
         return fresh_holdings(fresh_state(self.player, slots, self._setting.capacity))

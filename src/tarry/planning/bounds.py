@@ -18,13 +18,15 @@ EPSILONS = np.geomspace(1e-3, 32.0, 400)
 class Constants:
     """What is known of the game; None where it is not.
 
-    ``total_delay`` = Σd_t, ``max_backlog`` = σ_max; D, G, λ, M, r, k are ``diameter`` … ``dimension``.
+    ``total_delay`` = Σd_t, ``max_backlog`` = σ_max, ``max_delay`` a bound on d_t; D, G, λ, M, r, k are
+    ``diameter`` … ``dimension``.
     """
 
     horizon: int
     capacity: int
     total_delay: float | None = None
     max_backlog: int | None = None
+    max_delay: int | None = None
     diameter: float | None = None
     gradient_bound: float | None = None
     strong_convexity: float | None = None
@@ -37,9 +39,10 @@ class Constants:
             self._set(name, as_whole, 1)
         for name in ("diameter", "gradient_bound", "strong_convexity", "value_bound", "inner_radius"):
             self._set(name, as_positive)
-        for name in ("total_delay", "max_backlog"):
+        for name in ("total_delay", "max_backlog", "max_delay"):
             self._set(name, as_whole)
         _check_delays(self.horizon, self.total_delay, self.max_backlog)
+        _check_longest(self.horizon, self.total_delay, self.max_backlog, self.max_delay)
 
     def _set(self, name: str, check: Callable[..., Any], *more: Any) -> None:
         value = getattr(self, name)
@@ -137,6 +140,9 @@ def _convex() -> list[_Row]:
         *_ours("convex", lambda **g: theory.tracking_convex_bound(**g, tuned=False), takes, "the paper's rate"),
         *_ours("convex", theory.tracking_anytime_bound, takes, "anytime rates"),
         _Row("convex", "Morris", "ours", _best_morris(theory.morris_convex_bound), takes),
+        _Row(
+            "convex", "Batching", "ours", theory.batching_convex_bound, (*takes, "max_delay"), "rate tuned to the bound"
+        ),
     ]
 
 
@@ -148,6 +154,7 @@ def _strongly_convex() -> list[_Row]:
         _Row(name, "Bernoulli", "paper, sharpened", _sharpened(theory.strongly_convex_bound), takes, note),
         *_ours(name, theory.tracking_strongly_convex_bound, takes, note),
         _Row(name, "Morris", "ours", _best_morris(_curved_morris), (*takes, "total_delay")),
+        _Row(name, "Batching", "ours", theory.batching_strongly_convex_bound, (*takes, "max_delay"), note),
     ]
 
 
@@ -221,3 +228,12 @@ def _check_delays(horizon: int, total: float | None, peak: int | None) -> None:
             f"a backlog of at most {peak} in {horizon} rounds has a total delay between {peak * (peak + 1) // 2} and "
             f"{horizon * peak}, got {total}"
         )
+
+
+def _check_longest(horizon: int, total: float | None, peak: int | None, longest: int | None) -> None:
+    if longest is None:
+        return
+    if total is not None and total > horizon * longest:
+        raise ValueError(f"{horizon} delays of at most {longest} add up to at most {horizon * longest}, got {total}")
+    if peak is not None and peak > longest:
+        raise ValueError(f"with delays of at most {longest} no more than {longest} rounds wait, got max_backlog={peak}")

@@ -33,7 +33,7 @@ class Policy(NamedTuple):
 
 def _morris(max_backlog: int, capacity: int) -> Any:
     if capacity > max_backlog:
-        return schedulers.Morris(1e-12)
+        return schedulers.Morris(0)  # admit all
     if not 2 <= capacity <= LARGEST_MORRIS:
         return None
     epsilon = theory.morris_epsilon(max_backlog=max_backlog, capacity=capacity, target=TAIL)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tarry import theory
 from tarry.checks import as_positive, as_whole
+from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL, EnergyRadius, EnergyRate, Power
 from tarry.players.values import spread_on
@@ -58,6 +59,8 @@ def beyond_peak_backlog(
     Unreviewed(Guessing, conditional energy; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row 23))
     """
     if isinstance(target, Game):
+        if target.feedback != "value":
+            raise NotGranted(f"this tuning is about value feedback, the game gives {target.feedback}")
         return beyond_peak_backlog(
             target.domain,
             horizon=target.horizon,
@@ -74,14 +77,12 @@ def beyond_peak_backlog(
     slots = as_whole(capacity, "capacity", 1)
     if strong_convexity is not None:
         return _curved(target, spread, slots, strong_convexity, backlog)
+    if backlog is not None:
+        raise ValueError(f"for convex losses this tuning guesses the backlog, got backlog={backlog}: leave it out")
     if horizon is None:
         raise ValueError("the conditional-energy tuning fixes its radius by the horizon: give horizon=…")
-    tuning = (spread, slots, as_whole(horizon, "horizon", 1))
-    learner = DWFTBL(
-        target,
-        rate=EnergyRate(target.diameter, steepest, *tuning, factor=factor),
-        smoothing=EnergyRadius(target.inner_radius, *tuning, factor=factor),
-    )
+    smoothing = EnergyRadius(target.inner_radius, spread, slots, horizon, factor=factor)
+    learner = DWFTBL(target, rate=EnergyRate(target.diameter, steepest, smoothing), smoothing=smoothing)
     return Unreviewed(learner, Guessing(), Doubling("backlog", unit=max(1, slots // 8)))
 
 

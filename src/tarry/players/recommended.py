@@ -7,8 +7,9 @@ from typing import Any
 from tarry.checks import as_positive, as_whole
 from tarry.game import Game
 from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime, inverse_time
-from tarry.players.values import Values, for_values, grounds, spread_on
-from tarry.schedulers import Morris, VarOpt
+from tarry.players.scheduling import Room, as_room, choose_scheduler, is_crowded, standing
+from tarry.players.values import Values, factor_of, for_values, spread_on, tuning_of
+from tarry.schedulers import Bernoulli, Morris
 from tarry.tracking import Player
 
 INFORMATION = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
@@ -22,22 +23,43 @@ class Recommended(Player):
 
     @property
     def is_proved(self) -> bool:
-        """Whether somebody has proved a regret bound."""
+        """Whether somebody has proved a regret bound, under the conditions that ``reason`` states."""
         return not isinstance(self.learner, Adaptive)
 
     @property
     def reason(self) -> str:
-        """Which rate was chosen, and its standing."""
+        """Which rate was chosen, its standing, and the conditions of what is proved."""
+        chosen, proof = self._grounds()
+        return f"{chosen}; {proof if self.is_proved else 'no regret bound is proved'}"
+
+    def _grounds(self) -> tuple[str, str]:
         if isinstance(self.learner, DWFTBL):
-            return grounds(self.learner, self.epochs)
+            chosen, row = tuning_of(self.learner, self.epochs)
+            return chosen, f"proved (docs/theory.md, row {row}){factor_of(self.learner, self.scheduler)}"
         if isinstance(self.learner, Adaptive):
-            return "adaptive rate from the gradients seen; no regret bound is proved"
+            return "adaptive rate from the gradients seen", ""
         if isinstance(self.learner.rate, Anytime):
-            return "anytime rate from the observed backlog; proved by this project (docs/theory.md, Theorem 4b)"
-        return "rate 1/(λt) for strongly convex losses; proved by this project (docs/theory.md, Theorem 4c)"
+            return "anytime rate from the observed backlog", standing(self.scheduler, curved=False)
+        return "rate 1/(λt) for strongly convex losses", standing(self.scheduler, curved=True)
 
     def __repr__(self) -> str:
-        return f"Recommended({type(self.scheduler).__name__}, {self.reason})"
+        return f"{type(self).__name__}({type(self.scheduler).__name__}, {self.reason})"
+
+
+class Tentative(Recommended):
+    """A recommended player at a single slot, where nothing is proved of any scheduler."""
+
+    __slots__ = ()
+
+    @property
+    def is_proved(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def reason(self) -> str:
+        """Which rate was chosen, and why it has no standing."""
+        return f"{self._grounds()[0]}; no regret bound is proved at a capacity of 1"
 
 
 def recommended(
@@ -50,25 +72,27 @@ def recommended(
     gradient_bound: float | None = None,
     value_bound: float | None = None,
     backlog: int | None = None,
-    capacity: int | None = None,
-    horizon: int | None = None,
+    capacity: Room = "unknown",
 ) -> Player:
     """The player with the best rate that needs no unknowable constant.
 
-    ``target`` is a domain, or a game, whose domain, constants and rules are read but never its delays.
+    ``target`` is a domain, or a game, whose domain, constants and rules are read but never its delays. ``capacity`` is
+    the number of slots, None for no limit. ``reason`` and ``is_proved`` say on what grounds.
 
-    *Gradients*: VarOpt (Morris where preemption is forbidden). Strong convexity given: 1/(λt), proved. Convex with
-    acknowledgements: the anytime rate, proved. Convex without: the adaptive rate, not proved. Morris needs
-    ``backlog``, a guess of the backlog, and the capacity.
+    *Schedulers*: VarOpt; Priority at 2 slots; without preemption Morris, which needs ``backlog``, a guess of it, and
+    the capacity. At 1 slot nothing is proved (a :class:`Tentative` player); no limit, no scheduling.
 
-    *Values*: need ``value_bound``, ``gradient_bound`` and the capacity (None: no limit). With acknowledgements and
-    preemption the backlog is guessed, and the player restarted when the guess is outgrown; otherwise, or to spare
-    the restarts, give ``backlog``, a bound on it. All proved (VarOpt up to horizons of e^(C−2); a known ``horizon``
-    beyond that replaces it by a coin).
+    *Gradients*. Strong convexity given: 1/(λt), proved. Convex with acknowledgements: the anytime rate, proved. Convex
+    without: the adaptive rate, not proved. Without ``capacity`` the proof is for 3 slots and more.
+
+    *Values*: need ``value_bound``, ``gradient_bound`` and ``capacity``. With acknowledgements and preemption the
+    backlog is guessed, and the player restarted when the guess is outgrown; otherwise, or to spare the restarts, give
+    ``backlog``, a bound on it. Without a limit it is asked for only for convex losses without acknowledgements. What
+    is proved holds up to a factor κ, which ``reason`` states.
 
     >>> from tarry.domains import Ball
-    >>> recommended(Ball(3), strong_convexity=0.5)
-    Recommended(VarOpt, rate 1/(λt) for strongly convex losses; proved by this project (docs/theory.md, Theorem 4c))
+    >>> recommended(Ball(3), strong_convexity=0.5).reason.partition("; ")[2]
+    'proved by this project for capacities of at least 3 (docs/theory.md, Theorems 4c and 6)'
     """
     if isinstance(target, Game):
         game = target
@@ -83,17 +107,28 @@ def recommended(
             value_bound=float(game.losses.value_bound(game.domain)) if values else None,
             backlog=backlog,
             capacity=game.capacity,
-            horizon=game.horizon,
         )
     _check_choice(information, "information", INFORMATION)
     _check_choice(feedback, "feedback", FEEDBACK)
-    if feedback == "value":
-        bounds = spread_on(target, gradient_bound, value_bound)
-        acknowledged = information != "non-clairvoyant"
-        known = Values(target, acknowledged, preemption, strong_convexity, *bounds, backlog, capacity, horizon)
-        return Recommended(*for_values(known))
-    scheduler = VarOpt() if preemption else _morris(backlog, capacity)
-    return Recommended(_learner(target, scheduler, information, strong_convexity, gradient_bound), scheduler)
+    slots, guess = as_room(capacity), None if backlog is None else as_whole(backlog, "backlog")
+    kind = Tentative if is_crowded(slots, guess) else Recommended
+    if feedback == "gradient":
+        scheduler = choose_scheduler(slots, guess, preemption=preemption)
+        return kind(_learner(target, scheduler, information, strong_convexity, gradient_bound), scheduler)
+    steepest, spread = spread_on(target, gradient_bound, value_bound)
+    if slots == "unknown":
+        raise ValueError("bandit feedback needs the capacity to choose its radius: give capacity=…, None for no limit")
+    known = Values(
+        domain=target,
+        acknowledged=information != "non-clairvoyant",
+        preemption=preemption,
+        strong_convexity=strong_convexity,
+        gradient_bound=steepest,
+        spread=spread,
+        backlog=guess,
+        capacity=slots,
+    )
+    return kind(*for_values(known))
 
 
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
@@ -112,13 +147,5 @@ def _learner(
     if information == "non-clairvoyant":
         return Adaptive(domain, gradient_bound=steepest)
     waiting = 2.0 + scheduler.epsilon if isinstance(scheduler, Morris) else 2.0
-    return DWFTRL(domain, rate=Anytime(domain.diameter, steepest, waiting=waiting))
-
-
-def _morris(backlog: int | None, capacity: int | None) -> Morris:
-    if backlog is None or capacity is None:
-        raise ValueError(
-            "without preemption the scheduler is Morris, which needs a guess of the backlog and the capacity: "
-            "give backlog=… and capacity=…"
-        )
-    return Morris.for_backlog(as_whole(backlog, "backlog"), as_whole(capacity, "capacity", 1))
+    own = 1.0 / scheduler.probability if isinstance(scheduler, Bernoulli) else 1.0
+    return DWFTRL(domain, rate=Anytime(domain.diameter, steepest, own=own, waiting=waiting))

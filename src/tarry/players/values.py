@@ -1,28 +1,27 @@
 """What is recommended for values (bandit feedback): which rates, radii and scheduler, and on what grounds.
 
 Where restarting is allowed nothing about delays need be known: the backlog is guessed and the guess doubled. Elsewhere,
-or if one is given, a bound on the backlog tunes radii for good.
+or if one is given, a bound on the backlog tunes radii for good. Without a limit on the tracking set weights are 1, and
+radii need to know nothing.
 
 Radii are tuned to 1 + σ_max/C, not to the level that is proved for the scheduler's moments, which is larger by a
-factor κ (docs/theory.md, after row 24): bounds grow by κ at most, and measured regret falls to 0.3 to 0.6.
+factor κ: bounds grow by κ at most (docs/theory.md, after row 24, also for what was measured).
 """
 
 from __future__ import annotations
 
-from math import inf, log
 from typing import Any, NamedTuple
 
 from tarry import theory
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_positive
 from tarry.learners import DWFTBL, BacklogRadius, BacklogRate, LevelRadius, LevelRate, inverse_time
-from tarry.schedulers import Bernoulli, Guessing, Morris, VarOpt
+from tarry.players.scheduling import SATURATED, choose_scheduler
+from tarry.schedulers import Morris, Priority, VarOpt
 from tarry.tracking import Doubling
-
-SAFETY = 8.0
 
 
 class Values(NamedTuple):
-    """What is known of a game with values; None: no limit for ``capacity``, unknown for ``backlog`` and ``horizon``."""
+    """What is known of a game with values; None: no limit for ``capacity``, unknown for ``backlog``."""
 
     domain: Any
     acknowledged: bool
@@ -32,19 +31,23 @@ class Values(NamedTuple):
     spread: float
     backlog: int | None
     capacity: int | None
-    horizon: int | None
 
     @property
-    def room(self) -> float:
-        return inf if self.capacity is None else self.capacity
+    def curved(self) -> bool:
+        return self.strong_convexity is not None
 
 
 def for_values(known: Values) -> tuple[Any, Any, Any]:
     """Learner, scheduler and epochs."""
+    scheduler = choose_scheduler(known.capacity, known.backlog or 0, preemption=known.preemption)
+    if known.capacity is None and (known.acknowledged or known.curved):
+        return _leveled(known, 1.0), scheduler, None
     if known.backlog is not None:
-        return _bounded(known, as_whole(known.backlog, "backlog"))
-    if known.acknowledged and known.preemption:
-        return _doubling(known)
+        return _bounded(known, known.backlog), scheduler, None
+    if known.acknowledged and known.preemption and known.capacity is not None:
+        # Below C/8 the paper's coin is 1 whatever the guess: smaller first guesses would only cost restarts.
+        first = max(1, known.capacity // 8).bit_length() - 1
+        return _paper(known, None), scheduler, Doubling("backlog", first=first)
     lacking = "preemption, for restarts empty the tracking set" if known.acknowledged else "acknowledgements"
     raise ValueError(
         "bandit feedback needs a bound on the backlog to choose its radius: give backlog=…; "
@@ -73,64 +76,64 @@ def spread_on(domain: Any, gradient_bound: float | None, value_bound: float | No
     return steepest, spread
 
 
-def _doubling(known: Values) -> tuple[Any, Any, Any]:
-    """The paper's rates and radii at a guess of the backlog (rows 19 and 26 of docs/theory.md)."""
-    # Below C/8 the paper's coin is 1 whatever the guess: smaller first guesses would only cost restarts.
-    first = 0 if known.capacity is None else max(1, known.capacity // 8).bit_length() - 1
-    scheduler = VarOpt() if _is_roomy(known) else Guessing(SAFETY, fit=True)
-    return _paper(known, None), scheduler, Doubling("backlog", first=first)
-
-
-def _bounded(known: Values, backlog: int) -> tuple[Any, Any, Any]:
+def _bounded(known: Values, backlog: int) -> DWFTBL:
     """Theorem 5 (b) or (d); convex without acknowledgements, the rates of the paper's theorem."""
-    scheduler = _scheduler(known, backlog)
-    if known.strong_convexity is None and not known.acknowledged:
-        return _paper(known, backlog), scheduler, None
-    domain, curved = known.domain, known.strong_convexity is not None
-    level = 1.0 if backlog < known.room else 1.0 + backlog / known.room
+    if not (known.curved or known.acknowledged):
+        return _paper(known, backlog)
+    fits = known.capacity is None or backlog < known.capacity
+    return _leveled(known, 1.0 if fits else 1.0 + backlog / (known.capacity or 1))
+
+
+def _leveled(known: Values, level: float) -> DWFTBL:
+    domain = known.domain
     rate = (
         LevelRate(domain.diameter, known.gradient_bound, known.spread, level)
         if known.strong_convexity is None
         else inverse_time(known.strong_convexity)
     )
-    smoothing = LevelRadius(domain.inner_radius, known.spread, level, curved=curved)
-    return DWFTBL(domain, rate=rate, smoothing=smoothing), scheduler, None
+    return DWFTBL(
+        domain, rate=rate, smoothing=LevelRadius(domain.inner_radius, known.spread, level, curved=known.curved)
+    )
 
 
 def _paper(known: Values, backlog: int | None) -> DWFTBL:
-    """The paper's rates and radii, at this backlog or at a guess."""
-    curved = known.strong_convexity is not None
+    """The paper's rates and radii, at this backlog or, None, at a guess (rows 19 and 26 of docs/theory.md)."""
     domain, crowd = known.domain, (known.spread, known.capacity, backlog)
     rate = (
         BacklogRate(domain.diameter, known.gradient_bound, *crowd)
         if known.strong_convexity is None
         else inverse_time(known.strong_convexity)
     )
-    return DWFTBL(domain, rate=rate, smoothing=BacklogRadius(domain.inner_radius, *crowd, curved=curved))
+    return DWFTBL(domain, rate=rate, smoothing=BacklogRadius(domain.inner_radius, *crowd, curved=known.curved))
 
 
-def _is_roomy(known: Values) -> bool:
-    """Whether a level is proved for VarOpt at every backlog."""
-    return known.room >= max(4.0, 2.0 + log(known.horizon or 1))
-
-
-def _scheduler(known: Values, backlog: int) -> Any:
-    """VarOpt, or Morris without preemption, where a level is proved for their moments; else one coin for all."""
-    fits = backlog < known.room
-    if known.preemption and (fits or _is_roomy(known)):
-        return VarOpt()
-    if not known.preemption and 1 < known.room < inf:
-        return Morris.for_backlog(backlog, int(known.room))
-    return Bernoulli(probability=1.0 if fits else min(1.0, known.room / (SAFETY * (backlog + 1))))
-
-
-def grounds(learner: DWFTBL, epochs: Any) -> str:
-    """What the player rests on."""
+def tuning_of(learner: DWFTBL, epochs: Any) -> tuple[str, int]:
+    """What rates and radii follow, and the row of docs/theory.md that is about them."""
     curved = not isinstance(learner.rate, (BacklogRate, LevelRate))
     if epochs.needs_preemption:
-        row = 26 if curved else 19
-        return f"radii for a guessed backlog, doubled when outgrown; proved (docs/theory.md, row {row})"
+        return "radii for a guessed backlog, doubled when outgrown", 26 if curved else 19
+    radii = "radii for weights of 1" if _fits(learner.smoothing) else "radii for a bounded backlog"
     if isinstance(learner.rate, LevelRate):
-        return "anytime rate from the observed backlog, radii for a bound; proved (docs/theory.md, row 21)"
-    row = 27 if curved else 18
-    return f"rate and radii for a bounded backlog; proved (docs/theory.md, row {row})"
+        return f"anytime rate from the observed backlog, {radii}", 21
+    return (f"rate 1/(λt), {radii}", 27) if curved else ("rate and radii for a bounded backlog", 18)
+
+
+def factor_of(learner: DWFTBL, scheduler: Any) -> str:
+    """By how much bounds grow because radii are tuned below what is proved of the scheduler's moments."""
+    if _fits(learner.smoothing):
+        return ""
+    if isinstance(scheduler, VarOpt):
+        return (
+            ", times at most κ = e·T^(1/(C−2))·C/(C−3) for C ≥ 4, 1.5(e√T+1) for C = 3: up to horizons of e^(C−2) that "
+            "is e²·C/(C−3), then it grows"
+        )
+    if isinstance(scheduler, Priority):
+        return ", times at most κ = e√T + 1"
+    return f", times at most κ = max{{1, εC}}, with sat on top, {SATURATED}" if isinstance(scheduler, Morris) else ""
+
+
+def _fits(smoothing: Any) -> bool:
+    """Whether the tracking set cannot fill, so that every weight is 1."""
+    if isinstance(smoothing, LevelRadius):
+        return bool(smoothing.level == 1.0)
+    return bool(0 <= smoothing.max_backlog < smoothing.capacity)

@@ -11,14 +11,19 @@ from tarry.results.views import html_table
 class Certificate(NamedTuple):
     """A bound on the weighted regret over the ``rounds`` that have arrived, in its parts.
 
-    Σ w_s (f_s(x_s) − f_s(u)) over these rounds is at most ``bound`` for every u of the domain, as ``holds`` says.
+    Σ w_s (f_s(x_s) − f_s(u)) over these rounds is at most ``bound`` for every u of the domain, as ``holds`` says:
+    except in the strongly convex form, where ``bound`` is the second sum of the inequality only. There ``left_out`` is
+    the most that the first, Σ ½(α_t − λw_t)|x_t − u|² over the rounds played, can be, and ``full_bound`` is what
+    ``bound`` is elsewhere.
+
     ``regularisation`` is D²/(2η), once for each epoch; ``own`` what weights cost by their squares; ``pairs`` what they
     cost for having been out together; ``smoothing`` what a bandit's exploration costs. ``gradient_bound`` and
     ``value_bound`` are what was assumed, None where nothing was and sizes are those observed. A part is NaN where it
     is not known; ``caveat`` then says why, and the way out.
 
-    >>> part = dict(regularisation=2.0, own=0.5, pairs=1.5, smoothing=0.0, gradient_bound=1.0, value_bound=None)
-    >>> Certificate(rounds=3, **part, holds="on every path", caveat="").bound
+    >>> part = dict(regularisation=2.0, own=0.5, pairs=1.5, smoothing=0.0, left_out=0.0)
+    >>> said = dict(feedback="gradient", gradient_bound=1.0, value_bound=None, holds="on every path", caveat="")
+    >>> Certificate(rounds=3, **part, **said).bound
     4.0
     """
 
@@ -27,6 +32,8 @@ class Certificate(NamedTuple):
     own: float
     pairs: float
     smoothing: float
+    left_out: float
+    feedback: str
     gradient_bound: float | None
     value_bound: float | None
     holds: str
@@ -38,16 +45,24 @@ class Certificate(NamedTuple):
         return self.regularisation + self.own + self.pairs + self.smoothing
 
     @property
+    def full_bound(self) -> float:
+        """The same with ``left_out``: at least the weighted regret, on every path (values: in expectation)."""
+        return self.bound + self.left_out
+
+    @property
     def sizes(self) -> str:
         """How large feedback was taken to be."""
         given = {"gradient_bound": self.gradient_bound, "value_bound": self.value_bound}
         assumed = [f"{name} {number:.6g}" for name, number in given.items() if number is not None]
+        if self.feedback == "value" and self.value_bound is None:
+            return ", ".join(["value as observed", *assumed])
         return " and ".join(assumed) or "as observed"
 
     def rows(self) -> dict[str, str]:
         """The same as text, for tables."""
         parts = ("bound", "regularisation", "own", "pairs", "smoothing")
         shown = {"rounds": str(self.rounds)} | {name: _show(getattr(self, name)) for name in parts}
+        shown |= {"left out": _show(self.left_out)} if self.left_out != 0 else {}
         shown |= {"sizes": self.sizes, "holds": self.holds}
         return shown | ({"caveat": self.caveat} if self.caveat else {})
 

@@ -97,7 +97,8 @@ def withholds(scheduler: Any, state: Any, s: int, t: int) -> bool:
     """Whether the feedback of s, which has arrived, must still be kept from the learner when round t ends.
 
     Asked of members with ``withholds_feedback`` only. At most one piece may wait at a time, and its slot must not
-    be given away before it is let go.
+    be given away before it is let go. That hides content, not the size of the tracking set: a learner whose rate counts
+    the tracked rounds would still learn who was drawn, and such a pair is refused.
     """
 
 

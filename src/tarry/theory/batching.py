@@ -24,17 +24,31 @@ def batch_length(*, max_delay: int, capacity: int) -> int:
 def batching_cost(*, horizon: int, total_delay: float, max_delay: int, capacity: int, is_fixed: bool = False) -> float:
     """Σ(½E[w_t²] + Σ_{s∈B_t} E[w_s w_t]) ≤ ½bT + d_tot, with equality where no two of a batch wait at once.
 
-    With one delay for all (``is_fixed``) rounds of a batch wait together, exclude each other, and pay for b: the sum
+    If every delay is d_max (``is_fixed``) rounds of a batch wait together, exclude each other, and pay for b: the sum
     is ½(T + m(b−m)) + d_tot, m = T mod b the length of a batch cut by the end.
 
-    >>> game = dict(horizon=100, total_delay=1900, max_delay=20, capacity=3)
+    >>> game = dict(horizon=100, total_delay=1790, max_delay=20, capacity=3)
     >>> batching_cost(**game), batching_cost(**game, is_fixed=True)
-    (2400.0, 1950.0)
+    (2290.0, 1840.0)
     """
+    rounds, total = as_whole(horizon, "horizon", 1), float(total_delay)
     batch = batch_length(max_delay=max_delay, capacity=capacity)
-    cut = horizon % batch
-    own = horizon + cut * (batch - cut) if is_fixed else batch * horizon
-    return 0.5 * own + float(total_delay)
+    if not 0 <= total < math.inf:
+        raise ValueError(f"total_delay must be finite and not negative, got {total_delay!r}")
+    if is_fixed and total < _fixed_total(rounds, max_delay):
+        raise ValueError(
+            f"{rounds} delays of {max_delay}, cut at the end, add up to {_fixed_total(rounds, max_delay)}, got "
+            f"total_delay={total_delay}: is_fixed means that every delay equals max_delay"
+        )
+    cut = rounds % batch
+    own = rounds + cut * (batch - cut) if is_fixed else batch * rounds
+    return 0.5 * own + total
+
+
+def _fixed_total(horizon: int, delay: int) -> int:
+    """Σ_t min(d, T − t)."""
+    most = min(int(delay), horizon)
+    return most * horizon - most * (most + 1) // 2
 
 
 def batching_convex_bound(
@@ -51,14 +65,14 @@ def batching_convex_bound(
 
     Tuned by ``optimised_rate`` with :func:`batching_cost`.
 
-    >>> game = dict(diameter=1.0, gradient_bound=1.0, horizon=100, total_delay=1150, max_delay=20, capacity=3)
+    >>> game = dict(diameter=1.0, gradient_bound=1.0, horizon=100, total_delay=1790, max_delay=20, capacity=3)
     >>> round(batching_convex_bound(**game) ** 2), round(batching_convex_bound(**game, is_fixed=True) ** 2)
-    (3300, 2400)
+    (4580, 3680)
     """
     cost = batching_cost(
         horizon=horizon, total_delay=total_delay, max_delay=max_delay, capacity=capacity, is_fixed=is_fixed
     )
-    return gradient_bound * diameter * math.sqrt(2.0 * cost)
+    return as_positive(gradient_bound, "gradient_bound") * as_positive(diameter, "diameter") * math.sqrt(2.0 * cost)
 
 
 def batching_strongly_convex_bound(
@@ -71,5 +85,6 @@ def batching_strongly_convex_bound(
     10.0
     """
     batch = batch_length(max_delay=max_delay, capacity=capacity)
-    scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
-    return scale * (1.0 + harmonic(horizon - 1)) * (0.5 * batch + max_backlog)
+    scale = as_positive(gradient_bound, "gradient_bound") ** 2 / as_positive(strong_convexity, "strong_convexity")
+    waiting = as_whole(max_backlog, "max_backlog")
+    return scale * (1.0 + harmonic(as_whole(horizon, "horizon", 1) - 1)) * (0.5 * batch + waiting)

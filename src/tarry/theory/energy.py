@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import LARGEST, as_positive, as_whole
 from tarry.theory.arguments import Array
 from tarry.theory.backlog import Counts
 
@@ -23,8 +23,10 @@ def energy_thresholds(capacity: int, count: int) -> Counts:
     >>> energy_thresholds(16, 4)
     array([ 1,  3,  7, 15])
     """
-    unit = max(1, as_whole(capacity, "capacity", 1) // 8)
-    return unit * 2 ** np.arange(as_whole(count, "count"), dtype=np.int64) - 1
+    unit, epochs = max(1, as_whole(capacity, "capacity", 1) // 8), as_whole(count, "count")
+    if epochs and unit << (epochs - 1) >= LARGEST:
+        raise ValueError(f"count must keep thresholds below 2**62, got {count} at capacity {capacity}")
+    return unit * 2 ** np.arange(epochs, dtype=np.int64) - 1
 
 
 def energy_probability(threshold: int, *, capacity: int, safety: float = 8.0) -> float:

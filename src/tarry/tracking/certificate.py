@@ -9,6 +9,10 @@ Both hold for all weights, so they hold with those of the rounds that have arriv
 with c_t = η_{t−1} w_t/δ_t and q_t = Σ_{s∈B_t} w_s². The root is at least (B)'s own Σ c_t √q_t, which cannot be kept in
 bounded memory: a q_t may grow long after t has arrived. β is 3GD, or 10G²/λ. Observed values will not do in the root,
 since a root's mean is below the root of the mean.
+
+For η_t = 1/(λt) and losses as strongly convex, D² Σ 1/(2η) gives way to the first sum Σ_t ½λ(1 − w_t)|x_t − u|² over
+the rounds played, which depends on u. It is left out of the bound; it is at most ½λD² Σ_t (1 − w_t)₊ = D² Σ 1/(2η) −
+½λD² Σ min(w_t, 1), the second sum over what has arrived.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from tarry.learners.base import VALUE, allocate, closing_rate, rate_in_force, sm
 from tarry.learners.norms import diameter_in
 from tarry.results import Certificate, Fate
 from tarry.tracking.player import Player, State
-from tarry.tracking.tally import CLOSED, LENGTHS, LONGEST, OBSERVED, OWN, PAIRS, PLAIN, SMOOTHED, SPREADS
+from tarry.tracking.tally import CAPPED, CLOSED, LENGTHS, LONGEST, OBSERVED, OWN, PAIRS, PLAIN, SMOOTHED, SPREADS
 
 Array = NDArray[np.float64]
 _SLACK = 1e-9  # of a size above its bound: rounding
@@ -33,7 +37,8 @@ _SLACK = 1e-9  # of a size above its bound: rounding
 class Terms(NamedTuple):
     """The constants of a certificate; bounds are inf where none is given.
 
-    ``strong_convexity`` is λ of the rate 1/(λt), 0 for other rates; ``inner_radius`` is r, 0 for gradients.
+    ``strong_convexity`` is λ of the rate 1/(λt), 0 for other rates; ``inner_radius`` is r, 0 for gradients;
+    ``restarts`` says whether epochs drop what is pending.
     """
 
     diameter: float
@@ -42,6 +47,7 @@ class Terms(NamedTuple):
     strong_convexity: float
     inner_radius: float
     dimension: int
+    restarts: bool
 
     @property
     def level(self) -> float:
@@ -55,12 +61,13 @@ class Terms(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The parts of a bound, one entry for each row of books."""
+    """The parts of a bound, one entry for each row of books; ``left_out`` is no part of it."""
 
     regularisation: Array
     own: Array
     pairs: Array
     smoothing: Array
+    left_out: Array
 
     @property
     def bound(self) -> Array:
@@ -79,7 +86,12 @@ def is_certified(learner: Any) -> bool:
 
 
 def terms_of(
-    learner: Any, *, gradient_bound: float = inf, value_bound: float = inf, strong_convexity: float = inf
+    learner: Any,
+    *,
+    gradient_bound: float = inf,
+    value_bound: float = inf,
+    strong_convexity: float = inf,
+    restarts: bool = False,
 ) -> Terms | None:
     """The constants for a learner, None where :func:`is_certified` says no.
 
@@ -95,6 +107,7 @@ def terms_of(
         strong_convexity=curvature if strong_convexity >= curvature * (1 - _SLACK) else 0.0,
         inner_radius=float(learner.inner_radius) if learner.feedback == VALUE else 0.0,
         dimension=int(learner.dimension),
+        restarts=restarts,
     )
 
 
@@ -109,11 +122,14 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
     """The parts from rows of a tally's sums and the closing rates there."""
     steep, flat = terms.gradient_bound if isfinite(terms.gradient_bound) else nan, np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
-    level = np.where(sums[..., LONGEST] > terms.level * (1 + _SLACK), nan, terms.level)
+    level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
     square = level**2 if terms.sizes == PLAIN else 1.0
-    spread = flat if terms.strong_convexity else terms.diameter**2 * (sums[..., CLOSED] + 0.5 / np.asarray(rate))
+    spread, left_out = terms.diameter**2 * (sums[..., CLOSED] + 0.5 / np.asarray(rate)), flat
+    if terms.strong_convexity:
+        heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., CAPPED]
+        spread, left_out = flat, np.maximum(0.0, spread - heard)
     if not terms.inner_radius:
-        return Parts(spread, 0.5 * square * sums[..., OWN], square * sums[..., PAIRS], flat)
+        return Parts(spread, 0.5 * square * sums[..., OWN], square * sums[..., PAIRS], flat, left_out)
     k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
     return Parts(
@@ -121,6 +137,7 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
         own=0.5 * k**2 * square * sums[..., OWN],
         pairs=k * most * steep * np.sqrt(sums[..., LENGTHS] * sums[..., SPREADS]) + steep**2 * sums[..., PAIRS],
         smoothing=steep * drift / r * sums[..., SMOOTHED],
+        left_out=left_out,
     )
 
 
@@ -133,9 +150,11 @@ def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certific
         own=float(parts.own),
         pairs=float(parts.pairs),
         smoothing=float(parts.smoothing),
+        left_out=float(parts.left_out),
+        feedback="value" if terms.inner_radius else "gradient",
         gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
         value_bound=terms.value_bound if isfinite(terms.value_bound) else None,
-        holds=_holds(terms),
+        holds=_holds(terms, float(sums[LONGEST])),
         caveat=_caveat(terms, float(sums[LONGEST])),
     )
 
@@ -148,21 +167,28 @@ def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -
     return certificate(terms, state.tally.sums, rate, int(state.tally.fates[Fate.USED]))
 
 
-def _holds(terms: Terms) -> str:
-    where = "in expectation over the directions, at a round fixed in advance" if terms.inner_radius else "on every path"
+def _exceeded(terms: Terms, longest: Any) -> Any:
+    return longest > terms.level * (1 + _SLACK)
+
+
+def _holds(terms: Terms, longest: float) -> str:
+    if _exceeded(terms, longest) or isnan(terms.diameter):
+        return "nothing is certified"
+    where = "in expectation over the directions, at a round fixed in advance"
     if not terms.strong_convexity:
-        return where
-    play = "y_t" if terms.inner_radius else "x_t"
+        return where if terms.inner_radius else "on every path"
+    play, extent = ("y_t", where) if terms.inner_radius else ("x_t", "no bound on one path")
+    dropped = ", but a round that a restart dropped adds up to ½λD² to it" if terms.restarts else ""
     return (
-        f"{where}, for losses strongly convex with λ = {terms.strong_convexity:.6g}, and for the second sum only: the "
-        f"first, Σ ½(α_t − λw_t)|{play} − u|², is left out; it has mean zero for unbiased weights once all rounds are "
-        "settled"
+        f"second sum only, {extent}: for losses strongly convex with λ = {terms.strong_convexity:.6g} the first, "
+        f"Σ ½(α_t − λw_t)|{play} − u|² over the rounds played, is left out (left_out is the most it can be); its mean "
+        f"is zero for unbiased weights once all rounds are settled{dropped}"
     )
 
 
 def _caveat(terms: Terms, longest: float) -> str:
     name = "value" if terms.inner_radius else "gradient"
-    if longest > terms.level * (1 + _SLACK):
+    if _exceeded(terms, longest):
         return (
             f"a {name} of size {longest:.6g} came, above {name}_bound={terms.level:.6g}, so nothing is certified: "
             "give a larger bound, or none"

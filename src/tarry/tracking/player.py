@@ -13,6 +13,7 @@ from tarry.learners.base import allocate as allocate_learner
 from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.tracking.doubling import Single, fresh_epochs
+from tarry.tracking.partners import check_partners
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 from tarry.tracking.waiting import make_waiting
@@ -44,11 +45,7 @@ class Player(Parameters, _PlayerFields):
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
         restarts = Single() if epochs is None else epochs
-        if getattr(learner, "follows_backlog", False) and not getattr(restarts, "guesses_backlog", False):
-            raise ValueError(
-                "the learner's rules follow a guess of the backlog, which nobody makes: give "
-                'epochs=Doubling("backlog"), or max_backlog=… to the rules'
-            )
+        check_partners(learner, chosen, restarts)
         return cls.make(learner, chosen, restarts)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from tarry.kernel import step
 
-SUMS = 12
+SUMS = 13
 (
     WEIGHT,
     SQUARE,
@@ -32,6 +32,7 @@ SUMS = 12
     LENGTHS,  # Σ c_t
     SPREADS,  # Σ c_t q_t
     SMOOTHED,  # Σ w δ
+    CAPPED,  # Σ min(w, 1)
 ) = range(SUMS)
 FULL_ROUNDS, PEAK = range(2)
 UNCERTIFIED, PLAIN, OBSERVED = range(3)
@@ -75,8 +76,8 @@ def book_arrival(tally: Tally, rounds: Any, slot: int, s: int, weight: float, si
 
     ``size`` is that of its feedback, or 1 where a bound on it is put in later.
     """
-    # Slots are handed out lowest first, so only the first peak + 1 were ever in use. Vacant ones
-    # among them collect rubbish here; an entry resets them.
+    # Free slots are a stack, and a fresh one is opened only when all opened before are taken: so only the first
+    # peak + 1 were ever in use. Vacant ones among them are written to as well; an entry resets them.
     used = min(rounds.size, tally.counts[PEAK] + 1)
     if tally.sharpness[slot] > 0.0:
         book_value(tally, rounds, used, slot, s, weight, size)
@@ -122,6 +123,7 @@ def book_epoch(tally: Tally, rate: float) -> None:
 def book_weight(tally: Tally, weight: float) -> None:
     tally.sums[WEIGHT] += weight
     tally.sums[SQUARE] += weight * weight
+    tally.sums[CAPPED] += min(weight, 1.0)
     tally.sums[LARGEST] = max(tally.sums[LARGEST], weight)
 
 

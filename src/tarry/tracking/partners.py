@@ -1,0 +1,64 @@
+"""Which learners, schedulers and epochs go together: what each assumes of the others, checked when a player is made."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from tarry.errors import NotGranted
+from tarry.learners import DWFTBL, DWFTRL, EnergyRadius, EnergyRate
+from tarry.learners.base import notice
+from tarry.learners.rules import counts_tracked, rules_of
+from tarry.schedulers import Guessing
+
+
+def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
+    """Refuse a player whose parts contradict each other."""
+    rules = rules_of(learner)
+    if any(getattr(rule, "follows_backlog", False) for rule in rules) and not getattr(epochs, "guesses_backlog", False):
+        raise ValueError(
+            "the learner's rules follow a guess of the backlog, which nobody makes: give "
+            'epochs=Doubling("backlog"), or max_backlog=… to the rules'
+        )
+    if getattr(scheduler, "withholds_feedback", False) and _looks_at_the_set(learner, rules):
+        raise ValueError(
+            f"{type(scheduler).__name__} withholds feedback so that plays do not know who of a batch was drawn, but "
+            "the learner's rate counts the tracked rounds, which tells: use another rate, or another scheduler"
+        )
+    if any(isinstance(rule, (EnergyRate, EnergyRadius)) for rule in rules):
+        _check_energy(rules, scheduler)
+
+
+def check_room(learner: Any, capacity: int | None) -> None:
+    """Refuse rules that were tuned to another capacity than the game's."""
+    room = inf if capacity is None else capacity
+    for rule in rules_of(learner):
+        tuned = getattr(rule, "capacity", room)
+        if tuned != room:
+            raise NotGranted(
+                f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, the game has {room:g}: "
+                "give it the game's capacity"
+            )
+
+
+def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
+    """Whether it takes notice of how many are tracked: the leader-following learners do where a rule does."""
+    if isinstance(learner, (DWFTRL, DWFTBL)):
+        return any(counts_tracked(rule) for rule in rules)
+    return isinstance(learner, tuple(notice.registry.members))
+
+
+def _check_energy(rules: list[Any], scheduler: Any) -> None:
+    """One coin for all: the radius, the rate and the scheduler of the conditional-energy tuning."""
+    tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
+    if len(rules) != 2 or len(tunings) != 1:
+        raise ValueError(
+            "EnergyRate and EnergyRadius are tuned to each other: give the learner smoothing=radius and "
+            "rate=EnergyRate(diameter, gradient_bound, radius)"
+        )
+    safety = rules[0].safety
+    if scheduler != Guessing(safety):
+        raise ValueError(
+            f"the conditional-energy rules assume the coin min{{1, C/({safety:g}·guess)}}, got {scheduler!r}: "
+            f"use Guessing({safety:g}), or give the radius safety=…"
+        )
