@@ -114,8 +114,8 @@ class DWFTBL(Parameters, _DWFTBLFields):
             tuned = getattr(rule, "capacity", room)
             if tuned != room:
                 raise NotGranted(
-                    f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, the game has {room:g}: "
-                    "give it the game's capacity"
+                    f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, this game or session has {room:g}: "
+                    "give it that capacity"
                 )
 
     def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:

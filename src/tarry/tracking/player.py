@@ -18,6 +18,9 @@ from tarry.tracking.tally import Tally, make_tally
 from tarry.tracking.waiting import make_waiting
 
 
+NOTICEABLE = 0.01
+
+
 class _PlayerFields(NamedTuple):
     learner: Any
     scheduler: Any
@@ -49,7 +52,41 @@ class Player(Parameters, _PlayerFields):
                 "the learner's rules follow a guess of the backlog, which nobody makes: give "
                 'epochs=Doubling("backlog"), or max_backlog=… to the rules'
             )
+        for member in (chosen, getattr(learner, "rate", None)):
+            _check_followed(member, restarts)
         return cls.make(learner, chosen, restarts)
+
+
+def _check_followed(member: Any, epochs: Any) -> None:
+    """Refuse a member that follows a guess (``follows_epochs``: of these kinds) where nobody makes one."""
+    kinds = getattr(member, "follows_epochs", ())
+    if kinds and getattr(epochs, "over", "") not in kinds:
+        fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
+        got = f"{epochs!r} does not make" if getattr(epochs, "over", "") else "nobody makes"
+        raise ValueError(
+            f"{type(member).__name__} follows a guess that {got}: give {fixes} to the Player, or a member that "
+            "follows none"
+        )
+
+
+def restart_warnings(player: Player, mean_weight: float) -> list[str]:
+    """What restarts did to the weights, and whether anybody heeds them."""
+    if not getattr(player.epochs, "over", ""):
+        return []
+    found = []
+    if player.scheduler.is_unbiased and mean_weight < 1.0 - NOTICEABLE:
+        found.append(
+            f"the mean weight is {mean_weight:.2f}: restarts drop the rounds that wait, so with doubling it lies "
+            "below 1 by design, and weighted sums over all rounds are too small"
+        )
+    members = (player.scheduler, getattr(player.learner, "rate", None))
+    follows = getattr(player.learner, "follows_backlog", False)
+    if not follows and not any(getattr(member, "follows_epochs", ()) for member in members):
+        found.append(
+            "nothing follows the guesses that restarts correct: restarting only costs, leave out epochs=, or use a "
+            "member that follows them (docs/choosing.md)"
+        )
+    return found
 
 
 class Draws(NamedTuple):
