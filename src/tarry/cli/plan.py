@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -24,13 +25,23 @@ class Format(StrEnum):
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
-    """Turn what is wrong with the input into a sentence and exit code 2."""
+def refusing(names: tuple[str, ...] = ()) -> Iterator[None]:
+    """Turn what is wrong with the input into a sentence and exit code 2; arguments of these names become options."""
     try:
         yield
     except (ValueError, TypeError, ImportError, OSError) as error:
-        typer.echo(str(error), err=True)
+        typer.echo(as_options(str(error), names), err=True)
         raise typer.Exit(2) from error
+
+
+def as_options(sentence: str, names: tuple[str, ...]) -> str:
+    """The sentence with ``name`` as ``--name`` where it can only be the argument: with an underscore, or first."""
+    for name in names:
+        option = f"--{name.replace('_', '-')}"
+        sentence = re.sub(rf"^{name}(?= (must|is) )", option, sentence)
+        if "_" in name:
+            sentence = re.sub(rf"(?<![\w-]){name}\b", option, sentence)
+    return sentence
 
 
 def plan_command(

@@ -17,7 +17,6 @@ from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 from tarry.tracking.waiting import make_waiting
 
-
 NOTICEABLE = 0.01
 
 
