@@ -68,9 +68,11 @@ def test_every_figure_agrees_with_a_simulation(name):
     losses = tarry.losses.Linear(np.ones((HORIZON, 1)))
     learner = tarry.learners.DWFTRL(domain, rate=0.1)
     game = tarry.Game(domain, losses, tarry.delays.array(delays.values), capacity=16)
-    made = {f.scheduler: f for f in plan(delays, capacities=[16]).figures}
-    assert set(made) == {policy.name for policy in POLICIES if not policy.on_request}
-    for policy in choose_policies(None):
+    usual = plan(delays, capacities=[16]).figures
+    made = {f.scheduler: f for f in usual + plan(delays, capacities=[16], schedulers=["Batching", "Thinning"]).figures}
+    assert [f.scheduler for f in usual] == [p.name for p in choose_policies(None)]
+    assert set(made) == {p.name for p in POLICIES}
+    for policy in POLICIES:
         figures, many = made[policy.name], {"Pareto (paper)": 1000, "Bernoulli (paper)": 400}.get(policy.name, 100)
         player = tarry.Player(learner, policy.build(delays.max_backlog, int(delays.values.max()), 16))
         record = tarry.simulate(game, player, seeds=range(10**6, 10**6 + many), bound=False, checkpoints=1)

@@ -136,7 +136,7 @@ def plan(
     (20, True, True)
     """
     work = _workload(delays, preemption, seeds, precision)
-    policies = choose_policies(schedulers)
+    policies = choose_policies(schedulers, preemption=preemption)
     wanted = _share(target)
     say = progress if progress is not None else lambda text: None
     grid = _grid(capacities, work.max_backlog)
