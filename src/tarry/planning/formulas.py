@@ -186,7 +186,8 @@ def _morris_values(formula: Callable[..., float]) -> Callable[..., float]:
     def bound(*, epsilon: float, capacity: int, max_backlog: int, **game: Any) -> float:
         time = {name: game[name] for name in ("horizon", "total_delay")}
         full = theory.morris_saturation(epsilon=epsilon, capacity=capacity, **time)
-        return formula(level=1.0 + epsilon * max_backlog, **game) + game["gradient_bound"] * game["diameter"] * full
+        scale: float = game["gradient_bound"] * game["diameter"]
+        return formula(level=1.0 + epsilon * max_backlog, **game) + scale * full
 
     return bound
 
@@ -196,7 +197,8 @@ def _curved_morris_values(*, epsilon: float, capacity: int, total_delay: float, 
     full = theory.morris_saturation(
         epsilon=epsilon, capacity=capacity, total_delay=total_delay, horizon=game["horizon"]
     )
-    level, scale = 1.0 + epsilon * game["max_backlog"], game["gradient_bound"] ** 2 / game["strong_convexity"]
+    level: float = 1.0 + epsilon * game["max_backlog"]
+    scale: float = game["gradient_bound"] ** 2 / game["strong_convexity"]
     return theory.tracking_strongly_convex_bandit_bound(level=level, **game) + 4.0 * scale * full
 
 
