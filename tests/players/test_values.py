@@ -137,7 +137,7 @@ def test_a_domain_without_interior_is_refused():
 
 def test_a_forgotten_capacity_is_noticed():
     player = players.recommended(DOMAIN, **BOUNDS, information="semi-clairvoyant")
-    with pytest.raises(tarry.errors.NotGranted, match="tuned to a capacity of inf, the game has 8"):
+    with pytest.raises(tarry.errors.NotGranted, match="tuned to a capacity of inf, this game or session has 8"):
         tarry.Session(player, capacity=8, information="semi-clairvoyant")
 
 
