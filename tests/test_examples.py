@@ -1,4 +1,4 @@
-"""The examples print what their .out files say; the code in the README and in docs/live.md runs as shown."""
+"""The examples print what their .out files say; the code in the README and in two guides runs as shown."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-README, LIVE = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/live.md"))
-BLOCKS, LIVE_BLOCKS = (re.findall(r"```python\n(.*?)```", text, flags=re.S) for text in (README, LIVE))
+DOCUMENTS = ("README.md", "docs/live.md", "docs/choosing.md")
+README, LIVE, CHOOSING = ((ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS)
+BLOCKS, LIVE_BLOCKS, CHOOSING_BLOCKS = (
+    re.findall(r"```python\n(.*?)```", text, flags=re.S) for text in (README, LIVE, CHOOSING)
+)
 SHELL_BLOCKS = re.findall(r"```sh\n(.*?)```", LIVE, flags=re.S)
 
 pytestmark = pytest.mark.compiled
@@ -44,6 +47,19 @@ def test_live_block_runs(index, tmp_path):
     done = _away([sys.executable, str(script)], tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("index", range(len(CHOOSING_BLOCKS)))
+def test_choosing_block_runs(index, tmp_path):
+    script = tmp_path / "block.py"
+    script.write_text(CHOOSING_BLOCKS[index], encoding="utf-8")
+    done = _away([sys.executable, str(script)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_choosing_shows_how():
+    assert len(CHOOSING_BLOCKS) >= 5
 
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")

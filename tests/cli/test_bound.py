@@ -57,11 +57,30 @@ def test_batches_need_a_longest_delay():
     [
         (["--horizon", "100", "--capacity", "4"], "no bound follows from these constants"),
         ([*CONVEX, "--max-backlog", "50"], "has a total delay between"),
-        ([*CONVEX[:-1], "-1"], "gradient_bound must be positive"),
+        ([*CONVEX[:-1], "-1"], "--gradient-bound must be positive"),
         (["--capacity", "4"], "--horizon"),
+        (["--horizon", "0", "--capacity", "4"], "--horizon must be a whole number of at least 1"),
+        (
+            [*CONVEX, "--strong-convexity", "1.5"],
+            "--strong-convexity 1.5 and --gradient-bound 1 allow a diameter",
+        ),
+        ([*CONVEX, "--max-delay", "50"], "has a total delay between 50 and 498725, got 1000000"),
     ],
 )
 def test_refusals(arguments, sentence):
     done = call(*arguments)
     assert done.exit_code == 2
     assert sentence in done.stderr
+
+
+def test_a_longest_delay_adds_batching():
+    game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000, "max_delay": 150}
+    read = json.loads(call(*CONVEX, "--max-delay", "150", "-f", "json").stdout)
+    (batching,) = (row for row in read["bounds"] if row["scheduler"] == "Batching")
+    assert batching["value"] == theory.batching_convex_bound(**game, capacity=32)
+    assert read["constants"]["max_delay"] == 150
+
+
+def test_two_slots_are_one_too_few_for_varopt():
+    done = call(*CONVEX[:3], "2", *CONVEX[4:])
+    assert "VarOpt's bound needs a capacity of at least 3, got 2" in " ".join(done.stdout.split())

@@ -59,7 +59,8 @@ def test_labels_agree_with_theory():
 
 def _player(epochs):
     domain = tarry.domains.Ball(2)
-    return domain, tarry.Player(DWFTRL(domain, rate=Doubled(2.0, 1.0)), epochs=epochs)
+    rate = 0.1 if epochs.guesses_backlog else Doubled(2.0, 1.0)
+    return domain, tarry.Player(DWFTRL(domain, rate=rate), epochs=epochs)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def _player(epochs):
     ],
 )
 def test_refused_where_the_model_forbids_it(options, sentence):
-    domain, player = _player(tarry.Doubling())
+    domain, player = _player(tarry.Doubling("backlog"))
     player = tarry.Player(player.learner, tarry.schedulers.Guessing(), player.epochs)
     game = tarry.Game(
         domain, tarry.losses.Linear(np.ones((9, 2))), tarry.delays.fixed(horizon=9, delay=2), capacity=2, **options

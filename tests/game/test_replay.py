@@ -33,7 +33,6 @@ MATRIX = [
     (S.Reservoir(), 6),
     (S.Batching(60), 6),
     (S.Thinning(2.0), 6),
-    (S.Guessing(20.0), 6),
     (S.Always(), None),
     (S.VarOpt(), None),
 ]

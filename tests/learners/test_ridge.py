@@ -89,10 +89,10 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="which Linear losses do not have"):
         tarry.WeightedGame(domain, Linear(np.ones((3, 2))), waits, np.ones(3), feedback="example")
     game = tarry.Game(domain, LeastSquares(np.ones((3, 2)), np.ones(3)), waits)
-    with pytest.raises(NotGranted, match="Ridge learns from example feedback, the game gives gradient: use DWFTRL"):
+    with pytest.raises(NotGranted, match="Ridge learns from example feedback, this game gives gradient: use DWFTRL"):
         tarry.simulate(game, tarry.Player(Ridge(domain)))
     game = tarry.Game(domain, LeastSquares(np.ones((3, 2)), np.ones(3)), waits, feedback="example")
-    with pytest.raises(NotGranted, match="the game gives example: use Ridge"):
+    with pytest.raises(NotGranted, match="this game gives example: use Ridge"):
         tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(domain, 0.1)))
     with pytest.raises(ValueError, match=r"Ridge learns from whole examples: use tarry\.LabelJoin"):
         tarry.Session(tarry.Player(Ridge(domain)), capacity=2)

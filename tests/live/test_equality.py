@@ -36,6 +36,7 @@ SCHEDULERS = {
     "Reservoir": tarry.schedulers.Reservoir(),
     "Always": tarry.schedulers.Always(),
 }
+EPOCHS = {"Guessing": tarry.Doubling("backlog")}
 MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
 # Compiling takes seconds a pair: with the JIT on, a diagonal that meets every member once.
@@ -56,7 +57,7 @@ def test_every_scheduler_is_in_the_matrix():
 
 @pytest.mark.parametrize(("learner", "scheduler", "information"), DIAGONAL if is_compiled() else MATRIX)
 def test_session_equals_simulation(learner, scheduler, information):
-    player = tarry.Player(LEARNERS[learner], SCHEDULERS[scheduler])
+    player = tarry.Player(LEARNERS[learner], SCHEDULERS[scheduler], EPOCHS.get(scheduler))
     capacity = None if scheduler == "Always" else CAPACITY
     game = tarry.Game(
         DOMAIN,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tarry
 from tarry import theory
 from tarry.planning import Constants, list_bounds, trivial_bound
 
@@ -12,7 +13,6 @@ ALL = {
     "capacity": 32,
     "total_delay": 4_000_000,
     "max_backlog": 240,
-    "max_delay": 600,
     "diameter": 2.0,
     "gradient_bound": 1.0,
     "strong_convexity": 0.5,
@@ -56,26 +56,14 @@ def test_all_games():
     curved = some("horizon", "max_backlog", "gradient_bound", "strong_convexity")
     found = find(bounds, game="strongly convex")
     assert found[0].value == theory.strongly_convex_bound(**curved, capacity=32)
-    assert found[2].value == theory.tracking_strongly_convex_bound(**curved, capacity=31)
+    assert find(found, scheduler="VarOpt")[0].value == theory.tracking_strongly_convex_bound(**curved, capacity=31)
     level = theory.moment_level(max_backlog=240, capacity=32, horizon=20_000)
     bandit = find(bounds, game="bandit, strongly convex", scheduler="Priority")[0]
     assert bandit.value == theory.tracking_strongly_convex_bandit_bound(**curved, spread=3.0, level=level)
     flat = find(bounds, game="bandit, convex", scheduler="Priority", note="rate from the moment level")[0]
     game = some("diameter", "gradient_bound", "horizon", "total_delay")
     assert flat.value == theory.tracking_bandit_bound(**game, spread=3.0, level=level)
-    batches = find(bounds, scheduler="Batching")
-    assert [b.value for b in batches] == [
-        theory.batching_convex_bound(**game, max_delay=600, capacity=32),
-        theory.batching_strongly_convex_bound(**curved, max_delay=600, capacity=32),
-    ]
     assert all(b.value is not None and b.value > 0 for b in bounds)
-
-
-def test_a_longest_delay_that_cannot_be():
-    with pytest.raises(ValueError, match="no more than 100 rounds wait, got max_backlog=240"):
-        Constants(**{**ALL, "max_delay": 100, "total_delay": 1_000_000})
-    with pytest.raises(ValueError, match="add up to at most 20000, got 4000000"):
-        Constants(**{**ALL, "max_delay": 1, "max_backlog": None})
 
 
 def test_a_theorem_that_asks_for_more_slots_says_so():
@@ -108,3 +96,92 @@ def test_constants_that_determine_nothing():
 def test_refusals(changes, sentence):
     with pytest.raises(ValueError, match=sentence):
         Constants(**{**ALL, **changes})
+
+
+def test_a_longest_delay_brings_batching():
+    longest = 300
+    bounds = list_bounds(Constants(**ALL, max_delay=longest))
+    batch = theory.batch_length(max_delay=longest, capacity=32)
+    assert batch == 10
+    flat = some("diameter", "gradient_bound", "horizon", "total_delay", "capacity")
+    found = find(bounds, scheduler="Batching")
+    assert [b.game for b in found] == ["convex", "strongly convex", *["bandit, convex"] * 2, "bandit, strongly convex"]
+    assert found[0].value == theory.batching_convex_bound(**flat, max_delay=longest)
+    values = {**some("diameter", "gradient_bound", "horizon", "total_delay"), "spread": 3.0, "level": batch}
+    assert found[2].value == theory.tracking_bandit_bound(**values)
+    assert found[3].value == theory.tracking_bandit_bound(**values, anytime=True)
+    assert not find(list_bounds(Constants(**ALL)), scheduler="Batching")
+
+
+def test_delays_that_must_all_be_equal():
+    horizon, longest = 100, 7
+    equal = int(tarry.delays.fixed(horizon=horizon, delay=longest).values.sum())
+    game = {**some("diameter", "gradient_bound"), "horizon": horizon, "capacity": 4, "max_delay": longest}
+    notes = {}
+    for total in (equal, equal - 1):
+        (one,) = find(list_bounds(Constants(**game, total_delay=total)), scheduler="Batching")
+        notes[total] = one.note
+        assert one.value == theory.batching_convex_bound(**game, total_delay=total, is_fixed=total == equal)
+    assert notes == {equal: "rate tuned to the bound, all delays equal", equal - 1: "rate tuned to the bound"}
+
+
+def test_restarts_and_running_rates():
+    bounds = list_bounds(Constants(**ALL))
+    flat = some("diameter", "gradient_bound", "horizon", "total_delay", "capacity")
+    restarts = find(bounds, note="restarts over T + total delay")
+    assert [b.value for b in restarts] == [
+        theory.total_doubling_bound(**flat),
+        theory.total_doubling_bound(**flat, pareto=True),
+    ]
+    (coin,) = find(bounds, game="convex", scheduler="Bernoulli")
+    assert coin.value == theory.bernoulli_anytime_bound(**flat, max_backlog=240)
+    # 18(G²/λ)(σ+1)H_T + 4G²/λ restarted: the free term J + 1 times, J = ⌈log2 241⌉ = 8, and 2^0 + … + 2^8 = 511
+    (guessing,) = find(bounds, scheduler="Guessing")
+    assert guessing.value == pytest.approx(9 * 8.0 + 18 * 2.0 * theory.harmonic(20_000) * 511)
+    (thinning,) = find(bounds, scheduler="Thinning")
+    (sharpened,) = find(bounds, game="strongly convex", scheduler="Bernoulli", source="paper, sharpened")
+    assert thinning.value == sharpened.value
+
+
+def test_morris_with_values_and_with_running_rates():
+    bounds = list_bounds(Constants(**ALL))
+    game = some("diameter", "gradient_bound", "horizon", "total_delay")
+    for e in (0.1, 0.4, 1.0, 3.0):
+        full = theory.morris_saturation(epsilon=e, capacity=32, horizon=20_000, total_delay=4_000_000)
+        level = 1 + 240 * e
+        flat, running = find(bounds, game="bandit, convex", scheduler="Morris")
+        values = {**game, "spread": 3.0, "level": level}
+        assert flat.value <= (theory.tracking_bandit_bound(**values) + 2 * full) * 1.001
+        assert running.value <= (theory.tracking_bandit_bound(**values, anytime=True) + 2 * full) * 1.001
+        assert running.note.startswith("anytime rates, at ε = ")
+        (curved,) = find(bounds, game="bandit, strongly convex", scheduler="Morris")
+        bent = {**some("gradient_bound", "strong_convexity", "horizon", "max_backlog"), "spread": 3.0, "level": level}
+        assert curved.value <= (theory.tracking_strongly_convex_bandit_bound(**bent) + 8 * full) * 1.001
+    best = find(bounds, game="bandit, convex", scheduler="Morris")[0]
+    epsilon = float(best.note.split(" = ")[1].split(",")[0])
+    full = theory.morris_saturation(epsilon=epsilon, capacity=32, horizon=20_000, total_delay=4_000_000)
+    at_best = theory.tracking_bandit_bound(**game, spread=3.0, level=1 + 240 * epsilon) + 2 * full
+    assert best.value == pytest.approx(at_best, rel=0.02)
+
+
+@pytest.mark.parametrize(("capacity", "horizon", "least"), [(2, 100, "3"), (3, 20, "5"), (5, 20_000, "12")])
+def test_varopt_says_how_many_slots_its_bound_needs(capacity, horizon, least):
+    game = {**ALL, "capacity": capacity, "horizon": horizon, "total_delay": 19, "max_backlog": 5}
+    notes = [b.note for b in find(list_bounds(Constants(**game)), scheduler="VarOpt") if b.value is None]
+    assert f"VarOpt's bound needs a capacity of at least {least}, got {capacity}" in notes
+    assert not any("got 1" in note or f"got {capacity - 1}" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"strong_convexity": 1.01}, "allow a diameter of at most 2G/λ = 1.98"),
+        ({"max_delay": 20_000}, "max_delay must be below the horizon"),
+        ({"max_delay": 239}, "have a backlog of at most 239, got max_backlog 240"),
+        ({"max_delay": 240, "total_delay": 4_771_081}, "a total delay between 240 and 4771080, got 4771081"),
+    ],
+)
+def test_contradictions(changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Constants(**{**ALL, **changes})
+    assert Constants(**{**ALL, "strong_convexity": 1.0}).strong_convexity == 1.0

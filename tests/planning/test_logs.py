@@ -135,13 +135,13 @@ def test_a_log_without_a_single_outcome(log):
 @pytest.mark.parametrize(
     ("columns", "options", "sentence"),
     [
-        ({"a": [1], "end": [2]}, {}, "no column looks like the time of the decided one among 'a', 'end'"),
-        ({"time": [1], "b": [2]}, {}, "no column looks like the time of the feedback one among 'b'"),
+        ({"a": [1], "end": [2]}, {}, "no column looks like the time of the decision; the columns are 'a', 'end'"),
+        ({"time": [1], "b": [2]}, {}, "no column looks like the time of the feedback; the columns are 'time', 'b'"),
         ({"time": [1], "end": [2]}, {"decided": "at"}, "no column 'at' for decided: the log has 'time', 'end'"),
         ({"time": [2], "end": [1]}, {}, "comes before its decision"),
         ({"time": [1], "end": [2]}, {"missing": "skip"}, "missing must be one of 'refuse'"),
-        ({"time": [1], "end": [2]}, {"window": 3}, "goes with a window"),
-        ({"time": [1], "end": [2]}, {"missing": "window"}, "goes with a window"),
+        ({"time": [1], "end": [2]}, {"window": 3}, "goes with window=…, its length in days"),
+        ({"time": [1], "end": [2]}, {"missing": "window"}, "goes with window=…, its length in days"),
         ({"time": ["noon"], "end": ["later"]}, {}, "must hold ISO dates like"),
         ({"time": [1], "end": ["2024-05-01"]}, {}, "decided_at holds numbers, feedback_at dates"),
     ],
@@ -149,6 +149,20 @@ def test_a_log_without_a_single_outcome(log):
 def test_refusals(log, columns, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         read_log(log(pl.DataFrame(columns)), **options)
+
+
+@pytest.mark.parametrize(("name", "shown"), [("log.csv", 5), ("log.parquet", 4)])
+@pytest.mark.parametrize("missing", ["drop", "end"])
+def test_rows_are_numbered_as_in_the_file(log, name, shown, missing):
+    """From 1, with the header of a CSV file, whatever was dropped before."""
+    frame = pl.DataFrame({"time": [1, 2, 3, 9, 5], "end": [2, None, 3, 4, 9]})
+    with pytest.raises(ValueError, match=rf"feedback in row {shown} of the file \(4"):
+        read_log(log(frame, name), missing=missing)
+
+
+def test_one_column_cannot_be_both(log):
+    with pytest.raises(ValueError, match="'time' cannot be both columns"):
+        read_log(log(pl.DataFrame({"time": [1], "end": [2]})), feedback="time")
 
 
 def test_refused_files(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import tarry
 from tarry.kernel import is_compiled
 from tarry.planning import POLICIES, plan, second_moment_target
+from tarry.planning.policies import choose_policies
 
 HORIZON = 2000
 FAMILIES = {
@@ -66,11 +68,13 @@ def test_every_figure_agrees_with_a_simulation(name):
     losses = tarry.losses.Linear(np.ones((HORIZON, 1)))
     learner = tarry.learners.DWFTRL(domain, rate=0.1)
     game = tarry.Game(domain, losses, tarry.delays.array(delays.values), capacity=16)
-    made = {f.scheduler: f for f in plan(delays, capacities=[16]).figures}
-    assert len(made) == len(POLICIES)
+    usual = plan(delays, capacities=[16]).figures
+    made = {f.scheduler: f for f in usual + plan(delays, capacities=[16], schedulers=["Batching", "Thinning"]).figures}
+    assert [f.scheduler for f in usual] == [p.name for p in choose_policies(None)]
+    assert set(made) == {p.name for p in POLICIES}
     for policy in POLICIES:
         figures, many = made[policy.name], {"Pareto (paper)": 1000, "Bernoulli (paper)": 400}.get(policy.name, 100)
-        player = tarry.Player(learner, policy.make(delays.max_backlog, 16))
+        player = tarry.Player(learner, policy.build(delays.max_backlog, int(delays.values.max()), 16))
         record = tarry.simulate(game, player, seeds=range(10**6, 10**6 + many), bound=False, checkpoints=1)
         weight, moment = record.weights.mean.mean(), record.weights.second_moment.mean()
         assert figures.seen == pytest.approx(record.observed.mean(), rel=0.1), policy.name
@@ -136,6 +140,54 @@ def test_biased_policies_are_never_recommended():
     made = plan(SMALL, schedulers=["drop oldest"], **QUICK)
     assert made.capacity is None
     assert made.recommendation.startswith("No capacity tried")
+    assert f"nor would up to {8 * (SMALL.max_backlog + 1)} slots" in made.recommendation
+    assert made.to_dict()["beyond"] is None
+
+
+@pytest.mark.parametrize(("capacities", "scheduler"), [([1, 2], "VarOpt"), (None, "Bernoulli (paper)")])
+def test_how_many_slots_it_would_take(capacities, scheduler):
+    """Beyond the capacities given, or beyond the backlog where the paper's coin is still below 1."""
+    made = plan(SMALL, schedulers=[scheduler], capacities=capacities, target=0.5, **QUICK)
+    assert made.capacity is None
+    least = made.beyond.capacity
+    assert f"it would take {least} slots with {scheduler}" in made.recommendation
+    assert made.to_dict()["beyond"] == {"capacity": least, "scheduler": scheduler}
+    assert least > max(f.capacity for f in made.figures)
+    again = plan(SMALL, schedulers=[scheduler], capacities=[least - 1, least], target=0.5, seeds=8, precision=1 / 8)
+    assert again.capacity == least
+    if scheduler == "Bernoulli (paper)":
+        assert least == 4 * (SMALL.max_backlog + 1)  # p = C/(8(σ_max + 1)) is the effective share
+
+
+def test_batches_are_cut_to_the_longest_delay():
+    delays = tarry.delays.fixed(horizon=400, delay=21)
+    made = plan(delays, capacities=[1, 4, 8], schedulers=["Batching"], preemption=False, **QUICK)
+    assert [(f.capacity, round(f.second_moment)) for f in made.figures] == [(4, 7), (8, 3)]
+    assert all(f.saturated == 0 and f.mean_weight == pytest.approx(1, abs=0.05) for f in made.figures)
+
+
+def test_without_preemption_batches_suit_equal_delays():
+    made = plan(tarry.delays.fixed(horizon=1000, delay=40), capacities=[8], preemption=False, target=0.1, **QUICK)
+    assert made.choice.scheduler == "Batching"
+
+
+def test_thinning_by_name():
+    made = plan(SMALL, capacities=[8], schedulers=["thinning"], **QUICK)
+    assert [f.scheduler for f in made.figures] == ["Thinning"]
+    assert "Thinning" not in {f.scheduler for f in plan(SMALL, capacities=[8], **QUICK).figures}
+
+
+def test_cells_without_a_figure_are_explained():
+    rich = pytest.importorskip("rich.console")
+    from tarry.reports import plan_tables
+
+    def text(capacities):
+        console = rich.Console(width=120, record=True, file=io.StringIO())
+        console.print(plan_tables(plan(SMALL, capacities=capacities, schedulers=["VarOpt", "Priority"], **QUICK))[1])
+        return console.export_text()
+
+    assert "– not offered" in text([2, 8])
+    assert "–" not in text([4, 8])
 
 
 def test_without_preemption_nobody_preempts():
@@ -144,6 +196,7 @@ def test_without_preemption_nobody_preempts():
         "Bernoulli (calibrated)",
         "Bernoulli (paper)",
         "Morris",
+        "Batching",
         "drop newest",
     }
     assert made.choice.scheduler in ("Bernoulli (calibrated)", "Morris")

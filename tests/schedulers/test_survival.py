@@ -151,7 +151,7 @@ def test_needs_preemption_unless_level():
         (lambda: Bernoulli(3, probability=0.5), "not both"),
         (lambda: Bernoulli(-1), "not negative, got -1"),
         (lambda: Bernoulli(probability=0), r"must lie in \(0, 1\]"),
-        (lambda: tarry.schedulers.Morris(-1), "epsilon must be positive"),
+        (lambda: tarry.schedulers.Morris(-1), "epsilon must not be negative, got -1"),
         (lambda: tarry.schedulers.Timeout(1.5), "whole number of rounds"),
     ],
 )

@@ -76,6 +76,6 @@ def test_rules_for_values_are_checked_in_any_learner():
     with pytest.raises(ValueError, match="follow a guess of the backlog"):
         tarry.Player(following)
     tuned = tarry.Player(DWFTRL(BALL, rate=BacklogRate(2.0, 1.0, 1.0, 5, 30)))
-    with pytest.raises(tarry.errors.NotGranted, match="tuned to a capacity of 5, the game has 9"):
+    with pytest.raises(tarry.errors.NotGranted, match="tuned to a capacity of 5, this game or session has 9"):
         tarry.Session(tuned, capacity=9)
     assert tarry.Session(tuned, capacity=5).ask().tracked

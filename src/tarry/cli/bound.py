@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Annotated
 
 import typer
@@ -27,8 +28,8 @@ def bound_command(
     dimension: Annotated[int | None, typer.Option(help="Dimension k of the domain.")] = None,
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
-    """Every regret bound these constants determine: the paper's, printed and sharpened, and this project's own."""
-    with refusing():
+    """The regret bounds that follow from these constants: the paper's, printed and sharpened, and this project's."""
+    with refusing(tuple(field.name for field in fields(Constants))):
         constants = Constants(
             horizon=horizon,
             capacity=capacity,
@@ -46,7 +47,8 @@ def bound_command(
         if not bounds:
             raise ValueError(
                 "no bound follows from these constants: the convex ones need --diameter, --gradient-bound and "
-                "--total-delay, the strongly convex ones --gradient-bound, --strong-convexity and --max-backlog"
+                "--total-delay, the strongly convex ones --gradient-bound, --strong-convexity and --max-backlog, "
+                "Batching's also --max-delay"
             )
     trivial = trivial_bound(constants)
     if output is Format.json:

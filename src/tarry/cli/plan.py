@@ -12,8 +12,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tarry.planning import MODELS, Plan, plan, plan_model, read_log, second_moment_target
-from tarry.reports import plan_tables, save_plan
+from tarry.checks import as_positive
+from tarry.cli.words import as_model_options, as_options
+from tarry.planning import MODELS, Plan, model_delays, plan, read_log, second_moment_target
+from tarry.planning.policies import choose_policies
+from tarry.reports import check_chart, plan_tables, save_plan
+
+NAMES = ("per_day", "max_second_moment", "horizon", "capacity", "seeds", "missing", "window")
 
 
 class Format(StrEnum):
@@ -24,12 +29,12 @@ class Format(StrEnum):
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
-    """Turn what is wrong with the input into a sentence and exit code 2."""
+def refusing(names: tuple[str, ...] = ()) -> Iterator[None]:
+    """Turn what is wrong with the input into a sentence and exit code 2; arguments of these names become options."""
     try:
         yield
     except (ValueError, TypeError, ImportError, OSError) as error:
-        typer.echo(str(error), err=True)
+        typer.echo(as_options(str(error), names), err=True)
         raise typer.Exit(2) from error
 
 
@@ -59,7 +64,8 @@ def plan_command(
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
     """How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target."""
-    with refusing():
+    with refusing(NAMES):
+        _check(missing, window, scheduler, chart)
         options: dict[str, Any] = {
             "target": _share(target) if max_second_moment is None else second_moment_target(max_second_moment),
             "capacities": capacity or None,
@@ -72,14 +78,38 @@ def plan_command(
             if model is not None:
                 if log is not None:
                     raise ValueError("give a log or --model, and not both")
-                parameters = _parameters(mean, parameter or [])
-                made = plan_model(model, parameters, horizon=horizon, per_day=per_day, **options)
+                made = _from_model(model, _parameters(mean, parameter or []), horizon, per_day, options)
             elif log is None:
                 raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
             else:
                 made = _from_log(log, decided, feedback, missing, window, per_day, options)
         _write(made, json_file, chart)
         _print(made, output)
+
+
+def _check(missing: str, window: float | None, scheduler: list[str] | None, chart: Path | None) -> None:
+    """Refuse before a long log is read."""
+    if chart is not None:
+        check_chart(chart)
+    try:
+        choose_policies(scheduler or None)
+    except ValueError as error:
+        raise ValueError(str(error).partition(", or a mapping")[0]) from error
+    if missing == "window" and window is None:
+        raise ValueError("--missing window settles a row after some days: say how many, add --window 30 (days)")
+    if missing != "window" and window is not None:
+        raise ValueError("--window settles rows without a feedback time: add --missing window")
+
+
+def _from_model(
+    model: str, parameters: dict[str, Any], horizon: int, per_day: float | None, options: dict[str, Any]
+) -> Plan:
+    rate = None if per_day is None else as_positive(per_day, "per_day")
+    try:
+        made = model_delays(model, horizon=horizon, per_day=rate, **parameters)
+    except ValueError as error:
+        raise ValueError(as_model_options(str(error))) from error
+    return plan(made, per_day=rate, **options)
 
 
 def _from_log(
@@ -101,9 +131,12 @@ def _from_log(
 
 def _share(text: str) -> float:
     try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         raise ValueError(f"--target must be a share such as 0.5 or 50%, got {text!r}") from None
+    if not 0 < share <= 1:
+        raise ValueError(f"--target must be a share in (0, 1], that is above 0% and up to 100%, got {text!r}")
+    return share
 
 
 def _parameters(mean: str | None, listed: list[str]) -> dict[str, Any]:

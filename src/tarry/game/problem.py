@@ -144,44 +144,45 @@ def check_grants(
     _check_choice(information, "information", tuple(INFORMATION))
     check_capacity(capacity)
     name = type(player.scheduler).__name__
+    instead = "VarOpt" if preemption else "Morris"
     if feedback is not None and player.learner.feedback != feedback:
         raise NotGranted(
-            f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, the game gives "
+            f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, this game gives "
             f"{feedback}: use {FEEDBACK.get(feedback, 'another learner')}, "
             f"or feedback={player.learner.feedback!r}"
         )
-    disclosed = INFORMATION[information]
+    disclosed, here = INFORMATION[information], f"this game or session is {information}"
     if player.epochs.needs_preemption and not preemption:
         raise NotGranted(
-            "doubling empties the tracking set when it restarts, which is preemption, and this game forbids it: "
-            "give a bound on the backlog instead, or preemption=True"
+            "doubling empties the tracking set when it restarts, which is preemption, and this game or session forbids "
+            "it: give a bound on the backlog instead, or preemption=True"
         )
     if player.epochs.needs_acknowledgements and disclosed == NON:
         raise NotGranted(
-            f"doubling watches the backlog and needs acknowledgements, but the game is {information}: "
+            f"doubling watches the backlog and needs acknowledgements, but {here}: "
             "give a bound on the backlog instead, or information='semi-clairvoyant'"
         )
     if player.scheduler.needs_preemption and not preemption:
         raise NotGranted(
-            f"{name} preempts tracked rounds, which this game forbids: use Morris or Bernoulli, or preemption=True"
+            f"{name} preempts tracked rounds, which this game or session forbids: use Morris or Bernoulli, or "
+            "preemption=True"
         )
     if player.scheduler.needs_delays and disclosed != CLAIRVOYANT:
         raise NotGranted(
-            f"{name} needs each delay when its round begins, but the game is {information}: "
-            "use VarOpt, or information='clairvoyant'"
+            f"{name} needs each delay when its round begins, but {here}: use {instead}, or information='clairvoyant'"
         )
     if player.scheduler.needs_acknowledgements and disclosed == NON:
         raise NotGranted(
-            f"{name} counts pending rounds and needs acknowledgements, but the game is {information}: "
-            "use VarOpt, or information='semi-clairvoyant'"
+            f"{name} counts pending rounds and needs acknowledgements, but {here}: "
+            f"use {instead}, or information='semi-clairvoyant'"
         )
     if getattr(player.learner, "needs_acknowledgements", False) and disclosed == NON:
         raise NotGranted(
-            f"the learner's rate follows the backlog and needs acknowledgements, but the game is {information}: "
+            f"the learner's rate follows the backlog and needs acknowledgements, but {here}: "
             "use a rate that does not, or information='semi-clairvoyant'"
         )
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
-        raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use VarOpt")
+        raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use {instead}")
     player.scheduler.check_capacity(capacity)
     check_room(player.learner, capacity)
 

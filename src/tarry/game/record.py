@@ -14,6 +14,7 @@ from tarry.game.regret import Comparator
 from tarry.game.world import LOSS, Log
 from tarry.results import FATES, Certificate, Weights, html_table
 from tarry.results.charts import regret_chart
+from tarry.tracking import restart_warnings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,6 +159,7 @@ class Record:
                 f"{share:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
                 "lower the chance of tracking, or use VarOpt"
             )
+        found += restart_warnings(self.player, float(self.weights.mean.mean()))
         gap = max(one.gap / max(1.0, abs(float(one.losses[-1]))) for one in self.comparators)
         if gap > 1e-4:
             found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")

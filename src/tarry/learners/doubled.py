@@ -25,6 +25,8 @@ class Doubled(Parameters, _DoubledFields):
 
     __slots__ = ()
 
+    follows_epochs = ("total", "pair")
+
     def __new__(cls, diameter: float, gradient_bound: float) -> Self:
         return cls.make(as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound"))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tarry.live.tracker import Tracker
 from tarry.live.vault import ANSWERED, ANSWERS
 from tarry.results import Answer, Certificate, Weights
-from tarry.tracking import certificate_now
+from tarry.tracking import certificate_now, restart_warnings
 from tarry.tracking.balance import balance
 from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
 
@@ -69,7 +69,7 @@ def read_status(tracker: Tracker) -> Status:
         weights=weights,
         balance=balance(tracker.player, tracker.state, tracker.rounds),
         certificate=certificate_now(tracker.player, tracker.state, tracker.terms, tracker.rounds),
-        warnings=_warnings(tracker),
+        warnings=(*_warnings(tracker), *restart_warnings(tracker.player, weights.mean)),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tarry.checks import as_positive
 from tarry.delays import Trace, trace
@@ -27,6 +28,8 @@ FEEDBACK = (
     *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
     *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end", "label"),
 )
+ROLES = {"decided": "decision", "feedback": "feedback"}
+PARQUET = (".parquet", ".pq")
 MISSING = ("refuse", "drop", "end", "window")
 DAY = np.timedelta64(1, "D")
 
@@ -63,7 +66,9 @@ def read_log(
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}, got {missing!r}")
     if (missing == "window") != (window is not None):
-        raise ValueError(f"missing='window' goes with a window, and only that does, got {missing!r} and {window}")
+        raise ValueError(
+            f"missing='window' goes with window=…, its length in days, and only that does, got {missing!r} and {window}"
+        )
     frame, start, end = _columns(Path(path), decided, feedback)
     rows, empty = frame.height, int(frame[end].null_count())
     if empty and missing == "refuse":
@@ -71,7 +76,9 @@ def read_log(
             f"{path} has no {end!r} in {empty:,} of {rows:,} rows: say what that means with missing= (--missing), "
             "drop, end or window"
         )
+    kept = np.arange(rows)
     if missing == "drop":
+        kept = np.flatnonzero(frame[end].is_not_null().to_numpy())
         frame = frame.drop_nulls(end)
     if missing == "window":
         frame = _settle(frame, start, end, as_positive(window, "window"))
@@ -80,7 +87,8 @@ def read_log(
     try:
         delays = trace(frame[start], frame[end], sort=True, never="end" if missing == "end" else "refuse")
     except ValueError as error:
-        raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {error}") from error
+        said = _numbered(str(error), kept, Path(path).suffix.lower() not in PARQUET)
+        raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {said}") from error
     return Log(delays, start, end, rows, empty, *_pace(frame[start], frame[end]))
 
 
@@ -109,29 +117,39 @@ def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.
             case ".csv" | ".tsv" | ".txt":
                 separator = "\t" if path.suffix.lower() == ".tsv" else ","
                 lazy = pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
-            case ".parquet" | ".pq":
+            case other if other in PARQUET:
                 lazy = pl.scan_parquet(path)
             case other:
                 raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
         names = lazy.collect_schema().names()
         start = _find(names, decided, DECIDED, "decided")
-        end = _find([n for n in names if n != start], feedback, FEEDBACK, "feedback")
+        end = _find(names, feedback, FEEDBACK, "feedback", start)
         return lazy.select(start, end).collect(), start, end
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str) -> str:
+def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None) -> str:
     shown = ", ".join(map(repr, names)) or "none"
     if given is not None:
+        if given == taken:
+            raise ValueError(f"{given!r} cannot be both columns, of decisions and of feedback: name two")
         if given not in names:
             raise ValueError(f"there is no column {given!r} for {role}: the log has {shown}")
         return given
-    plain = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in reversed(names)}
+    plain = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in reversed(names) if name != taken}
     for candidate in usual:
         if candidate in plain:
             return plain[candidate]
-    raise ValueError(f"no column looks like the time of the {role} one among {shown}: name it ({role}=, --{role})")
+    raise ValueError(
+        f"no column looks like the time of the {ROLES[role]}; the columns are {shown}: name it ({role}=, --{role})"
+    )
+
+
+def _numbered(sentence: str, kept: NDArray[np.int64], has_header: bool) -> str:
+    """The sentence with rows as the file has them: from 1, the header counted, also those left out."""
+    first = 2 if has_header else 1
+    return re.sub(r"\brow (\d+)", lambda found: f"row {kept[int(found[1])] + first} of the file", sentence)
 
 
 def _settle(frame: pl.DataFrame, start: str, end: str, window: float) -> pl.DataFrame:

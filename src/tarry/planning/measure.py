@@ -61,7 +61,7 @@ class Figures(NamedTuple):
 
 def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
     """The figures of a policy at a capacity; None where it has nothing to offer."""
-    scheduler = policy.make(work.max_backlog, capacity)
+    scheduler = policy.build(work.max_backlog, int(work.values.max()), capacity)
     if scheduler is None or (scheduler.needs_preemption and not work.preemption):
         return None
     first = work.first_seeds()

@@ -29,7 +29,8 @@ class Plan:
     """What to expect of a tracking set, by capacity and scheduler.
 
     ``target`` is the effective sample size asked for, as a share of unlimited tracking; ``choice`` the figures of the
-    smallest capacity that reaches it without bias, None if no capacity tried does.
+    smallest capacity that reaches it without bias, None if no capacity tried does; ``beyond`` are then those of the
+    smallest larger capacity that would (None again if none would).
     """
 
     backlog: Backlog
@@ -37,6 +38,7 @@ class Plan:
     preemption: bool
     figures: tuple[Figures, ...]
     choice: Figures | None
+    beyond: Figures | None = None
 
     @property
     def capacity(self) -> int | None:
@@ -60,15 +62,20 @@ class Plan:
         """The answer in one sentence."""
         asked = f"an effective sample size of {self.target:.0%} of all labels"
         if self.choice is None:
-            return (
-                f"No capacity tried reaches {asked} without bias: allow more slots, more schedulers, or a lower target."
-            )
+            return f"No capacity tried reaches {asked} without bias: {self._way_out}."
         best, rate = self.choice, self.backlog.per_day
         daily = f" ({best.effective * rate:,.0f} effective labels a day)" if rate else ""
         return (
             f"{best.capacity:,} slots with {best.scheduler} are enough: {best.seen:.0%} of labels are seen, they are "
             f"worth {best.effective:.0%} of all of them{daily}, and standard errors grow {best.error_factor:.2f}-fold."
         )
+
+    @property
+    def _way_out(self) -> str:
+        if self.beyond is None:
+            most = max(_ample(self.backlog.max_backlog), *(f.capacity for f in self.figures))
+            return f"nor would up to {most:,} slots, so allow other schedulers, or a lower target"
+        return f"it would take {self.beyond.capacity:,} slots with {self.beyond.scheduler}, or a lower target"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -83,6 +90,7 @@ class Plan:
             "preemption": self.preemption,
             "capacity": self.capacity,
             "scheduler": None if self.choice is None else self.choice.scheduler,
+            "beyond": None if self.beyond is None else {n: getattr(self.beyond, n) for n in ("capacity", "scheduler")},
             "recommendation": self.recommendation,
             "warnings": list(self.warnings),
             "table": self.table.to_dicts(),
@@ -128,7 +136,7 @@ def plan(
     (20, True, True)
     """
     work = _workload(delays, preemption, seeds, precision)
-    policies = choose_policies(schedulers)
+    policies = choose_policies(schedulers, preemption=preemption)
     wanted = _share(target)
     say = progress if progress is not None else lambda text: None
     grid = _grid(capacities, work.max_backlog)
@@ -142,8 +150,9 @@ def plan(
             row = _row(policies, work, choice.capacity, say)
             figures += [choice if f.scheduler == choice.scheduler else f for f in row]
             figures.sort(key=lambda f: f.capacity)
+    beyond = None if choice is not None else _beyond(grid[-1], policies, work, wanted, say)
     backlog = describe(work.values, per_day, mean_delay_days, int(getattr(delays, "truncated", 0)))
-    return Plan(backlog, wanted, preemption, tuple(figures), choice)
+    return Plan(backlog, wanted, preemption, tuple(figures), choice, beyond)
 
 
 def _workload(delays: Any, preemption: bool, seeds: int, precision: float) -> Workload:
@@ -212,6 +221,25 @@ def _refine(
         else:
             below = middle
     return choice
+
+
+def _ample(max_backlog: int) -> int:
+    """The capacity at which also the paper's coin is 1."""
+    return 8 * (max_backlog + 1)
+
+
+def _beyond(largest: int, policies: list[Policy], work: Workload, target: float, say: Progress) -> Figures | None:
+    """The smallest capacity above those tried that would be enough."""
+    end, below = _ample(work.max_backlog), largest
+    longest = int(work.values.max())
+    while below < end:
+        capacity = min(2 * below, end if below > work.max_backlog else work.max_backlog + 1)
+        able = [p for p in policies if getattr(p.build(work.max_backlog, longest, capacity), "is_unbiased", False)]
+        choice = _smallest(_row(able, work, capacity, say), target)
+        if choice is not None:
+            return _refine(choice, [below], policies, work, target, say)
+        below = capacity
+    return None
 
 
 def second_moment_target(limit: float) -> float:

@@ -1,4 +1,4 @@
-"""The schedulers a plan compares, each made for a capacity and a largest backlog."""
+"""The schedulers a plan compares, each made for a capacity and a largest backlog, or a longest delay."""
 
 from __future__ import annotations
 
@@ -22,13 +22,20 @@ Known = Callable[[int, int, NDArray[np.int64]], Survivals]
 class Policy(NamedTuple):
     """A scheduler under the name the table shows.
 
-    ``make(max_backlog, capacity)`` builds it, None where it has nothing to offer. ``survivals(max_backlog, capacity,
-    delays)``, where known, are the chances that each round is tracked to its end, given room.
+    ``make(max_backlog, capacity)`` builds it, None where it has nothing to offer; ``make(max_delay, capacity)`` where
+    ``of_delay``. ``survivals(max_backlog, capacity, delays)``, where known, are the chances that each round is tracked
+    to its end, given room. ``unnamed``: the values of ``preemption`` with which it is compared without being named.
     """
 
     name: str
     make: Make
     survivals: Known | None = None
+    of_delay: bool = False
+    unnamed: tuple[bool, ...] = (True, False)
+
+    def build(self, max_backlog: int, max_delay: int, capacity: int) -> Any:
+        """The scheduler for these delays and slots, or None."""
+        return self.make(max_delay if self.of_delay else max_backlog, capacity)
 
 
 def _morris(max_backlog: int, capacity: int) -> Any:
@@ -38,6 +45,10 @@ def _morris(max_backlog: int, capacity: int) -> Any:
         return None
     epsilon = theory.morris_epsilon(max_backlog=max_backlog, capacity=capacity, target=TAIL)
     return schedulers.Morris(epsilon) if epsilon <= LARGEST_EPSILON else None
+
+
+def _batching(max_delay: int, capacity: int) -> Any:
+    return schedulers.Batching(max_delay) if capacity > 1 or max_delay == 0 else None
 
 
 def _calibrated(max_backlog: int, capacity: int) -> float:
@@ -66,17 +77,19 @@ POLICIES = (
         _calibrated_chances,
     ),
     Policy("Morris", _morris),
+    Policy("Batching", _batching, of_delay=True, unnamed=(False,)),
     Policy("Bernoulli (paper)", lambda peak, capacity: schedulers.Bernoulli(max_backlog=peak), _printed_chances),
     Policy("Pareto (paper)", lambda peak, capacity: schedulers.Pareto(), _pareto_chances),
+    Policy("Thinning", lambda peak, capacity: schedulers.Thinning(), unnamed=()),
     Policy("drop newest", lambda peak, capacity: schedulers.DropNewest()),
     Policy("drop oldest", lambda peak, capacity: schedulers.DropOldest()),
 )
 
 
-def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None) -> list[Policy]:
-    """The policies by name, all of them, or one's own: a scheduler, or a function of (max_backlog, capacity), each."""
+def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preemption: bool = True) -> list[Policy]:
+    """The policies by name, the usual ones, or one's own: schedulers, or functions of (max_backlog, capacity)."""
     if chosen is None:
-        return list(POLICIES)
+        return [policy for policy in POLICIES if preemption in policy.unnamed]
     if isinstance(chosen, Mapping):
         made = [Policy(str(name), _maker(scheduler)) for name, scheduler in chosen.items()]
     else:

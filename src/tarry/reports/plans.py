@@ -18,6 +18,7 @@ LEGEND = (
     "unlimited tracking. errors: how many times larger standard errors are. refused: rounds that found no room."
 )
 STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
+DASH = "– not offered at so few (or so many) slots: see docs/planning.md."
 SUFFIXES = (".svg", ".png", ".html")
 
 
@@ -75,7 +76,9 @@ def _comparison(plan: Plan) -> Table:
     shares = {(f.capacity, f.scheduler): f.effective for f in plan.figures}
     largest = max(f.capacity for f in plan.figures)
     last = [f for f in plan.figures if f.capacity == largest]
-    table = _table("Effective sample size by scheduler", "" if all(f.is_unbiased for f in last) else STAR, gap=0)
+    asked = [(capacity, f.scheduler) for capacity in {f.capacity for f in plan.figures} for f in last]
+    notes = ["" if all(f.is_unbiased for f in last) else STAR, "" if all(key in shares for key in asked) else DASH]
+    table = _table("Effective sample size by scheduler", "\n".join(note for note in notes if note), gap=0)
     table.add_column("slots", justify="right", no_wrap=True)
     for f in last:
         table.add_column(_heading(f), justify="right", no_wrap=True)
@@ -96,10 +99,15 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share >= 0.001 else "< 0.1%"
 
 
-def save_plan(plan: Plan, path: Path) -> Path:
-    """Write the plan's picture (.svg, .png) or a page that holds it (.html); return the absolute path."""
+def check_chart(path: Path) -> None:
+    """Refuse a file that a chart cannot be written as."""
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"a chart is written as {', '.join(SUFFIXES)}, got {path.name!r}")
+
+
+def save_plan(plan: Plan, path: Path) -> Path:
+    """Write the plan's picture (.svg, .png) or a page that holds it (.html); return the absolute path."""
+    check_chart(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     match path.suffix.lower():
         case ".html":

@@ -28,6 +28,8 @@ class Guessing(Parameters, Surviving, _GuessingFields):
 
     __slots__ = ()
 
+    follows_epochs = ("backlog",)
+
     def __new__(cls, safety: float = 8.0, *, fit: bool = False) -> Self:
         return cls.make(as_positive(safety, "safety"), int(fit))
 

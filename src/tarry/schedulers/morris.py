@@ -32,6 +32,8 @@ class Morris(Parameters, Traits, _MorrisFields):
     def __new__(cls, epsilon: float) -> Self:
         if epsilon == 0:
             return cls.make(0.0)  # admit while there is room
+        if epsilon < 0:
+            raise ValueError(f"epsilon must not be negative, got {epsilon!r}: 0 admits while there is room")
         return cls.make(as_positive(epsilon, "epsilon"))
 
     @classmethod

@@ -24,7 +24,7 @@ from tarry.kernel import entry
 from tarry.learners import DWFTRL
 from tarry.results import Fate
 from tarry.schedulers.base import held
-from tarry.tracking import Draws, Player, State, fresh_state, grow_state, keyed_draws
+from tarry.tracking import Draws, Player, Single, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import find
 from tarry.tracking.tally import OCCUPANCY, WEIGHT
 
@@ -86,6 +86,11 @@ def _drive(
         arrivals.next[0] = k
 
 
+def _alone(scheduler: Any) -> Player:
+    """A scheduler without the epochs that some ask a Player for: it keeps its first guess."""
+    return Player.make(DWFTRL(Ball(1), rate=1.0), scheduler, Single())
+
+
 def follow(
     scheduler: Any,
     delays: ArrayLike,
@@ -109,7 +114,7 @@ def follow(
     """
     cut = np.minimum(np.asarray(delays, dtype=np.int64), np.arange(len(np.asarray(delays)))[::-1])
     horizon = cut.size
-    player = Player(DWFTRL(Ball(1), rate=1.0), scheduler)
+    player = _alone(scheduler)
     setting = setting_of(capacity, information, certify=False)
     half = max(1, horizon // 2)
     state = fresh_state(player, min(setting.capacity, half if grow else horizon), setting.capacity)
@@ -170,7 +175,7 @@ class SchedulerContract:
 
     def test_game_grants_what_it_needs(self) -> None:
         check_grants(
-            Player(DWFTRL(Ball(1), rate=1.0), self.scheduler),
+            _alone(self.scheduler),
             feedback="gradient",
             capacity=self.capacity,
             information=self.information,

@@ -14,7 +14,7 @@ from tarry.theory.batching import (
     batching_strongly_convex_bound,
 )
 from tarry.theory.calibrate import calibrated_probability, calibrated_safety, morris_epsilon, universal_safety
-from tarry.theory.doubling import backlog_labels, doubling_bound, pair_labels, total_labels
+from tarry.theory.doubling import backlog_labels, doubling_bound, pair_labels, total_doubling_bound, total_labels
 from tarry.theory.energy import (
     energy_curved_rate,
     energy_curved_smoothing,
@@ -28,6 +28,7 @@ from tarry.theory.main import (
     bandit_convex_bound,
     bandit_convex_line,
     bandit_strongly_convex_bound,
+    bernoulli_anytime_bound,
     convex_bound,
     strongly_convex_bound,
     wrapper_bound,
@@ -127,6 +128,7 @@ __all__ = [
     "batching_convex_bound",
     "batching_cost",
     "batching_strongly_convex_bound",
+    "bernoulli_anytime_bound",
     "bernoulli_survival",
     "binomial_tail",
     "calibrated_probability",
@@ -179,6 +181,7 @@ __all__ = [
     "strongly_convex_bound",
     "strongly_convex_rate",
     "strongly_convex_weighted_regret_bound",
+    "total_doubling_bound",
     "total_labels",
     "tracking_anytime_bound",
     "tracking_bandit_bound",

@@ -17,7 +17,10 @@ def batch_length(*, max_delay: int, capacity: int) -> int:
     slots = as_whole(capacity, "capacity", 1)
     delay = as_whole(max_delay, "max_delay")
     if slots == 1 and delay > 0:
-        raise ValueError(f"batches need a capacity of at least 2 for delays of up to {delay}, got 1: use VarOpt")
+        raise ValueError(
+            f"batches need a capacity of at least 2 for delays of up to {delay}, got 1: raise it, or use "
+            "Bernoulli(probability=…), which keeps its rounds too"
+        )
     return max(1, -(-delay // max(1, slots - 1)))
 
 

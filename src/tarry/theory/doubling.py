@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_whole
 from tarry.theory.backlog import Counts, backlogs
+from tarry.theory.main import convex_bound
+from tarry.theory.ours import tracking_convex_bound
 
 
 def backlog_labels(delays: ArrayLike) -> Counts:
@@ -55,6 +57,26 @@ def doubling_bound(free: float, terms: Sequence[tuple[float, float]], *, max_bac
         raise ValueError(f"every power of (σ+1) must be positive, got {terms}: move constant terms to free")
     growth = sum(factor * sum(2.0 ** (power * j) for j in range(last + 1)) for factor, power in terms)
     return float((last + 1) * free + growth)
+
+
+def total_doubling_bound(
+    *, diameter: float, gradient_bound: float, horizon: int, total_delay: float, capacity: int, pareto: bool = False
+) -> float:
+    """4c·GD√(T + d_tot), c = 1.5(1+κ_C): restarts over T + d_tot with Priority (VarOpt: C − 1). This project's own.
+
+    With ``pareto`` c = 18, plus GD for each of at most 1 + ⌈log4(T + d_tot)⌉ epochs, and C ≥ ln T + 1 is asked for.
+
+    >>> game = dict(diameter=1.0, gradient_bound=1.0, horizon=16, total_delay=0, capacity=8)
+    >>> round(total_doubling_bound(**game), 2), total_doubling_bound(**game, pareto=True)
+    (32.33, 291.0)
+    """
+    game = {"diameter": diameter, "gradient_bound": gradient_bound, "horizon": horizon, "total_delay": total_delay}
+    if not pareto:
+        return 4.0 * tracking_convex_bound(**game, capacity=capacity, tuned=False)  # type: ignore[arg-type]
+    scale = gradient_bound * diameter
+    root = convex_bound(**game, capacity=capacity) - scale  # type: ignore[arg-type]
+    epochs = 1 + int(_ceil_log(np.asarray(math.ceil(horizon + total_delay)), 4))
+    return 4.0 * root + epochs * scale
 
 
 def _ceil_log(values: Counts, base: int) -> Counts:

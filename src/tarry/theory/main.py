@@ -76,6 +76,22 @@ def strongly_convex_bound(
     return scale * (steps * (0.5 * _weight(max_backlog, capacity) + max_backlog) + 4.0 * _full(capacity, horizon))
 
 
+def bernoulli_anytime_bound(
+    *, diameter: float, gradient_bound: float, horizon: int, total_delay: float, max_backlog: int, capacity: int
+) -> float:
+    """1.5 GD√(T/p + 2d_tot) + GD·T·e^(−C), p = min{1, C/(8(σ_max+1))}, anytime rates, convex losses (this project).
+
+    Where σ_max < C the set cannot fill, and the last term is 0. Rates: ``Anytime(D, G, own=1/p)``.
+
+    >>> game = dict(diameter=1.0, gradient_bound=1.0, horizon=100, total_delay=0, max_backlog=0)
+    >>> bernoulli_anytime_bound(**game, capacity=8)
+    15.0
+    """
+    root = math.sqrt(horizon * _weight(max_backlog, capacity) + 2.0 * total_delay)
+    full = 0.0 if max_backlog < capacity else _full(capacity, horizon)
+    return gradient_bound * diameter * (1.5 * root + full)
+
+
 def bandit_convex_line(
     *, diameter: float, gradient_bound: float, spread: float, horizon: int, max_backlog: int, capacity: int
 ) -> float:

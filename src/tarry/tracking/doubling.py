@@ -39,6 +39,7 @@ class Single(Parameters, _SingleFields):
     needs_acknowledgements = False
     needs_preemption = False
     guesses_backlog = False
+    over = ""
 
     def __new__(cls) -> Self:
         return cls.make()
@@ -59,7 +60,7 @@ class Doubling(Parameters, _DoublingFields):
     Needs acknowledgements, for the backlog, and preemption, because a restart empties the tracking set.
 
     >>> Doubling("backlog")
-    Doubling(kind=0, first=0, unit=1)
+    Doubling('backlog', first=0)
     """
 
     __slots__ = ()
@@ -80,6 +81,15 @@ class Doubling(Parameters, _DoublingFields):
     def guesses_backlog(self) -> bool:
         """Whether the magnitude is a guess of the largest backlog, plus one."""
         return self.kind == 0
+
+    @property
+    def over(self) -> str:
+        """What is guessed."""
+        return KINDS[self.kind]
+
+    def __repr__(self) -> str:
+        first = f", first={self.first}" if self.guesses_backlog else ""
+        return f"Doubling({self.over!r}{first}{f', unit={self.unit}' if self.unit != 1 else ''})"
 
 
 def fresh_epochs() -> np.ndarray:

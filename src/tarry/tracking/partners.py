@@ -20,6 +20,8 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
             "the learner's rules follow a guess of the backlog, which nobody makes: give "
             'epochs=Doubling("backlog"), or max_backlog=… to the rules'
         )
+    for member in (scheduler, *rules):
+        _check_followed(member, epochs)
     if getattr(scheduler, "withholds_feedback", False) and _looks_at_the_set(learner, rules):
         raise ValueError(
             f"{type(scheduler).__name__} withholds feedback so that plays do not know who of a batch was drawn, but "
@@ -29,15 +31,27 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
         _check_energy(rules, scheduler)
 
 
+def _check_followed(member: Any, epochs: Any) -> None:
+    """Refuse a member that follows a guess (``follows_epochs``: of these kinds) where nobody makes one."""
+    kinds = getattr(member, "follows_epochs", ())
+    if kinds and getattr(epochs, "over", "") not in kinds:
+        fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
+        got = f"{epochs!r} does not make" if getattr(epochs, "over", "") else "nobody makes"
+        raise ValueError(
+            f"{type(member).__name__} follows a guess that {got}: give {fixes} to the Player, or a member that "
+            "follows none"
+        )
+
+
 def check_room(learner: Any, capacity: int | None) -> None:
-    """Refuse rules that were tuned to another capacity than the game's."""
+    """Refuse rules that were tuned to another capacity than this."""
     room = inf if capacity is None else capacity
     for rule in rules_of(learner):
         tuned = getattr(rule, "capacity", room)
         if tuned != room:
             raise NotGranted(
-                f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, the game has {room:g}: "
-                "give it the game's capacity"
+                f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, this game or session has {room:g}: "
+                "give it that capacity"
             )
 
 

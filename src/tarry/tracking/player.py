@@ -10,6 +10,7 @@ from tarry import schedulers
 from tarry.kernel import Parameters, Purpose, make_key
 from tarry.learners.base import KeyedDirections
 from tarry.learners.base import allocate as allocate_learner
+from tarry.learners.rules import rules_of
 from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.tracking.doubling import Single, fresh_epochs
@@ -17,6 +18,8 @@ from tarry.tracking.partners import check_partners
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 from tarry.tracking.waiting import make_waiting
+
+NOTICEABLE = 0.01
 
 
 class _PlayerFields(NamedTuple):
@@ -47,6 +50,27 @@ class Player(Parameters, _PlayerFields):
         restarts = Single() if epochs is None else epochs
         check_partners(learner, chosen, restarts)
         return cls.make(learner, chosen, restarts)
+
+
+def restart_warnings(player: Player, mean_weight: float) -> list[str]:
+    """What restarts did to the weights, and whether anybody heeds them."""
+    if not getattr(player.epochs, "over", ""):
+        return []
+    found = []
+    if player.scheduler.is_unbiased and mean_weight < 1.0 - NOTICEABLE:
+        found.append(
+            f"the mean weight is {mean_weight:.2f}: restarts drop the rounds that wait, so with doubling it lies "
+            "below 1 by design, and weighted sums over all rounds are too small"
+        )
+    rules = rules_of(player.learner)
+    members = (player.scheduler, *rules)
+    follows = any(getattr(rule, "follows_backlog", False) for rule in rules)
+    if not follows and not any(getattr(member, "follows_epochs", ()) for member in members):
+        found.append(
+            "nothing follows the guesses that restarts correct: restarting only costs, leave out epochs=, or use a "
+            "member that follows them (docs/choosing.md)"
+        )
+    return found
 
 
 class Draws(NamedTuple):
