@@ -19,6 +19,8 @@ stage "imports" "$BIN/lint-imports" --no-cache
 stage "types" "$BIN/mypy"
 stage "postgresql" "$BIN/python" tests/postgres.py
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
-stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests src --ignore tests/test_examples.py
-stage "examples" "$BIN/python" -m pytest tests/test_examples.py
+# What a command says, what formulas are worth and the examples in docstrings do not depend on the compiler.
+stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_examples.py --ignore tests/cli \
+    --ignore tests/theory
+stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"
