@@ -154,3 +154,10 @@ def test_recommended_never_reads_delays():
 def test_refusals(make, error, sentence):
     with pytest.raises(error, match=sentence):
         make()
+
+
+@pytest.mark.parametrize("given", [{"feedback": "value"}, {"information": "clairvoyant"}, {"capacity": 3}])
+def test_what_contradicts_the_game_is_refused(given):
+    game = _game()
+    with pytest.raises(ValueError, match="leave it out"):
+        tarry.players.recommended(game, **given)

@@ -95,19 +95,10 @@ def recommended(
     'proved by this project for capacities of at least 3 (docs/theory.md, Theorems 4c and 6)'
     """
     if isinstance(target, Game):
-        game = target
-        values = game.feedback == "value"
-        return recommended(
-            game.domain,
-            feedback=game.feedback,
-            information=game.information,
-            preemption=game.preemption,
-            strong_convexity=float(game.losses.strong_convexity) or None,
-            gradient_bound=float(game.losses.gradient_bound(game.domain)),
-            value_bound=float(game.losses.value_bound(game.domain)) if values else None,
-            backlog=backlog,
-            capacity=game.capacity,
-        )
+        given = {"feedback": feedback, "information": information, "preemption": preemption, "capacity": capacity}
+        _check_rules(target, given)
+        constants = {"strong_convexity": strong_convexity, "gradient_bound": gradient_bound, "value_bound": value_bound}
+        return _for_game(target, {name: value for name, value in constants.items() if value is not None}, backlog)
     _check_choice(information, "information", INFORMATION)
     _check_choice(feedback, "feedback", FEEDBACK)
     slots, guess = as_room(capacity), None if backlog is None else as_whole(backlog, "backlog")
@@ -129,6 +120,32 @@ def recommended(
         capacity=slots,
     )
     return kind(*for_values(known))
+
+
+def _for_game(game: Game, given: dict[str, float], backlog: int | None) -> Player:
+    """By the game's own rules, and its constants where none is given."""
+    constants = {
+        "strong_convexity": float(game.losses.strong_convexity) or None,
+        "gradient_bound": float(game.losses.gradient_bound(game.domain)),
+        "value_bound": float(game.losses.value_bound(game.domain)) if game.feedback == "value" else None,
+    }
+    return recommended(
+        game.domain,
+        feedback=game.feedback,
+        information=game.information,
+        preemption=game.preemption,
+        backlog=backlog,
+        capacity=game.capacity,
+        **constants | given,
+    )
+
+
+def _check_rules(game: Game, given: dict[str, Any]) -> None:
+    """Refuse rules that contradict the game's; defaults contradict nothing."""
+    defaults = {"feedback": "gradient", "information": "non-clairvoyant", "preemption": True, "capacity": "unknown"}
+    for name, value in given.items():
+        if value not in (defaults[name], getattr(game, name)):
+            raise ValueError(f"the game has {name}={getattr(game, name)!r}, got {value!r}: leave it out")
 
 
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
