@@ -14,7 +14,7 @@ from tarry.live.tracker import Tracker
 
 def ledger_of(tracker: Tracker, last: int = 0) -> dict[str, Any]:
     """Rounds by fate with their sum, and the fates of the last rounds, newest first."""
-    with tracker.vault:
+    with tracker.vault.reading():
         fates = tracker.ledger()
         told: dict[str, Any] = {"rounds": tracker.rounds, "fates": fates, "sum": sum(fates.values())}
         if last:
@@ -25,7 +25,7 @@ def ledger_of(tracker: Tracker, last: int = 0) -> dict[str, Any]:
 
 def export_of(tracker: Tracker, *, payloads: bool) -> dict[str, Any]:
     """Configuration, status, ledger and tracked rounds."""
-    with tracker.vault:  # nobody writes in between
+    with tracker.vault.reading():
         status = read_status(tracker)
         tracked = [_kept(tracker, t, payloads) for t in sorted(tracker.vault.tracked)]
         is_numbered = tracker.is_numbered

@@ -98,7 +98,7 @@ class LabelJoin(Face):
 
         An id decided before gives its ticket again and leaves the features first given.
         """
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             opened = self._tracker.open(id, delay, features)
         return Ticket(opened.id, opened.tracked, opened.released)
 
@@ -115,7 +115,7 @@ class LabelJoin(Face):
         names = as_names(None, ids) if ids is not None else [None] * len(rows)
         if len(names) != len(rows):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             opened = self._tracker.open_many(names, [None] * len(rows), rows)
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
 
@@ -124,7 +124,7 @@ class LabelJoin(Face):
 
         Where labels gather, always None: :meth:`finish` gives the row.
         """
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return self._label(id, label)
 
     def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
@@ -138,7 +138,7 @@ class LabelJoin(Face):
         names, values = as_ids(ids), as_list([] if labels is None else labels)
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return [self._label(*pair) for pair in zip(names, values, strict=True)]
 
     def _label(self, id: Hashable, label: Any) -> Row | None:
@@ -151,7 +151,7 @@ class LabelJoin(Face):
         """The window of a decision has ended: its row, with the labels gathered (``missing`` if there are none)."""
         if self._rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return self._finish(id, missing, self._rule)
 
     def _finish(self, id: Hashable, label: Any, rule: Callable[[tuple[Any, ...]], Any] | None) -> Row | None:
@@ -167,7 +167,7 @@ class LabelJoin(Face):
 
     def expire(self, id: Hashable) -> Receipt:
         """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return self._tracker.answer(id, None)[0]
 
     def estimate(self, level: float = 0.95) -> Estimate:

@@ -106,7 +106,7 @@ class Session(Face):
         That holds for tracked rounds and for the last 256; of an older one only the id is known, and
         the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             item = self._tracker.open(id, delay)
         return Round(item.id, item.play, item.tracked, item.released, item.answer)
 
@@ -133,14 +133,14 @@ class Session(Face):
         waits = [None] * len(names) if delays is None else as_list(delays)
         if len(waits) != len(names):
             raise ValueError(f"there are {len(names)} rounds and {len(waits)} delays: give one each")
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             opened = self._tracker.open_many(names, waits, [None] * len(names))
         return [Round(one.id, one.play, one.tracked, one.released, one.answer) for one in opened]
 
     def tell(self, id: Hashable, *, gradient: ArrayLike | None = None, value: float | None = None) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
         feedback = self._checked(gradient, value, (self._size,))
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return self._tracker.answer(id, feedback)[0]
 
     def tell_many(self, ids: Any, *, gradients: ArrayLike | None = None, values: ArrayLike | None = None) -> Receipts:
@@ -156,7 +156,7 @@ class Session(Face):
         if self._feedback == VALUE and values is not None:
             values = np.reshape(np.asarray(values, dtype=object), (-1, 1)).tolist()
         feedback = self._checked(gradients, values, (len(names), self._size), plural=True)
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return _receipts(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])
 
     def expire(self, id: Hashable) -> Receipt:
@@ -165,13 +165,13 @@ class Session(Face):
         On a *tracked* round it frees the slot and the learner gets nothing, which biases: a missing
         outcome that means something must be told as a value at the end of its window.
         """
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return self._tracker.answer(id, None)[0]
 
     def expire_many(self, ids: Iterable[Any]) -> Receipts:
         """The empty acknowledgement of several rounds, in one transaction."""
         names = as_ids(ids)
-        with self._tracker.vault:
+        with self._tracker.vault.lock, self._tracker.vault:
             return _receipts(names, [self._tracker.answer(id, None)[0] for id in names])
 
     @property

@@ -18,7 +18,7 @@ from tarry.kernel import handle
 from tarry.live import fates
 from tarry.live.configuration import Configuration, encode
 from tarry.live.ids import CALLERS, OURS, as_id
-from tarry.live.items import Item
+from tarry.live.items import Item, encode_payload
 from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
 from tarry.live.stores import Store
 from tarry.live.vault import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, Vault, fresh_holdings
@@ -106,6 +106,8 @@ class Tracker:
         Bad arguments begin nothing.
         """
         disclosed = self._disclosed(delay)
+        if payload is not None and self.vault.is_durable:
+            encode_payload(payload)  # refused whether or not the round will be tracked
         if id is not None:
             id = as_id(id)
             known = self._find(id)
@@ -137,7 +139,6 @@ class Tracker:
             self._grow()
         vault.is_midway = True
         slot = self._open(self._box, t, delay)
-        vault.is_midway = False
         state = vault.held.play
         if t == 1:
             vault.naming = vault.counts[NAMING] = OURS if id is None else CALLERS
@@ -159,6 +160,7 @@ class Tracker:
         past = t - vault.recent
         if past > 0 and past not in vault.tracked:
             vault.drop(past)
+        vault.is_midway = False
         return item
 
     def _grow(self) -> None:
@@ -174,10 +176,10 @@ class Tracker:
     def _forget(self, t: int, item: Item | None) -> None:
         vault = self.vault
         vault.tracked.discard(t)
+        if item is not None and t <= vault.rounds - self.memory and vault.naming == CALLERS:
+            vault.ids.forget(item.id)
         if t <= vault.rounds - vault.recent:
             vault.drop(t)
-            if item is not None and t <= vault.rounds - self.memory and vault.naming == CALLERS:
-                vault.ids.forget(item.id)
         elif item is not None and (item.payload is not None or item.gathered):
             vault.put(t, Item(*item[:5]))
 
@@ -198,8 +200,8 @@ class Tracker:
             self._drop(self._box, t, vault.rounds)
         else:
             weight = float(self._hand(self._box, t, vault.rounds, feedback))  # a NumPy number with the JIT off
-        vault.is_midway = False
         if weight == MALFORMED:
+            vault.is_midway = False
             raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
         if t in vault.tracked:
             kept = vault.item(t)
@@ -212,6 +214,7 @@ class Tracker:
             vault.fates.write(t, code)
         counts[ANSWERED] += 1
         counts[ANSWERS + answer] += 1
+        vault.is_midway = False
         return Receipt(answer, weight), kept
 
     def gather(self, id: Hashable, label: Any) -> Receipt:

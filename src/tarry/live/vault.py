@@ -1,11 +1,12 @@
 """Everything a session keeps, and how it stays the same as what is stored.
 
-``with vault:`` is one change: it loads what other processes have written, lets the caller work on the arrays, and
-writes what is different in one transaction. If anything fails on the way, the next change starts from the store.
+``with vault.lock, vault:`` is one change: it loads what other processes have written, lets the caller work on the
+arrays, and writes what is different in one transaction. If anything fails on the way, the next change starts from the store.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,12 +61,14 @@ class Vault:
         self.fates, self.memory = Fates(memory), memory
         self.items: dict[int, Item] = {}
         self.tracked: set[int] = set()
-        self.is_broken = False
+        self.is_broken = ""  # why, if it is
         self.is_midway = False
+        self._frame: Any = None  # whose change is open
+        self._known = _NEVER
         self._seed, self._fresh, self._placed = seed, fresh, placed
         self._ids: Ids | None = None
         self._version = _NEVER
-        self._touched: set[int] = set()
+        self._touched: dict[int, ItemRow | None] = {}
         self._before = 0
         self.place(fresh(slots), slots)
 
@@ -94,29 +97,26 @@ class Vault:
         return made
 
     def __enter__(self) -> None:
-        self.lock.acquire()
-        if not self.is_durable and not self.is_broken:
+        self._claim(sys._getframe(1))
+        if self.is_broken:
+            self._frame = None
+            raise TarryError(f"{self.is_broken}, so this session's state cannot be trusted: start a new one")
+        if not self.is_durable:
             return
         try:
-            if self.is_broken:
-                raise TarryError(
-                    "a function of your own failed in the middle of a round, so this session's state cannot be "
-                    "trusted: start a new one"
-                )
             self._meet(self.store.begin)
+            self._known, self._version = self._version, _NEVER  # known again once this change has ended well
             self._before = self.rounds
         except BaseException:
             self._leave()
-            self.lock.release()
+            self._frame = None
             raise
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if not self.is_durable:
-            self.is_broken = self.is_midway
-            self.lock.release()
-            return
-        self.is_midway = False  # whatever happened, the store's state is whole
         try:
+            if not self.is_durable:
+                self._judge(kind)
+                return
             if kind is None:
                 error = self._try_to_commit()
             else:
@@ -124,7 +124,28 @@ class Vault:
             if isinstance(error, self.store.errors):
                 raise StoreError(self.store.explain(error)) from error
         finally:
-            self.lock.release()
+            self.is_midway = False
+            self._frame = None
+
+    def _claim(self, frame: Any) -> None:
+        """One change at a time; called with the lock held, which a signal handler of the same thread holds too."""
+        if self._frame is not None:
+            if _is_running(self._frame):
+                raise TarryError(
+                    "this session is in the middle of a call: a signal handler, or a function called back, must wait "
+                    "until that call is done"
+                )
+            self._judge(KeyboardInterrupt)  # an interrupt kept the last change from being closed
+            self._abandon()
+            self.is_midway = False
+        self._frame = frame
+
+    def _judge(self, kind: Any) -> None:
+        """Without a store, what a call leaves half done cannot be put right."""
+        if self.is_midway and not self.is_durable:
+            interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+            self.is_broken = "a call was interrupted" if interrupted else "a function of your own failed"
+            self.is_broken += " in the middle of a round"
 
     def _try_to_commit(self) -> Exception | None:
         try:
@@ -139,13 +160,17 @@ class Vault:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Look at the newest state without keeping anybody waiting."""
+        """Look at the newest state, which stays as it is within the block, without keeping other processes waiting."""
         with self.lock:
+            self._claim(sys._getframe(0))
             try:
                 self._meet(self.store.look)
+                yield
+            except self.store.errors as error:
+                raise StoreError(self.store.explain(error)) from error
             finally:
                 self._leave()
-            yield
+                self._frame = None
 
     def _meet(self, start: Callable[[], Head]) -> None:
         """Start a transaction and load what others have changed."""
@@ -159,15 +184,17 @@ class Vault:
 
     def put(self, t: int, item: Item) -> None:
         """Keep an item for round t."""
-        self.items[t] = item
         if self.is_durable:
-            self._touched.add(t)
+            row = self._touched[t] = encode_item(item)
+            if item.payload is not None or item.gathered:
+                item = decode_item(row)  # what others will read; the caller's own object may change
+        self.items[t] = item
 
     def drop(self, t: int) -> None:
         """Keep nothing for round t any more."""
         self.items.pop(t, None)
         if self.is_durable:
-            self._touched.add(t)
+            self._touched[t] = None
 
     def item(self, t: int) -> Item | None:
         """The item of round t, if it is tracked or recent; to be called within a change."""
@@ -186,17 +213,13 @@ class Vault:
             chunks[IDS] = self._ids.changes()
         if not any(chunks.values()) and not self._touched:
             self.store.leave()
+            self._version = self._known
             return
-        rows: dict[int, ItemRow | None] = {}
-        for t in sorted(self._touched):
-            kept = self.items.get(t)
-            if kept is not None:
-                rows[t] = encode_item(kept)
-            elif t <= self._before:  # a round begun and forgotten within this change was never stored
-                rows[t] = None
-        self.store.commit(Head(self._version + 1, self.slots), chunks, rows)
-        self._version += 1
+        # A round begun and forgotten within this change was never stored.
+        rows = {t: row for t, row in sorted(self._touched.items()) if row is not None or t <= self._before}
+        self.store.commit(Head(self._known + 1, self.slots), chunks, rows)
         self._settle()
+        self._version = self._known + 1
 
     def _settle(self) -> None:
         self._region.settle()
@@ -206,20 +229,19 @@ class Vault:
         self._touched.clear()
 
     def _abandon(self) -> None:
-        """Nothing of this change remains; what was written to is loaded again."""
+        """Nothing of this change remains; if anything was written to, everything is loaded again."""
+        if not self.is_durable:
+            return
         self._leave()
         untouched = not (self._touched or self.fates.dirty or (self._ids is not None and self._ids.dirty))
         if untouched and not self._region.changes():
-            return
-        self._region.abandon()
-        self._touched.clear()
-        self._version = _NEVER
+            self._version = self._known
 
     def _leave(self) -> None:
         try:
             self.store.leave()
         except self.store.errors:
-            self._version = _NEVER  # the connection is gone: so is the transaction
+            self._version = self._known = _NEVER  # the connection is gone: so is the transaction
 
     def _load(self, head: Head, since: int) -> None:
         before = self.rounds
@@ -232,6 +254,7 @@ class Vault:
         self._take(FATES, self.fates, since)
         self.rounds, self.naming = self.counts[ROUNDS], self.counts[NAMING]
         self.items.clear()
+        self._touched.clear()
         slots = self.held.play.table.rounds
         self.tracked = set(slots[slots > 0].tolist())
         if self.naming == CALLERS:
@@ -262,3 +285,11 @@ class Vault:
                 ids.take(*chunk)
         old = [t for t in self.tracked if t <= rounds - self.memory]
         ids.keep_aside((item.id, t) for t in old if (item := self.item(t)) is not None)
+
+
+def _is_running(wanted: Any) -> bool:
+    """Whether a frame is among those of the calls under way in this thread."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame is not wanted:
+        frame = frame.f_back
+    return frame is not None
