@@ -36,3 +36,11 @@ def test_golden_files_go_on(path, name, tmp_path):
         assert status.balance == pytest.approx(1.0, abs=1e-9)
     assert client.answers == expected["answers"]
     assert sha256(path.read_bytes()).digest() == before
+
+
+def test_bytes_laid_out_otherwise_are_refused(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'join.db'}"
+    tarry.LabelJoin(4, rng=1, store=url).close()
+    monkeypatch.setattr("tarry.live.tracker.describe", lambda _: "otherwise")
+    with pytest.raises(tarry.errors.StoreError, match="another version of Tarry"):
+        tarry.LabelJoin.open(url)

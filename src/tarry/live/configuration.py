@@ -35,9 +35,9 @@ class Configuration(NamedTuple):
     options: dict[str, Any]
 
 
-def encode(configuration: Configuration) -> str:
-    """A configuration as JSON."""
-    plain = configuration._asdict() | {"player": _plain(configuration.player), "format": FORMAT}
+def encode(configuration: Configuration, layout: str = "") -> str:
+    """A configuration as JSON, with a description of how the state lies in its bytes."""
+    plain = configuration._asdict() | {"player": _plain(configuration.player), "format": FORMAT, "layout": layout}
     return json.dumps(plain)
 
 
@@ -45,9 +45,21 @@ def decode(text: str, player: Player | None = None) -> Configuration:
     """The configuration of a JSON text; ``player`` stands in where it cannot be built from names."""
     plain = json.loads(text)
     if plain.pop("format") != FORMAT:
-        raise StoreError("this session was written by another version of Tarry: open it with that version")
+        raise other_version()
+    del plain["layout"]
     built = player if player is not None else _built(plain["player"])
     return Configuration(**plain | {"player": built})
+
+
+def check_layout(text: str, layout: str) -> None:
+    """Refuse to read bytes that another version laid out otherwise."""
+    if json.loads(text)["layout"] != layout:
+        raise other_version()
+
+
+def other_version() -> StoreError:
+    """What was stored is not what this version would store."""
+    return StoreError("this session was written by another version of Tarry: open it with that version")
 
 
 def check_same(stored: str, wanted: Configuration, *, with_seed: bool) -> None:

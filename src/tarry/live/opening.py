@@ -8,7 +8,7 @@ from typing import Any
 
 from tarry.errors import StoreError
 from tarry.kernel import make_seed
-from tarry.live.configuration import Configuration, check_same, decode
+from tarry.live.configuration import Configuration, check_layout, check_same, decode
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
 from tarry.live.tracker import Tracker
 from tarry.tracking import Player
@@ -29,7 +29,7 @@ def _make_or_open(wanted: Configuration, place: Store, *, with_seed: bool) -> Tr
             return tracker
         stored = _asked(place, place.configuration)
     check_same(stored, wanted, with_seed=with_seed)
-    return Tracker(decode(stored, wanted.player), place)
+    return _continued(decode(stored, wanted.player), place, stored)
 
 
 def reopen(
@@ -47,7 +47,13 @@ def reopen(
             check_same(stored, configuration, with_seed=False)
         if configuration.kind != kind:
             raise StoreError(f"{name!r} in {without_password(store)} is a {configuration.kind}, not a {kind}")
-        return Tracker(configuration, place)
+        return _continued(configuration, place, stored)
+
+
+def _continued(configuration: Configuration, place: Store, stored: str) -> Tracker:
+    tracker = Tracker(configuration, place)
+    check_layout(stored, tracker.layout)
+    return tracker
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from tarry.live import fates
 from tarry.live.configuration import Configuration, encode
 from tarry.live.ids import CALLERS, OURS, as_id
 from tarry.live.items import Item, encode_payload
+from tarry.live.regions import describe
 from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
 from tarry.live.stores import Store
 from tarry.live.vault import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, Vault, fresh_holdings
@@ -83,7 +84,12 @@ class Tracker:
 
     def create(self) -> bool:
         """Store the session before its first round; False if it is there already."""
-        return self.vault.create(encode(self.configuration))
+        return self.vault.create(encode(self.configuration, self.layout))
+
+    @property
+    def layout(self) -> str:
+        """How the state lies in its bytes, before it ever grew."""
+        return describe(self._fresh(self.capacity or FIRST_SLOTS))
 
     @property
     def state(self) -> Any:

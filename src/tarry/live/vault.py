@@ -1,7 +1,8 @@
 """Everything a session keeps, and how it stays the same as what is stored.
 
 ``with vault.lock, vault:`` is one change: it loads what other processes have written, lets the caller work on the
-arrays, and writes what is different in one transaction. If anything fails on the way, the next change starts from the store.
+arrays, and writes what is different in one transaction. If anything fails on the way, the next change starts from
+the store.
 """
 
 from __future__ import annotations
@@ -98,9 +99,6 @@ class Vault:
 
     def __enter__(self) -> None:
         self._claim(sys._getframe(1))
-        if self.is_broken:
-            self._frame = None
-            raise TarryError(f"{self.is_broken}, so this session's state cannot be trusted: start a new one")
         if not self.is_durable:
             return
         try:
@@ -138,6 +136,9 @@ class Vault:
             self._judge(KeyboardInterrupt)  # an interrupt kept the last change from being closed
             self._abandon()
             self.is_midway = False
+        self._frame = None
+        if self.is_broken:
+            raise TarryError(f"{self.is_broken}, so this session's state cannot be trusted: start a new one")
         self._frame = frame
 
     def _judge(self, kind: Any) -> None:
@@ -174,6 +175,7 @@ class Vault:
 
     def _meet(self, start: Callable[[], Head]) -> None:
         """Start a transaction and load what others have changed."""
+        self._leave()  # an interrupt may have left a transaction open
         try:
             head = start()
             if head.version != self._version:

@@ -1,0 +1,123 @@
+"""Interrupts and signal handlers in the middle of a call: nothing is lost, or the session says that it cannot go on."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import tarry
+from tarry import Answer
+from tarry.errors import TarryError
+from tarry.live.vault import Vault
+
+MOST = 4000
+
+
+def make(store, **options):
+    return tarry.LabelJoin(3, rng=5, store=store, **options)
+
+
+def interrupted_after(join, lines, call):
+    """Run a call and raise KeyboardInterrupt at its n-th line in the live room; whether it came to that."""
+    left = [lines]
+
+    def trace(frame, event, _):
+        if "/tarry/live/" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            left[0] -= 1
+            if left[0] == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call(join)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_an_interrupt_at_any_line(kind, tmp_path):
+    """Afterwards the books add up, or (in memory only) the session refuses to go on."""
+    refused, says = 0, []
+    for n in range(1, MOST):
+        store = "memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'join.db'}"
+        join = make(store, name=f"run {n}", durability="process")
+        for i in range(5):
+            join.decide({"i": i}, id=f"d{i}")
+        if not interrupted_after(join, n, lambda j: j.decide({"i": 9}, id="d9")):
+            break
+        try:
+            status = join.status()
+        except TarryError as error:
+            refused += kind == "memory" and "interrupted" in str(error)
+            says.append(str(error))
+            continue
+        assert sum(status.fates.values()) == status.rounds
+        assert status.rounds in (5, 6)
+        assert join.decide({"i": 9}, id="d9").id == "d9"
+        assert join.status().rounds == 6
+        join.close()
+    assert n < MOST - 1
+    assert refused == len(says)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_signal_handler_must_wait(kind, tmp_path, monkeypatch):
+    """A call from within a call of the same thread is refused, and harms neither."""
+    join = make("memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'join.db'}")
+    put, heard = Vault.put, []
+
+    def nosy(vault, t, item):
+        for call in (join.status, join.decide):
+            with pytest.raises(TarryError, match="in the middle of a call"):
+                call()
+            heard.append(t)
+        put(vault, t, item)
+
+    monkeypatch.setattr(Vault, "put", nosy)
+    assert join.decide({"a": 1}, id="a").tracked
+    monkeypatch.undo()
+    assert heard == [1, 1]
+    assert join.status().rounds == 1
+    assert join.label("a", 1.0).features == {"a": 1}
+
+
+def test_what_is_stored_is_what_was_given(tmp_path):
+    """Features are kept as they were when given, and read the same by everybody."""
+    url = f"sqlite:///{tmp_path / 'join.db'}"
+    features = {"x": (1, 2)}
+    with make(url, labels="last") as join, tarry.LabelJoin.open(url) as other:
+        join.decide(features, id="a")
+        features["x"] = 999
+        join.label("a", 1.0)
+        join.decide(None, id="b")
+        assert other.finish("a").features == {"x": [1, 2]}
+
+
+def test_payloads_are_refused_whatever_the_coin_says(tmp_path):
+    with make(f"sqlite:///{tmp_path / 'join.db'}") as join:
+        for _ in range(40):
+            join.decide()
+        for _ in range(20):
+            with pytest.raises(ValueError, match="JSON values or bytes"):
+                join.decide(object())
+        assert join.status().rounds == 40
+
+
+def test_old_ids_are_forgotten_also_where_the_memory_is_short(tmp_path):
+    """An id begins anew once it is out of memory, in the process that played on and in one that came later."""
+    url = f"sqlite:///{tmp_path / 'join.db'}"
+    with make(url, memory=10, durability="process") as join:
+        for i in range(60):
+            join.decide(id=f"d{i}")
+            join.label(f"d{i}", 1.0)
+        assert len(join._tracker.vault.ids._aside) <= 3
+        with tarry.LabelJoin.open(url) as other:
+            assert join.fate("d5") is other.fate("d5") is Answer.LATE
