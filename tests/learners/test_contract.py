@@ -7,12 +7,16 @@ import pytest
 
 import tarry
 from tarry.learners import (
+    DOGD,
+    DOGDSC,
     DWFTBL,
     DWFTRL,
+    OGD,
     Adaptive,
     Anytime,
     BacklogRadius,
     BacklogRate,
+    BestOfBoth,
     LevelRadius,
     LevelRate,
     Mahalanobis,
@@ -30,6 +34,13 @@ MEMBERS = {
     "DWFTRL, Mahalanobis": DWFTRL(tarry.domains.Ellipsoid(Q), rate=0.2, norm=Mahalanobis(Q)),
     "DWFTRL, one dimension": DWFTRL(tarry.domains.Ball(1), rate=0.3),
     "DWFTRL, anytime rate": DWFTRL(tarry.domains.Ball(2), rate=Anytime(2.0, 1.0)),
+    "DWFTRL, best of both": DWFTRL(tarry.domains.Ball(2), rate=BestOfBoth(0.5, 1.0, 2.0)),
+    "OGD, constant rate": OGD(tarry.domains.Ball(3), rate=0.3),
+    "OGD, strongly convex, one dimension": OGD.strongly_convex(tarry.domains.Box([-1.0], [2.0]), 0.5),
+    "DOGD, constant rate": DOGD(tarry.domains.Simplex(4), rate=0.3),
+    "DOGD, falling rate": DOGD(tarry.domains.Ball(2), rate=Power(1.0, 0.5), start=[0.3, 0.0]),
+    "DOGD, anytime rate": DOGD(tarry.domains.Ball(2), rate=Anytime(2.0, 1.0)),
+    "DOGDSC": DOGDSC(tarry.domains.Box([-1.0, 0.0], [1.0, 2.0]), strong_convexity=0.5),
     "Adaptive": Adaptive(tarry.domains.Box([-1.0, -1.0], [1.0, 2.0]), gradient_bound=1.0),
     "DWFTBL, ball": DWFTBL(tarry.domains.Ball(2), rate=0.02, smoothing=0.4),
     "DWFTBL, product": DWFTBL(

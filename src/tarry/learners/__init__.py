@@ -3,6 +3,9 @@
 from tarry.learners.adaptive import Adaptive
 from tarry.learners.anytime import Anytime
 from tarry.learners.backlogs import BacklogRadius, BacklogRate
+from tarry.learners.best_of_both import BestOfBoth
+from tarry.learners.dogd import DOGD
+from tarry.learners.dogdsc import DOGDSC
 from tarry.learners.doubled import Doubled
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
@@ -10,15 +13,20 @@ from tarry.learners.energy import EnergyRadius, EnergyRate
 from tarry.learners.idle import Idle
 from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
+from tarry.learners.ogd import OGD
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
 
 __all__ = [
+    "DOGD",
+    "DOGDSC",
     "DWFTBL",
     "DWFTRL",
+    "OGD",
     "Adaptive",
     "Anytime",
     "BacklogRadius",
     "BacklogRate",
+    "BestOfBoth",
     "Constant",
     "Doubled",
     "EnergyRadius",
