@@ -7,16 +7,19 @@ import pytest
 
 import tarry
 from tarry.learners import (
+    BOLD,
     DOGD,
     DOGDSC,
     DWFTBL,
     DWFTRL,
     OGD,
+    SOLID,
     Adaptive,
     Anytime,
     BacklogRadius,
     BacklogRate,
     BestOfBoth,
+    Interleaving,
     LevelRadius,
     LevelRate,
     Mahalanobis,
@@ -41,6 +44,12 @@ MEMBERS = {
     "DOGD, falling rate": DOGD(tarry.domains.Ball(2), rate=Power(1.0, 0.5), start=[0.3, 0.0]),
     "DOGD, anytime rate": DOGD(tarry.domains.Ball(2), rate=Anytime(2.0, 1.0)),
     "DOGDSC": DOGDSC(tarry.domains.Box([-1.0, 0.0], [1.0, 2.0]), strong_convexity=0.5),
+    "SOLID, descent": SOLID(OGD(tarry.domains.Ball(3), rate=Power(1.0, 0.5))),
+    "SOLID, leader": SOLID(DWFTRL(tarry.domains.Ball(2), rate=inverse_time(0.5), start=[0.1, 0.2])),
+    "Interleaving, descent": Interleaving(OGD(tarry.domains.Ball(2), rate=0.3), delay=3),
+    "Interleaving, leader": Interleaving(DWFTRL(tarry.domains.Simplex(3), rate=inverse_time(0.5)), delay=2),
+    "BOLD, descent": BOLD(DOGDSC(tarry.domains.Ball(2), strong_convexity=0.5)),
+    "BOLD, leader": BOLD(DWFTRL(tarry.domains.Box([0.5, -1.0], [1.0, 2.0]), rate=Power(1.0, 0.5))),
     "Adaptive": Adaptive(tarry.domains.Box([-1.0, -1.0], [1.0, 2.0]), gradient_bound=1.0),
     "DWFTBL, ball": DWFTBL(tarry.domains.Ball(2), rate=0.02, smoothing=0.4),
     "DWFTBL, product": DWFTBL(

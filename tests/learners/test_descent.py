@@ -191,7 +191,7 @@ def test_best_of_both_is_below_its_bound(delay, strong_convexity):
 @pytest.mark.parametrize(
     ("make", "kind", "sentence"),
     [
-        (lambda: OGD(UNIT, rate=Anytime(2.0, 1.0)), TypeError, "cannot follow the backlog as Anytime does"),
+        (lambda: OGD(UNIT, rate=Anytime(2.0, 1.0)), TypeError, "cannot follow the game as Anytime does"),
         (lambda: OGD(UNIT, rate=0.0), ValueError, "rate must be positive"),
         (lambda: OGD.fixed(UNIT, 1.0, 0), ValueError, "horizon must be a whole number of at least 1"),
         (lambda: OGD.langford(UNIT, 1.0, 0), ValueError, "delay must be a whole number of at least 1"),

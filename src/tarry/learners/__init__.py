@@ -4,6 +4,7 @@ from tarry.learners.adaptive import Adaptive
 from tarry.learners.anytime import Anytime
 from tarry.learners.backlogs import BacklogRadius, BacklogRate
 from tarry.learners.best_of_both import BestOfBoth
+from tarry.learners.bold import BOLD
 from tarry.learners.dogd import DOGD
 from tarry.learners.dogdsc import DOGDSC
 from tarry.learners.doubled import Doubled
@@ -11,17 +12,21 @@ from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
 from tarry.learners.energy import EnergyRadius, EnergyRate
 from tarry.learners.idle import Idle
+from tarry.learners.interleaving import Interleaving
 from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
 from tarry.learners.ogd import OGD
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
+from tarry.learners.solid import SOLID
 
 __all__ = [
+    "BOLD",
     "DOGD",
     "DOGDSC",
     "DWFTBL",
     "DWFTRL",
     "OGD",
+    "SOLID",
     "Adaptive",
     "Anytime",
     "BacklogRadius",
@@ -33,6 +38,7 @@ __all__ = [
     "EnergyRate",
     "Euclidean",
     "Idle",
+    "Interleaving",
     "LevelRadius",
     "LevelRate",
     "Mahalanobis",

@@ -97,8 +97,8 @@ def by_time(rate: Any) -> Any:
     rule = as_rule(rate, "rate")
     if not any(isinstance(rule, cls) for cls in at.registry.members):
         raise TypeError(
-            f"a rate whose clock is the number of feedbacks cannot follow the backlog as {type(rule).__name__} does: "
-            "give a number, a sequence or a rule of time, or use DOGD"
+            f"a rate whose clock is the number of feedbacks cannot follow the game as {type(rule).__name__} does: "
+            "give a number, a sequence or a rule of time"
         )
     return rule
 
