@@ -77,7 +77,7 @@ class SOLIDState(NamedTuple):
     """The base's state and how many feedbacks it has had."""
 
     base: Any
-    count: np.ndarray
+    turns: np.ndarray
 
 
 @allocate.on(SOLID)
@@ -88,7 +88,7 @@ def _allocate(learner: SOLID, slots: int) -> SOLIDState:
 @restart.on(SOLID)
 def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     restart(learner.base, state.base, 1, magnitude)
-    state.count[0] = 0
+    state.turns[0] = 0
 
 
 @predict.on(SOLID)
@@ -98,9 +98,9 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 
 @absorb.on(SOLID)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    state.count[0] += 1
+    state.turns[0] += 1
     absorb(learner.base, state.base, directions, slot, s, weight, feedback)
-    advance(learner.base, state.base, state.count[0], 0)
+    advance(learner.base, state.base, state.turns[0], 0)
 
 
 @advance.on(SOLID)
