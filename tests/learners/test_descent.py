@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tarry
 from tarry.domains import Ball, Box, nearest
 from tarry.kernel import is_compiled
 from tarry.learners import DOGD, DOGDSC, DWFTRL, OGD, Anytime, BestOfBoth, Doubled, Power, inverse_time
+from tarry.learners.rules import MEMORY, SUM, next_rate
 
 RNG = np.random.default_rng(11)
 HORIZON, K = 80, 3
@@ -170,6 +173,18 @@ def test_best_of_both_is_its_formula(capacity):
     learnt = DWFTRL(UNIT, rate=BestOfBoth(lam, steep, across))
     found = [tarry.simulate(game, one, keep_rounds=True).plays() for one in (learnt, DWFTRL(UNIT, rate=rates))]
     np.testing.assert_allclose(*found, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.floats(0.01, 10), st.floats(0.1, 10))
+def test_best_of_both_balances_to_within_two(jumps, lam, steep):
+    """½D²β + Σ G²σ_t η_{t−1} is at most twice the better of all curvature and all regularisation."""
+    sigma = np.minimum(jumps, np.arange(1, len(jumps) + 1)).astype(float)  # σ_2, σ_3, …
+    rule, memory, across = BestOfBoth(lam, steep, 3.0), np.zeros(MEMORY), 3.0
+    rates = np.array([next_rate(rule, memory, t, pending) for t, pending in enumerate(sigma, start=1)])
+    paid = across**2 * memory[SUM] / 2 + steep**2 * np.sum(sigma * rates)
+    curved = steep**2 / lam * np.sum(sigma / np.arange(1, sigma.size + 1))
+    assert paid <= 2 * min(curved, steep * across * np.sqrt(2 * sigma.sum())) * (1 + 1e-9)
 
 
 def test_best_of_both_needs_acknowledgements_and_defaults_to_the_largest_diameter():
