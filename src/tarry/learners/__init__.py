@@ -1,31 +1,53 @@
 """Learners: plays out, delayed and weighted feedback in. They see domains only."""
 
+from tarry.learners.adadelay import AdaDelay
 from tarry.learners.adaptive import Adaptive
 from tarry.learners.anytime import Anytime
 from tarry.learners.backlogs import BacklogRadius, BacklogRate
+from tarry.learners.best_of_both import BestOfBoth
+from tarry.learners.bold import BOLD
+from tarry.learners.dogd import DOGD
+from tarry.learners.dogdsc import DOGDSC
 from tarry.learners.doubled import Doubled
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
 from tarry.learners.energy import EnergyRadius, EnergyRate
+from tarry.learners.fpl import FPL
 from tarry.learners.idle import Idle
+from tarry.learners.interleaving import Interleaving
 from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
+from tarry.learners.ogd import OGD
+from tarry.learners.revision import AdaptiveRevision
 from tarry.learners.ridge import Ridge
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
+from tarry.learners.solid import SOLID
+from tarry.learners.solo import SOLO
 
 __all__ = [
+    "BOLD",
+    "DOGD",
+    "DOGDSC",
     "DWFTBL",
     "DWFTRL",
+    "FPL",
+    "OGD",
+    "SOLID",
+    "SOLO",
+    "AdaDelay",
     "Adaptive",
+    "AdaptiveRevision",
     "Anytime",
     "BacklogRadius",
     "BacklogRate",
+    "BestOfBoth",
     "Constant",
     "Doubled",
     "EnergyRadius",
     "EnergyRate",
     "Euclidean",
     "Idle",
+    "Interleaving",
     "LevelRadius",
     "LevelRate",
     "Mahalanobis",

@@ -1,0 +1,155 @@
+"""FPL with delays: follow the leader of the costs that have arrived, perturbed once.
+
+x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry.checks import as_positive, as_whole
+from tarry.domains import Ball, Box, Simplex, as_domain
+from tarry.kernel import Parameters, verb
+from tarry.kernel.keyed import uniform_at
+from tarry.learners.base import (
+    GRADIENT,
+    KeyedDirections,
+    RecordedDirections,
+    absorb,
+    advance,
+    allocate,
+    predict,
+    restart,
+)
+
+
+class _FPLFields(NamedTuple):
+    domain: Any
+    spread: float
+
+
+class FPL(Parameters, _FPLFields):
+    """Follow the perturbed leader, for **linear** losses fixed in advance; ``spread`` is 1/ε.
+
+    Domains: Ball, Box and Simplex, whose least points have a formula; no projections, no steps. With unit weights
+    and every round tracked E R_T ≤ εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A, ⟨c_t, x − y⟩ ≤ R and
+    |x − y|₁ ≤ W on the domain: a round misses σ_t + 1 costs, and each moves the perturbed sum by at most A. The order
+    is the source's, these constants follow from Kalai and Vempala's argument. The noise is the seed's, the same in
+    every round and every epoch; recorded directions give their first row times 1/ε in its place.
+
+    Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015; Kalai, Vempala, *Efficient Algorithms for
+    Online Decision Problems*, Journal of Computer and System Sciences 71, 2005.
+
+    >>> from tarry.domains import Simplex
+    >>> FPL.tuned(Simplex(5), size=1.0, span=1.0, width=2.0, horizon=100, total_delay=100).spread
+    10.0
+    """
+
+    __slots__ = ()
+
+    feedback = GRADIENT
+
+    def __new__(cls, domain: Any, spread: float) -> Self:
+        as_domain(domain, "domain")
+        if not any(isinstance(domain, known) for known in least.registry.members):
+            raise TypeError(f"FPL needs a Ball, Box or Simplex, got {type(domain).__name__}: use DOGD there")
+        return cls.make(domain, as_positive(spread, "spread"))
+
+    @classmethod
+    def tuned(cls, domain: Any, *, size: float, span: float, width: float, horizon: int, total_delay: int) -> Self:
+        """1/ε = √(RA(T + total delay)/W): E R_T ≤ 2√(WRA(T + total delay)).
+
+        A is ``size``, R ``span`` and W ``width``.
+        """
+        rounds = as_whole(horizon, "horizon", 1) + as_whole(total_delay, "total_delay")
+        moved = as_positive(size, "size") * as_positive(span, "span") * rounds
+        return cls(domain, sqrt(moved / as_positive(width, "width")))
+
+    @property
+    def dimension(self) -> int:
+        return int(self.domain.dimension)
+
+
+class FPLState(NamedTuple):
+    """``total`` = Σ w_s c_s, ``scratch`` = with the noise."""
+
+    total: np.ndarray
+    scratch: np.ndarray
+
+
+@verb
+def least(domain: Any, cost: Any, out: Any) -> None:
+    """Write a point of the domain where ⟨cost, x⟩ is least."""
+
+
+@least.on(Ball)
+def _on_ball(domain: Any, cost: Any, out: Any) -> None:
+    squares = 0.0
+    for i in range(cost.size):
+        squares += cost[i] * cost[i]
+    reach = domain.radius / sqrt(squares) if squares > 0.0 else 0.0
+    for i in range(cost.size):
+        out[i] = domain.center[i] - reach * cost[i]
+
+
+@least.on(Box)
+def _on_box(domain: Any, cost: Any, out: Any) -> None:
+    for i in range(cost.size):
+        out[i] = domain.lower[i] if cost[i] > 0.0 else domain.upper[i]
+
+
+@least.on(Simplex)
+def _on_simplex(domain: Any, cost: Any, out: Any) -> None:
+    best = 0
+    for i in range(cost.size):
+        out[i] = 0.0
+        if cost[i] < cost[best]:
+            best = i
+    out[best] = domain.scale
+
+
+@verb
+def noise(source: Any, i: int) -> float:
+    """The i-th entry of the noise on (0, 1]."""
+
+
+@noise.on(KeyedDirections)
+def _hashed(source: Any, i: Any) -> Any:
+    return uniform_at(source.key, 0, i)  # rounds count from 1, so no direction shares this draw
+
+
+@noise.on(RecordedDirections)
+def _read(source: Any, i: Any) -> Any:
+    return source.values[0, i]
+
+
+@allocate.on(FPL)
+def _allocate(learner: FPL, slots: int) -> FPLState:
+    return FPLState(np.zeros(learner.dimension), np.zeros(learner.dimension))
+
+
+@restart.on(FPL)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    for i in range(state.total.size):
+        state.total[i] = 0.0
+
+
+@predict.on(FPL)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    for i in range(play.size):
+        state.scratch[i] = state.total[i] + learner.spread * noise(directions, i)
+    least(learner.domain, state.scratch, play)
+
+
+@absorb.on(FPL)
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+    for i in range(state.total.size):
+        state.total[i] += weight * feedback[i]
+
+
+@advance.on(FPL)
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+    pass

@@ -1,0 +1,124 @@
+"""AdaptiveRevision: per-coordinate steps that are revised when late gradients show they were too long.
+
+when round s is played remember  b_s = b, the sum of gradients applied so far; at its feedback, g ← w_s g_s,
+m = b − b_s,  η₀ = a/√z′,  z += g² + 2 g m,  z′ = max(z′, z),  η = a/√z′,
+x ← x − η g + (η₀ − η) m,   b += g          in every coordinate
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.checks import as_positive
+from tarry.domains import as_domain, project
+from tarry.kernel import Parameters
+from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.dwftrl import starting_point
+from tarry.learners.ogd import show_point
+
+
+class _AdaptiveRevisionFields(NamedTuple):
+    domain: Any
+    scale: float
+    floor: float
+    start: np.ndarray
+
+
+class AdaptiveRevision(Parameters, _AdaptiveRevisionFields):
+    """Delay-tolerant AdaGrad, coordinate by coordinate; ``scale`` is a, ``floor`` the first z = z′.
+
+    Nothing late: AdaGrad. The method lives in the whole space, and projecting its iterate would break the revision;
+    so x moves freely and its projection is played, for which no bound is proved. In the whole space, with feedback in
+    order, regret of the order |u|√(Σ g² + 2 g·(gradients applied while g was out)) per coordinate, a of the order of
+    |u|; the source's constants are not at hand. Weights multiply gradients, in z too. Keeps b_s for every tracked
+    round.
+
+    McMahan, Streeter, *Delay-Tolerant Algorithms for Asynchronous Distributed Online Learning*, NIPS 2014.
+
+    >>> from tarry.domains import Box
+    >>> AdaptiveRevision(Box([-1.0, -1.0], [1.0, 1.0]), scale=1.0).floor
+    1.0
+    """
+
+    __slots__ = ()
+
+    feedback = GRADIENT
+
+    def __new__(cls, domain: Any, scale: float, *, floor: float = 1.0, start: ArrayLike | None = None) -> Self:
+        as_domain(domain, "domain")
+        return cls.make(domain, as_positive(scale, "scale"), as_positive(floor, "floor"), starting_point(domain, start))
+
+    @property
+    def dimension(self) -> int:
+        return int(self.start.size)
+
+
+class RevisionState(NamedTuple):
+    """``point`` = the play, ``free`` = x, ``applied`` = b, ``level`` = z, ``peak`` = z′, ``seen`` = b_s by slot."""
+
+    point: np.ndarray
+    free: np.ndarray
+    applied: np.ndarray
+    level: np.ndarray
+    peak: np.ndarray
+    seen: np.ndarray
+    scratch: np.ndarray
+
+
+@allocate.on(AdaptiveRevision)
+def _allocate(learner: AdaptiveRevision, slots: int) -> RevisionState:
+    k = learner.dimension
+    return RevisionState(
+        point=np.array(learner.start),
+        free=np.array(learner.start),
+        applied=np.zeros(k),
+        level=np.full(k, learner.floor),
+        peak=np.full(k, learner.floor),
+        seen=np.zeros((slots, k)),
+        scratch=np.zeros(k),
+    )
+
+
+@restart.on(AdaptiveRevision)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    for i in range(state.point.size):
+        state.point[i] = learner.start[i]
+        state.free[i] = learner.start[i]
+        state.applied[i] = 0.0
+        state.level[i] = learner.floor
+        state.peak[i] = learner.floor
+
+
+@predict.on(AdaptiveRevision)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    show_point(state.point, play)
+
+
+@enter.on(AdaptiveRevision)
+def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+    for i in range(state.applied.size):
+        state.seen[slot, i] = state.applied[i]
+
+
+@absorb.on(AdaptiveRevision)
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+    for i in range(state.free.size):
+        g = weight * feedback[i]
+        missed = state.applied[i] - state.seen[slot, i]
+        before = learner.scale / sqrt(state.peak[i])
+        state.level[i] += g * g + 2.0 * g * missed
+        state.peak[i] = max(state.peak[i], state.level[i])
+        rate = learner.scale / sqrt(state.peak[i])
+        state.free[i] += (before - rate) * missed - rate * g
+        state.applied[i] += g
+
+
+@advance.on(AdaptiveRevision)
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+    for i in range(state.point.size):
+        state.point[i] = state.free[i]
+    project(learner.domain, state.point, state.scratch)

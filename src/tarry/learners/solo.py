@@ -1,0 +1,100 @@
+"""SOLO FTRL: follow the regularised leader, with a regulariser as large as the gradients seen.
+
+x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.checks import as_positive
+from tarry.domains import as_domain, project
+from tarry.kernel import Parameters
+from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
+from tarry.learners.dwftrl import starting_point
+from tarry.learners.ogd import show_point
+
+
+class _SOLOFields(NamedTuple):
+    domain: Any
+    scale: float
+    start: np.ndarray
+
+
+class SOLO(Parameters, _SOLOFields):
+    """Scale-free FTRL: it knows neither the gradients' size nor the horizon, and rescaled losses change no play.
+
+    Nothing late and unit weights: R(u) ≤ (|u − x_1|²/(2·scale) + 2.75·scale)√Q + 3.5·min{scale·√(T−1), D}·max|g|.
+    ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q. With delays its theory is
+    silent. Weights multiply gradients, in Q too.
+
+    Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018 (whose AdaFTRL is not built
+    here).
+
+    >>> from tarry.domains import Ball
+    >>> round(SOLO(Ball(2)).scale, 4)
+    0.8528
+    """
+
+    __slots__ = ()
+
+    feedback = GRADIENT
+
+    def __new__(cls, domain: Any, *, scale: float | None = None, start: ArrayLike | None = None) -> Self:
+        as_domain(domain, "domain")
+        length = domain.diameter / sqrt(5.5) if scale is None else scale
+        return cls.make(domain, as_positive(length, "scale"), starting_point(domain, start))
+
+    @property
+    def dimension(self) -> int:
+        return int(self.start.size)
+
+
+class SOLOState(NamedTuple):
+    """``total`` = L, ``squares`` = Q."""
+
+    point: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+    scratch: np.ndarray
+
+
+@allocate.on(SOLO)
+def _allocate(learner: SOLO, slots: int) -> SOLOState:
+    k = learner.dimension
+    return SOLOState(np.array(learner.start), np.zeros(k), np.zeros(1), np.zeros(k))
+
+
+@restart.on(SOLO)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    for i in range(state.point.size):
+        state.point[i] = learner.start[i]
+        state.total[i] = 0.0
+    state.squares[0] = 0.0
+
+
+@predict.on(SOLO)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    show_point(state.point, play)
+
+
+@absorb.on(SOLO)
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+    for i in range(feedback.size):
+        g = weight * feedback[i]
+        state.total[i] += g
+        state.squares[0] += g * g
+
+
+@advance.on(SOLO)
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+    if state.squares[0] == 0.0:
+        return
+    rate = learner.scale / sqrt(state.squares[0])
+    for i in range(state.point.size):
+        state.point[i] = learner.start[i] - rate * state.total[i]
+    project(learner.domain, state.point, state.scratch)
