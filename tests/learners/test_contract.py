@@ -7,17 +7,23 @@ import pytest
 
 import tarry
 from tarry.learners import (
+    DORM,
     DWFTBL,
     DWFTRL,
+    AdaHedgeD,
     Adaptive,
     Anytime,
     BacklogRadius,
     BacklogRate,
+    DORMPlus,
+    EntropicFTRL,
+    Exp3,
     LevelRadius,
     LevelRate,
     Mahalanobis,
     Power,
     Sequence,
+    TsallisFTRL,
     inverse_time,
 )
 from tarry.testing import LearnerContract
@@ -43,6 +49,13 @@ MEMBERS = {
     "DWFTBL, backlog": DWFTBL(
         tarry.domains.Ball(2), rate=BacklogRate(2.0, 1.0, 0.4, None, 3), smoothing=BacklogRadius(1.0, 0.4, None, 3)
     ),
+    "EntropicFTRL, constant rate": EntropicFTRL(4, rate=0.3),
+    "EntropicFTRL, anytime rate": EntropicFTRL(3, rate=Anytime(1.5, 1.0)),
+    "DORM": DORM(4),
+    "DORMPlus": DORMPlus(3),
+    "AdaHedgeD": AdaHedgeD(4),
+    "Exp3": Exp3(3, rate=Power(0.2, 0.5)),
+    "TsallisFTRL": TsallisFTRL(4),
 }
 
 
