@@ -1,0 +1,111 @@
+"""Regret matching against plain Python with any delays and weights, and against its bound on every path."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tarry
+from tarry.learners import DORM, AdaHedgeD, DORMPlus
+
+RNG = np.random.default_rng(23)
+
+
+def _plays(learner, delays, weights, rows):
+    game = tarry.WeightedGame(learner.domain, tarry.losses.Linear(rows), tarry.delays.array(delays), weights)
+    return tarry.simulate(game, learner, keep_rounds=True).plays()
+
+
+def _by_hand(rows, delays, weights, forget):
+    horizon, k = rows.shape
+    plays, regrets = [], [0.0] * k
+    for t in range(horizon):
+        mass = sum(max(0.0, regret) for regret in regrets)
+        plays.append([max(0.0, regret) / mass if mass > 0 else 1 / k for regret in regrets])
+        for s in range(t + 1):
+            if s + delays[s] == t and weights[s] > 0:
+                own = sum(g * x for g, x in zip(rows[s], plays[s], strict=True))
+                regrets = [regret + weights[s] * (own - g) for regret, g in zip(regrets, rows[s], strict=True)]
+                regrets = [max(0.0, regret) for regret in regrets] if forget else regrets
+    return np.array(plays)
+
+
+@pytest.mark.parametrize(("learner", "forget"), [(DORM(4), False), (DORMPlus(4), True)])
+def test_plays_are_those_of_plain_python(learner, forget):
+    horizon = 70
+    rows = RNG.normal(size=(horizon, 4))
+    weights = RNG.exponential(size=horizon) * RNG.integers(0, 2, horizon)
+    delays = tarry.delays.array(RNG.integers(0, 12, horizon)).values
+    plays = _plays(learner, delays, weights, rows)
+    np.testing.assert_allclose(plays, _by_hand(rows, delays, weights, forget), atol=1e-10)
+
+
+def _bound(rows, plays, delays, weights):
+    """√Σ (m_t² + 2 m_t Σ m_s) over pairs that were out together."""
+    regrets = (rows * plays).sum(axis=1)[:, None] - rows
+    mass = weights * np.linalg.norm(regrets, axis=1)
+    pairs = sum(mass[t] * mass[s] for t in range(len(mass)) for s in range(t) if s + delays[s] >= t)
+    return sqrt(np.sum(mass**2) + 2 * pairs)
+
+
+def _regret(rows, plays, weights):
+    weighted = weights[:, None] * rows
+    return np.sum(weighted * plays) - weighted.sum(axis=0).min()
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(data=st.data())
+def test_the_weighted_regret_is_below_the_bound_on_every_path(data):
+    horizon, k = data.draw(st.integers(1, 14)), data.draw(st.integers(2, 4))
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    rows = np.sign(rng.normal(size=(horizon, k))) if data.draw(st.booleans()) else rng.normal(size=(horizon, k))
+    if data.draw(st.booleans()):
+        rows[:] = rows[0]
+    delays = tarry.delays.array(rng.integers(0, 1 + data.draw(st.integers(0, 14)), horizon)).values
+    weights = rng.exponential(size=horizon) * rng.integers(0, 2, horizon)
+    for learner in (DORM(k), DORMPlus(k)):
+        plays = _plays(learner, delays, weights, rows)
+        assert _regret(rows, plays, weights) <= _bound(rows, plays, delays, weights) + 1e-9
+
+
+def test_the_bound_can_fail():
+    horizon = 30
+    rows, ones = np.tile([1.0, -1.0], (horizon, 1)), np.ones(horizon)
+    delays = np.arange(horizon - 1, -1, -1)
+    plays = _plays(DORM(2), delays, ones, rows)
+    assert _regret(rows, plays, ones) == horizon
+    assert _bound(rows, plays, delays, ones) == pytest.approx(sqrt(2) * horizon)
+    assert _bound(rows, plays, 0 * delays, ones) < horizon, "without the pairs it would be no bound"
+
+
+@pytest.mark.parametrize("learner", [DORM(3), DORMPlus(3), AdaHedgeD(3)])
+def test_plays_do_not_depend_on_the_unit_of_losses(learner):
+    rows = RNG.normal(size=(40, 3))
+    delays, ones = np.full(40, 3), np.ones(40)
+    plays = _plays(learner, delays, ones, rows)
+    np.testing.assert_allclose(_plays(learner, delays, ones, 1000 * rows), plays, atol=1e-8)
+    np.testing.assert_allclose(_plays(learner, delays, 8 * ones, rows), plays, atol=1e-8)
+
+
+@pytest.mark.parametrize("learner", [DORM(4), DORMPlus(4), AdaHedgeD(4)])
+@pytest.mark.parametrize("capacity", [6, None])
+def test_experts_are_learnt_with_and_without_a_limit(learner, capacity):
+    horizon = 600
+    losses = np.random.default_rng(5).uniform(size=(horizon, 4)) * [1.0, 1.0, 0.3, 1.0]
+    delays = tarry.delays.fixed(horizon=horizon, delay=15)
+    game = tarry.Game(learner.domain, tarry.losses.Linear(losses), delays, capacity=capacity)
+    record = tarry.simulate(game, tarry.Player(learner), seeds=2)
+    at_random = losses.mean(axis=1).sum() - losses.sum(axis=0).min()
+    assert np.all(record.regret < 0.6 * at_random)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("learner", "forget"), [(DORM(3), False), (DORMPlus(3), True)])
+def test_compiled_plays_are_those_of_plain_python(learner, forget):
+    rows, ones = RNG.normal(size=(40, 3)), np.ones(40)
+    delays = tarry.delays.array(RNG.integers(0, 6, 40)).values
+    np.testing.assert_allclose(_plays(learner, delays, ones, rows), _by_hand(rows, delays, ones, forget), atol=1e-10)
