@@ -205,8 +205,8 @@ def test_what_a_game_does_not_grant_is_refused():
         tarry.simulate(tarry.Game(simplex, losses, delays), Exp3(3, rate=0.1))
     with pytest.raises(NotGranted, match="gradient feedback"):
         tarry.simulate(tarry.Game(simplex, losses, delays, feedback="value"), EntropicFTRL(3, rate=0.1))
+    blind = tarry.Game(simplex, losses, delays, feedback="value", information="non-clairvoyant")
     with pytest.raises(NotGranted, match="acknowledgements"):
-        blind = tarry.Game(simplex, losses, delays, feedback="value", information="non-clairvoyant")
         tarry.simulate(blind, TsallisFTRL(3))
     with pytest.raises(ValueError, match="level must be"):
         TsallisFTRL(3, level=0.0)
