@@ -8,6 +8,7 @@ import pytest
 import tarry
 from tarry.learners import (
     DORM,
+    DUB,
     DWFTBL,
     DWFTRL,
     AdaHedgeD,
@@ -54,6 +55,11 @@ MEMBERS = {
     "DORM": DORM(4),
     "DORMPlus": DORMPlus(3),
     "AdaHedgeD": AdaHedgeD(4),
+    "DORM, hints": DORM(4, hint="recent"),
+    "DORMPlus, hints": DORMPlus(3, hint="recent"),
+    "AdaHedgeD, hints": AdaHedgeD(3, hint="recent"),
+    "DUB": DUB(3),
+    "DUB, hints": DUB(4, hint="recent"),
     "Exp3": Exp3(3, rate=Power(0.2, 0.5)),
     "TsallisFTRL": TsallisFTRL(4),
 }

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tarry
-from tarry.learners import DORM, AdaHedgeD, DORMPlus
+from tarry.learners import DORM, DUB, AdaHedgeD, DORMPlus
 
 RNG = np.random.default_rng(23)
 
@@ -30,7 +30,7 @@ def _by_hand(rows, delays, weights, forget):
             if s + delays[s] == t and weights[s] > 0:
                 own = sum(g * x for g, x in zip(rows[s], plays[s], strict=True))
                 regrets = [regret + weights[s] * (own - g) for regret, g in zip(regrets, rows[s], strict=True)]
-                regrets = [max(0.0, regret) for regret in regrets] if forget else regrets
+        regrets = [max(0.0, regret) for regret in regrets] if forget else regrets
     return np.array(plays)
 
 
@@ -82,7 +82,7 @@ def test_the_bound_can_fail():
     assert _bound(rows, plays, 0 * delays, ones) < horizon, "without the pairs it would be no bound"
 
 
-@pytest.mark.parametrize("learner", [DORM(3), DORMPlus(3), AdaHedgeD(3)])
+@pytest.mark.parametrize("learner", [DORM(3), DORMPlus(3), AdaHedgeD(3), DUB(3), AdaHedgeD(3, hint="recent")])
 def test_plays_do_not_depend_on_the_unit_of_losses(learner):
     rows = RNG.normal(size=(40, 3))
     delays, ones = np.full(40, 3), np.ones(40)
@@ -101,6 +101,31 @@ def test_experts_are_learnt_with_and_without_a_limit(learner, capacity):
     record = tarry.simulate(game, tarry.Player(learner), seeds=2)
     at_random = losses.mean(axis=1).sum() - losses.sum(axis=0).min()
     assert np.all(record.regret < 0.6 * at_random)
+
+
+@pytest.mark.parametrize("kind", [DORM, DORMPlus, AdaHedgeD, DUB])
+def test_good_hints_help_and_bad_ones_hurt(kind):
+    horizon, ones, delays = 100, np.ones(100), np.full(100, 6)
+    steady = np.tile([0.2, 0.8, 0.5], (horizon, 1))
+    turning = np.where((np.arange(horizon) // 7 % 2 == 0)[:, None], steady, 1 - steady)
+    for rows, sign in ((steady, 1), (turning, -1)):
+        plain = _regret(rows, _plays(kind(3), delays, ones, rows), ones)
+        hinted = _regret(rows, _plays(kind(3, hint="recent"), delays, ones, rows), ones)
+        assert sign * (plain - hinted) > 0
+
+
+def test_unknown_hints_are_refused():
+    with pytest.raises(ValueError, match="'none', 'recent', got 'oracle'"):
+        DORM(3, hint="oracle")
+    learner = DORM(3, hint="recent")
+    game = tarry.Game(
+        learner.domain,
+        tarry.losses.Linear(np.ones((5, 3))),
+        tarry.delays.fixed(horizon=5, delay=1),
+        information="non-clairvoyant",
+    )
+    with pytest.raises(tarry.errors.NotGranted, match="acknowledgements"):
+        tarry.simulate(game, learner)
 
 
 @pytest.mark.compiled

@@ -7,6 +7,7 @@ from tarry.learners.backlogs import BacklogRadius, BacklogRate
 from tarry.learners.dorm import DORM
 from tarry.learners.dorm_plus import DORMPlus
 from tarry.learners.doubled import Doubled
+from tarry.learners.dub import DUB
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
 from tarry.learners.energy import EnergyRadius, EnergyRate
@@ -20,6 +21,7 @@ from tarry.learners.tsallis import TsallisFTRL
 
 __all__ = [
     "DORM",
+    "DUB",
     "DWFTBL",
     "DWFTRL",
     "AdaHedgeD",

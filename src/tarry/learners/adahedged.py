@@ -1,7 +1,8 @@
-"""AdaHedgeD: exponential weights whose temperature grows with what delays have cost, without hints.
+"""AdaHedgeD: exponential weights whose temperature grows with what delays have cost.
 
-Plays are x_{t+1} = softmin(θ, λ) ∝ exp(−θ_i/λ), θ = Σ_{s∈O_{t+1}} w_s g_s. When s arrives, let g = w_s g_s, θ include
-it, λ_s be the temperature that made x_s, and o the sum of what has arrived since x_s was made, g included. Then
+Plays are x_{t+1} = softmin(θ + h_{t+1}, λ) ∝ exp(−(θ + h_{t+1})_i/λ), θ = Σ_{s∈O_{t+1}} w_s g_s, with a hint h of the
+gradients still missing. When s arrives, let g = w_s g_s, θ include it, λ_s and h_s be those that made x_s, and o the
+sum of what has arrived since x_s was made, g included, less h_s. Then
 
     x̄ = softmin(θ, λ_s)                      a = ⟨g, x_s − x̄⟩
                                               b = gap(o, x_s)
@@ -23,19 +24,22 @@ from tarry.kernel import Parameters, step
 from tarry.learners.actions import OnSimplex, even_weights, simplex_of, softmin
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
 from tarry.learners.dorm import keep_play
+from tarry.learners.hints import Hinted, as_hint, guess_missing
 
 
 class _AdaHedgeDFields(NamedTuple):
     domain: Simplex
+    hint: int
 
 
-class AdaHedgeD(Parameters, OnSimplex, _AdaHedgeDFields):
+class AdaHedgeD(Parameters, OnSimplex, Hinted, _AdaHedgeDFields):
     """Exponential weights over ``dimension`` experts that tune themselves; nothing to know.
 
     The temperature λ starts at 0 (follow the leader) and grows by what each arrival proves to have been lost. Play,
     temperature and θ are kept for each tracked round. Arrivals may come in any order: what a round missed is taken to
-    be what arrived while it was out, which is the original's sum where delays are constant. Flaspohler et al., Online
-    Learning with Optimism and Delay (ICML 2021).
+    be what arrived while it was out, which is the original's sum where delays are constant. ``hint="recent"`` takes
+    all missing gradients to be like the last that came, and needs acknowledgements. Flaspohler et al., Online Learning
+    with Optimism and Delay (ICML 2021).
 
     >>> AdaHedgeD(3).dimension
     3
@@ -45,15 +49,17 @@ class AdaHedgeD(Parameters, OnSimplex, _AdaHedgeDFields):
 
     feedback = GRADIENT
 
-    def __new__(cls, dimension: int) -> Self:
-        return cls.make(simplex_of(dimension))
+    def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
+        return cls.make(simplex_of(dimension), as_hint(hint))
 
 
 class AdaHedgeDState(NamedTuple):
-    """``temperature`` = (λ, the λ that made the play); by slot the play, its λ and θ as it was then."""
+    """``temperature`` = (λ, the λ that made the play); by slot the play, its λ, and θ + h as they were then."""
 
     point: np.ndarray
     total: np.ndarray
+    last: np.ndarray
+    hint: np.ndarray
     scratch: np.ndarray
     missed: np.ndarray
     temperature: np.ndarray
@@ -71,6 +77,8 @@ def _allocate(learner: AdaHedgeD, slots: int) -> AdaHedgeDState:
     return AdaHedgeDState(
         point=even_weights(k),
         total=np.zeros(k),
+        last=np.zeros(k),
+        hint=np.zeros(k),
         scratch=np.zeros(k),
         missed=np.zeros(k),
         temperature=np.zeros(2),
@@ -85,6 +93,8 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
         state.total[i] = 0.0
+        state.last[i] = 0.0
+        state.hint[i] = 0.0
     state.temperature[NOW] = 0.0
     state.temperature[PLAYED] = 0.0
 
@@ -98,7 +108,8 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 @enter.on(AdaHedgeD)
 def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
     keep_play(state.point, state.plays, slot)
-    keep_play(state.total, state.seen, slot)
+    for i in range(state.total.size):
+        state.seen[slot, i] = state.total[i] + state.hint[i]
     state.played_at[slot] = state.temperature[PLAYED]
 
 
@@ -145,7 +156,8 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
     total, missed, other = state.total, state.missed, state.scratch
     played, temperature = state.plays[slot], state.played_at[slot]
     for i in range(total.size):
-        total[i] += weight * feedback[i]
+        state.last[i] = weight * feedback[i]
+        total[i] += state.last[i]
         missed[i] = total[i] - state.seen[slot, i]
     softmin(total, temperature, other)
     drift = lost_to(feedback, weight, played, other)
@@ -162,4 +174,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 @advance.on(AdaHedgeD)
 def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
     state.temperature[PLAYED] = state.temperature[NOW]
-    softmin(state.total, state.temperature[PLAYED], state.point)
+    guess_missing(learner.hint, state.last, pending, state.hint)
+    for i in range(state.total.size):
+        state.scratch[i] = state.total[i] + state.hint[i]
+    softmin(state.scratch, state.temperature[PLAYED], state.point)

@@ -1,9 +1,9 @@
-"""Regret matching on delayed and weighted gradients: DORM, without hints.
+"""Regret matching on delayed and weighted gradients: DORM.
 
-    r_s = ⟨g_s, x_s⟩ 1 − g_s,   R = Σ_{s∈O_{t+1}} w_s r_s,   x_{t+1} ∝ max(0, R)
+    r_s = ⟨g_s, x_s⟩ 1 − g_s,   R = Σ_{s∈O_{t+1}} w_s r_s,   x_{t+1} ∝ max(0, R + h_{t+1})
 
-and x_{t+1} is uniform where no entry of R is positive. No rate, no horizon, no bound on gradients. The plays of
-tracked rounds are kept, since r_s needs x_s.
+with a hint h of the regrets still missing; x_{t+1} is uniform where no entry is positive. No rate, no horizon, no bound
+on gradients. The plays of tracked rounds are kept, since r_s needs x_s.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import OnSimplex, even_weights, simplex_of
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.hints import Hinted, as_hint, guess_missing
 
 
 class _DORMFields(NamedTuple):
     domain: Simplex
+    hint: int
 
 
-class DORM(Parameters, OnSimplex, _DORMFields):
+class DORM(Parameters, OnSimplex, Hinted, _DORMFields):
     """Delayed regret matching over ``dimension`` experts; nothing to tune.
 
-    With m_t = w_t‖r_t‖₂ the weighted regret is, on every path, at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s): plays do not
-    change when regrets are scaled, so the best rate of delayed FTRL on them comes for free. Flaspohler et al.,
-    Online Learning with Optimism and Delay (ICML 2021), with q = 2 and no hints.
+    With m_t = w_t‖r_t‖₂ and no hint the weighted regret is, on every path, at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s)
+    (docs/methods.md). ``hint="recent"`` takes all missing regrets to be like the last that came, and needs
+    acknowledgements. Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
 
     >>> DORM(5).dimension
     5
@@ -37,21 +39,25 @@ class DORM(Parameters, OnSimplex, _DORMFields):
 
     feedback = GRADIENT
 
-    def __new__(cls, dimension: int) -> Self:
-        return cls.make(simplex_of(dimension))
+    def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
+        return cls.make(simplex_of(dimension), as_hint(hint))
 
 
 class MatchingState(NamedTuple):
-    """The play, what plays are proportional to, and the plays of tracked rounds by slot."""
+    """The play, summed regrets, those of this round and the last alone, the hint, and by slot the plays."""
 
     point: np.ndarray
     regrets: np.ndarray
+    fresh: np.ndarray
+    last: np.ndarray
+    hint: np.ndarray
     plays: np.ndarray
 
 
 def fresh_matching(dimension: int, slots: int) -> MatchingState:
     """The state before the first round."""
-    return MatchingState(even_weights(dimension), np.zeros(dimension), np.zeros((slots, dimension)))
+    sums = (np.zeros(dimension) for _ in range(4))
+    return MatchingState(even_weights(dimension), *sums, np.zeros((slots, dimension)))
 
 
 @step
@@ -60,6 +66,9 @@ def restart_matching(state: MatchingState) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
         state.regrets[i] = 0.0
+        state.fresh[i] = 0.0
+        state.last[i] = 0.0
+        state.hint[i] = 0.0
 
 
 @step
@@ -69,17 +78,18 @@ def add_regrets(state: MatchingState, slot: int, weight: float, gradient: Any) -
     for i in range(gradient.size):
         own += gradient[i] * state.plays[slot, i]
     for i in range(gradient.size):
-        state.regrets[i] += weight * (own - gradient[i])
+        state.last[i] = weight * (own - gradient[i])
+        state.fresh[i] += state.last[i]
 
 
 @step
-def match_regrets(state: MatchingState) -> None:
-    """Move the play to the positive regrets, in proportion."""
+def match_positive(point: Any) -> None:
+    """Keep positive entries, in proportion; even ones where there is none."""
     mass = 0.0
-    for i in range(state.point.size):
-        mass += max(0.0, state.regrets[i])
-    for i in range(state.point.size):
-        state.point[i] = max(0.0, state.regrets[i]) / mass if mass > 0.0 else 1.0 / state.point.size
+    for i in range(point.size):
+        mass += max(0.0, point[i])
+    for i in range(point.size):
+        point[i] = max(0.0, point[i]) / mass if mass > 0.0 else 1.0 / point.size
 
 
 @step
@@ -117,4 +127,9 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 @advance.on(DORM)
 def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    match_regrets(state)
+    guess_missing(learner.hint, state.last, pending, state.hint)
+    for i in range(state.point.size):
+        state.regrets[i] += state.fresh[i]
+        state.fresh[i] = 0.0
+        state.point[i] = state.regrets[i] + state.hint[i]
+    match_positive(state.point)

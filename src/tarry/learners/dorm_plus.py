@@ -1,8 +1,8 @@
-"""Regret matching that forgets negative regrets: DORM+, without hints.
+"""Regret matching that forgets negative regrets: DORM+.
 
-    P ← max(0, P + w_s r_s) for each arrival s in turn,   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
+    P ← max(0, P + Σ_{s arrives in t} w_s r_s + h_{t+1} − h_t),   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
 
-and x_{t+1} is uniform where P = 0.
+with a hint h of the regrets still missing; x_{t+1} is uniform where P = 0.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from tarry.learners.dorm import (
     add_regrets,
     fresh_matching,
     keep_play,
-    match_regrets,
+    match_positive,
     restart_matching,
 )
+from tarry.learners.hints import Hinted, as_hint, guess_missing
 
 
 class _DORMPlusFields(NamedTuple):
     domain: Simplex
+    hint: int
 
 
-class DORMPlus(Parameters, OnSimplex, _DORMPlusFields):
+class DORMPlus(Parameters, OnSimplex, Hinted, _DORMPlusFields):
     """Delayed regret matching+ over ``dimension`` experts; nothing to tune.
 
-    Like :class:`DORM`, but regrets never fall below zero, so an expert that was poor for long is taken up as soon as
-    it is good. Arrivals of one round are taken in increasing s, and their order matters. Flaspohler et al., Online
-    Learning with Optimism and Delay (ICML 2021), with q = 2 and no hints.
+    Like :class:`DORM`, with the same bound, but regrets never fall below zero, so an expert that was poor for long is
+    taken up as soon as it is good. Arrivals of one round are summed before that. Flaspohler et al., Online Learning
+    with Optimism and Delay (ICML 2021), with q = 2.
 
     >>> DORMPlus(5).feedback
     'gradient'
@@ -42,8 +44,8 @@ class DORMPlus(Parameters, OnSimplex, _DORMPlusFields):
 
     feedback = GRADIENT
 
-    def __new__(cls, dimension: int) -> Self:
-        return cls.make(simplex_of(dimension))
+    def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
+        return cls.make(simplex_of(dimension), as_hint(hint))
 
 
 @allocate.on(DORMPlus)
@@ -70,10 +72,15 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 @absorb.on(DORMPlus)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     add_regrets(state, slot, weight, feedback)
-    for i in range(state.regrets.size):
-        state.regrets[i] = max(0.0, state.regrets[i])
 
 
 @advance.on(DORMPlus)
 def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    match_regrets(state)
+    for i in range(state.point.size):
+        state.regrets[i] += state.fresh[i] - state.hint[i]
+        state.fresh[i] = 0.0
+    guess_missing(learner.hint, state.last, pending, state.hint)
+    for i in range(state.point.size):
+        state.regrets[i] = max(0.0, state.regrets[i] + state.hint[i])
+        state.point[i] = state.regrets[i]
+    match_positive(state.point)
