@@ -14,13 +14,14 @@ from scipy.optimize import brentq
 import tarry
 from tarry.errors import NotGranted
 from tarry.game import Recorded
-from tarry.kernel import Purpose, make_key
+from tarry.kernel import Purpose, is_compiled, make_key
 from tarry.learners import Anytime, EntropicFTRL, Exp3, Power, TsallisFTRL
 from tarry.learners.actions import draw_action
 from tarry.learners.base import KeyedDirections, RecordedDirections, absorb, advance, allocate, enter, predict
 from tarry.learners.tsallis import mix_regularisers
 
 RNG = np.random.default_rng(41)
+SCHEDULERS = [tarry.schedulers.VarOpt(), tarry.schedulers.Morris(1.0)]
 LEARNERS = [Exp3(3, rate=Power(0.2, 0.5)), TsallisFTRL(3)]
 
 
@@ -168,7 +169,7 @@ def test_regret_is_below_the_bound_where_playing_at_random_is_not(name):
 @pytest.mark.parametrize(
     "learner", [Exp3(3, rate=Anytime(sqrt(log(3)), 1.0, own=9.0, waiting=1.0)), TsallisFTRL(3, level=3.0)]
 )
-@pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.Morris(1.0)])
+@pytest.mark.parametrize("scheduler", SCHEDULERS[:1] if is_compiled() else SCHEDULERS)
 def test_arms_are_learnt_under_capacity(learner, scheduler):
     horizon = 1500
     game = tarry.Game(
