@@ -98,6 +98,26 @@ def test_the_weighted_regret_is_below_the_bound_on_every_path(data):
     assert regret <= bound + 1e-9
 
 
+def test_its_certificate_is_the_bound():
+    horizon = 25
+    rows, weights = RNG.uniform(-1, 1, (horizon, 3)), RNG.exponential(size=horizon)
+    delays = tarry.delays.array(RNG.integers(0, 9, horizon))
+    game = tarry.WeightedGame(tarry.domains.Simplex(3), tarry.losses.Linear(rows), delays, weights)
+    made = tarry.simulate(game, EntropicFTRL(3, rate=0.3)).certificates[0]
+    expected = log(3) / 0.3 + _weighted_cost(delays.values, weights, 0.3, np.abs(rows).max(axis=1))
+    assert made.bound == pytest.approx(expected, rel=1e-9)
+    assert made.holds == "on every path"
+
+
+def test_curved_losses_do_not_pay_for_entropy():
+    losses = tarry.losses.Linear(RNG.uniform(size=(10, 3)), ridge=1.0)
+    delays = tarry.delays.fixed(horizon=10, delay=2)
+    game = tarry.WeightedGame(tarry.domains.Simplex(3), losses, delays, np.ones(10))
+    made = tarry.simulate(game, EntropicFTRL(3, rate=Power(1.0, 1.0))).certificates[0]
+    assert made.regularisation == pytest.approx(10 * log(3))
+    assert made.holds == "on every path"
+
+
 def test_the_bound_is_nearly_reached_when_nothing_comes_in_time():
     horizon = 40
     delays = np.arange(horizon - 1, -1, -1)

@@ -8,7 +8,10 @@ One running vector is all it keeps.
 
 from __future__ import annotations
 
+from math import log, sqrt
 from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
@@ -26,13 +29,46 @@ from tarry.learners.base import (
     restart,
 )
 from tarry.learners.dwftrl import LeaderState, final_rate, fresh_leader, leading_rate, restart_leader, show_play
+from tarry.learners.norms import diameter_in, dual_size
 from tarry.learners.rules import as_rule, count_tracked, next_rate
+
+
+class _EntropyFields(NamedTuple):
+    pass
+
+
+class Entropy(Parameters, _EntropyFields):
+    """Σ x_i ln x_i, which is 1-strongly convex in ‖·‖₁ (Pinsker) and spans ln K on the simplex.
+
+    Certificates read it as a norm: gradients are measured in ‖·‖_∞, and D²/2 is ln K.
+    """
+
+    __slots__ = ()
+
+    is_quadratic = False  # strong convexity of the losses does not pay for it
+
+    def __new__(cls) -> Self:
+        return cls.make()
+
+
+@diameter_in.on(Entropy)
+def _span(norm: Any, domain: Any) -> Any:
+    return sqrt(2.0 * log(domain.dimension))
+
+
+@dual_size.on(Entropy)
+def _largest(norm: Any, gradient: Any) -> Any:
+    largest = 0.0
+    for i in range(gradient.size):
+        largest = max(largest, abs(gradient[i]))
+    return largest
 
 
 class _EntropicFTRLFields(NamedTuple):
     domain: Simplex
     rate: Any
-    start: Any
+    start: np.ndarray
+    norm: Entropy
 
 
 class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
@@ -43,8 +79,9 @@ class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
 
         ln K/η_T + Σ_t η_{t−1} (w_t²/2 + w_t Σ_{s∈B_t} w_s),
 
-    so with unit weights η = √(ln K/(T/2 + total delay)) is best, and ``Anytime(√(2 ln K), 1.0)`` learns it.
-    Delayed FTRL with an entropic regulariser: the paper's theorem for DW-FTRL in the norm ‖·‖₁.
+    which records and sessions certify. So with unit weights η = √(ln K/(T/2 + total delay)) is best, and
+    ``Anytime(√(2 ln K), 1.0)`` learns it. The paper's theorem for DW-FTRL with entropy in place of the square; without
+    delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
 
     >>> from tarry.learners.base import absorb, advance, allocate
     >>> import numpy as np
@@ -62,7 +99,7 @@ class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
 
     def __new__(cls, dimension: int, rate: Any) -> Self:
         domain = simplex_of(dimension)
-        return cls.make(domain, as_rule(rate, "rate"), even_weights(domain.dimension))
+        return cls.make(domain, as_rule(rate, "rate"), even_weights(domain.dimension), Entropy())
 
 
 @step
@@ -121,7 +158,4 @@ def _closing(learner: Any, state: Any, t: Any) -> Any:
 
 @feedback_size.on(EntropicFTRL)
 def _size(learner: Any, feedback: Any) -> Any:
-    largest = 0.0
-    for i in range(feedback.size):
-        largest = max(largest, abs(feedback[i]))
-    return largest
+    return dual_size(learner.norm, feedback)
