@@ -56,8 +56,14 @@ class MatchingState(NamedTuple):
 
 def fresh_matching(dimension: int, slots: int) -> MatchingState:
     """The state before the first round."""
-    sums = (np.zeros(dimension) for _ in range(4))
-    return MatchingState(even_weights(dimension), *sums, np.zeros((slots, dimension)))
+    return MatchingState(
+        point=even_weights(dimension),
+        regrets=np.zeros(dimension),
+        fresh=np.zeros(dimension),
+        last=np.zeros(dimension),
+        hint=np.zeros(dimension),
+        plays=np.zeros((slots, dimension)),
+    )
 
 
 @step

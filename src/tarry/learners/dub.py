@@ -63,8 +63,16 @@ class DUBState(NamedTuple):
 @allocate.on(DUB)
 def _allocate(learner: DUB, slots: int) -> DUBState:
     k = learner.dimension
-    vectors = (np.zeros(k) for _ in range(4))
-    return DUBState(even_weights(k), *vectors, np.zeros(3), np.zeros((slots, k)), np.zeros(slots))
+    return DUBState(
+        point=even_weights(k),
+        total=np.zeros(k),
+        last=np.zeros(k),
+        hint=np.zeros(k),
+        scratch=np.zeros(k),
+        sums=np.zeros(3),
+        seen=np.zeros((slots, k)),
+        arrived=np.zeros(slots),
+    )
 
 
 @restart.on(DUB)
