@@ -103,6 +103,22 @@ def test_experts_are_learnt_with_and_without_a_limit(learner, capacity):
     assert np.all(record.regret < 0.6 * at_random)
 
 
+def test_what_a_slot_remembers_survives_feedback_that_is_withheld():
+    horizon, size = 60, 4
+    rows = RNG.normal(size=(horizon, 4))
+    delays = tarry.delays.array(RNG.integers(0, 13, horizon))
+    game = tarry.Game(tarry.domains.Simplex(4), tarry.losses.Linear(rows), delays, capacity=4)
+    player = tarry.Player(DORM(4), tarry.schedulers.Batching(max_delay=12))
+    record = tarry.simulate(game, player, keep_rounds=True)
+    weights = record.rounds()["weight"].to_numpy()
+    assert set(weights) == {0.0, float(size)}
+    rounds = np.arange(horizon)
+    ends = rounds // size * size + size - 1
+    late = np.maximum(delays.values, ends - rounds)
+    assert np.any((late > delays.values) & (weights > 0))
+    np.testing.assert_allclose(record.plays(), _by_hand(rows, late, weights, forget=False), atol=1e-10)
+
+
 @pytest.mark.parametrize("kind", [DORM, DORMPlus, AdaHedgeD, DUB])
 def test_good_hints_help_and_bad_ones_hurt(kind):
     horizon, ones, delays = 200, np.ones(200), np.full(200, 6)

@@ -141,7 +141,7 @@ def check_grants(
     if feedback is not None and player.learner.feedback != feedback:
         raise NotGranted(
             f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, the game gives "
-            f"{feedback}: use {'DWFTBL' if feedback == 'value' else 'DWFTRL'}, "
+            f"{feedback}: use {'DWFTBL (over arms, Exp3)' if feedback == 'value' else 'DWFTRL'}, "
             f"or feedback={player.learner.feedback!r}"
         )
     disclosed = INFORMATION[information]
