@@ -11,6 +11,8 @@ from tarry.learners import (
     BOLD,
     DOGD,
     DOGDSC,
+    DORM,
+    DUB,
     DWFTBL,
     DWFTRL,
     FPL,
@@ -18,12 +20,16 @@ from tarry.learners import (
     SOLID,
     SOLO,
     AdaDelay,
+    AdaHedgeD,
     Adaptive,
     AdaptiveRevision,
     Anytime,
     BacklogRadius,
     BacklogRate,
     BestOfBoth,
+    DORMPlus,
+    EntropicFTRL,
+    Exp3,
     Interleaving,
     LevelRadius,
     LevelRate,
@@ -31,6 +37,7 @@ from tarry.learners import (
     Power,
     Ridge,
     Sequence,
+    TsallisFTRL,
     inverse_time,
 )
 from tarry.testing import LearnerContract
@@ -76,6 +83,18 @@ MEMBERS = {
     "DWFTBL, backlog": DWFTBL(
         tarry.domains.Ball(2), rate=BacklogRate(2.0, 1.0, 0.4, None, 3), smoothing=BacklogRadius(1.0, 0.4, None, 3)
     ),
+    "EntropicFTRL, constant rate": EntropicFTRL(4, rate=0.3),
+    "EntropicFTRL, anytime rate": EntropicFTRL(3, rate=Anytime(1.5, 1.0)),
+    "DORM": DORM(4),
+    "DORMPlus": DORMPlus(3),
+    "AdaHedgeD": AdaHedgeD(4),
+    "DORM, hints": DORM(4, hint="recent"),
+    "DORMPlus, hints": DORMPlus(3, hint="recent"),
+    "AdaHedgeD, hints": AdaHedgeD(3, hint="recent"),
+    "DUB": DUB(3),
+    "DUB, hints": DUB(4, hint="recent"),
+    "Exp3": Exp3(3, rate=Power(0.2, 0.5)),
+    "TsallisFTRL": TsallisFTRL(4),
 }
 # Compiled, one of a kind: the rest differ in formulas, not in how they are compiled.
 ONCE = ("OGD, strongly", "DOGD, fall", "DOGD, any", "SOLID", "Interleaving, desc", "BOLD, desc", "SOLO", "FPL, b")

@@ -20,7 +20,8 @@ class _SimplexFields(NamedTuple):
 class Simplex(Parameters, _SimplexFields):
     """The simplex {x ≥ 0 : Σ x_i = scale} in R^dimension.
 
-    It is flat: no ball of R^dimension fits in it, so its inner radius is 0 and bandit learners refuse it.
+    It is flat: no ball of R^dimension fits in it, so its inner radius is 0 and DWFTBL refuses it. Learners over arms
+    (Exp3, TsallisFTRL) play its vertices instead.
 
     >>> simplex = Simplex(4)
     >>> simplex.center.tolist(), simplex.linear_minimiser(np.array([2.0, 1.0, 3.0, 1.5])).tolist()

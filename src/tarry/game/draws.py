@@ -21,7 +21,8 @@ class Recorded:
 
     ``uniforms``: one number in (0, 1] per round, for any scheduler. ``proxy_delays``: −1 (decline),
     a whole number, or inf, for proxy-delay schedulers. ``lost``: the round lost in each round, or 0,
-    for VarOpt. ``directions``: one unit vector per round, for bandit learners.
+    for VarOpt. ``directions``: one unit vector per round, for bandit learners; for learners over arms the
+    vertex to play.
     """
 
     uniforms: ArrayLike | None = None

@@ -16,7 +16,7 @@ from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
 from tarry.tracking.partners import check_room
 
-FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL", "example": "Ridge"}
+FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL (over arms, Exp3)", "example": "Ridge"}
 """What a round may tell, and a learner that takes it."""
 
 

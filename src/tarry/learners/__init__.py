@@ -1,6 +1,7 @@
 """Learners: plays out, delayed and weighted feedback in. They see domains only."""
 
 from tarry.learners.adadelay import AdaDelay
+from tarry.learners.adahedged import AdaHedgeD
 from tarry.learners.adaptive import Adaptive
 from tarry.learners.anytime import Anytime
 from tarry.learners.backlogs import BacklogRadius, BacklogRate
@@ -8,10 +9,15 @@ from tarry.learners.best_of_both import BestOfBoth
 from tarry.learners.bold import BOLD
 from tarry.learners.dogd import DOGD
 from tarry.learners.dogdsc import DOGDSC
+from tarry.learners.dorm import DORM
+from tarry.learners.dorm_plus import DORMPlus
 from tarry.learners.doubled import Doubled
+from tarry.learners.dub import DUB
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
 from tarry.learners.energy import EnergyRadius, EnergyRate
+from tarry.learners.entropic import EntropicFTRL
+from tarry.learners.exp3 import Exp3
 from tarry.learners.fpl import FPL
 from tarry.learners.idle import Idle
 from tarry.learners.interleaving import Interleaving
@@ -23,11 +29,14 @@ from tarry.learners.ridge import Ridge
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
 from tarry.learners.solid import SOLID
 from tarry.learners.solo import SOLO
+from tarry.learners.tsallis import TsallisFTRL
 
 __all__ = [
     "BOLD",
     "DOGD",
     "DOGDSC",
+    "DORM",
+    "DUB",
     "DWFTBL",
     "DWFTRL",
     "FPL",
@@ -35,6 +44,7 @@ __all__ = [
     "SOLID",
     "SOLO",
     "AdaDelay",
+    "AdaHedgeD",
     "Adaptive",
     "AdaptiveRevision",
     "Anytime",
@@ -42,10 +52,13 @@ __all__ = [
     "BacklogRate",
     "BestOfBoth",
     "Constant",
+    "DORMPlus",
     "Doubled",
     "EnergyRadius",
     "EnergyRate",
+    "EntropicFTRL",
     "Euclidean",
+    "Exp3",
     "Idle",
     "Interleaving",
     "LevelRadius",
@@ -55,5 +68,6 @@ __all__ = [
     "Ridge",
     "Rule",
     "Sequence",
+    "TsallisFTRL",
     "inverse_time",
 ]

@@ -122,7 +122,7 @@ def _inner_radius(domain: Any, origin: np.ndarray, moved: bool, given: float | N
         if room <= 0:
             raise ValueError(
                 f"bandit feedback needs a ball inside the domain, but {type(domain).__name__} has inner "
-                "radius 0 there: use a full-dimensional domain (parametrise the simplex in its affine hull)"
+                "radius 0 there: use a full-dimensional domain (parametrise the simplex in its affine hull), or Exp3"
             )
         return room
     asked = as_positive(given, "inner_radius")

@@ -64,7 +64,7 @@ def spread_on(domain: Any, gradient_bound: float | None, value_bound: float | No
     if not domain.inner_radius > 0:
         raise ValueError(
             f"bandit feedback needs a ball inside the domain, but {type(domain).__name__} has inner radius 0: "
-            "use a full-dimensional domain (parametrise the simplex in its affine hull)"
+            "use a full-dimensional domain (parametrise the simplex in its affine hull), or learners over arms: Exp3"
         )
     steepest, largest = as_positive(gradient_bound, "gradient_bound"), as_positive(value_bound, "value_bound")
     spread = theory.spread_of(

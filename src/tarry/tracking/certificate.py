@@ -99,7 +99,8 @@ def terms_of(
     """
     if not is_certified(learner):
         return None
-    curvature = _curvature(getattr(learner, "rate", None))
+    quadratic = getattr(learner.norm, "is_quadratic", True)
+    curvature = _curvature(getattr(learner, "rate", None)) if quadratic else 0.0
     return Terms(
         diameter=float(diameter_in(learner.norm, learner.domain)),
         gradient_bound=float(gradient_bound),

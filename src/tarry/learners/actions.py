@@ -1,0 +1,110 @@
+"""What learners on the simplex share: finitely many actions, weights that fall with losses, drawing one action."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from tarry.checks import as_whole
+from tarry.domains import Simplex
+from tarry.kernel import step, verb
+from tarry.kernel.keyed import uniform
+from tarry.learners.base import KeyedDirections, RecordedDirections
+from tarry.learners.rules import check_length
+
+
+class OnSimplex:
+    """The Python face of a learner with a simplex as its ``domain`` (mixin)."""
+
+    __slots__ = ()
+
+    domain: Any
+
+    @property
+    def dimension(self) -> int:
+        return int(self.domain.dimension)
+
+
+class Rated(OnSimplex):
+    """The same with a ``rate`` (mixin)."""
+
+    __slots__ = ()
+
+    rate: Any
+
+    @property
+    def needs_acknowledgements(self) -> bool:
+        return getattr(self.rate, "needs_acknowledgements", False)
+
+    def check_horizon(self, horizon: int | None) -> None:
+        """Refuse games longer than the sequences given (None: a session, which has no end)."""
+        check_length(self.rate, horizon, "rate")
+
+
+def simplex_of(dimension: int) -> Simplex:
+    """The probability simplex over this many actions, two at least."""
+    return Simplex(as_whole(dimension, "dimension, the number of actions,", 2))
+
+
+def even_weights(dimension: int) -> np.ndarray:
+    """The uniform distribution."""
+    return np.full(dimension, 1.0 / dimension)
+
+
+@step
+def softmin(total: Any, temperature: float, out: Any) -> None:
+    """Write weights proportional to exp(−total/temperature); at temperature 0 equal ones on the smallest entries.
+
+    Measured from the smallest entry no exponential overflows and the largest is 1.
+    """
+    low = total[0]
+    for i in range(1, total.size):
+        low = min(low, total[i])
+    mass = 0.0
+    for i in range(total.size):
+        if total[i] == low:
+            out[i] = 1.0
+        elif temperature > 0.0:
+            out[i] = exp((low - total[i]) / temperature)
+        else:
+            out[i] = 0.0
+        mass += out[i]
+    for i in range(total.size):
+        out[i] /= mass
+
+
+@verb
+def draw_action(source: Any, t: int, weights: Any) -> int:
+    """The action of round t, drawn from these weights, which add up to 1."""
+
+
+@draw_action.on(KeyedDirections)
+def _by_hash(source: Any, t: Any, weights: Any) -> Any:
+    left = uniform(source.key, t)
+    chosen = 0
+    for i in range(weights.size):
+        if weights[i] > 0.0:
+            chosen = i  # rounding may leave a little of the uniform: the last possible action takes it
+            if left <= weights[i]:
+                break
+            left -= weights[i]
+    return chosen
+
+
+@draw_action.on(RecordedDirections)
+def _by_record(source: Any, t: Any, weights: Any) -> Any:
+    chosen = 0  # a recorded direction is the vertex that was played
+    for i in range(1, weights.size):
+        if source.values[t - 1, i] > source.values[t - 1, chosen]:
+            chosen = i
+    return chosen
+
+
+@step
+def show_vertex(action: int, play: Any) -> None:
+    """Write the vertex of an action as the play."""
+    for i in range(play.size):
+        play[i] = 0.0
+    play[action] = 1.0

@@ -1,0 +1,180 @@
+"""AdaHedgeD: exponential weights whose temperature grows with what delays have cost.
+
+Plays are x_{t+1} = softmin(θ + h_{t+1}, λ) ∝ exp(−(θ + h_{t+1})_i/λ), θ = Σ_{s∈O_{t+1}} w_s g_s, with a hint h of the
+gradients still missing. When s arrives, let g = w_s g_s, θ include it, λ_s and h_s be those that made x_s, and o the
+sum of what has arrived since x_s was made, g included, less h_s. Then
+
+    x̄ = softmin(θ, λ_s)                      a = ⟨g, x_s − x̄⟩
+                                              b = gap(o, x_s)
+    x̂ = softmin(θ − min(1, ‖g‖/‖o‖) o, λ_s)  c = gap(min(1, ‖g‖/‖o‖) o, x̂) + ⟨g, x_s − x̂⟩
+    λ ← λ + max(0, min(a, b, c))/ln K
+
+with sup norms and gap(v, x) = λ_s ln Σ_i x_i exp(−v_i/λ_s) + ⟨v, x⟩, at λ_s = 0 ⟨θ, x⟩ − min_i θ_i.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from tarry.domains import Simplex
+from tarry.kernel import Parameters, step
+from tarry.learners.actions import OnSimplex, even_weights, simplex_of, softmin
+from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.dorm import keep_play
+from tarry.learners.hints import Hinted, as_hint, guess_missing
+
+
+class _AdaHedgeDFields(NamedTuple):
+    domain: Simplex
+    hint: int
+
+
+class AdaHedgeD(Parameters, OnSimplex, Hinted, _AdaHedgeDFields):
+    """Exponential weights over ``dimension`` experts that tune themselves; nothing to know.
+
+    The temperature λ starts at 0 (follow the leader) and grows by what each arrival proves to have been lost. Play,
+    temperature and θ are kept for each tracked round. Arrivals may come in any order: what a round missed is taken to
+    be what arrived while it was out, which is the original's sum where delays are constant. ``hint="recent"`` takes
+    all missing gradients to be like the last that came, and needs acknowledgements. Flaspohler et al., Online Learning
+    with Optimism and Delay (ICML 2021).
+
+    >>> AdaHedgeD(3).dimension
+    3
+    """
+
+    __slots__ = ()
+
+    feedback = GRADIENT
+
+    def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
+        return cls.make(simplex_of(dimension), as_hint(hint))
+
+
+class AdaHedgeDState(NamedTuple):
+    """``temperature`` = (λ, the λ that made the play); by slot the play, its λ, and θ + h as they were then."""
+
+    point: np.ndarray
+    total: np.ndarray
+    last: np.ndarray
+    hint: np.ndarray
+    scratch: np.ndarray
+    missed: np.ndarray
+    temperature: np.ndarray
+    plays: np.ndarray
+    played_at: np.ndarray
+    seen: np.ndarray
+
+
+NOW, PLAYED = range(2)
+
+
+@allocate.on(AdaHedgeD)
+def _allocate(learner: AdaHedgeD, slots: int) -> AdaHedgeDState:
+    k = learner.dimension
+    return AdaHedgeDState(
+        point=even_weights(k),
+        total=np.zeros(k),
+        last=np.zeros(k),
+        hint=np.zeros(k),
+        scratch=np.zeros(k),
+        missed=np.zeros(k),
+        temperature=np.zeros(2),
+        plays=np.zeros((slots, k)),
+        played_at=np.zeros(slots),
+        seen=np.zeros((slots, k)),
+    )
+
+
+@restart.on(AdaHedgeD)
+def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+    for i in range(state.point.size):
+        state.point[i] = 1.0 / state.point.size
+        state.total[i] = 0.0
+        state.last[i] = 0.0
+        state.hint[i] = 0.0
+    state.temperature[NOW] = 0.0
+    state.temperature[PLAYED] = 0.0
+
+
+@predict.on(AdaHedgeD)
+def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    for i in range(play.size):
+        play[i] = state.point[i]
+
+
+@enter.on(AdaHedgeD)
+def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+    keep_play(state.point, state.plays, slot)
+    for i in range(state.total.size):
+        state.seen[slot, i] = state.total[i] + state.hint[i]
+    state.played_at[slot] = state.temperature[PLAYED]
+
+
+@step
+def largest_entry(v: Any) -> Any:
+    """‖v‖_∞."""
+    size = 0.0
+    for i in range(v.size):
+        size = max(size, abs(v[i]))
+    return size
+
+
+@step
+def mixability_gap(total: Any, missed: Any, share: float, x: Any, temperature: float) -> Any:
+    """gap(share·missed, x)."""
+    inner = 0.0
+    low = inf
+    for i in range(x.size):
+        inner += x[i] * (share * missed[i] if temperature > 0.0 else total[i])
+        if temperature <= 0.0:
+            low = min(low, total[i])
+        elif x[i] > 0.0:
+            low = min(low, share * missed[i])
+    if temperature <= 0.0:
+        return inner - low
+    mass = 0.0
+    for i in range(x.size):
+        if x[i] > 0.0:
+            mass += x[i] * exp((low - share * missed[i]) / temperature)
+    return temperature * log(mass) + inner - low
+
+
+@step
+def lost_to(gradient: Any, weight: float, played: Any, other: Any) -> Any:
+    """⟨w g, x_s − other⟩."""
+    lost = 0.0
+    for i in range(gradient.size):
+        lost += weight * gradient[i] * (played[i] - other[i])
+    return lost
+
+
+@absorb.on(AdaHedgeD)
+def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+    total, missed, other = state.total, state.missed, state.scratch
+    played, temperature = state.plays[slot], state.played_at[slot]
+    for i in range(total.size):
+        state.last[i] = weight * feedback[i]
+        total[i] += state.last[i]
+        missed[i] = total[i] - state.seen[slot, i]
+    softmin(total, temperature, other)
+    drift = lost_to(feedback, weight, played, other)
+    whole = mixability_gap(total, missed, 1.0, played, temperature)
+    size, error = weight * largest_entry(feedback), largest_entry(missed)
+    share = size / error if error > size else 1.0
+    for i in range(total.size):
+        other[i] = total[i] - share * missed[i]
+    softmin(other, temperature, other)
+    part = mixability_gap(total, missed, share, other, temperature) + lost_to(feedback, weight, played, other)
+    state.temperature[NOW] += max(0.0, min(drift, min(whole, part))) / log(total.size)
+
+
+@advance.on(AdaHedgeD)
+def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+    state.temperature[PLAYED] = state.temperature[NOW]
+    guess_missing(learner.hint, state.last, pending, state.hint)
+    for i in range(state.total.size):
+        state.scratch[i] = state.total[i] + state.hint[i]
+    softmin(state.scratch, state.temperature[PLAYED], state.point)
