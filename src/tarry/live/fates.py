@@ -8,12 +8,15 @@ from tarry.live.regions import CHUNK, Region
 from tarry.results import Fate
 
 _PER_WORD = 21
-_PER_CHUNK = CHUNK // 8 * _PER_WORD
+_WORDS = CHUNK // 8
 # An even code is a fate without an answer yet; the code above it is the same fate, answered.
 UNTRACKED, SATURATED, PREEMPTED, USED, EXPIRED = 0, 2, 4, 6, 7
 # A tracked round is known from the tracking set. If it leaves unanswered it was preempted: that stands there from
 # the start, so preempting writes nothing.
 PENDING = PREEMPTED
+# Ready-made for each place in a word: what to keep of it, and a code put there.
+_KEEP = tuple(~(7 << 3 * r) & (1 << 64) - 1 for r in range(_PER_WORD))
+_PUT = tuple(tuple(code << 3 * r for r in range(_PER_WORD)) for code in range(8))
 _ANSWERED = (False, True, False, True, False, True, True, True)
 _FATES = (
     *(Fate.UNTRACKED, Fate.UNTRACKED),
@@ -33,10 +36,10 @@ class Fates(Region):
 
     def write(self, t: int, code: int) -> None:
         """Note what became of round t."""
-        place = (t - 1) % self._memory
-        i, shift = place // _PER_WORD, place % _PER_WORD * 3
-        self._words[i] = self._words[i] & ~(7 << shift) | code << shift
-        self.dirty.add(place // _PER_CHUNK)
+        i, r = divmod((t - 1) % self._memory, _PER_WORD)
+        words = self._words
+        words[i] = words[i] & _KEEP[r] | _PUT[code][r]
+        self.dirty.add(i // _WORDS)
 
     def read(self, t: int) -> int:
         """The code of round t, which is not tracked."""

@@ -125,7 +125,7 @@ class LabelJoin(Face):
         Where labels gather, always None: :meth:`finish` gives the row.
         """
         with self._tracker.vault.lock, self._tracker.vault:
-            return self._label(id, label)
+            return self._finish(id, label, None) if self._rule is None else self._label(id, label)
 
     def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
         """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label."""

@@ -54,6 +54,7 @@ class Tracker:
         self.terms = self._terms()
         certify = UNCERTIFIED if self.terms is None else self.terms.sizes
         self._setting = setting_of(self.capacity, configuration.information, certify=certify)
+        self._is_clairvoyant = configuration.information == "clairvoyant"
         self._plays = self.player.learner.dimension > 0
         self._open, self._hand, self._drop = (step.of(self.player) for step in (open_round, hand_over, give_up))
         self.vault = Vault(
@@ -111,7 +112,7 @@ class Tracker:
 
         Bad arguments begin nothing.
         """
-        disclosed = self._disclosed(delay)
+        disclosed = -1 if delay is None and not self._is_clairvoyant else self._disclosed(delay)
         if payload is not None and self.vault.is_durable:
             encode_payload(payload)  # refused whether or not the round will be tracked
         if id is not None:
@@ -119,7 +120,7 @@ class Tracker:
             known = self._find(id)
             if known is not None:
                 return self._again(known, id)
-        if self.vault.rounds:
+        if self.vault.rounds and (id is not None) != (self.vault.naming == CALLERS):
             self.check_naming(id is not None)
         return self._begin(id, disclosed, payload)
 
@@ -195,8 +196,8 @@ class Tracker:
         The answer is a receipt, and what was kept of the round if it was tracked.
         """
         vault, t = self.vault, self._find(as_id(id))
-        counts, kept, weight = vault.counts, None, 0.0
-        refused = self._refusal(t)
+        counts, kept, weight, is_tracked = vault.counts, None, 0.0, t in vault.tracked
+        refused = None if is_tracked else self._refusal(t)
         if refused is not None or t is None:
             answer = refused or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
@@ -209,8 +210,8 @@ class Tracker:
         if weight == MALFORMED:
             vault.is_midway = False
             raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
-        if t in vault.tracked:
-            kept = vault.item(t)
+        if is_tracked:
+            kept = vault.items.get(t) or vault.item(t)
             self._forget(t, kept)
             code, answer = _ENDED[feedback is None]
         else:
@@ -256,9 +257,9 @@ class Tracker:
 
     def _find(self, id: Hashable) -> int | None:
         vault = self.vault
-        if vault.naming == CALLERS:
-            return vault.ids.find(id, vault.rounds)
-        return id if type(id) is int and 1 <= id <= vault.rounds else None
+        if vault.naming != CALLERS:
+            return id if type(id) is int and 0 < id <= vault.rounds else None
+        return vault.ids.find(id, vault.rounds)
 
     def _absence(self, t: int | None) -> Answer:
         """Why nothing is known: forgotten, or never there. Of callers' ids we cannot tell once some are forgotten."""

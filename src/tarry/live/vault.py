@@ -98,7 +98,9 @@ class Vault:
         return made
 
     def __enter__(self) -> None:
-        self._claim(sys._getframe(1))
+        if self._frame is not None or self.is_broken:
+            self._settle_last()
+        self._frame = sys._getframe(1)
         if not self.is_durable:
             return
         try:
@@ -111,10 +113,12 @@ class Vault:
             raise
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        try:
-            if not self.is_durable:
+        if not self.is_durable:
+            if self.is_midway:
                 self._judge(kind)
-                return
+            self._frame = None
+            return
+        try:
             if kind is None:
                 error = self._try_to_commit()
             else:
@@ -125,21 +129,19 @@ class Vault:
             self.is_midway = False
             self._frame = None
 
-    def _claim(self, frame: Any) -> None:
-        """One change at a time; called with the lock held, which a signal handler of the same thread holds too."""
+    def _settle_last(self) -> None:
+        """One change at a time: the lock is held, but a signal handler of the same thread would get it too."""
         if self._frame is not None:
             if _is_running(self._frame):
                 raise TarryError(
                     "this session is in the middle of a call: a signal handler, or a function called back, must wait "
                     "until that call is done"
                 )
+            self._frame = None
             self._judge(KeyboardInterrupt)  # an interrupt kept the last change from being closed
             self._abandon()
-            self.is_midway = False
-        self._frame = None
         if self.is_broken:
             raise TarryError(f"{self.is_broken}, so this session's state cannot be trusted: start a new one")
-        self._frame = frame
 
     def _judge(self, kind: Any) -> None:
         """Without a store, what a call leaves half done cannot be put right."""
@@ -147,6 +149,7 @@ class Vault:
             interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
             self.is_broken = "a call was interrupted" if interrupted else "a function of your own failed"
             self.is_broken += " in the middle of a round"
+        self.is_midway = False
 
     def _try_to_commit(self) -> Exception | None:
         try:
@@ -163,7 +166,9 @@ class Vault:
     def reading(self) -> Iterator[None]:
         """Look at the newest state, which stays as it is within the block, without keeping other processes waiting."""
         with self.lock:
-            self._claim(sys._getframe(0))
+            if self._frame is not None or self.is_broken:
+                self._settle_last()
+            self._frame = sys._getframe(0)
             try:
                 self._meet(self.store.look)
                 yield
