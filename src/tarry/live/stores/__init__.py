@@ -25,7 +25,10 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
     if str(url).startswith(_SQLITE) and len(url) > len(_SQLITE):
         from tarry.live.stores.sqlite import SQLite
 
-        return SQLite(url.removeprefix(_SQLITE), name, durability=durability, must_exist=must_exist)
+        path = url.removeprefix(_SQLITE)
+        if path == ":memory:" or "\0" in path:
+            raise ValueError(f"{url!r} is no file: write store='memory:', or sqlite:/// with the path of one")
+        return SQLite(path, name, durability=durability, must_exist=must_exist)
     if str(url).startswith(_POSTGRES):
         from tarry.live.stores.postgres import Postgres
 
