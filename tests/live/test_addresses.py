@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 
+import psycopg
 import pytest
 from scenario import PLAYER
 
 import tarry
 from tarry.errors import StoreError
-from tarry.live.stores import sqlite
+from tarry.live.stores import open_store, sqlite, stored_names, without_password
 from tarry.live.stores.sqlite import SQLite
 
 
@@ -76,3 +77,58 @@ def test_a_closed_session_stays_closed(tmp_path):
         with pytest.raises(StoreError, match="this session was closed: open it again"):
             call()
     session.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ada:s3cret@db/main?password=s3cret", "postgresql://ada@db/main"),
+        ("postgresql+psycopg://ada:s3cret@db/main", "postgresql+psycopg://ada@db/main"),
+        ("mysql://ada:s3/cr@et@db/main", "mysql://ada@db/main"),
+        ("postgres://db/main?password=s3cr@et", "postgres://…"),
+        ("postgresql://ada:s3?cret@db/main", "postgresql://…"),
+        ("host=db password=s3cret", "host=db…"),
+        ("sqlite:///me@home.db", "sqlite:///me@home.db"),
+        ("memory:", "memory:"),
+    ],
+)
+def test_what_is_shown_holds_no_password(url, shown):
+    assert without_password(url) == shown
+
+
+@pytest.mark.parametrize("url", ["mysql://ada:s3cret@db/main", "postgresql+psycopg://ada:s3cret@db/main"])
+def test_an_address_of_another_kind_is_refused_without_its_password(url):
+    with pytest.raises(ValueError, match="store must be") as told:
+        open_store(url)
+    assert "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "ada:s3%zzcret@127.0.0.1:1/db",
+        "ada:s3 cret@127.0.0.1:1/db",
+        "ada:s3cret@[::1/db",
+        "ada:s3cret@127.0.0.1:1/db",
+        "ada:ab@cret@127.0.0.1:1/db",
+    ],
+)
+def test_a_driver_that_quotes_the_password_is_not_quoted(rest):
+    with pytest.raises(StoreError) as told:
+        open_store(f"postgresql://{rest}")
+    assert "cret" not in str(told.value)
+    assert told.value.__suppress_context__
+
+
+def test_opening_makes_no_tables_in_a_database(new_store):
+    url = new_store("postgresql")
+    for attempt in (lambda: tarry.Session.open(url), lambda: stored_names(url)):
+        with pytest.raises(StoreError, match="make a session first"):
+            attempt()
+    with psycopg.connect(url) as database:
+        assert database.execute("SELECT to_regclass('tarry_format')").fetchone() == (None,)
+    with tarry.Session(PLAYER, capacity=4, rng=1, store=url) as session:
+        session.ask()
+    assert stored_names(url) == ["main"]
+    with tarry.Session.open(url) as again:
+        assert again.ask().id == 2
