@@ -117,5 +117,9 @@ def _text(value: Any) -> str:
 
 
 def _brief(value: Any) -> str:
-    text = f"a {type(value).__name__}" if isinstance(value, (list, tuple, dict)) else repr(value)
+    kind = f"a {type(value).__name__}"
+    try:
+        text = kind if isinstance(value, (list, tuple, dict)) else repr(value)
+    except ValueError:  # a whole number of too many digits
+        text = kind
     return text if len(text) <= 80 else f"{text[:77]}…"
