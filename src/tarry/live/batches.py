@@ -40,6 +40,11 @@ class Receipts(NamedTuple):
         return pl.DataFrame({"id": self.ids, "status": names, "weight": self.weights})
 
 
+def receipts_of(ids: list[Hashable], told: list[Any]) -> Receipts:
+    """One receipt for each id, as columns."""
+    return Receipts(ids, [one.status for one in told], np.array([one.weight for one in told]))
+
+
 def is_frame(value: Any) -> bool:
     """Whether this is a frame with named columns (polars, pandas, or a dict of columns)."""
     return isinstance(value, dict) or hasattr(value, "columns")
@@ -74,11 +79,18 @@ def is_missing(value: Any) -> bool:
 
 def as_ids(values: Any) -> list[Hashable]:
     """Ids, every one of them checked before anything is begun."""
+    _check_several(values)
     return [as_id(id) for id in as_list(values)]
+
+
+def _check_several(ids: Any) -> None:
+    if isinstance(ids, (str, bytes)):
+        raise ValueError(f"ids must be several, got the single {ids!r}: put it in a list")
 
 
 def as_names(count: int | None, ids: Any) -> list[Any]:
     """A name for each of several rounds: the ids given, or none for this many."""
     if (count is None) == (ids is None):
         raise ValueError("say how many rounds, or give their ids: one of the two")
+    _check_several(ids)
     return [None] * as_whole(count, "the number of rounds") if ids is None else as_list(ids)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.learners import Idle
-from tarry.live.batches import as_ids, as_list, as_names, column, is_frame, is_missing, records
+from tarry.live.batches import Receipts, as_ids, as_list, as_names, column, is_frame, is_missing, receipts_of, records
 from tarry.live.configuration import Configuration
 from tarry.live.estimates import Estimate, book_label, estimate_of
 from tarry.live.face import Face
@@ -143,22 +143,29 @@ class LabelJoin(Face):
 
     def _label(self, id: Hashable, label: Any) -> Row | None:
         if self._rule is None:
-            return self._finish(id, label, None)
+            return self._finish(id, label)
         self._tracker.gather(id, label)
         return None
 
     def finish(self, id: Hashable, missing: Any = None) -> Row | None:
         """The window of a decision has ended: its row, with the labels gathered (``missing`` if there are none)."""
-        if self._rule is None:
-            raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
-        with self._tracker.vault:
-            return self._finish(id, missing, self._rule)
+        return self.finish_many([id], missing)[0]
 
-    def _finish(self, id: Hashable, label: Any, rule: Callable[[tuple[Any, ...]], Any] | None) -> Row | None:
-        if rule is not None:
-            waiting = self._tracker.item(id)
-            if waiting is not None and waiting.gathered:
-                label = rule(waiting.gathered)  # may fail: before anything is changed
+    def finish_many(self, ids: Iterable[Any], missing: Any = None) -> list[Row | None]:
+        """The windows of several decisions have ended, in one transaction: for each its row, or None."""
+        rule = self._rule
+        if rule is None:
+            raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
+        names = as_ids(ids)
+        with self._tracker.vault:
+            labels = [self._gathered(id, missing, rule) for id in names]  # may fail: before anything is changed
+            return [self._finish(*pair) for pair in zip(names, labels, strict=True)]
+
+    def _gathered(self, id: Hashable, missing: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:
+        waiting = self._tracker.item(id)
+        return rule(waiting.gathered) if waiting is not None and waiting.gathered else missing
+
+    def _finish(self, id: Hashable, label: Any) -> Row | None:
         (status, weight), item = self._tracker.answer(id, _NOTHING)
         if status is not Answer.USED or item is None:
             return None
@@ -169,6 +176,12 @@ class LabelJoin(Face):
         """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
         with self._tracker.vault:
             return self._tracker.answer(id, None)[0]
+
+    def expire_many(self, ids: Iterable[Any]) -> Receipts:
+        """As :meth:`expire`, for several decisions in one transaction."""
+        names = as_ids(ids)
+        with self._tracker.vault:
+            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it."""
