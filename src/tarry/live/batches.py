@@ -50,19 +50,31 @@ def is_frame(value: Any) -> bool:
     return isinstance(value, dict) or hasattr(value, "columns")
 
 
+def names_of(frame: Any) -> list[Any]:
+    """The names of a frame's columns."""
+    return list(frame if isinstance(frame, dict) else frame.columns)
+
+
 def column(frame: Any, name: str) -> list[Any]:
     """A column of a frame as a list, or a sentence that names those there are."""
-    names = list(frame if isinstance(frame, dict) else frame.columns)
+    names = names_of(frame)
     if name not in names:
         raise ValueError(f"the frame has no column {name!r}, only {names}")
-    return as_list(frame[name])
+    values = frame[name]
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise ValueError(f"the column {name!r} must be a list of values, got {values!r}")
+    return as_list(values)
 
 
 def records(frame: Any, without: Iterable[str] = ()) -> list[dict[str, Any]]:
     """A frame's rows as dictionaries."""
-    names = [n for n in (frame if isinstance(frame, dict) else frame.columns) if n not in set(without)]
-    columns = [column(frame, n) for n in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    columns = {name: column(frame, name) for name in names_of(frame)}
+    sizes = {name: len(values) for name, values in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"the columns must be equally long, got {sizes}")
+    kept = {name: values for name, values in columns.items() if name not in set(without)}
+    count = next(iter(sizes.values()), 0)
+    return [{name: values[i] for name, values in kept.items()} for i in range(count)]
 
 
 def as_list(values: Any) -> list[Any]:

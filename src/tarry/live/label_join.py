@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.learners import Idle
-from tarry.live.batches import Receipts, as_ids, as_list, as_names, column, is_frame, is_missing, receipts_of, records
+from tarry.live.batches import Receipts, as_ids, as_list, as_names, column, is_frame, is_missing, names_of, receipts_of, records
 from tarry.live.configuration import Configuration
 from tarry.live.estimates import Estimate, book_label, estimate_of
 from tarry.live.face import Face
@@ -102,21 +102,25 @@ class LabelJoin(Face):
             opened = self._tracker.open(id, delay, features)
         return Ticket(opened.id, opened.tracked, opened.released)
 
-    def decide_many(self, features: Any, *, ids: Iterable[Any] | None = None) -> list[Ticket]:
+    def decide_many(
+        self, features: Any, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
+    ) -> list[Ticket]:
         """Register several decisions in one transaction.
 
-        ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list.
+        ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list. ``delays``
+        are required in the clairvoyant model and refused elsewhere.
         """
         if is_frame(features):
-            if ids is None and "id" in list(features if isinstance(features, dict) else features.columns):
+            if ids is None and "id" in names_of(features):
                 ids = column(features, "id")
             features = records(features, without=("id",))
         rows = as_list(features)
         names = as_names(None, ids) if ids is not None else [None] * len(rows)
         if len(names) != len(rows):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
+        waits = [None] * len(rows) if delays is None else as_list(delays)
         with self._tracker.vault:
-            opened = self._tracker.open_many(names, [None] * len(rows), rows)
+            opened = self._tracker.open_many(names, waits, rows)
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
 
     def label(self, id: Hashable, label: Any) -> Row | None:
@@ -194,12 +198,24 @@ class LabelJoin(Face):
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
-        decision are dropped, or delivered with ``at_end="deliver"``.
+        decision are dropped, or delivered with ``at_end="deliver"``. A column id gives the ids; the columns that are
+        not named here are the features. Labels must not gather: a log has no windows that end.
         """
+        if self._rule is not None:
+            raise ValueError(
+                "this join gathers labels until finish(id), and a log does not say when that is: "
+                "stream with labels='first', or call decide, label and finish"
+            )
         if at_end not in AT_END:
             raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
         times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
-        features = records(frame, without=(labelled_at, label))
+        features = records(frame, without=(decided_at, labelled_at, label, "id"))
+        names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(times)
+        return self._stream(times, come, labels, features, names, at_end)
+
+    def _stream(
+        self, times: list[Any], come: list[Any], labels: list[Any], features: list[Any], names: list[Any], at_end: str
+    ) -> Iterator[Row]:
         order = sorted(range(len(times)), key=times.__getitem__)
         arrivals = sorted((i for i in order if not is_missing(come[i])), key=come.__getitem__)
         early = next((i for i in arrivals if come[i] < times[i]), None)
@@ -212,7 +228,7 @@ class LabelJoin(Face):
             while due is not None and come[due] < times[i]:
                 yield from self._come(ids.pop(due, None), labels[due])
                 due = next(waiting)
-            ids[i] = self.decide(features[i]).id
+            ids[i] = self.decide(features[i], names[i]).id
         while due is not None and at_end == "deliver":
             yield from self._come(ids.pop(due, None), labels[due])
             due = next(waiting)
