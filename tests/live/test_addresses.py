@@ -41,7 +41,9 @@ def test_a_lost_file_is_not_made_again(is_emptied, tmp_path):
         if is_emptied:
             path.touch()
         for _ in range(2):
-            with pytest.raises(StoreError, match="is empty: make a session first" if is_emptied else "cannot be opened"):
+            with pytest.raises(
+                StoreError, match="is empty: make a session first" if is_emptied else "cannot be opened"
+            ):
                 session.ask()
         assert path.exists() == is_emptied
         assert not is_emptied or not path.stat().st_size

@@ -16,7 +16,9 @@ from tarry.live.configuration import Configuration, decode, encode
 
 def test_numbers_of_numpy_are_kept_as_pythons(tmp_path):
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    with tarry.Session(PLAYER, capacity=np.int64(4), memory=np.int32(100), preemption=np.True_, rng=1, store=url) as one:
+    with tarry.Session(
+        PLAYER, capacity=np.int64(4), memory=np.int32(100), preemption=np.True_, rng=1, store=url
+    ) as one:
         one.ask()
     with tarry.Session(PLAYER, capacity=4, memory=100, rng=1, store=url) as again:
         assert again.ask().id == 2
@@ -32,7 +34,8 @@ def test_bad_sizes_make_no_file(capacity, memory, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["tarry.cli.app:app", "tarry.domains.gone:Ball", "tarry:Session", "os:system", "tarry.domains:gone", "tarry."]
+    "name",
+    ["tarry.cli.app:app", "tarry.domains.gone:Ball", "tarry:Session", "os:system", "tarry.domains:gone", "tarry."],
 )
 def test_a_file_has_nothing_imported_but_parameter_types(name):
     plain = json.loads(encode(Configuration("session", PLAYER, 4, "non-clairvoyant", True, 1, 100, {})))

@@ -8,7 +8,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.learners import Idle
-from tarry.live.batches import Receipts, as_ids, as_list, as_names, column, is_frame, is_missing, names_of, receipts_of, records
+from tarry.live.batches import (
+    Receipts,
+    as_ids,
+    as_list,
+    as_names,
+    column,
+    is_frame,
+    is_missing,
+    names_of,
+    receipts_of,
+    records,
+)
 from tarry.live.configuration import Configuration
 from tarry.live.estimates import Estimate, book_label, estimate_of
 from tarry.live.face import Face

@@ -237,7 +237,6 @@ class Postgres:
             return f"the database cannot be reached or is shutting down ({first}); call again when it is back"
         return f"the database says {first!r}; nothing was changed"
 
-
     def _without_secrets(self, text: str) -> str:
         """What the driver says may quote the address, or the piece of it that it could not read."""
         before, _, options = self.url.partition("://")[2].partition("?")
