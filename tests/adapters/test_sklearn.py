@@ -170,7 +170,7 @@ def test_labels_that_the_model_refuses_may_come_again():
     twin = LateLabels(SGDRegressor(random_state=0), capacity=2, random_state=1)
     twin.decide(np.arange(10.0).reshape(5, 2))
     for _ in range(2):
-        with pytest.raises(ValueError, match="could not convert|NaN") as told:
+        with pytest.raises(ValueError, match="NaN") as told:
             late.label(ids, [np.nan] * 5)
         assert "label them again" in told.value.__notes__[0]
     assert late.label(ids, np.ones(5)) == twin.label(ids, np.ones(5)) == 2

@@ -154,7 +154,7 @@ def test_rows_of_a_step_that_fails_may_be_labelled_again(kit):
     late = make(k, batch_size=2)
     first, second = (late.decide(k.row(1.0)).id for _ in range(2))
     assert late.label(first, "no number") is None
-    with pytest.raises(Exception) as told:  # noqa: PT011 - whatever the module says
+    with pytest.raises(Exception) as told:  # whatever the module says
         late.label(second, k.row(2.0))
     assert f"{[first, second]}: label them again" in told.value.__notes__[0]
     assert k.value() == 0.0

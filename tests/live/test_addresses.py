@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 
 import psycopg
@@ -55,7 +54,7 @@ def test_names_with_a_meaning_for_sqlite_are_files(tmp_path, monkeypatch):
     for name in names:
         with make(name) as session:
             session.ask()
-    assert sorted(os.listdir()) == sorted(names)
+    assert {path.name for path in tmp_path.iterdir()} == set(names)
     with pytest.raises(ValueError, match="store='memory:'"):
         make(":memory:")
 
@@ -67,7 +66,7 @@ def test_a_store_without_a_write_ahead_log_is_refused(tmp_path, monkeypatch):
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite.sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Kept))
-    with pytest.raises(StoreError, match="cannot have a write-ahead log .SQLite keeps the mode 'delete'"):
+    with pytest.raises(StoreError, match="SQLite keeps the mode 'delete'"):
         SQLite(str(tmp_path / "a.db"), "main", durability="power")
 
 

@@ -1,7 +1,7 @@
 """What commands on stored sessions share: where the store is, how answers are printed, which exit codes there are.
 
-Exit codes: 0 done; 1 done, but an id was unknown or forgotten (unknown, late) or the answer cannot be printed; 2 the arguments are wrong and nothing
-was changed; 3 the store cannot be used.
+Exit codes: 0 done; 1 done, but an id was unknown or forgotten (unknown, late) or the answer cannot be printed; 2 the
+arguments are wrong and nothing was changed; 3 the store cannot be used.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from tarry.results import Answer
 ABSENT, REFUSED, STORE = 1, 2, 3
 STANDARD_INPUT = "-"
 EPILOG = (
-    "Exit codes: 0 done; 1 done, but an id was unknown or forgotten, or the answer cannot be printed; 2 the arguments are wrong, nothing was changed; "
-    "3 the store cannot be used."
+    "Exit codes: 0 done; 1 done, but an id was unknown or forgotten, or the answer cannot be printed; "
+    "2 the arguments are wrong, nothing was changed; 3 the store cannot be used."
 )
 # So that a negative number is an argument and not an option.
 NUMBERS = {"ignore_unknown_options": True}

@@ -16,7 +16,8 @@ class Estimate(NamedTuple):
     """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
 
     The interval is for the mean of what the labels are drawn from; for the mean of these very decisions it is wider
-    than need be; below two labels there is none (NaN). The naive mean answers another question: what the labels are *that came in time*.
+    than need be; below two labels there is none (NaN). The naive mean answers another question: what the labels are
+    *that came in time*.
     """
 
     mean: float

@@ -89,8 +89,8 @@ class SQLite:
         mode = run("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
             raise StoreError(
-                f"{self.path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait for "
-                "writers: put the file on a local disk"
+                f"{self.path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait "
+                "for writers: put the file on a local disk"
             )
         run(f"PRAGMA synchronous = {self._synchronous}")
         run("PRAGMA fullfsync = 1")
