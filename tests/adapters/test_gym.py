@@ -62,7 +62,7 @@ def test_is_the_game_that_simulation_plays(feedback, capacity, information, sche
     seed = seed_within(3)
     record = tarry.simulate(game, tarry.Player(learner, scheduler), seeds=[seed], keep_rounds=True)
     log = record._log(seed)
-    infos, rewards = play(DelayedGame(game, scheduler), log.plays)
+    infos, rewards = play(DelayedGame(game, scheduler, reveal_loss=True), log.plays)
 
     assert [info["loss"] for info in infos[1:]] == log.losses.tolist()
     expected = {name: [[] for _ in range(game.horizon + 1)] for name in ("feedback", "expired", "preempted", "entered")}
@@ -161,3 +161,10 @@ def test_sentences():
     env.reset()
     with pytest.raises(ValueError, match="the point has 2 entries, the domain has 3"):
         env.step(np.zeros(2))
+
+
+def test_the_loss_of_a_round_is_told_only_on_request():
+    for reveal in (False, True):
+        env = gymnasium.make(NAMES[0], horizon=5, capacity=2, mean_delay=3.0, reveal_loss=reveal)
+        env.reset(seed=1)
+        assert ("loss" in env.step(env.action_space.sample())[-1]) is reveal

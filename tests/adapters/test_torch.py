@@ -147,3 +147,18 @@ def test_any_optimiser_and_module(optimiser):
         if loss is not None:
             (first if i < 100 else last if i > 1300 else []).append(loss)
     assert np.mean(last) < 0.6 * np.mean(first)
+
+
+def test_rows_of_a_step_that_fails_may_be_labelled_again(kit):
+    k = kit()
+    late = make(k, batch_size=2)
+    first, second = (late.decide(k.row(1.0)).id for _ in range(2))
+    assert late.label(first, "no number") is None
+    with pytest.raises(Exception) as told:  # whatever the module says
+        late.label(second, k.row(2.0))
+    assert f"{[first, second]}: label them again" in told.value.__notes__[0]
+    assert k.value() == 0.0
+    assert late.label(first, k.row(2.0)) is None
+    assert late.label(second, k.row(2.0)) == pytest.approx(4.0)
+    assert late.label(second, k.row(2.0)) is None
+    assert late.step() is None

@@ -125,3 +125,29 @@ def test_bad_arguments_exit_with_2_and_change_nothing(call, arguments, given, se
     before = call("export").stdout
     assert sentence in call(*arguments, given=given, code=2).stderr
     assert call("export").stdout == before
+
+
+def test_several_windows_end_in_one_transaction(call):
+    call("new", "--capacity", 8, "--labels", "sum")
+    call("decide", "--id", "a"), call("decide", "--id", "b")
+    call("label", "a", 1), call("label", "b", '"x"')
+    failed = call("finish", "a", "b", code=2)
+    assert not failed.stdout
+    assert lines(call("label", "a", 1))[0]["fate"] == "pending"
+    call("expire", "-", given='"a"\n[1]', code=2)
+    assert lines(call("label", "a", 1))[0]["fate"] == "pending"
+    told = lines(call("expire", "a", "b", "c", code=1))
+    assert [(one["id"], one["status"]) for one in told] == [("a", "expired"), ("b", "expired"), ("c", "unknown")]
+
+
+@pytest.mark.parametrize(("given", "code"), [("json", 0), ("table", 1)])
+def test_what_was_done_is_not_told_as_refused(given, code, tmp_path):
+    store = f"sqlite:///{tmp_path / 'state.db'}"
+    tarry.LabelJoin(2, store=store).close()
+    narrow = CliRunner(charset="ascii")
+    asked = ["join", "decide", "--store", store, "--id", "ünïcode", "-f", given]
+    done = narrow.invoke(app, asked, env={"COLUMNS": "200"})
+    assert done.exit_code == code, done.output
+    with tarry.LabelJoin.open(store) as join:
+        assert join.status().rounds == 1
+    assert json.loads(done.stdout)["id"] == "ünïcode" if code == 0 else "this was done" in done.stderr

@@ -59,7 +59,7 @@ def test_a_durable_estimate_is_the_same(tmp_path):
 
 def test_what_is_no_number_is_left_out():
     join = tarry.LabelJoin(8, rng=1)
-    for label in ("yes", None, float("nan"), float("inf"), True, np.float32(0.5), 3):
+    for label in ("yes", None, float("nan"), float("inf"), 10**400, 2e100, np.True_, np.float32(0.5), 3):
         join.label(join.decide().id, label)
     assert join.estimate().labels == 3
     assert join.estimate().mean == pytest.approx((1 + 0.5 + 3) / 3)
@@ -71,3 +71,26 @@ def test_before_the_first_label():
     assert isnan(found.mean)
     with pytest.raises(ValueError, match=r"level must lie between 0 and 1, got 95"):
         tarry.LabelJoin(8).estimate(95)
+
+
+@pytest.mark.parametrize("store", ["memory:", "sqlite"])
+def test_labels_far_from_nought_keep_their_spread(store, tmp_path):
+    join = tarry.LabelJoin(None, rng=1, store=f"sqlite:///{tmp_path / 'a.db'}" if store == "sqlite" else store)
+    rng = np.random.default_rng(3)
+    y = 1.7e9 + rng.uniform(-1, 1, 200)
+    for label in y.tolist():
+        join.label(join.decide().id, label)
+    found = join.estimate()
+    reach = NormalDist().inv_cdf(0.975) * np.std(y) / sqrt(len(y))
+    assert found.high - found.mean == pytest.approx(reach, rel=1e-5)
+    assert found.mean == pytest.approx(y.mean(), abs=1e-6)
+    assert found.naive == pytest.approx(y.mean(), abs=1e-6)
+
+
+def test_one_label_has_no_interval():
+    join = tarry.LabelJoin(8, rng=1)
+    join.label(join.decide().id, 2.5)
+    found = join.estimate()
+    assert (found.mean, found.naive, found.labels) == (2.5, 2.5, 1)
+    assert isnan(found.low)
+    assert isnan(found.high)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tarry
+from tarry.live import Row
 
 
 def _stream(n, seed):
@@ -68,3 +69,17 @@ def test_callers_ids_and_expiry():
     assert join.expire("order-8").status is tarry.Answer.EXPIRED
     assert join.status().tracked == 0
     assert "LabelJoin(2 decisions" in repr(join)
+
+
+def test_several_windows_and_expiries_at_once():
+    join = tarry.LabelJoin(8, labels="sum", rng=1)
+    join.decide_many([1, 2, 3], ids=["a", "b", "c"])
+    join.label_many(["a", "a", "b"], [1, 2, "x"])
+    with pytest.raises(TypeError):
+        join.finish_many(["a", "b"])
+    assert join.fate("a").name == "PENDING"
+    assert join.finish_many(["a", "c", "a", "nobody"], missing=0) == [Row(1, 3, 1.0), Row(3, 0, 1.0), None, None]
+    assert [status.name for status in join.expire_many(["b", "a"]).statuses] == ["EXPIRED", "DUPLICATE"]
+    for call in (join.finish_many, join.expire_many):
+        with pytest.raises(ValueError, match="ids must be several, got the single 'abc'"):
+            call("abc")

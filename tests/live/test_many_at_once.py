@@ -171,3 +171,32 @@ def test_malformed_batches_of_joins_change_nothing(call, error, sentence):
         call(join)
     assert join.status().rounds == 1
     assert join.label("x", 1) == ("kept", 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda j: j.decide_many({"a": [1, 2], "b": [1]}), r"must be equally long, got \{'a': 2, 'b': 1\}"),
+        (lambda j: j.decide_many({"a": 41}), "the column 'a' must be a list of values, got 41"),
+        (lambda j: j.decide_many({"a": "xy"}), "the column 'a' must be a list of values, got 'xy'"),
+        (lambda j: j.decide_many([1, 2], ids="ab"), "ids must be several, got the single 'ab': put it in a list"),
+        (lambda j: j.label_many("ab", [1, 2]), "ids must be several"),
+        (lambda j: j.decide_many([1, 2], delays=[3]), "there are 2 rounds and 1 delays: give one each"),
+        (lambda j: j.decide_many([1, 2], delays=[3, 4]), "a non-clairvoyant session takes no delay, got 3"),
+    ],
+)
+def test_what_is_not_one_each_is_told(call, sentence):
+    join = tarry.LabelJoin(4, rng=1)
+    with pytest.raises(ValueError, match=sentence):
+        call(join)
+    assert join.status().rounds == 0
+
+
+def test_decisions_with_delays_and_without_features():
+    join = tarry.LabelJoin(2, information="clairvoyant", rng=1)
+    twin = tarry.LabelJoin(2, information="clairvoyant", rng=1)
+    delays = [5, 1, 0, 7, 2]
+    assert join.decide_many([None] * 5, delays=np.array(delays)) == [twin.decide(delay=d) for d in delays]
+    named = tarry.LabelJoin(8, rng=1)
+    named.decide_many({"id": ["a", "b"]})
+    assert named.label("b", 1).features == {}

@@ -28,11 +28,11 @@ def stream(frame, capacity=8, **options):
 
 def test_the_order_of_time_and_labels_after_the_end():
     rows, join = stream(LOG)
-    assert rows == [Row({"at": 3, "age": 30}, "c", 1.0), Row({"at": 5, "age": 50}, "b", 1.0)]
+    assert rows == [Row({"age": 30}, "c", 1.0), Row({"age": 50}, "b", 1.0)]
     assert join.status().rounds == 4
     assert join.status().tracked == 2
     delivered, join = stream(LOG, at_end="deliver")
-    assert delivered == [*rows, Row({"at": 1, "age": 10}, "a", 1.0)]
+    assert delivered == [*rows, Row({"age": 10}, "a", 1.0)]
     assert join.status().tracked == 1  # the one that is never labelled
 
 
@@ -75,7 +75,7 @@ def test_equal_to_calls_one_by_one():
     join, expected = tarry.LabelJoin(5, rng=1), []
     for t in range(360):
         if t < 300:
-            join.decide({"at": t})
+            join.decide({})
         expected += [join.label(int(i) + 1, labels[i]) for i in np.flatnonzero(seen == t)]
     assert rows == [row for row in expected if row is not None]
     assert 20 < len(rows) < 300
@@ -128,3 +128,19 @@ def test_rules_are_checked():
     join = tarry.LabelJoin(4)
     with pytest.raises(ValueError, match=r"ends a decision with its first label: call label\(id, …\)"):
         join.finish(join.decide().id)
+
+
+def test_a_log_with_ids():
+    rows, join = stream(LOG | {"id": ["w", "x", "y", "z"]}, at_end="deliver")
+    assert rows == stream(LOG, at_end="deliver")[0]
+    assert [join.fate(id) for id in "wxyz"] == [Answer.USED] * 3 + [Answer.PENDING]
+    with pytest.raises(TypeError, match="an id must be"):
+        stream(LOG | {"id": ["w", "x", "y", 1.5]})
+
+
+@pytest.mark.parametrize("labels", ["last", "sum", "all"])
+def test_a_log_cannot_end_windows(labels):
+    join = tarry.LabelJoin(4, labels=labels)
+    with pytest.raises(ValueError, match="a log does not say when that is: stream with labels='first'"):
+        join.stream(LOG, **NAMES)
+    assert join.status().rounds == 0

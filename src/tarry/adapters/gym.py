@@ -135,8 +135,9 @@ class DelayedGame(gymnasium.Env[Array, Array]):
     The action is the play x_t (the nearest point of the domain is played), the observation the last play. What is
     learnt comes in ``info``: ``feedback``, a list of (round, gradient or value, weight) that arrived at the end of
     the round, and ``expired``, untracked rounds whose time has come (where the game acknowledges them). Round numbers
-    count from 1; ``info`` also has ``round``, ``play``, ``tracked`` and ``released``, the ``loss`` f_t(x_t) for whoever
-    keeps the score, and ``delay``, the next round's, in the clairvoyant model. The reward is −Σ w·f_s(x_s) over the
+    count from 1; ``info`` also has ``round``, ``play``, ``tracked`` and ``released``, with
+    ``reveal_loss`` the ``loss`` f_t(x_t) for whoever keeps the score (an agent must not learn from it), and ``delay``,
+    the next round's, in the clairvoyant model. The reward is −Σ w·f_s(x_s) over the
     rounds s that arrived, so it tells nothing early. Episodes are truncated at the horizon.
 
     >>> env = gymnasium.make("tarry/DelayedBCO-v0", dimension=2, horizon=50, mean_delay=3.0)
@@ -148,9 +149,9 @@ class DelayedGame(gymnasium.Env[Array, Array]):
 
     metadata = {"render_modes": []}
 
-    def __init__(self, game: Game | Callable[[int], Game], scheduler: Any = None) -> None:
+    def __init__(self, game: Game | Callable[[int], Game], scheduler: Any = None, *, reveal_loss: bool = False) -> None:
         self._games = game if callable(game) else lambda _seed: game
-        self._scheduler = scheduler
+        self._scheduler, self._reveals_loss = scheduler, reveal_loss
         first = self._games(0)
         self._player(first)
         corners = [first.domain.linear_minimiser(sign * row) for sign in (1.0, -1.0) for row in np.eye(first.dimension)]
@@ -207,12 +208,13 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         info = {
             "round": self._t,
             "play": play.copy(),
-            "loss": loss,
             "tracked": bool(log.entered[0]),
             "released": released,
             "feedback": list(zip(rounds, given, weights, strict=True)),
             "expired": log.expired[: log.counts[1]].tolist(),
         }
+        if self._reveals_loss:
+            info["loss"] = loss
         reward = -sum(w * self._owed.pop(s) for s, w in zip(rounds, weights, strict=True))
         return play, float(reward), False, self._t == self._game.horizon, info | self._disclosed()
 
@@ -248,6 +250,7 @@ def standard_game(
     mean_delay: float = 50.0,
     information: str = "semi-clairvoyant",
     scheduler: Any = None,
+    reveal_loss: bool = False,
 ) -> DelayedGame:
     """Quadratic losses about drawn targets on the unit ball, geometric delays: the registered environments' game."""
 
@@ -257,7 +260,7 @@ def standard_game(
         losses = Quadratic(targets, strong_convexity=1.0)
         return Game(Ball(dimension), losses, waits, feedback, capacity, information)
 
-    return DelayedGame(draw, scheduler)
+    return DelayedGame(draw, scheduler, reveal_loss=reveal_loss)
 
 
 for _name, _feedback in (("OCO", GRADIENT), ("BCO", VALUE)):

@@ -77,7 +77,11 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         heard = [i for i, (row, weight) in enumerate(kept) if row is not None and weight != 0.0]
         if heard:
             rows, weights = np.stack([kept[i][0] for i in heard]), np.array([kept[i][1] for i in heard])
-            self._learn(rows, labels[heard], weights)
+            try:
+                self._learn(rows, labels[heard], weights)
+            except BaseException as error:
+                self.waiting_.give_back(((names[i], *kept[i]) for i in heard), error)
+                raise
         return len(heard)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803

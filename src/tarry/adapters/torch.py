@@ -43,7 +43,7 @@ class LateLabels:
         self.batch_size = as_whole(batch_size, "batch_size", 1)
         self._collate = _default_collate() if collate is None else collate
         self._waiting = Waiting(capacity, scheduler, seed)
-        self._batch: list[tuple[Any, Any, float]] = []
+        self._batch: list[tuple[Hashable, Any, Any, float]] = []
 
     def decide(self, x: Any, id: Hashable = None) -> Ticket:
         """Register a decision on x, which must not change until its label comes."""
@@ -54,20 +54,30 @@ class LateLabels:
         x, weight = self._waiting.label(id)
         if weight == 0.0:
             return None
-        self._batch.append((x, y, weight))
+        self._batch.append((id, x, y, weight))
         return self.step() if len(self._batch) >= self.batch_size else None
 
     def step(self) -> float | None:
-        """Learn from the rows gathered so far, if there are any; their weighted loss before the step."""
+        """Learn from the rows gathered so far, if there are any; their weighted loss before the step.
+
+        If that fails, the rows' decisions may be labelled again.
+        """
         if not self._batch:
             return None
         batch, self._batch = self._batch, []
-        inputs, targets = self._collate([(x, y) for x, y, _ in batch])
+        try:
+            return self._learn(batch)
+        except BaseException as error:
+            self._waiting.give_back(((id, x, weight) for id, x, _, weight in batch), error)
+            raise
+
+    def _learn(self, batch: list[tuple[Hashable, Any, Any, float]]) -> float:
+        inputs, targets = self._collate([(x, y) for _, x, y, _ in batch])
         losses = self.loss(self.module(inputs), targets)
         if not tuple(losses.shape)[:1] == (len(batch),):
             raise _summed(self.loss, f"gives shape {tuple(losses.shape)} for {len(batch)} rows")
         by_row = losses.reshape(len(batch), -1).mean(1)
-        total = (by_row * losses.new_tensor([weight for _, _, weight in batch])).sum() / len(batch)
+        total = (by_row * losses.new_tensor([weight for *_, weight in batch])).sum() / len(batch)
         self.optimiser.zero_grad()
         total.backward()
         self.optimiser.step()

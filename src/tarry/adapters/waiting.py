@@ -6,7 +6,7 @@ what is left is arrays and a dictionary, which can be copied and pickled along w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from math import nan
 from typing import Any
 
@@ -100,7 +100,7 @@ class Slots:
 class Waiting:
     """At most ``capacity`` decisions with what belongs to them, by id.
 
-    An id that was decided before is recognised while it is tracked and among the last 1024 decisions.
+    An id that was decided before is recognised while it is tracked, or among the last 1024 decisions.
 
     >>> waiting = Waiting(capacity=2, seed=7)
     >>> ids = [waiting.decide(x).id for x in "abcde"]
@@ -113,6 +113,7 @@ class Waiting:
         self._kept: dict[Hashable, tuple[int, Any]] = {}
         self._ids: dict[int, Hashable] = {}
         self._recent: dict[Hashable, None] = {}
+        self._returned: dict[Hashable, tuple[Any, float]] = {}
         self._is_named: bool | None = None
 
     def decide(self, payload: Any, id: Hashable = None, keep: Callable[[Any], Any] | None = None) -> Ticket:
@@ -124,8 +125,8 @@ class Waiting:
         if self._is_named is not is_named:
             self._settle_naming(is_named)
         if is_named:
-            if id in self._kept or id in self._recent:
-                return Ticket(id, id in self._kept, ())
+            if id in self._kept or id in self._recent or id in self._returned:
+                return Ticket(id, id in self._kept or id in self._returned, ())
             self._recent[id] = None
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
@@ -154,7 +155,19 @@ class Waiting:
         """A label has come: what was kept and its weight; None and 0 if the decision is not tracked (any more)."""
         kept = self._kept.pop(id, None)
         if kept is None:
-            return None, 0.0
+            return self._returned.pop(id, (None, 0.0)) if self._returned else (None, 0.0)
         t, payload = kept
         del self._ids[t]
         return payload, self.slots.answer(t)
+
+    def give_back(self, rows: Iterable[tuple[Hashable, Any, float]], error: BaseException) -> None:
+        """The model refused these ids, payloads and weights: their labels may come again, for the last 1024 of them.
+
+        Their slots are free; the weights stay as they were drawn.
+        """
+        given = list(rows)
+        for id, payload, weight in given:
+            self._returned[id] = payload, weight
+        for id in list(self._returned)[:-RECENT]:
+            del self._returned[id]
+        error.add_note(f"nothing was learnt from the decisions {[id for id, *_ in given]}: label them again")

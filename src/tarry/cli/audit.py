@@ -19,6 +19,7 @@ from tarry.cli.stored import (
     plain,
     show_lines,
     show_one,
+    telling,
 )
 from tarry.live import LabelJoin, Session
 from tarry.live.stores import MAIN, without_password
@@ -58,4 +59,5 @@ def add_audits(app: typer.Typer, kind: type[Session] | type[LabelJoin]) -> None:
         """Print everything that is kept as JSON: configuration, status, and the tracked rounds with their ids."""
         with answering(), kind.open(as_store(store), name=name) as face:
             found: dict[str, Any] = {"store": without_password(store), "name": name} | face.export(payloads=payloads)
-            typer.echo(json.dumps(plain(found), indent=2, ensure_ascii=False, allow_nan=False))
+            with telling():
+                typer.echo(json.dumps(plain(found), indent=2, allow_nan=False))

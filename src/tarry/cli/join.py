@@ -141,7 +141,7 @@ def finish(
         instead = as_value(missing, "--missing")
         with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
             names = ids_of(join, ids)
-            _show(join, names, [join.finish(id, instead) for id in names], output)
+            _show(join, names, join.finish_many(names, instead), output)
 
 
 @join_app.command("expire", epilog=EPILOG)
@@ -154,9 +154,10 @@ def expire(
 ) -> None:
     """No label will come for these decisions; on tracked ones that biases (see docs/live.md)."""
     with answering(), LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-        told = [(id, join.expire(id)) for id in ids_of(join, ids)]
-        show_lines(({"id": id, **receipt._asdict()} for id, receipt in told), output)
-        end(receipt.status for _, receipt in told)
+        told = join.expire_many(ids_of(join, ids))
+        rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
+        show_lines(({"id": id, "status": status, "weight": weight} for id, status, weight in rows), output)
+        end(told.statuses)
 
 
 @join_app.command("estimate", epilog=EPILOG)

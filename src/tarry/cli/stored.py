@@ -1,7 +1,7 @@
 """What commands on stored sessions share: where the store is, how answers are printed, which exit codes there are.
 
-Exit codes: 0 done; 1 done, but an id was unknown or forgotten (unknown, late); 2 the arguments are wrong and nothing
-was changed; 3 the store cannot be used.
+Exit codes: 0 done; 1 done, but an id was unknown or forgotten (unknown, late) or the answer cannot be printed; 2 the
+arguments are wrong and nothing was changed; 3 the store cannot be used.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from tarry.results import Answer
 ABSENT, REFUSED, STORE = 1, 2, 3
 STANDARD_INPUT = "-"
 EPILOG = (
-    "Exit codes: 0 done; 1 done, but an id was unknown or forgotten; 2 the arguments are wrong, nothing was changed; "
-    "3 the store cannot be used."
+    "Exit codes: 0 done; 1 done, but an id was unknown or forgotten, or the answer cannot be printed; "
+    "2 the arguments are wrong, nothing was changed; 3 the store cannot be used."
 )
 # So that a negative number is an argument and not an option.
 NUMBERS = {"ignore_unknown_options": True}
@@ -65,6 +65,17 @@ def answering() -> Iterator[None]:
         finally:
             for warning in caught:
                 typer.echo(str(warning.message), err=True)
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """What was asked for is done: if telling it fails, that must not read as if nothing was changed."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (ValueError, TypeError, OSError) as error:
+        raise _ended(f"this was done, but the answer cannot be printed ({error}): try --format json", ABSENT) from error
 
 
 def as_store(url: str) -> str:
@@ -157,27 +168,29 @@ def plain(value: Any) -> Any:
 
 def show_lines(rows: Iterable[dict[str, Any]], output: Format | None) -> None:
     """Print answers: an object a line, or a table."""
-    told = [plain(row) for row in rows]
-    if is_json(output):
-        for row in told:
-            typer.echo(json.dumps(row, ensure_ascii=False, allow_nan=False))
-    elif told:
-        table = _table(*told[0])
-        for row in told:
-            table.add_row(*(_shown(value) for value in row.values()))
-        Console().print(table)
+    with telling():
+        told = [plain(row) for row in rows]
+        if is_json(output):
+            for row in told:
+                typer.echo(json.dumps(row, allow_nan=False))
+        elif told:
+            table = _table(*told[0])
+            for row in told:
+                table.add_row(*(_shown(value) for value in row.values()))
+            Console().print(table)
 
 
 def show_one(value: Any, rows: dict[str, str], output: Format | None) -> None:
     """Print one answer: all of it as JSON, or rows of a table."""
-    if is_json(output):
-        typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-        return
-    table = _table("", "")
-    table.show_header = False
-    for name, text in rows.items():
-        table.add_row(name, escape(text))
-    Console().print(table)
+    with telling():
+        if is_json(output):
+            typer.echo(json.dumps(plain(value), indent=2, allow_nan=False))
+            return
+        table = _table("", "")
+        table.show_header = False
+        for name, text in rows.items():
+            table.add_row(name, escape(text))
+        Console().print(table)
 
 
 def is_json(output: Format | None) -> bool:

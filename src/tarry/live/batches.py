@@ -40,24 +40,41 @@ class Receipts(NamedTuple):
         return pl.DataFrame({"id": self.ids, "status": names, "weight": self.weights})
 
 
+def receipts_of(ids: list[Hashable], told: list[Any]) -> Receipts:
+    """One receipt for each id, as columns."""
+    return Receipts(ids, [one.status for one in told], np.array([one.weight for one in told]))
+
+
 def is_frame(value: Any) -> bool:
     """Whether this is a frame with named columns (polars, pandas, or a dict of columns)."""
     return isinstance(value, dict) or hasattr(value, "columns")
 
 
+def names_of(frame: Any) -> list[Any]:
+    """The names of a frame's columns."""
+    return list(frame if isinstance(frame, dict) else frame.columns)
+
+
 def column(frame: Any, name: str) -> list[Any]:
     """A column of a frame as a list, or a sentence that names those there are."""
-    names = list(frame if isinstance(frame, dict) else frame.columns)
+    names = names_of(frame)
     if name not in names:
         raise ValueError(f"the frame has no column {name!r}, only {names}")
-    return as_list(frame[name])
+    values = frame[name]
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise ValueError(f"the column {name!r} must be a list of values, got {values!r}")
+    return as_list(values)
 
 
 def records(frame: Any, without: Iterable[str] = ()) -> list[dict[str, Any]]:
     """A frame's rows as dictionaries."""
-    names = [n for n in (frame if isinstance(frame, dict) else frame.columns) if n not in set(without)]
-    columns = [column(frame, n) for n in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    columns = {name: column(frame, name) for name in names_of(frame)}
+    sizes = {name: len(values) for name, values in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"the columns must be equally long, got {sizes}")
+    kept = {name: values for name, values in columns.items() if name not in set(without)}
+    count = next(iter(sizes.values()), 0)
+    return [{name: values[i] for name, values in kept.items()} for i in range(count)]
 
 
 def as_list(values: Any) -> list[Any]:
@@ -74,11 +91,18 @@ def is_missing(value: Any) -> bool:
 
 def as_ids(values: Any) -> list[Hashable]:
     """Ids, every one of them checked before anything is begun."""
+    _check_several(values)
     return [as_id(id) for id in as_list(values)]
+
+
+def _check_several(ids: Any) -> None:
+    if isinstance(ids, (str, bytes)):
+        raise ValueError(f"ids must be several, got the single {ids!r}: put it in a list")
 
 
 def as_names(count: int | None, ids: Any) -> list[Any]:
     """A name for each of several rounds: the ids given, or none for this many."""
     if (count is None) == (ids is None):
         raise ValueError("say how many rounds, or give their ids: one of the two")
+    _check_several(ids)
     return [None] * as_whole(count, "the number of rounds") if ids is None else as_list(ids)

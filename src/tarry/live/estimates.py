@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan, sqrt
+from math import nan, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-WEIGHTS, WEIGHTED, SQUARES, SQUARES_BY_LABEL, SQUARES_BY_SQUARE, LABELS, TOTAL = range(7)
+WEIGHTS, WEIGHTED, SQUARES, SQUARES_BY_LABEL, SQUARES_BY_SQUARE, LABELS, TOTAL, SHIFT = range(8)
+MOST = 1e100  # beyond it squares would overflow
 
 
 class Estimate(NamedTuple):
     """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
 
     The interval is for the mean of what the labels are drawn from; for the mean of these very decisions it is wider
-    than need be. The naive mean answers another question: what the labels are *that came in time*.
+    than need be; below two labels there is none (NaN). The naive mean answers another question: what the labels are
+    *that came in time*.
     """
 
     mean: float
@@ -26,15 +28,21 @@ class Estimate(NamedTuple):
 
 
 def book_label(sums: Any, weight: float, label: Any) -> None:
-    """Count a label that is a finite number; others are left out."""
-    if not isinstance(label, (int, float, np.integer, np.floating)):
+    """Count a label that is a number of at most 1e100 in size; others are left out.
+
+    Labels are summed as differences from the first one: of y² the digits that tell them apart may be lost.
+    """
+    if not isinstance(label, (int, float, np.integer, np.floating, np.bool_)):
         return
     try:
         y = float(label)
     except OverflowError:  # a whole number beyond all floats
         return
-    if not isfinite(y):
+    if not abs(y) <= MOST:  # also NaN
         return
+    if not sums[LABELS]:
+        sums[SHIFT] = y
+    y -= sums[SHIFT]
     squared = weight * weight
     sums[WEIGHTS] += weight
     sums[WEIGHTED] += weight * y
@@ -52,7 +60,8 @@ def estimate_of(sums: Any, level: float) -> Estimate:
     n, total = int(sums[LABELS]), float(sums[WEIGHTS])
     if total == 0:
         return Estimate(nan, nan, nan, nan, n)
-    mean = float(sums[WEIGHTED]) / total
+    shift, mean = float(sums[SHIFT]), float(sums[WEIGHTED]) / total
     spread = sums[SQUARES_BY_SQUARE] - 2 * mean * sums[SQUARES_BY_LABEL] + mean * mean * sums[SQUARES]
-    reach = NormalDist().inv_cdf((1 + level) / 2) * sqrt(max(float(spread), 0.0)) / total
-    return Estimate(mean, mean - reach, mean + reach, float(sums[TOTAL]) / n, n)
+    reach = nan if n < 2 else NormalDist().inv_cdf((1 + level) / 2) * sqrt(max(float(spread), 0.0)) / total
+    mean += shift
+    return Estimate(mean, mean - reach, mean + reach, shift + float(sums[TOTAL]) / n, n)

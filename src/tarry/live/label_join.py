@@ -8,7 +8,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.learners import Idle
-from tarry.live.batches import as_ids, as_list, as_names, column, is_frame, is_missing, records
+from tarry.live.batches import (
+    Receipts,
+    as_ids,
+    as_list,
+    as_names,
+    column,
+    is_frame,
+    is_missing,
+    names_of,
+    receipts_of,
+    records,
+)
 from tarry.live.configuration import Configuration
 from tarry.live.estimates import Estimate, book_label, estimate_of
 from tarry.live.face import Face
@@ -102,21 +113,25 @@ class LabelJoin(Face):
             opened = self._tracker.open(id, delay, features)
         return Ticket(opened.id, opened.tracked, opened.released)
 
-    def decide_many(self, features: Any, *, ids: Iterable[Any] | None = None) -> list[Ticket]:
+    def decide_many(
+        self, features: Any, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
+    ) -> list[Ticket]:
         """Register several decisions in one transaction.
 
-        ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list.
+        ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list. ``delays``
+        are required in the clairvoyant model and refused elsewhere.
         """
         if is_frame(features):
-            if ids is None and "id" in list(features if isinstance(features, dict) else features.columns):
+            if ids is None and "id" in names_of(features):
                 ids = column(features, "id")
             features = records(features, without=("id",))
         rows = as_list(features)
         names = as_names(None, ids) if ids is not None else [None] * len(rows)
         if len(names) != len(rows):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
+        waits = [None] * len(rows) if delays is None else as_list(delays)
         with self._tracker.vault.lock, self._tracker.vault:
-            opened = self._tracker.open_many(names, [None] * len(rows), rows)
+            opened = self._tracker.open_many(names, waits, rows)
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
 
     def label(self, id: Hashable, label: Any) -> Row | None:
@@ -125,7 +140,7 @@ class LabelJoin(Face):
         Where labels gather, always None: :meth:`finish` gives the row.
         """
         with self._tracker.vault.lock, self._tracker.vault:
-            return self._finish(id, label, None) if self._rule is None else self._label(id, label)
+            return self._finish(id, label) if self._rule is None else self._label(id, label)
 
     def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
         """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label."""
@@ -143,22 +158,29 @@ class LabelJoin(Face):
 
     def _label(self, id: Hashable, label: Any) -> Row | None:
         if self._rule is None:
-            return self._finish(id, label, None)
+            return self._finish(id, label)
         self._tracker.gather(id, label)
         return None
 
     def finish(self, id: Hashable, missing: Any = None) -> Row | None:
         """The window of a decision has ended: its row, with the labels gathered (``missing`` if there are none)."""
-        if self._rule is None:
-            raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._finish(id, missing, self._rule)
+        return self.finish_many([id], missing)[0]
 
-    def _finish(self, id: Hashable, label: Any, rule: Callable[[tuple[Any, ...]], Any] | None) -> Row | None:
-        if rule is not None:
-            waiting = self._tracker.item(id)
-            if waiting is not None and waiting.gathered:
-                label = rule(waiting.gathered)  # may fail: before anything is changed
+    def finish_many(self, ids: Iterable[Any], missing: Any = None) -> list[Row | None]:
+        """The windows of several decisions have ended, in one transaction: for each its row, or None."""
+        rule = self._rule
+        if rule is None:
+            raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
+        names = as_ids(ids)
+        with self._tracker.vault.lock, self._tracker.vault:
+            labels = [self._gathered(id, missing, rule) for id in names]  # may fail: before anything is changed
+            return [self._finish(*pair) for pair in zip(names, labels, strict=True)]
+
+    def _gathered(self, id: Hashable, missing: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:
+        waiting = self._tracker.item(id)
+        return rule(waiting.gathered) if waiting is not None and waiting.gathered else missing
+
+    def _finish(self, id: Hashable, label: Any) -> Row | None:
         (status, weight), item = self._tracker.answer(id, _NOTHING)
         if status is not Answer.USED or item is None:
             return None
@@ -169,6 +191,12 @@ class LabelJoin(Face):
         """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
         with self._tracker.vault.lock, self._tracker.vault:
             return self._tracker.answer(id, None)[0]
+
+    def expire_many(self, ids: Iterable[Any]) -> Receipts:
+        """As :meth:`expire`, for several decisions in one transaction."""
+        names = as_ids(ids)
+        with self._tracker.vault.lock, self._tracker.vault:
+            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it."""
@@ -181,12 +209,24 @@ class LabelJoin(Face):
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
-        decision are dropped, or delivered with ``at_end="deliver"``.
+        decision are dropped, or delivered with ``at_end="deliver"``. A column id gives the ids; the columns that are
+        not named here are the features. Labels must not gather: a log has no windows that end.
         """
+        if self._rule is not None:
+            raise ValueError(
+                "this join gathers labels until finish(id), and a log does not say when that is: "
+                "stream with labels='first', or call decide, label and finish"
+            )
         if at_end not in AT_END:
             raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
         times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
-        features = records(frame, without=(labelled_at, label))
+        features = records(frame, without=(decided_at, labelled_at, label, "id"))
+        names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(times)
+        return self._stream(times, come, labels, features, names, at_end)
+
+    def _stream(
+        self, times: list[Any], come: list[Any], labels: list[Any], features: list[Any], names: list[Any], at_end: str
+    ) -> Iterator[Row]:
         order = sorted(range(len(times)), key=times.__getitem__)
         arrivals = sorted((i for i in order if not is_missing(come[i])), key=come.__getitem__)
         early = next((i for i in arrivals if come[i] < times[i]), None)
@@ -199,7 +239,7 @@ class LabelJoin(Face):
             while due is not None and come[due] < times[i]:
                 yield from self._come(ids.pop(due, None), labels[due])
                 due = next(waiting)
-            ids[i] = self.decide(features[i]).id
+            ids[i] = self.decide(features[i], names[i]).id
         while due is not None and at_end == "deliver":
             yield from self._come(ids.pop(due, None), labels[due])
             due = next(waiting)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tarry.checks import as_whole
 from tarry.errors import StoreError
+from tarry.game.problem import check_capacity
 from tarry.kernel import make_seed
 from tarry.live.configuration import Configuration, check_layout, check_same, decode
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
@@ -16,9 +18,18 @@ from tarry.tracking import Player
 
 def make_or_open(wanted: Configuration, rng: Any, *, store: str, name: str, durability: str) -> Tracker:
     """A tracker on this store: continued if the same is there, made otherwise."""
+    wanted = _as_plain(wanted)
     place = open_store(store, name, durability=durability)
     with _closed_on_failure(place):
         return _make_or_open(wanted._replace(seed=make_seed(rng)), place, with_seed=rng is not None)
+
+
+def _as_plain(wanted: Configuration) -> Configuration:
+    """NumPy's numbers become Python's: a store keeps text."""
+    check_capacity(wanted.capacity)
+    capacity = None if wanted.capacity is None else int(wanted.capacity)
+    memory = as_whole(wanted.memory, "memory", 1)
+    return wanted._replace(capacity=capacity, memory=memory, preemption=bool(wanted.preemption))
 
 
 def _make_or_open(wanted: Configuration, place: Store, *, with_seed: bool) -> Tracker:

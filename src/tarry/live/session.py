@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
-from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame
+from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
 from tarry.live.configuration import Configuration
 from tarry.live.face import Face
 from tarry.live.opening import make_or_open, reopen
@@ -157,7 +157,7 @@ class Session(Face):
             values = np.reshape(np.asarray(values, dtype=object), (-1, 1)).tolist()
         feedback = self._checked(gradients, values, (len(names), self._size), plural=True)
         with self._tracker.vault.lock, self._tracker.vault:
-            return _receipts(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])
+            return receipts_of(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])
 
     def expire(self, id: Hashable) -> Receipt:
         """No outcome will come: the empty acknowledgement of an untracked round.
@@ -172,7 +172,7 @@ class Session(Face):
         """The empty acknowledgement of several rounds, in one transaction."""
         names = as_ids(ids)
         with self._tracker.vault.lock, self._tracker.vault:
-            return _receipts(names, [self._tracker.answer(id, None)[0] for id in names])
+            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     @property
     def player(self) -> Player:
@@ -218,7 +218,3 @@ def _check_learner(player: Player, value_bound: float | None) -> None:
 
 def _as_curvature(strong_convexity: float) -> float:
     return 0.0 if strong_convexity == 0 else as_positive(strong_convexity, "strong_convexity (0 for convex losses)")
-
-
-def _receipts(names: list[Any], receipts: list[Receipt]) -> Receipts:
-    return Receipts(names, [r.status for r in receipts], np.array([r.weight for r in receipts]))

@@ -18,7 +18,7 @@ from tarry.kernel import handle
 from tarry.live import fates
 from tarry.live.configuration import Configuration, encode
 from tarry.live.ids import CALLERS, OURS, as_id
-from tarry.live.items import Item, encode_payload
+from tarry.live.items import Item, encode_payload, new_item
 from tarry.live.regions import describe
 from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
 from tarry.live.stores import Store
@@ -157,11 +157,11 @@ class Tracker:
             vault.ids.add(id, t, vault.tracked)
         if slot >= 0:
             vault.tracked.add(t)
-            item = Item(t if id is None else id, True, released, Answer.PENDING, play, payload)
+            item = new_item((t if id is None else id, True, released, Answer.PENDING, play, payload, ()))
             vault.fates.write(t, fates.PENDING)
         else:
             code, answer = _DECLINED[slot == SATURATED]
-            item = Item(t if id is None else id, False, released, answer, play)
+            item = new_item((t if id is None else id, False, released, answer, play, None, ()))
             vault.fates.write(t, code)
         vault.put(t, item)
         past = t - vault.recent
@@ -188,7 +188,7 @@ class Tracker:
         if t <= vault.rounds - vault.recent:
             vault.drop(t)
         elif item is not None and (item.payload is not None or item.gathered):
-            vault.put(t, Item(*item[:5]))
+            vault.put(t, new_item((*item[:5], None, ())))
 
     def answer(self, id: Hashable, feedback: np.ndarray | None) -> tuple[Receipt, Item | None]:
         """Answer a round with feedback, or with nothing (None: it expired); to be called within a change.

@@ -25,11 +25,14 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
     if str(url).startswith(_SQLITE) and len(url) > len(_SQLITE):
         from tarry.live.stores.sqlite import SQLite
 
-        return SQLite(url.removeprefix(_SQLITE), name, durability=durability, must_exist=must_exist)
+        path = url.removeprefix(_SQLITE)
+        if path == ":memory:" or "\0" in path:
+            raise ValueError(f"{url!r} is no file: write store='memory:', or sqlite:/// with the path of one")
+        return SQLite(path, name, durability=durability, must_exist=must_exist)
     if str(url).startswith(_POSTGRES):
         from tarry.live.stores.postgres import Postgres
 
-        return Postgres(url, name, durability=durability)
+        return Postgres(url, name, durability=durability, must_exist=must_exist)
     raise ValueError(f"store must be {FORMS}, got {without_password(url)!r}")
 
 
@@ -39,12 +42,14 @@ def without_password(url: str) -> str:
     >>> without_password("postgresql://ada:secret@db/main")
     'postgresql://ada@db/main'
     """
-    if not str(url).startswith(_POSTGRES):
+    scheme, mark, rest = str(url).partition("://")
+    if str(url).startswith(_SQLITE) or not (mark or "password" in scheme):
         return str(url)
-    scheme, _, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    user, at, host = authority.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}{at}{host}{slash}{path}".partition("?")[0]  # options may hold one too
+    place, _, options = rest.partition("?")  # options may hold one too
+    if not mark or "@" in options:  # it cannot be told where the password ends
+        return f"{scheme.partition(' ')[0]}{mark}…"
+    user, at, host = place.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{host}"
 
 
 def stored_names(url: str) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.items import ItemRow
 from tarry.live.regions import FATES, IDS, STATE
+from tarry.live.stores import without_password
 from tarry.live.stores.base import PROCESS, Chunk, Head, checksum_of
 
 try:
@@ -49,7 +52,7 @@ class Postgres:
     is_durable = True
     errors: tuple[type[Exception], ...] = (psycopg.Error,)
 
-    def __init__(self, url: str, name: str, *, durability: str) -> None:
+    def __init__(self, url: str, name: str, *, durability: str, must_exist: bool = False) -> None:
         self.url, self.name = url, name
         self._commit_mode = "off" if durability == PROCESS else "on"
         self._number: int | None = None
@@ -57,12 +60,15 @@ class Postgres:
         try:
             self._connect()
             try:
-                self._make_tables()
+                if must_exist:
+                    self._check_tables()
+                else:
+                    self._make_tables()
             except BaseException:
                 self.close()
                 raise
         except psycopg.Error as error:
-            raise StoreError(self.explain(error)) from error
+            raise StoreError(self.explain(error)) from None  # its own text may quote the password
 
     def _connect(self) -> None:
         database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
@@ -82,8 +88,17 @@ class Postgres:
             written = run("SELECT version FROM tarry_format").fetchone()
             if written is None:
                 run("INSERT INTO tarry_format VALUES (%s)", (FORMAT,))
-            elif written[0] != FORMAT:
-                raise StoreError(f"the database is in format {written[0]}, this version of Tarry reads {FORMAT}")
+            else:
+                _check_format(written[0])
+
+    def _check_tables(self) -> None:
+        """Only look: whoever opens a session needs no right to make tables, and leaves none."""
+        run = self._database.execute
+        found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
+        written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
+        if written is None:
+            raise StoreError("the database holds no sessions of Tarry: make a session first")
+        _check_format(written[0])
 
     def _ready(self) -> psycopg.Connection[Any]:
         if self._is_closed:
@@ -212,7 +227,8 @@ class Postgres:
             self._database.close()
 
     def explain(self, error: Exception) -> str:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        said = self._without_secrets(str(error)).strip()
+        first = said.splitlines()[0] if said else type(error).__name__
         if isinstance(error, psycopg.errors.LockNotAvailable):
             return f"another process has held the session for {PATIENCE:.0f} seconds; nothing was changed: call again"
         if isinstance(error, psycopg.errors.DiskFull):
@@ -220,6 +236,24 @@ class Postgres:
         if isinstance(error, psycopg.OperationalError):
             return f"the database cannot be reached or is shutting down ({first}); call again when it is back"
         return f"the database says {first!r}; nothing was changed"
+
+    def _without_secrets(self, text: str) -> str:
+        """What the driver says may quote the address, or the piece of it that it could not read."""
+        before, _, options = self.url.partition("://")[2].partition("?")
+        given = [before.rpartition("@")[0].partition(":")[2]]
+        given += [part.partition("=")[2] for part in options.split("&") if "password" in part]
+        if "@" in options:  # the password may have held the question mark
+            given.append(self.url.partition("://")[2].rpartition("@")[0].partition(":")[2])
+        pieces = {p for one in given for s in (one, unquote(one)) for p in (s, *re.split(r"[@/?#%&:\s]", s)) if p}
+        text = text.replace(self.url, without_password(self.url))
+        for piece in sorted(pieces, key=len, reverse=True):
+            text = text.replace(piece, "***")
+        return text
+
+
+def _check_format(written: int) -> None:
+    if written != FORMAT:
+        raise StoreError(f"the database is in format {written}, this version of Tarry reads {FORMAT}")
 
 
 def _damaged(place: str) -> StoreError:

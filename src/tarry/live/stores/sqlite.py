@@ -49,7 +49,7 @@ class SQLite:
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(self, path: str, name: str, *, durability: str, must_exist: bool = False) -> None:
-        self.path, self.name = Path(path), name
+        self.path, self.name = Path(path).absolute(), name  # wherever the process goes later
         self._synchronous = "NORMAL" if durability == PROCESS else "FULL"
         check_file(self.path, APPLICATION, FORMAT, must_exist=must_exist)
         shared = network_file_system(self.path)
@@ -60,27 +60,38 @@ class SQLite:
                 stacklevel=2,
             )
         self._number: int | None = None
+        self._is_closed = False
         try:
-            self._connect()
+            self._connect(must_exist=must_exist)
         except sqlite3.Error as error:
             raise StoreError(self.explain(error)) from error
 
-    def _connect(self) -> None:
+    def _connect(self, *, must_exist: bool) -> None:
         _let_go_of_parents()
         self._process, self._is_lost = os.getpid(), False
-        self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        address = f"{self.path.as_uri()}?mode={'rw' if must_exist else 'rwc'}"
+        self._database = sqlite3.connect(
+            address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
         try:
-            self._set_up()
+            self._set_up(must_exist)
         except BaseException:  # whoever keeps the error must not keep the file locked
             self._database.close()
             raise
         _open.add(self)
 
-    def _set_up(self) -> None:
+    def _set_up(self, must_exist: bool) -> None:
         if self._is_empty():
+            if must_exist:
+                raise StoreError(f"{self.path} is empty: make a session first, or restore a copy")
             self._make_tables()
         run = self._database.execute
-        run("PRAGMA journal_mode = WAL")
+        mode = run("PRAGMA journal_mode = WAL").fetchone()[0]
+        if mode != "wal":
+            raise StoreError(
+                f"{self.path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait "
+                "for writers: put the file on a local disk"
+            )
         run(f"PRAGMA synchronous = {self._synchronous}")
         run("PRAGMA fullfsync = 1")
         run("PRAGMA checkpoint_fullfsync = 1")
@@ -100,8 +111,10 @@ class SQLite:
         return not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
     def _ready(self) -> sqlite3.Connection:
+        if self._is_closed:
+            raise StoreError(f"{self.path}: {_CLOSED}")
         if self._is_lost or self._process != os.getpid():  # a connection does not survive a fork
-            self._connect()
+            self._connect(must_exist=True)
         return self._database
 
     def names(self) -> list[str]:
@@ -148,11 +161,13 @@ class SQLite:
         return self._head()
 
     def leave(self) -> None:
+        if self._is_closed:
+            return
         try:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
         except sqlite3.Error:  # the end of a connection is the end of its transaction too
-            self.close()
+            self._let_go()
             self._is_lost = True
 
     def _head(self) -> Head:
@@ -222,7 +237,10 @@ class SQLite:
         return int(run("PRAGMA page_count").fetchone()[0]) * int(run("PRAGMA page_size").fetchone()[0])
 
     def close(self) -> None:
-        self._is_lost = False  # for good
+        self._is_closed = True  # for good
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._process == os.getpid():
             _open.discard(self)
             self._database.close()
@@ -262,8 +280,9 @@ def _is_busy(database: sqlite3.Connection) -> bool:
         return False  # closed already
 
 
+_CLOSED = "this session was closed: open it again"
 _SENTENCES: dict[str, Any] = {
-    "closed database": "this session was closed: open it again",
+    "closed database": _CLOSED,
     "readonly": "the file or its folder is read-only, so nothing was changed: make both writable",
     "disk is full": "the disk is full, so nothing was changed: make room and call again",
     "locked": f"another process has held the file for {PATIENCE:.0f} seconds; nothing was changed: call again",
