@@ -9,7 +9,7 @@ import pytest
 import tarry
 from tarry import Answer
 from tarry.errors import TarryError
-from tarry.live.vault import Vault
+from tarry.live.fates import Fates
 
 MOST = 4000
 
@@ -72,16 +72,16 @@ def test_an_interrupt_at_any_line(kind, tmp_path):
 def test_a_signal_handler_must_wait(kind, tmp_path, monkeypatch):
     """A call from within a call of the same thread is refused, and harms neither."""
     join = make("memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'join.db'}")
-    put, heard = Vault.put, []
+    write, heard = Fates.write, []
 
-    def nosy(vault, t, item):
+    def nosy(fates, t, code):
         for call in (join.status, join.decide):
             with pytest.raises(TarryError, match="in the middle of a call"):
                 call()
             heard.append(t)
-        put(vault, t, item)
+        write(fates, t, code)
 
-    monkeypatch.setattr(Vault, "put", nosy)
+    monkeypatch.setattr(Fates, "write", nosy)
     assert join.decide({"a": 1}, id="a").tracked
     monkeypatch.undo()
     assert heard == [1, 1]

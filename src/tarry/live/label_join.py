@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,6 +42,9 @@ class Ticket(NamedTuple):
     id: Hashable
     tracked: bool
     released: tuple[Hashable, ...]
+
+
+new_ticket = partial(tuple.__new__, Ticket)  # as ``new_item``: the first three fields of an item
 
 
 class Row(NamedTuple):
@@ -111,7 +115,7 @@ class LabelJoin(Face):
         """
         with self._tracker.vault.lock, self._tracker.vault:
             opened = self._tracker.open(id, delay, features)
-        return Ticket(opened.id, opened.tracked, opened.released)
+        return new_ticket(opened[:3])
 
     def decide_many(
         self, features: Any, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None

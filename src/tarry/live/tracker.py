@@ -163,10 +163,16 @@ class Tracker:
             code, answer = _DECLINED[slot == SATURATED]
             item = new_item((t if id is None else id, False, released, answer, play, None, ()))
             vault.fates.write(t, code)
-        vault.put(t, item)
+        if vault.is_durable:
+            vault.put(t, item)
+        else:
+            vault.items[t] = item
         past = t - vault.recent
         if past > 0 and past not in vault.tracked:
-            vault.drop(past)
+            if vault.is_durable:
+                vault.drop(past)
+            else:
+                vault.items.pop(past, None)
         vault.is_midway = False
         return item
 
