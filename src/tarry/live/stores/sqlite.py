@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -86,7 +87,7 @@ class SQLite:
                 raise StoreError(f"{self.path} is empty: make a session first, or restore a copy")
             self._make_tables()
         run = self._database.execute
-        mode = run("PRAGMA journal_mode = WAL").fetchone()[0]
+        mode = self._switch_to_log()
         if mode != "wal":
             raise StoreError(
                 f"{self.path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait "
@@ -95,6 +96,17 @@ class SQLite:
         run(f"PRAGMA synchronous = {self._synchronous}")
         run("PRAGMA fullfsync = 1")
         run("PRAGMA checkpoint_fullfsync = 1")
+
+    def _switch_to_log(self) -> str:
+        """Have a write-ahead log; SQLite does not wait by itself while another process is just doing the same."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return str(self._database.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def _make_tables(self) -> None:
         run = self._database.execute
