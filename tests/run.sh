@@ -23,5 +23,6 @@ stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 test
 # compiler: they stand on what the other rooms show of it.
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_examples.py --ignore tests/cli \
     --ignore tests/theory --ignore tests/planning --ignore tests/adapters
+stage "plans and cases, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli
 stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"
