@@ -51,6 +51,18 @@ def test_asking_and_telling_many(kind, named, durable, tmp_path):
     many.close()
 
 
+@pytest.mark.parametrize("shape", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2], lambda a: a[::-1]])
+def test_gradients_may_lie_in_memory_in_any_way(shape):
+    given = feedback_for("gradient", 5, 1)
+    odd, plain = make(), make()
+    for session, gradients in ((odd, shape(given)), (plain, np.array(shape(given), order="C"))):
+        session.ask_many(5)
+        session.tell_many(range(1, 6), gradients=gradients)
+        session.ask()
+        session.tell(6, gradient=gradients[0])
+    assert np.array_equal(odd.ask().play, plain.ask().play)
+
+
 def test_each_is_many_as_rounds():
     each, single = make(), make()
     assert [tuple(map(str, one)) for one in each.ask_each(4)] == [tuple(map(str, single.ask())) for _ in range(4)]

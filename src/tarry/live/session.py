@@ -189,7 +189,7 @@ class Session(Face):
         if given is None or (gradient is not None and value is not None):
             raise ValueError(f"this session learns from {self._feedback}s: call tell{'_many' * plural}(…, {word}=…)")
         try:
-            feedback = np.array(given, dtype=np.float64, ndmin=1)
+            feedback = np.array(given, dtype=np.float64, order="C", ndmin=1)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{word} must be numbers, got {given!r}") from error
         if feedback.size == 0 and shape[0] == 0:  # nobody's feedback has no width

@@ -8,13 +8,14 @@ each of the last ``memory`` rounds, and the plays of the last few.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.checks import as_whole
 from tarry.game.problem import check_grants, setting_of
-from tarry.kernel import handle
+from tarry.kernel import Entry, handle
 from tarry.live import fates
 from tarry.live.configuration import Configuration, encode
 from tarry.live.ids import CALLERS, OURS, as_id
@@ -56,7 +57,9 @@ class Tracker:
         self._setting = setting_of(self.capacity, configuration.information, certify=certify)
         self._is_clairvoyant = configuration.information == "clairvoyant"
         self._plays = self.player.learner.dimension > 0
-        self._open, self._hand, self._drop = (step.of(self.player) for step in (open_round, hand_over, give_up))
+        self._open = partial(self._compile, "_open", open_round)
+        self._hand = partial(self._compile, "_hand", hand_over)
+        self._drop = partial(self._compile, "_drop", give_up)
         self.vault = Vault(
             store,
             slots=self.capacity or FIRST_SLOTS,
@@ -82,6 +85,12 @@ class Tracker:
 
     def _placed(self, held: Holdings) -> None:
         self._box = handle(Desk(self.player, self._setting, keyed_draws(self.configuration.seed), held.play))
+
+    def _compile(self, name: str, step: Entry, *arguments: Any) -> Any:
+        """The first call of a step finds the compiled one, which takes its place."""
+        compiled = step.at(arguments, self.player)
+        setattr(self, name, compiled)
+        return compiled(*arguments)
 
     def create(self) -> bool:
         """Store the session before its first round; False if it is there already."""
