@@ -157,7 +157,7 @@ def test_with_linear_losses_differences_are_the_base_on_the_shrunken_set(kind):
 
 @pytest.mark.parametrize("wrapper", [TwoPoint] if is_compiled() else [TwoPoint, Differences])
 def test_a_round_loses_the_mean_of_its_values(wrapper):
-    learner = wrapper(DOGD(DOMAIN, rate=0.2), smoothing=0.5)
+    learner = wrapper(DOGD(DOMAIN, rate=Power(0.2, 0.5)), smoothing=0.5)
     centers, losses = play(learner)
     for t in range(HORIZON):
         points = [np.zeros(K) for _ in range(learner.queries)]

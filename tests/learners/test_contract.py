@@ -9,6 +9,7 @@ import tarry
 from tarry.kernel import is_compiled
 from tarry.learners import (
     BOLD,
+    DFTBL,
     DOGD,
     DOGDSC,
     DORM,
@@ -16,6 +17,7 @@ from tarry.learners import (
     DWFTBL,
     DWFTRL,
     FPL,
+    GOLD,
     OGD,
     SOLID,
     SOLO,
@@ -96,6 +98,11 @@ MEMBERS = {
     "Differences, one dimension": Differences(
         DOGDSC(tarry.domains.Box([-1.0], [2.0]), strong_convexity=0.5), smoothing=0.1
     ),
+    "GOLD": GOLD(tarry.domains.Box([-1.0, 0.0], [1.0, 4.0]), rate=Power(0.05, 0.75), smoothing=Power(0.9, 0.25)),
+    "GOLD, one dimension": GOLD(tarry.domains.Ball(1), rate=0.02, smoothing=0.3),
+    "DFTBL, single rounds": DFTBL(tarry.domains.Ball(1), rate=0.02, smoothing=0.3, block=1),
+    "DFTBL, blocks": DFTBL(tarry.domains.Ball(3, center=[1.0, 0.0, 2.0]), rate=0.02, smoothing=0.4, block=4),
+    "DFTBL, strongly convex": DFTBL(tarry.domains.Ball(2), rate=Power(0.1, 1.0), smoothing=0.4, block=3),
     "EntropicFTRL, constant rate": EntropicFTRL(4, rate=0.3),
     "EntropicFTRL, anytime rate": EntropicFTRL(3, rate=Anytime(1.5, 1.0)),
     "DORM": DORM(4),
@@ -111,6 +118,8 @@ MEMBERS = {
 }
 # Compiled, one of a kind: the rest differ in formulas, not in how they are compiled.
 ONCE = (
+    "GOLD, one",
+    "DFTBL, s",
     "OnePoint, re",
     "OnePoint, c",
     "OnePoint, del",

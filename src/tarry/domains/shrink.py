@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.domains.base import Vector, as_domain, project
-from tarry.kernel import Parameters
+from tarry.kernel import Parameters, step
 
 
 class _ShrinkFields(NamedTuple):
@@ -61,13 +61,19 @@ class Shrink(Parameters, _ShrinkFields):
 
 @project.on(Shrink)
 def _project(domain: Any, x: Any, scratch: Any) -> None:
-    # The nearest point of a scaled set is the scaled nearest point of the scaled argument.
-    if domain.factor == 0.0:
+    project_shrunken(domain.domain, domain.center, domain.factor, x, scratch)
+
+
+@step
+def project_shrunken(domain: Any, center: Any, factor: float, x: Any, scratch: Any) -> None:
+    """Replace x by the nearest point of center + factor·(domain − center)."""
+    if factor <= 0.0:
         for i in range(x.size):
-            x[i] = domain.center[i]
+            x[i] = center[i]
         return
+    # The nearest point of a scaled set is the scaled nearest point of the scaled argument.
     for i in range(x.size):
-        x[i] = domain.center[i] + (x[i] - domain.center[i]) / domain.factor
-    project(domain.domain, x, scratch)
+        x[i] = center[i] + (x[i] - center[i]) / factor
+    project(domain, x, scratch)
     for i in range(x.size):
-        x[i] = domain.center[i] + domain.factor * (x[i] - domain.center[i])
+        x[i] = center[i] + factor * (x[i] - center[i])

@@ -7,6 +7,7 @@ from tarry.learners.anytime import Anytime
 from tarry.learners.backlogs import BacklogRadius, BacklogRate
 from tarry.learners.best_of_both import BestOfBoth
 from tarry.learners.bold import BOLD
+from tarry.learners.dftbl import DFTBL
 from tarry.learners.differences import Differences
 from tarry.learners.dogd import DOGD
 from tarry.learners.dogdsc import DOGDSC
@@ -20,6 +21,7 @@ from tarry.learners.energy import EnergyRadius, EnergyRate
 from tarry.learners.entropic import EntropicFTRL
 from tarry.learners.exp3 import Exp3
 from tarry.learners.fpl import FPL
+from tarry.learners.gold import GOLD
 from tarry.learners.idle import Idle
 from tarry.learners.interleaving import Interleaving
 from tarry.learners.levels import LevelRadius, LevelRate
@@ -36,6 +38,7 @@ from tarry.learners.two_point import TwoPoint
 
 __all__ = [
     "BOLD",
+    "DFTBL",
     "DOGD",
     "DOGDSC",
     "DORM",
@@ -43,6 +46,7 @@ __all__ = [
     "DWFTBL",
     "DWFTRL",
     "FPL",
+    "GOLD",
     "OGD",
     "SOLID",
     "SOLO",

@@ -84,7 +84,7 @@ class DWFTBL(Parameters, _DWFTBLFields):
         middle = as_vector(domain.center if origin is None else origin, "origin", domain.dimension)
         room = inner_room(domain, middle if origin is not None else None, inner_radius)
         rule = as_rule(smoothing, "smoothing")
-        _check_smoothing(rule, room)
+        check_smoothing(rule, room)
         return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
 
     @property
@@ -132,7 +132,8 @@ def inner_room(domain: Any, origin: np.ndarray | None = None, given: float | Non
     return asked
 
 
-def _check_smoothing(rule: Any, room: float) -> None:
+def check_smoothing(rule: Any, room: float) -> None:
+    """Refuse a radius that is ever larger than the room there is."""
     first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
     if first > room * (1 + 1e-12):
         raise ValueError(
