@@ -82,9 +82,9 @@ class DWFTBL(Parameters, _DWFTBLFields):
     ) -> Self:
         as_domain(domain, "domain")
         middle = as_vector(domain.center if origin is None else origin, "origin", domain.dimension)
-        room = _inner_radius(domain, middle, origin is not None, inner_radius)
+        room = inner_room(domain, middle if origin is not None else None, inner_radius)
         rule = as_rule(smoothing, "smoothing")
-        _check_smoothing(rule, room)
+        check_smoothing(rule, room)
         return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
 
     @property
@@ -116,8 +116,9 @@ class DWFTBL(Parameters, _DWFTBLFields):
         return low
 
 
-def _inner_radius(domain: Any, origin: np.ndarray, moved: bool, given: float | None) -> float:
-    room = float(domain.depth(origin)) if moved else float(domain.inner_radius)
+def inner_room(domain: Any, origin: np.ndarray | None = None, given: float | None = None) -> float:
+    """The radius of a ball around the origin (default: the centre) inside the domain; a sentence if there is none."""
+    room = float(domain.inner_radius if origin is None else domain.depth(origin))
     if given is None:
         if room <= 0:
             raise ValueError(
@@ -131,7 +132,8 @@ def _inner_radius(domain: Any, origin: np.ndarray, moved: bool, given: float | N
     return asked
 
 
-def _check_smoothing(rule: Any, room: float) -> None:
+def check_smoothing(rule: Any, room: float) -> None:
+    """Refuse a radius that is ever larger than the room there is."""
     first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
     if first > room * (1 + 1e-12):
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
+from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
 from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
 from tarry.live.configuration import Configuration
 from tarry.live.face import Face
@@ -209,6 +209,11 @@ def _check_learner(player: Player, value_bound: float | None) -> None:
         raise ValueError(
             f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
             "use tarry.LabelJoin and fit to its rows, or simulate"
+        )
+    if queries_of(player.learner) > 1:
+        raise ValueError(
+            f"a session takes one value a round, and {type(player.learner).__name__} asks for "
+            f"{queries_of(player.learner)}: use OnePoint or DWFTBL, or simulate"
         )
     if player.learner.feedback not in (GRADIENT, VALUE):
         raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
