@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 
 from tarry.cli.plan import refusing
+from tarry.cli.replays import replay_lines
 from tarry.experiments import Folder, Tables
+from tarry.reports.summaries import ranking
 from tarry.reports.sweeps import KINDS, Story, make_report, save_report
 from tarry.reports.view import view
 
@@ -20,18 +22,23 @@ SWEEP = "sweep.toml"
 def report_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as tarry sweep run writes it.")],
     out: Annotated[Path | None, typer.Option(help="Folder for the report (default: DIR/report).")] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help=f"Write only {', '.join(KINDS)} (repeat the option).")
-    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help=f"Write only {', '.join(KINDS)} (repeat the option).")] = None,
     file: Annotated[Path | None, typer.Option(help="The sweep's file, to be shown on the page.")] = None,
+    replay: Annotated[
+        bool, typer.Option(help="Whether to play one setting again for timeline, survival and moving comparators.")
+    ] = True,
 ) -> None:
     """Write one self-contained page, figures (SVG, PDF, PNG) and tables (Markdown, LaTeX) of a sweep's results."""
     with refusing():
         kinds = _kinds(only)
         results = Folder(folder)
         tables = results.tables()
-        with Console(stderr=True).status("drawing"):
-            made = make_report(view(*tables), _story(results, tables, file))
+        with Console(stderr=True).status("drawing") as status:
+            seen, story, again = view(*tables), _story(results, tables, file), None
+            if replay:
+                again, note = replay_lines(seen, ranking(seen), lambda line: status.update(f"replaying: {line}"))
+                story = story._replace(notes=(note,) if note else ())
+            made = make_report(seen, story, again)
             paths = save_report(made, out or folder / "report", kinds)
     for path in paths:
         if path.parent.name != "figures":

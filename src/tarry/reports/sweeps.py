@@ -7,14 +7,21 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tarry.reports.figures.comparators import comparator_figures
 from tarry.reports.figures.curves import regret_curves
+from tarry.reports.figures.ledger import ledger_figures
 from tarry.reports.figures.look import DARK, Figure, choose_cast
+from tarry.reports.figures.occupancy import occupancy_figures, tracked_figure
 from tarry.reports.figures.scaling import scaling_figures
+from tarry.reports.figures.survival import survival_figures
+from tarry.reports.figures.timeline import timeline_figure
+from tarry.reports.figures.weights import weight_figures
 from tarry.reports.page import STYLE
 from tarry.reports.sheets import Sheet, html, latex, markdown
 from tarry.reports.summaries import exponent_sheet, ledger_sheet, ranking, result_sheet, warning_lines
 
 if TYPE_CHECKING:
+    from tarry.reports.replays import Replays
     from tarry.reports.view import View
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
@@ -32,6 +39,7 @@ class Story(NamedTuple):
     failed: dict[str, str] = {}
     damaged: int = 0
     file: str = ""
+    notes: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
 
 
@@ -44,11 +52,16 @@ class Report(NamedTuple):
     sheets: list[Sheet]
 
 
-def make_report(view: View, story: Story) -> Report:
-    """Everything that the results can show."""
+def make_report(view: View, story: Story, replays: Replays | None = None) -> Report:
+    """Everything that the results can show, and what a replay adds."""
     cast = choose_cast(ranking(view))
     scaled = scaling_figures(view, cast)
     figures = [*regret_curves(view, cast), *(figure for figure, _ in scaled)]
+    if replays is not None:
+        figures += comparator_figures(replays, cast)
+    figures += [*weight_figures(view, cast), *occupancy_figures(view, cast), *ledger_figures(view)]
+    if replays is not None:
+        figures += [tracked_figure(replays), timeline_figure(replays), *survival_figures(replays)]
     fits = [fit for _, found in scaled for fit in found]
     sheets = [result_sheet(view), *([exponent_sheet(fits)] if fits else []), ledger_sheet(view)]
     return Report(story, warning_lines(view), figures, sheets)
@@ -123,6 +136,7 @@ def _standing(story: Story) -> list[str]:
     if story.damaged:
         said.append(f"{story.damaged} damaged files were skipped: run the sweep again.")
     parts = [f"<p>{escape(' '.join(said))}</p>"]
+    parts += [f"<p class=note>{escape(note)}</p>" for note in story.notes]
     if story.failed:
         told = "".join(f"<li>{escape(sentence)}</li>" for sentence in dict.fromkeys(story.failed.values()))
         parts.append(f"<div class=warning><strong>{len(story.failed)} cells failed:</strong><ul>{told}</ul></div>")
@@ -161,6 +175,7 @@ def style() -> str:
         for light, other in DARK.items()
     )
     return f"""{STYLE}
+body {{ max-width: 54rem; }}
 figure {{ background: none; color: inherit; padding: 0; }}
 figure svg {{ display: block; }}
 nav {{ font-size: .9rem; line-height: 1.9; }}

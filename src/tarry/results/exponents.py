@@ -1,10 +1,10 @@
 """Exponents: the slope of a power law, from runs under several seeds, with an interval.
 
-The slope is that of the least squares line through (log x_i, log m_i), where m_i is the mean over seeds at x_i. It is a
-fixed combination Σ c_i log m_i, so an error e of a mean moves it by c_i e/m_i. Runs under one seed share their draws and
-err together; summed seed by seed, these movements keep that. The interval is their standard error times Student's
-quantile. It says where the slope would be found with endlessly many seeds at these x; whether the points lie on a line
-at all is another question, which ``residual`` answers.
+The slope is that of the least squares line through (log x_i, log m_i), where m_i is the mean over seeds at x_i. It is
+a fixed combination Σ c_i log m_i, so an error e of a mean moves it by c_i e/m_i. Runs under one seed share their
+draws and err together; summed seed by seed, these movements keep that. The interval is their standard error times
+Student's quantile. It says where the slope would be found with endlessly many seeds at these x; whether the points
+lie on a line at all is another question, which ``residual`` answers.
 """
 
 from __future__ import annotations

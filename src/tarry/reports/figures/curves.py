@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, ticks
+from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, short, ticks
 from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
 
@@ -20,8 +20,9 @@ TEXT = (
 BOUND_TEXT = (
     "Solid: regret, as above. Thin and dotted, in the same colour: what the theory allows, computed from what was "
     "observed on each path, on average over seeds. It speaks of the weighted regret over the feedback that has "
-    "arrived, and is often far above what happens; a player without a dotted line has no such bound. Both axes are "
-    "logarithmic; regret that is not positive is not drawn."
+    "arrived, and is often far above what happens. For schedulers that drop rounds without making up for them by "
+    "weights it may lie below the regret: of rounds that were never seen it says nothing. A player without a dotted "
+    "line has no such bound. Both axes are logarithmic; regret that is not positive is not drawn."
 )
 
 
@@ -33,7 +34,9 @@ def regret_curves(view: View, cast: Cast) -> list[Figure]:
     note = left_out(settings, view.settings) + cast.note
     regret = intervals(view.curves, ["setting", "line", "t"], "regret")
     bound = intervals(view.curves, ["setting", "line", "t"], "bound")
-    figures = [Figure("regret", "Regret over time", TEXT + note, panels({s: _over_time(regret, s, cast) for s in settings}))]
+    figures = [
+        Figure("regret", "Regret over time", TEXT + note, panels({s: _over_time(regret, s, cast) for s in settings}))
+    ]
     bounded = [s for s in settings if s in set(bound["setting"])]
     if bounded:
         drawn = {s: _beside_bound(regret, bound, s, cast) for s in bounded}
@@ -50,12 +53,16 @@ def _rows(frame: pl.DataFrame, setting: str, cast: Cast) -> list[dict[str, Any]]
     return sorted(rows, key=lambda row: row["line"] in cast.shown)
 
 
+def _highest(rows: list[dict[str, Any]]) -> float:
+    return max((row["high"] for row in rows), default=0.0)
+
+
 def _over_time(frame: pl.DataFrame, setting: str, cast: Cast) -> Any:
     alt, look = altair(), encodings(cast)
     rows = _rows(frame, setting, cast)
     base = alt.Chart(alt.Data(values=rows))
     x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5, format="~s", grid=False), scale=alt.Scale(nice=False))
-    y = alt.Y("mean:Q", title="regret", axis=alt.Axis(tickCount=5, format="~s"))
+    y = alt.Y("mean:Q", title="regret", axis=alt.Axis(tickCount=5, format=short(_highest(rows))))
     # The bands of a crowd would cover its lines.
     banded = base.transform_filter(alt.FieldOneOfPredicate(field="group", oneOf=cast.shown))
     band = banded.mark_area(opacity=0.16).encode(x=x, y="low:Q", y2="high:Q", color=look["color"], detail="line:N")
@@ -69,6 +76,8 @@ def _beside_bound(regret: pl.DataFrame, bound: pl.DataFrame, setting: str, cast:
     alt, look = altair(), encodings(cast)
     rows = [row for row in _rows(regret, setting, cast) if row["mean"] > 0]
     above = [row for row in _rows(bound, setting, cast) if row["mean"] > 0]
+    if not rows + above:
+        return alt.Chart(alt.Data(values=[{"text": "nothing positive"}])).mark_text().encode(text="text:N")
     heights, times = [row["mean"] for row in rows + above], [row["t"] for row in rows + above]
     x = alt.X(
         "t:Q",

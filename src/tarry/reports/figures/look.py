@@ -5,8 +5,9 @@ Ink is drawn in the few colours below, so that a page can put others in their pl
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from math import ceil
+from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
 from tarry.results.charts import DASHES, PALETTE, altair
@@ -31,7 +32,7 @@ DARK = {
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 TOLD_APART = 8
 OTHERS = "others"
-WIDTH, HALF = 620, 300
+WIDTH, HALF = 740, 340
 PANELS = 6
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
@@ -73,39 +74,35 @@ def choose_cast(ranked: Iterable[str]) -> Cast:
     return Cast(names[:TOLD_APART], max(0, len(names) - TOLD_APART))
 
 
-def encodings(cast: Cast, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    """Colour, dash and mark of the column ``group``, with one legend for all three; ``labels`` say more in it."""
+def encodings(cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False) -> dict[str, Any]:
+    """Colour, dash and mark of the column ``group``, with one legend: of lines, or of marks where they are drawn.
+
+    ``labels`` say more in the legend.
+    """
     alt = altair()
     groups, n = cast.groups, len(cast.shown)
     grey = [RULE] if cast.others else []
     said = [(labels or {}).get(name, name) for name in groups]
     longest = max((len(text) for text in said), default=0)
-    legend = alt.Legend(
-        title=None,
-        orient="bottom",
-        columns=max(1, min(4, 90 // (longest + 6))),
-        labelLimit=560,
-        symbolSize=130,
-        symbolStrokeWidth=2,
-    )
+    options = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
     if labels:
-        legend.labelExpr = _expression(dict(zip(groups, said, strict=True)))
-    field = "group:N"
+        options["labelExpr"] = f"{json.dumps(dict(zip(groups, said, strict=True)))}[datum.label]"
+    stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500}
+    legend = alt.Legend(title=None, orient="bottom", **options, **({"symbolSize": 110} if marked else stroke))
+    ranges = {
+        "color": (alt.Color, PALETTE[:n] + grey, legend),
+        "strokeDash": (alt.StrokeDash, DASHES[:n] + [[1, 0]] * len(grey), None if marked else legend),
+        "shape": (alt.Shape, SHAPES[:n] + ["circle"] * len(grey), legend if marked else None),
+    }
     return {
-        "color": alt.Color(field, scale=alt.Scale(domain=groups, range=PALETTE[:n] + grey), legend=legend),
-        "strokeDash": alt.StrokeDash(
-            field, scale=alt.Scale(domain=groups, range=DASHES[:n] + [[1, 0]] * len(grey)), legend=legend
-        ),
-        "shape": alt.Shape(
-            field, scale=alt.Scale(domain=groups, range=SHAPES[:n] + ["circle"] * len(grey)), legend=legend
-        ),
+        channel: kind("group:N", scale=alt.Scale(domain=groups, range=values), legend=shown)
+        for channel, (kind, values, shown) in ranges.items()
     }
 
 
-def _expression(labels: dict[str, str]) -> str:
-    import json
-
-    return f"{json.dumps(labels)}[datum.label]"
+def short(highest: float) -> str:
+    """The format of an axis up to this number."""
+    return "~s" if highest >= 10_000 else ",~g"
 
 
 def choose(names: list[str], most: int = PANELS) -> list[str]:
@@ -124,15 +121,15 @@ def left_out(chosen: list[str], names: list[str], what: str = "settings") -> str
     return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} {what} are shown."
 
 
-def panels(charts: dict[str, Any], height: int = 240) -> Any:
+def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
     """Charts by title: one alone and wide, several two in a row."""
     alt = altair()
     one = len(charts) == 1
     drawn = [
         chart.properties(
             title=alt.TitleParams(title, limit=WIDTH if one else HALF),
-            width=WIDTH if one else HALF,
-            height=int(1.25 * height) if one else height,
+            width=WIDTH - HALF + width if one else width,
+            height=height,
         )
         for title, chart in charts.items()
     ]
@@ -152,7 +149,7 @@ def dressed(chart: Any) -> Any:
         .configure(font=FONT)
         .configure_axis(**axis, gridColor=GRID, domainColor=RULE, tickColor=RULE, labelLimit=240, titleLimit=560)
         .configure_view(stroke=None)
-        .configure_legend(labelFontSize=12, labelColor=INK, titleColor=INK, symbolStrokeColor=INK)
+        .configure_legend(labelFontSize=12, labelColor=INK, titleColor=INK)
         .configure_title(fontSize=13, anchor="start", fontWeight="bold", color=INK, subtitleColor=FAINT)
     )
 
@@ -163,8 +160,6 @@ def ticks(low: float, high: float) -> list[float]:
     >>> ticks(3, 40)
     [5.0, 10.0, 20.0]
     """
-    from math import floor, log10
-
     first, last = floor(log10(low)), ceil(log10(high))
     digits = (1,) if last - first > 4 else (1, 3) if last - first > 2 else (1, 2, 5)
     found = [float(f"{digit}e{power}") for power in range(first, last + 1) for digit in digits]

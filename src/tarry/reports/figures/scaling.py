@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, ticks
+from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, short, ticks
 from tarry.reports.figures.statistics import intervals
 from tarry.reports.view import AXIS
 from tarry.results.charts import altair
@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from tarry.reports.view import View
 
 TEXT = (
-    "Each point is the mean of the final regret over seeds, with its 95 % interval. On logarithmic axes a power law "
-    "is a straight line and its exponent the slope; thin lines are least squares fits to the means, with 95 % "
-    "intervals from the seeds. A fit describes the range that was measured and nothing beyond it."
+    "Points are means of the final regret over seeds, with 95 % intervals. On logarithmic axes a power law is a "
+    "straight line and its exponent the slope; the lines are least squares fits to the means. A slope describes the "
+    "range that was measured and nothing beyond it; all of them, with intervals, are under Exponents."
 )
-POOLED = " Points of all delays and capacities are pooled: they fall on one line only where their ratio is all that matters."
+AGAIN = "Points, lines and slopes as above."
+WORDS = {
+    "capacity": "What more slots are worth: each pending round that is tracked takes one.",
+    "load": "How many rounds wait at worst for each slot. Points of all delays and capacities are pooled: they fall on "
+    "one line only where the ratio is all that matters.",
+    "backlog": "Longer delays mean that more rounds wait at once; this is the most there were.",
+    "delay": "The same, against the sum of all delays.",
+    "dimension": "What it costs to have more to learn.",
+    "horizon": "How regret grows with the length of the game; a slope below 1 means that it vanishes per round.",
+}
 
 
 class Quantity(NamedTuple):
@@ -105,10 +114,10 @@ def told(exponent: Exponent | None) -> str:
 
 def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
     """A figure for each quantity that varies, and its exponents."""
-    return [_figure(view, quantity, cast) for quantity in quantities(view)]
+    return [_figure(view, one, cast, AGAIN if i else TEXT) for i, one in enumerate(quantities(view))]
 
 
-def _figure(view: View, quantity: Quantity, cast: Cast) -> tuple[Figure, list[Fit]]:
+def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Figure, list[Fit]]:
     frame, found = measured(view, quantity), fits(view, quantity)
     names = list(dict.fromkeys(frame["panel"]))
     chosen = choose(names)
@@ -118,8 +127,7 @@ def _figure(view: View, quantity: Quantity, cast: Cast) -> tuple[Figure, list[Fi
     labels = {fit.name: f"{fit.name}: {told(fit.exponent)}" for fit in found} if len(names) == 1 else None
     stats = intervals(frame, ["panel", "name", "setting", "x"], "regret").sort("x")
     drawn = {panel: _panel(stats, found, panel, quantity, mine, labels) for panel in chosen}
-    pooled = POOLED if quantity.name == "load" and len(quantity.drivers) > 1 else ""
-    text = TEXT + pooled + left_out(chosen, names) + mine.note
+    text = f"{WORDS.get(quantity.name, '')} {usual}{left_out(chosen, names)}{mine.note}".strip()
     return Figure(f"regret-{quantity.name}", quantity.title, text, panels(drawn)), found
 
 
@@ -137,7 +145,7 @@ def _panel(
 ) -> Any:
     import polars as pl
 
-    alt, look = altair(), encodings(cast, labels)
+    alt, look = altair(), encodings(cast, labels, marked=True)
     mine = stats.filter(pl.col("panel") == panel)
     rows = [{**row, "group": cast.of(row["name"])} for row in mine.drop("panel", "setting", "seeds").to_dicts()]
     positive = [row for row in rows if row["mean"] > 0 and row["x"] > 0]
@@ -151,13 +159,18 @@ def _panel(
     base = alt.Chart(alt.Data(values=shown))
     layers = [
         base.mark_rule(strokeWidth=1.3, opacity=0.8).encode(x=x, y=y, y2="high:Q", color=look["color"]),
-        base.mark_point(filled=True, size=55, opacity=1).encode(x=x, y="mean:Q", color=look["color"], shape=look["shape"]),
+        base.mark_point(filled=True, size=55, opacity=1).encode(
+            x=x, y="mean:Q", color=look["color"], shape=look["shape"]
+        ),
     ]
     if is_log:
         lines = _fitted_lines(found, panel, shown, cast)
-        layers.insert(0, alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=1.3, clip=True).encode(
-            x=x, y="mean:Q", detail="name:N", color=look["color"], strokeDash=look["strokeDash"]
-        ))
+        layers.insert(
+            0,
+            alt.Chart(alt.Data(values=lines))
+            .mark_line(strokeWidth=1.3, clip=True)
+            .encode(x=x, y="mean:Q", detail="name:N", color=look["color"], strokeDash=look["strokeDash"]),
+        )
     return alt.layer(*layers)
 
 
@@ -165,11 +178,17 @@ def _axes(alt: Any, rows: list[dict[str, Any]], words: str, is_log: bool) -> tup
     if not is_log:
         return alt.X("x:Q", title=words), alt.Y("low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s"))
     xs, lows, highs = ([row[key] for row in rows] for key in ("x", "low", "high"))
-    at = sorted(set(xs)) if len(set(xs)) <= 6 and max(xs) < 10_000 else ticks(min(xs), max(xs))
+    is_few = len(set(xs)) <= 6 and max(xs) < 10_000 and all(x == int(x) for x in xs)
+    at = sorted(set(xs)) if is_few else ticks(min(xs), max(xs))
     wide = alt.Scale(type="log", nice=False, domain=[min(xs) / 1.12, max(xs) * 1.12])
     tall = alt.Scale(type="log", nice=False, domain=[min(lows) / 1.12, max(highs) * 1.12])
-    x = alt.X("x:Q", title=words, scale=wide, axis=alt.Axis(values=at, format="~s" if max(xs) >= 10_000 else "~r", grid=False))
-    y = alt.Y("low:Q", title="final regret", scale=tall, axis=alt.Axis(values=ticks(min(lows) / 1.1, max(highs) * 1.1), format="~s"))
+    x = alt.X("x:Q", title=words, scale=wide, axis=alt.Axis(values=at, format=short(max(xs)), grid=False))
+    y = alt.Y(
+        "low:Q",
+        title="final regret",
+        scale=tall,
+        axis=alt.Axis(values=ticks(min(lows) / 1.1, max(highs) * 1.1), format=short(max(highs))),
+    )
     return x, y
 
 
