@@ -15,6 +15,7 @@ from tarry.cli.compare import run_compare
 from tarry.cli.demo import run_demo
 from tarry.cli.join import join_app
 from tarry.cli.plan import plan_command
+from tarry.cli.report import report_command
 from tarry.cli.session import session_app
 from tarry.cli.sweep import sweep_app
 from tarry.versions import show_versions
@@ -24,6 +25,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning fro
 
 app.command("plan")(plan_command)
 app.command("bound")(bound_command)
+app.command("report")(report_command)
 app.add_typer(case_app, name="case")
 app.add_typer(session_app, name="session")
 app.add_typer(join_app, name="join")

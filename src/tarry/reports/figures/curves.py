@@ -1,0 +1,97 @@
+"""Regret over time, with bands; and beside its bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, short, ticks
+from tarry.reports.figures.statistics import intervals
+from tarry.results.charts import altair
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tarry.reports.view import View
+
+TEXT = (
+    "Regret is how much more the player has lost, up to a round, than the best fixed action of the whole game. Lines "
+    "are means over seeds; the band is the 95 % interval of that mean (none where there is one seed)."
+)
+BOUND_TEXT = (
+    "Solid: regret, as above. Thin and dotted, in the same colour: what the theory allows, computed from what was "
+    "observed on each path, on average over seeds. It speaks of the weighted regret over the feedback that has "
+    "arrived, and is often far above what happens. For schedulers that drop rounds without making up for them by "
+    "weights it may lie below the regret: of rounds that were never seen it says nothing. A player without a dotted "
+    "line has no such bound. Both axes are logarithmic; regret that is not positive is not drawn."
+)
+
+
+def regret_curves(view: View, cast: Cast) -> list[Figure]:
+    """Regret against the round, a panel for each setting; once more with bounds where there are any."""
+    settings = choose([s for s in view.settings if s in set(view.curves["setting"])])
+    if not settings:
+        return []
+    note = left_out(settings, view.settings) + cast.note
+    regret = intervals(view.curves, ["setting", "line", "t"], "regret")
+    bound = intervals(view.curves, ["setting", "line", "t"], "bound")
+    figures = [
+        Figure("regret", "Regret over time", TEXT + note, panels({s: _over_time(regret, s, cast) for s in settings}))
+    ]
+    bounded = [s for s in settings if s in set(bound["setting"])]
+    if bounded:
+        drawn = {s: _beside_bound(regret, bound, s, cast) for s in bounded}
+        figures.append(Figure("bounds", "Regret and its bound", BOUND_TEXT + note, panels(drawn)))
+    return figures
+
+
+def _rows(frame: pl.DataFrame, setting: str, cast: Cast) -> list[dict[str, Any]]:
+    import polars as pl
+
+    mine = frame.filter(pl.col("setting") == setting)
+    # Grey lines first, so that coloured ones lie on top.
+    rows = [{**row, "group": cast.of(row["line"])} for row in mine.drop("setting", "seeds").to_dicts()]
+    return sorted(rows, key=lambda row: row["line"] in cast.shown)
+
+
+def _highest(rows: list[dict[str, Any]]) -> float:
+    return max((row["high"] for row in rows), default=0.0)
+
+
+def _over_time(frame: pl.DataFrame, setting: str, cast: Cast) -> Any:
+    alt, look = altair(), encodings(cast)
+    rows = _rows(frame, setting, cast)
+    base = alt.Chart(alt.Data(values=rows))
+    x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5, format="~s", grid=False), scale=alt.Scale(nice=False))
+    y = alt.Y("mean:Q", title="regret", axis=alt.Axis(tickCount=5, format=short(_highest(rows))))
+    # The bands of a crowd would cover its lines.
+    banded = base.transform_filter(alt.FieldOneOfPredicate(field="group", oneOf=cast.shown))
+    band = banded.mark_area(opacity=0.16).encode(x=x, y="low:Q", y2="high:Q", color=look["color"], detail="line:N")
+    line = base.mark_line(strokeWidth=1.8).encode(
+        x=x, y=y, detail="line:N", color=look["color"], strokeDash=look["strokeDash"]
+    )
+    return band + line
+
+
+def _beside_bound(regret: pl.DataFrame, bound: pl.DataFrame, setting: str, cast: Cast) -> Any:
+    alt, look = altair(), encodings(cast)
+    rows = [row for row in _rows(regret, setting, cast) if row["mean"] > 0]
+    above = [row for row in _rows(bound, setting, cast) if row["mean"] > 0]
+    if not rows + above:
+        return alt.Chart(alt.Data(values=[{"text": "nothing positive"}])).mark_text().encode(text="text:N")
+    heights, times = [row["mean"] for row in rows + above], [row["t"] for row in rows + above]
+    x = alt.X(
+        "t:Q",
+        title="round",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=ticks(min(times), max(times)), format="~s", grid=False),
+    )
+    y = alt.Y(
+        "mean:Q",
+        title="regret and bound",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=ticks(min(heights), max(heights)), format="~s"),
+    )
+    line = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=1.8)
+    dots = alt.Chart(alt.Data(values=above)).mark_line(strokeWidth=1.4, strokeDash=[1.5, 3])
+    coloured = {"x": x, "y": y, "detail": "line:N", "color": look["color"]}
+    return dots.encode(**coloured) + line.encode(**coloured)

@@ -1,0 +1,166 @@
+"""How figures look: who gets a colour, a dash and a mark, panels side by side, and one dress for all.
+
+Ink is drawn in the few colours below, so that a page can put others in their place where the reader's screen is dark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import ceil, floor, log10
+from typing import Any, NamedTuple
+
+from tarry.results.charts import DASHES, PALETTE, altair
+
+INK, FAINT, GRID, RULE = "#222222", "#6b6b6b", "#e4e4e4", "#b8b8b8"
+DARK = {
+    INK: "#ececec",
+    FAINT: "#a8a8a8",
+    GRID: "#333333",
+    RULE: "#5c5c5c",
+    "#0072B2": "#3ea6e6",
+    "#D55E00": "#f0803c",
+    "#009E73": "#1fc79a",
+    "#CC79A7": "#dd9cc0",
+    "#E69F00": "#f0b840",
+    "#56B4E9": "#8fd0f5",
+    "#8C6D00": "#c9a227",
+    "#7F7F7F": "#9a9a9a",
+}
+"""What a colour becomes on a dark screen: the same hue, lighter."""
+
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
+TOLD_APART = 8
+OTHERS = "others"
+WIDTH, HALF = 740, 340
+PANELS = 6
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+
+class Figure(NamedTuple):
+    """A chart, its name as a file, its title, and a paragraph for a reader who was not there."""
+
+    name: str
+    title: str
+    text: str
+    chart: Any
+
+
+class Cast(NamedTuple):
+    """Who is told apart by colour, in this order, and how many others are drawn in grey."""
+
+    shown: list[str]
+    others: int
+
+    def of(self, name: str) -> str:
+        """The group in which a name is drawn."""
+        return name if name in self.shown else OTHERS
+
+    @property
+    def groups(self) -> list[str]:
+        return [*self.shown, OTHERS] if self.others else self.shown
+
+    @property
+    def note(self) -> str:
+        """A sentence on who is grey, if anybody is."""
+        if not self.others:
+            return ""
+        return f" The {len(self.shown)} with the least regret have colours; {self.others} others are grey."
+
+
+def choose_cast(ranked: Iterable[str]) -> Cast:
+    """The first so many names, best first; all, if all can be told apart."""
+    names = list(ranked)
+    return Cast(names[:TOLD_APART], max(0, len(names) - TOLD_APART))
+
+
+def encodings(cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False) -> dict[str, Any]:
+    """Colour, dash and mark of the column ``group``, with one legend: of lines, or of marks where they are drawn.
+
+    ``labels`` say more in the legend.
+    """
+    alt = altair()
+    groups, n = cast.groups, len(cast.shown)
+    grey = [RULE] if cast.others else []
+    said = [(labels or {}).get(name, name) for name in groups]
+    longest = max((len(text) for text in said), default=0)
+    options = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
+    if labels:
+        options["labelExpr"] = f"{json.dumps(dict(zip(groups, said, strict=True)))}[datum.label]"
+    stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500}
+    legend = alt.Legend(title=None, orient="bottom", **options, **({"symbolSize": 110} if marked else stroke))
+    ranges = {
+        "color": (alt.Color, PALETTE[:n] + grey, legend),
+        "strokeDash": (alt.StrokeDash, DASHES[:n] + [[1, 0]] * len(grey), None if marked else legend),
+        "shape": (alt.Shape, SHAPES[:n] + ["circle"] * len(grey), legend if marked else None),
+    }
+    return {
+        channel: kind("group:N", scale=alt.Scale(domain=groups, range=values), legend=shown)
+        for channel, (kind, values, shown) in ranges.items()
+    }
+
+
+def short(highest: float) -> str:
+    """The format of an axis up to this number."""
+    return "~s" if highest >= 10_000 else ",~g"
+
+
+def choose(names: list[str], most: int = PANELS) -> list[str]:
+    """At most so many, first and last among them, evenly spread.
+
+    >>> choose(["a", "b", "c", "d", "e"], most=3)
+    ['a', 'c', 'e']
+    """
+    if len(names) <= most:
+        return names
+    return [names[round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
+
+
+def left_out(chosen: list[str], names: list[str], what: str = "settings") -> str:
+    """A sentence on what is not shown."""
+    return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} {what} are shown."
+
+
+def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
+    """Charts by title: one alone and wide, several two in a row."""
+    alt = altair()
+    one = len(charts) == 1
+    drawn = [
+        chart.properties(
+            title=alt.TitleParams(title, limit=WIDTH if one else HALF),
+            width=WIDTH - HALF + width if one else width,
+            height=height,
+        )
+        for title, chart in charts.items()
+    ]
+    return dressed(drawn[0] if one else alt.concat(*drawn, columns=2, spacing=22))
+
+
+def rows_height(count: int) -> int:
+    """The height of a chart with so many rows of text."""
+    return max(60, 19 * count)
+
+
+def dressed(chart: Any) -> Any:
+    """The same dress for every figure; no background, so that paper and screen show through."""
+    axis = {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": INK}
+    return (
+        chart.properties(padding=8, background="transparent")
+        .configure(font=FONT)
+        .configure_axis(**axis, gridColor=GRID, domainColor=RULE, tickColor=RULE, labelLimit=240, titleLimit=560)
+        .configure_view(stroke=None)
+        .configure_legend(labelFontSize=12, labelColor=INK, titleColor=INK)
+        .configure_title(fontSize=13, anchor="start", fontWeight="bold", color=INK, subtitleColor=FAINT)
+    )
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers for a logarithmic axis: powers of ten, with 2 and 5 between them where there are few.
+
+    >>> ticks(3, 40)
+    [5.0, 10.0, 20.0]
+    """
+    first, last = floor(log10(low)), ceil(log10(high))
+    digits = (1,) if last - first > 4 else (1, 3) if last - first > 2 else (1, 2, 5)
+    found = [float(f"{digit}e{power}") for power in range(first, last + 1) for digit in digits]
+    return [value for value in found if 0.999 * low <= value <= 1.001 * high]

@@ -1,0 +1,96 @@
+"""Several figures of merit side by side: against capacity where it varies, else a row for each player."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tarry.reports.figures.look import HALF, WIDTH, Cast, dressed, encodings, rows_height
+from tarry.reports.figures.statistics import intervals
+from tarry.results.charts import altair
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tarry.reports.view import View
+
+THIRD = WIDTH // 3 - 24
+
+
+class Metric(NamedTuple):
+    """An expression over the runs with its title; ``format`` of the axis, which may be logarithmic."""
+
+    title: str
+    value: pl.Expr
+    format: str = "%"
+    is_log: bool = False
+
+
+def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, str] | None:
+    """The chart, and a sentence that says which setting it shows; None where nothing is finished."""
+    alt = altair()
+    runs = view.named(view.runs, ["capacity"])
+    if not runs.height:
+        return None
+    panel, mine = _middle(runs)
+    by_capacity = mine["capacity"].n_unique() > 1 and mine["capacity"].null_count() < mine.height
+    draw = _against_capacity if by_capacity else _by_line
+    charts = [draw(_means(mine, metric), cast, metric, i == 0) for i, metric in enumerate(metrics)]
+    row = alt.hconcat(*charts, spacing=18) if by_capacity or len(charts) > 1 else charts[0]
+    others = runs["panel"].n_unique() - 1
+    said = f" Shown for {panel}" + (f"; {others} other settings are in the tables." if others else ".")
+    return dressed(row), said
+
+
+def _middle(runs: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """The panel in the middle of the list, with its runs."""
+    import polars as pl
+
+    names = list(dict.fromkeys(runs["panel"]))
+    panel = names[(len(names) - 1) // 2]
+    return panel, runs.filter(pl.col("panel") == panel)
+
+
+def _means(runs: pl.DataFrame, metric: Metric) -> pl.DataFrame:
+    told = runs.with_columns(metric.value.cast(float).alias("value"))
+    return intervals(told, ["line", "capacity"], "value")
+
+
+def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any]]:
+    rows = [{**row, "group": cast.of(row["line"])} for row in frame.drop("seeds").to_dicts()]
+    kept = [row for row in rows if row["mean"] > 0 or not metric.is_log]
+    return sorted(kept, key=lambda row: row["line"] in cast.shown)
+
+
+def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
+    import polars as pl
+
+    alt, look = altair(), encodings(cast)
+    rows = _rows(frame.filter(pl.col("capacity").is_not_null()).sort("capacity"), cast, metric)
+    slots = sorted({row["capacity"] for row in rows})
+    scale = alt.Scale(type="log", base=2, nice=False)
+    axis = alt.Axis(values=slots[:: 1 + len(slots) // 7], format="~s", grid=False, labelOverlap=True)
+    kind = alt.Scale(type="log") if metric.is_log else alt.Scale(zero=True)
+    y = alt.Y("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
+    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12))
+    x = alt.X("capacity:Q", title="capacity C (slots)", scale=scale, axis=axis)
+    line = base.mark_line(strokeWidth=1.8).encode(
+        x=x, y=y, detail="line:N", color=look["color"], strokeDash=look["strokeDash"]
+    )
+    dots = base.mark_point(filled=True, size=26, opacity=1).encode(x=x, y=y, color=look["color"])
+    return (line + dots).properties(width=THIRD, height=190)
+
+
+def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
+    alt = altair()
+    rows = _rows(frame, cast, metric)
+    order = list(dict.fromkeys(frame["line"]))
+    kind = alt.Scale(type="log") if metric.is_log else alt.Scale(zero=True)
+    axis = alt.Axis(labels=is_first, ticks=False, domain=False, labelLimit=220, labelPadding=6)
+    x = alt.X("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
+    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12))
+    colour = encodings(cast)["color"]
+    colour.legend = None
+    y = alt.Y("line:N", sort=order, title=None, axis=axis)
+    spread = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, x=x, x2="high:Q", color=colour)
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, x=x, color=colour)
+    return (spread + dots).properties(width=min(HALF, THIRD - 40), height=rows_height(len(order)))

@@ -1,0 +1,61 @@
+"""The tracking set over a stretch of rounds: who holds a slot, from when to when, and how it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tarry.reports.figures.ledger import COLOURS
+from tarry.reports.figures.look import FAINT, WIDTH, Figure, dressed
+from tarry.results.charts import altair
+
+if TYPE_CHECKING:
+    from tarry.reports.replays import Replays
+
+ENDS = ("used", "preempted", "expired", "pending")
+LANES = 40
+TEXT = (
+    "Every row is a slot, every bar a round that holds it: from the round itself to the arrival of its feedback "
+    "(used), to the moment it is dropped for another (preempted), or past the end of the picture. Ticks beneath are "
+    "rounds that were never tracked, because the scheduler declined them or found no room."
+)
+
+
+def timeline_figure(replays: Replays) -> Figure:
+    """A panel for each player that was replayed."""
+    alt = altair()
+    seen = set(replays.stays["fate"]) if replays.stays.height else set()
+    ends = [fate for fate in ENDS if fate in seen]
+    lanes = max((int(lane) for lane in replays.stays["lane"]), default=0) + 1 if replays.stays.height else 1
+    shown = min(lanes, LANES)
+    drawn = [
+        _panel(alt, replays, line, shown, ends, i == len(replays.lines) - 1) for i, line in enumerate(replays.lines)
+    ]
+    more = f" {shown} of {lanes} slots are shown." if lanes > shown else ""
+    where = f" {replays.setting}, seed {replays.seed}, rounds {replays.first:,} to {replays.last:,}."
+    chart = alt.vconcat(*drawn, spacing=12).resolve_scale(x="shared", color="shared")
+    return Figure("timeline", "Who is tracked", TEXT + where + more, dressed(chart))
+
+
+def _panel(alt: Any, replays: Replays, line: str, lanes: int, ends: list[str], is_last: bool) -> Any:
+    import polars as pl
+
+    mine = replays.stays.filter((pl.col("line") == line) & (pl.col("lane") < lanes))
+    passed = replays.passed.filter(pl.col("line") == line)
+    thick = max(2.0, min(7.0, 260 / lanes / 1.5))
+    legend = alt.Legend(title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=5, symbolSize=300)
+    colour = alt.Color("fate:N", scale=alt.Scale(domain=ends, range=[COLOURS[e] for e in ends]), legend=legend)
+    axis = alt.Axis(grid=False, labels=is_last, ticks=is_last, tickCount=8, format=",d")
+    reach = alt.Scale(domain=[replays.first, replays.last + 1], nice=False)
+    x = alt.X("start:Q", title="round" if is_last else None, scale=reach, axis=axis)
+    y = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[lanes + 0.4, -0.6]))
+    base = alt.Chart(
+        alt.Data(values=mine.select("lane", "start", "stop", "fate").to_dicts()),
+        title=alt.TitleParams(line, fontSize=12),
+    )
+    bars = base.mark_rule(strokeWidth=thick, opacity=0.9).encode(x=x, x2="end:Q", y=y, color=colour)
+    ticks = alt.Chart(alt.Data(values=[{"start": t + 0.5, "lane": lanes} for t in passed["t"]]))
+    gone = ticks.mark_tick(color=FAINT, thickness=1.2, size=7).encode(x=x, y=y)
+    # A hair of room between two stays in one slot, in whatever colour the page has.
+    return (bars.transform_calculate(end="datum.stop - 0.25") + gone).properties(
+        width=WIDTH, height=int((thick * 1.5) * (lanes + 1)) + 6
+    )

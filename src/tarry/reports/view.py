@@ -1,0 +1,127 @@
+"""Results as a report sees them: runs with the names of their setting and of their player.
+
+A *setting* is a game with all its values; a *line* is a player with the values of its own. Names mention only what
+varies. What is plotted against, the *drivers*, is taken out of the names: what is left tells panels and lines apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import polars as pl
+
+AXIS = "axis_"
+PLAIN = ("capacity", "horizon", "dimension", "feedback", "information", "preemption")
+WORDY = ("delays", "losses", "domain")
+"""Keys of a game whose values take a line each; an axis that explains them is named instead."""
+
+NAMES = {"capacity": "C", "horizon": "T", "dimension": "k"}
+
+
+class View(NamedTuple):
+    """``cells`` and ``runs`` side by side; ``game_keys`` and ``player_keys`` vary within a game, a player."""
+
+    cells: pl.DataFrame
+    runs: pl.DataFrame
+    curves: pl.DataFrame
+    game_keys: list[str]
+    player_keys: list[str]
+    delay_keys: list[str]
+
+    @property
+    def lines(self) -> list[str]:
+        """The players' names, in the order of the file."""
+        return list(dict.fromkeys(self.cells["line"]))
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings' names, in the order of the file."""
+        return list(dict.fromkeys(self.cells["setting"]))
+
+    def named(self, frame: pl.DataFrame, drivers: Iterable[str]) -> pl.DataFrame:
+        """The frame with columns ``panel`` and ``name``: setting and line without the drivers."""
+        left = set(drivers)
+        panels = _labels(frame, "game", [key for key in self.game_keys if key not in left])
+        names = _labels(frame, "player", [key for key in self.player_keys if key not in left])
+        return frame.with_columns(panel=panels, name=names)
+
+
+def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
+    """What the tables of a sweep say, by setting and line."""
+    import polars as pl
+
+    contents = [json.loads(content) for content in cells["content"]]
+    marked = cells.with_columns(
+        pl.Series("of_game", [json.dumps(one["game"]) for one in contents], dtype=pl.String),
+        pl.Series("of_player", [json.dumps(one["player"]) for one in contents], dtype=pl.String),
+    )
+    axes = [name for name in cells.columns if name.startswith(AXIS)]
+    game_axes = [axis for axis in axes if _belongs(marked, axis, "game", "of_game")]
+    player_axes = [axis for axis in axes if _belongs(marked, axis, "player", "of_player")]
+    plain = [key for key in PLAIN if _varies(marked, key, "game")]
+    known = ["game", *plain, *game_axes]
+    wordy = [key for key in WORDY if _varies(marked, key, known)]
+    late = [axis for axis in game_axes if _varies(marked, "delays", [key for key in known if key != axis])]
+    keys = [*plain, *game_axes, *wordy]
+    named = marked.with_columns(
+        setting=_labels(marked, "game", keys), line=_labels(marked, "player", player_axes)
+    ).drop("of_game", "of_player")
+    told = named.select("cell", "setting", "line", "game", "player", *dict.fromkeys([*keys, *player_axes]))
+    beside = [name for name in ("capacity", "horizon", "dimension") if name in told.columns]
+    return View(
+        named,
+        told.drop(beside).join(runs, on="cell", how="inner", maintain_order="left"),
+        told.select("cell", "setting", "line").join(curves, on="cell", how="inner", maintain_order="left"),
+        keys,
+        player_axes,
+        [*late, *(key for key in wordy if key == "delays")],
+    )
+
+
+def _varies(frame: pl.DataFrame, column: str, within: str | list[str]) -> bool:
+    """Whether a column takes two values where the others take one; unknown values are one value."""
+    import polars as pl
+
+    counts = frame.group_by(within).agg(pl.col(column).n_unique())
+    return bool((counts[column] > 1).any())
+
+
+def _belongs(frame: pl.DataFrame, axis: str, name: str, content: str) -> bool:
+    """Whether an axis changes the content of something under one name."""
+    import polars as pl
+
+    spread = frame.group_by(name, content).agg(pl.col(axis).n_unique())
+    settled = spread.group_by(name).agg((pl.col(axis) == 1).all().alias("settled"), pl.len().alias("contents"))
+    return bool((settled["settled"] & (settled["contents"] > 1)).any()) and _varies(frame, axis, name)
+
+
+def _labels(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.Series:
+    import polars as pl
+
+    columns = [frame[key].to_list() for key in keys]
+    told = [
+        ", ".join([base, *(_said(key, value) for key, value in zip(keys, values, strict=True) if _is_told(key, value))])
+        for base, *values in zip(frame[name].to_list(), *columns, strict=True)
+    ]
+    return pl.Series(told, dtype=pl.String)
+
+
+def _is_told(key: str, value: Any) -> bool:
+    return value is not None or key == "capacity"
+
+
+def _said(key: str, value: Any) -> str:
+    """A value with its name, as short as it can be understood.
+
+    >>> _said("capacity", None), _said("axis_mean", 20.0), _said("information", "clairvoyant")
+    ('C = ∞', 'mean = 20', 'clairvoyant')
+    """
+    if key == "preemption":
+        return "preemptive" if value else "non-preemptive"
+    if key in ("feedback", "information", *WORDY):
+        return str(value)
+    number = "∞" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{NAMES.get(key, key.removeprefix(AXIS))} = {number}"

@@ -1,0 +1,104 @@
+"""Exponents: the line itself, and how often its interval holds the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tarry.results.exponents import fit_exponent
+
+X = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+
+
+def coverage(draw, slope, trials=1500):
+    rng = np.random.default_rng(5)
+    found = [fit_exponent(X, draw(rng)) for _ in range(trials)]
+    return np.mean([one.low <= slope <= one.high for one in found])
+
+
+def test_the_line_is_that_of_scipy():
+    runs = np.random.default_rng(1).gamma(3.0, size=(5, 7)) * X[:, None] ** 0.7
+    found = fit_exponent(X, runs)
+    line = stats.linregress(np.log(X), np.log(runs.mean(axis=1)))
+    assert found.slope == pytest.approx(line.slope)
+    assert found.level == pytest.approx(line.intercept)
+    assert found.at(X) == pytest.approx(np.exp(line.intercept + line.slope * np.log(X)))
+    far = np.abs(np.log(runs.mean(axis=1)) - line.intercept - line.slope * np.log(X)).max()
+    assert found.residual == pytest.approx(np.exp(far))
+
+
+@pytest.mark.parametrize("seeds", [4, 12])
+def test_the_interval_covers_where_seeds_err_apart(seeds):
+    def draw(rng):
+        return 3.0 * X[:, None] ** 0.5 * (1.0 + 0.2 * rng.standard_normal((5, seeds)))
+
+    assert 0.925 < coverage(draw, 0.5) < 0.995
+
+
+def test_the_interval_covers_where_a_seed_errs_everywhere_at_once():
+    def draw(rng):
+        shared, own = 0.4 * rng.standard_normal(8), 0.05 * rng.standard_normal((5, 8))
+        return 3.0 * X[:, None] ** 0.5 * (1.0 + shared + own)
+
+    assert 0.92 < coverage(draw, 0.5) < 0.98
+
+
+def test_the_interval_covers_where_a_seed_tilts_the_law():
+    def draw(rng):
+        return X[:, None] ** 0.5 * (1.0 + 0.05 * rng.standard_normal(8) * np.log(X)[:, None])
+
+    assert 0.92 < coverage(draw, 0.5) < 0.98
+
+
+def test_errors_that_seeds_share_cancel():
+    rng = np.random.default_rng(2)
+    shared = np.exp(rng.standard_normal(10))
+    together = fit_exponent(X, X[:, None] ** 0.5 * shared)
+    apart = fit_exponent(X, X[:, None] ** 0.5 * rng.permuted(np.tile(shared, (5, 1)), axis=1))
+    assert together.high - together.low < 1e-9
+    assert apart.high - apart.low > 0.1
+
+
+def test_seeds_that_were_not_run_everywhere():
+    rng = np.random.default_rng(3)
+    runs = X[:, None] ** 0.5 * (1.0 + 0.1 * rng.standard_normal((5, 6)))
+    few = runs.copy()
+    few[0, 3:] = np.nan
+    kept = fit_exponent(X, few)
+    assert kept.points == 5
+    assert kept.high - kept.low > fit_exponent(X, runs).high - fit_exponent(X, runs).low
+    disjoint = np.full((5, 30), np.nan)
+    for i in range(5):
+        disjoint[i, 6 * i : 6 * i + 6] = runs[i]
+    errors = runs.std(axis=1, ddof=1) / np.sqrt(6) / runs.mean(axis=1)
+    pulls = (np.log(X) - np.log(X).mean()) / np.sum((np.log(X) - np.log(X).mean()) ** 2)
+    expected = stats.t.ppf(0.975, 5) * np.sqrt(np.sum((pulls * errors) ** 2))
+    found = fit_exponent(X, disjoint)
+    assert (found.high - found.low) / 2 == pytest.approx(expected)
+
+
+def test_one_seed_leaves_the_interval_unknown():
+    found = fit_exponent(X, X[:, None])
+    assert found.slope == pytest.approx(1.0)
+    assert np.isnan(found.low)
+    assert np.isnan(found.high)
+
+
+def test_means_without_a_logarithm_are_left_out():
+    runs = np.vstack((X[:, None] * np.ones(3), [[-1.0, -2.0, 1.0]]))
+    found = fit_exponent([*X, 32.0], runs)
+    assert (found.points, found.slope) == (5, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize(
+    ("x", "runs", "sentence"),
+    [
+        ([1.0, 2.0], [[-1.0], [3.0]], "two different x > 0"),
+        ([2.0, 2.0], [[1.0], [3.0]], "two different x > 0"),
+        ([1.0, 2.0], [[1.0, 3.0]], "a row for each of 2 x"),
+    ],
+)
+def test_refusals(x, runs, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        fit_exponent(x, runs)
