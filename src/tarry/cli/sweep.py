@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,6 +131,7 @@ def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
 
 def _run(sweep: Sweep, folder: Folder, file: Path, *, task: str, **chosen: Any) -> None:
     console = Console(stderr=True)
+    logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings are kept with the results
     try:
         with _bar(console) as show:
             done = run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
