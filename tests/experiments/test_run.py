@@ -93,7 +93,9 @@ def test_a_game_that_nothing_draws_is_the_same_for_every_seed():
 def test_more_seeds_and_values_recompute_nothing(tmp_path):
     tables_of(sweep_of(tmp_path), tmp_path / "results")
     before = finished(tmp_path / "results")
-    wider = TINY.replace("seeds = 3", "seeds = 4").replace("[3, 6]", "[3, 6, 9]").replace("players.paper", "players.new")
+    wider = (
+        TINY.replace("seeds = 3", "seeds = 4").replace("[3, 6]", "[3, 6, 9]").replace("players.paper", "players.new")
+    )
     sweep = sweep_of(tmp_path, wider, "wider")
     done = run_sweep(sweep, Folder(tmp_path / "results"))
     # Of the old cells those with seeds 0 and 1 remain: 2 players, 2 capacities, 2 means.
