@@ -35,8 +35,8 @@ class Standing(NamedTuple):
 def standing(sweep: Sweep, folder: Folder) -> Standing:
     """Where a sweep stands; ``seconds`` are those of one worker, once everything is compiled."""
     contents = folder.read(["cell", "seconds", "horizon", "seed"])
-    planned = sweep.contents
-    left = [content for cell, content in planned.items() if cell not in contents.cells]
+    planned, done = sweep.contents, contents.cells
+    left = [content for cell, content in planned.items() if cell not in done]
     rounds = sum(_rounds(content) for content in left)
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
