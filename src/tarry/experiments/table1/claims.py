@@ -72,7 +72,6 @@ MEASURED: dict[str, list[tuple[str, float, str, str]]] = {
         ("dimension", 0.0, "signs", ATTAINED),
         ("capacity", 0.0, "signs", ATTAINED),
         ("horizon", 1 / 2, "drift", UPPER),
-        ("total_delay", 1 / 2, "drift", UPPER),
     ],
     CURVED: [
         ("horizon", 0.0, "targets", ATTAINED),
