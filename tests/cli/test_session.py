@@ -264,7 +264,7 @@ def test_several_sessions_in_one_store(made, call):
         (["expire"], None, "Missing argument"),
         (["status", "--sotre", "x"], None, "--sotre"),
         (["ask", "--store", "mysql://x"], None, "store must be"),
-        (["ask", "--store", "memory:"], None, "a session in memory ends with its command"),
+        (["ask", "--store", "memory:"], None, "what is kept in memory ends with its command"),
         (["ask", "--durability", "none"], None, "durability must be 'power' or 'process', got 'none'"),
         ([*NEW, "--capacity", 4], None, "the store holds a session with another capacity (3, not 4)"),
         (["new", "--dimension", 2], None, "convex losses need gradient_bound"),

@@ -150,7 +150,7 @@ def test_places_that_are_none(place, sentence, tmp_path):
 def test_an_empty_file_becomes_a_store_but_holds_no_session(tmp_path):
     path = tmp_path / "empty.db"
     path.touch()
-    with pytest.raises(StoreError, match="is empty: make a session first"):
+    with pytest.raises(StoreError, match="is empty: make a session or join first"):
         tarry.Session.open(f"sqlite:///{path}")
     assert path.stat().st_size == 0
     with make(path) as session:
@@ -283,7 +283,7 @@ def test_names_of_files_and_sessions(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "\x00", "a\x00b", "\udc80"])
 def test_names_that_no_database_can_hold(name, tmp_path):
-    with pytest.raises(ValueError, match="a session's name must be"):
+    with pytest.raises(ValueError, match="the name of a session or join must be"):
         make(tmp_path / "a.db", name=name)
 
 

@@ -182,7 +182,7 @@ def test_malformed_batches_of_joins_change_nothing(call, error, sentence):
         (lambda j: j.decide_many([1, 2], ids="ab"), "ids must be several, got the single 'ab': put it in a list"),
         (lambda j: j.label_many("ab", [1, 2]), "ids must be several"),
         (lambda j: j.decide_many([1, 2], delays=[3]), "there are 2 rounds and 1 delays: give one each"),
-        (lambda j: j.decide_many([1, 2], delays=[3, 4]), "a non-clairvoyant session takes no delay, got 3"),
+        (lambda j: j.decide_many([1, 2], delays=[3, 4]), "a non-clairvoyant join takes no delay, got 3"),
     ],
 )
 def test_what_is_not_one_each_is_told(call, sentence):

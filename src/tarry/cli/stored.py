@@ -39,7 +39,7 @@ NUMBERS = {"ignore_unknown_options": True}
 StoreOption = Annotated[
     str, typer.Option("--store", envvar="TARRY_STORE", help="sqlite:///file.db or postgresql://user@host/database.")
 ]
-NameOption = Annotated[str, typer.Option("--name", help="Which session in the store.")]
+NameOption = Annotated[str, typer.Option("--name", help="Which session or join in the store.")]
 DurabilityOption = Annotated[
     str, typer.Option("--durability", help="What a call survives: power (its loss) or process (only our end).")
 ]
@@ -81,7 +81,9 @@ def telling() -> Iterator[None]:
 def as_store(url: str) -> str:
     """A store that outlives the command."""
     if url == "memory:":
-        raise ValueError("a session in memory ends with its command: give --store sqlite:///file.db or postgresql://…")
+        raise ValueError(
+            "what is kept in memory ends with its command: give --store sqlite:///file.db or postgresql://…"
+        )
     return url
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
+from math import isfinite
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,18 +22,17 @@ from tarry.live.batches import (
     receipts_of,
     records,
 )
-from tarry.live.configuration import Configuration
-from tarry.live.estimates import Estimate, book_label, estimate_of
+from tarry.live.configuration import JOIN, Configuration
+from tarry.live.estimates import Estimate, book_label, estimate_now
 from tarry.live.face import Face
+from tarry.live.labels import FIRST, RULES, as_gathered, check_label
 from tarry.live.opening import make_or_open, reopen
 from tarry.live.stores import MAIN, POWER
 from tarry.live.tracker import Receipt, Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
 
-KIND = "join"
 _NOTHING = np.zeros(1)
-_RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], "sum": sum, "all": list}
 AT_END = ("drop", "deliver")
 
 
@@ -48,11 +48,12 @@ new_ticket = partial(tuple.__new__, Ticket)  # as ``new_item``: the first three 
 
 
 class Row(NamedTuple):
-    """One training row: weigh it by ``weight`` and every sum is unbiased."""
+    """One training row: weigh it by ``weight`` and every sum is unbiased; ``id`` is the decision's."""
 
     features: Any
     label: Any
     weight: float
+    id: Hashable = None
 
 
 class LabelJoin(Face):
@@ -69,7 +70,7 @@ class LabelJoin(Face):
     >>> join = LabelJoin(capacity=64, rng=1)
     >>> ticket = join.decide({"age": 41})
     >>> join.label(ticket.id, 1)
-    Row(features={'age': 41}, label=1, weight=1.0)
+    Row(features={'age': 41}, label=1, weight=1.0, id=1)
     """
 
     def __init__(
@@ -86,27 +87,28 @@ class LabelJoin(Face):
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        if labels != "first" and labels not in _RULES:
-            raise ValueError(f"labels must be 'first', {', '.join(map(repr, _RULES))}, got {labels!r}")
+        if labels != FIRST and labels not in RULES:
+            raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
         if getattr(scheduler, "withholds_feedback", False):
             raise ValueError(
                 f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
                 "some until their batch ends: use VarOpt or Morris, or a Session"
             )
         player, options = Player(Idle(), scheduler), {"labels": labels}
-        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, options)
+        wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
     @classmethod
     def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
         """Continue the join in a store."""
         join = cls.__new__(cls)
-        join._take(reopen(KIND, store, name=name, player=player, durability=durability))
+        join._take(reopen(JOIN, store, name=name, player=player, durability=durability))
         return join
 
     def _take(self, tracker: Tracker) -> None:
         self._tracker = tracker
-        self._rule = _RULES.get(tracker.configuration.options["labels"])
+        self._labels = tracker.configuration.options["labels"]
+        self._rule = RULES.get(self._labels)
 
     def decide(self, features: Any = None, id: Hashable = None, *, delay: int | None = None) -> Ticket:
         """Register a decision; whether it is tracked is known at once.
@@ -141,13 +143,20 @@ class LabelJoin(Face):
     def label(self, id: Hashable, label: Any) -> Row | None:
         """The decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
 
-        Where labels gather, always None: :meth:`finish` gives the row.
+        Where labels gather, always None: :meth:`finish` gives the row. A number that is not finite is refused, and
+        where labels are added up, whatever is no number.
         """
+        kind = type(label)
+        if self._rule is not None or (kind is not int and (kind is not float or not isfinite(label))):
+            label = self._checked(id, label)
         with self._tracker.vault.lock, self._tracker.vault:
             return self._finish(id, label) if self._rule is None else self._label(id, label)
 
     def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
-        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label."""
+        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label.
+
+        Labels of decisions that are not tracked give no row: match rows by ``row.id``, or see :meth:`label_each`.
+        """
         return [row for row in self.label_each(ids, labels) if row is not None]
 
     def label_each(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row | None]:
@@ -157,8 +166,16 @@ class LabelJoin(Face):
         names, values = as_ids(ids), as_list([] if labels is None else labels)
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
+        values = [self._checked(*pair) for pair in zip(names, values, strict=True)]
         with self._tracker.vault.lock, self._tracker.vault:
             return [self._label(*pair) for pair in zip(names, values, strict=True)]
+
+    def _checked(self, id: Hashable, label: Any) -> Any:
+        """A label that can be used, or kept with others, before anything is changed."""
+        if self._rule is not None:
+            return as_gathered(id, label, self._labels, is_durable=self._tracker.vault.is_durable)
+        check_label(id, label)
+        return label
 
     def _label(self, id: Hashable, label: Any) -> Row | None:
         if self._rule is None:
@@ -176,8 +193,10 @@ class LabelJoin(Face):
         if rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = as_ids(ids)
+        for id in names:
+            check_label(id, missing)
         with self._tracker.vault.lock, self._tracker.vault:
-            labels = [self._gathered(id, missing, rule) for id in names]  # may fail: before anything is changed
+            labels = [self._gathered(id, missing, rule) for id in names]
             return [self._finish(*pair) for pair in zip(names, labels, strict=True)]
 
     def _gathered(self, id: Hashable, missing: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:
@@ -189,7 +208,7 @@ class LabelJoin(Face):
         if status is not Answer.USED or item is None:
             return None
         book_label(self._tracker.vault.sums, weight, label)
-        return Row(item.payload, label, weight)
+        return Row(item.payload, label, weight, item.id)
 
     def expire(self, id: Hashable) -> Receipt:
         """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
@@ -203,9 +222,12 @@ class LabelJoin(Face):
             return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     def estimate(self, level: float = 0.95) -> Estimate:
-        """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it."""
+        """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
+
+        While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are.
+        """
         with self._tracker.vault.reading():
-            return estimate_of(self._tracker.vault.sums, level)
+            return estimate_now(self._tracker, level)
 
     def stream(
         self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = "drop"

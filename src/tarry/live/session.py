@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
 from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
-from tarry.live.configuration import Configuration
+from tarry.live.configuration import SESSION, Configuration
 from tarry.live.face import Face
 from tarry.live.opening import make_or_open, reopen
 from tarry.live.steps import LARGEST
@@ -19,8 +19,6 @@ from tarry.live.stores import MAIN, POWER
 from tarry.live.tracker import Receipt, Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
-
-KIND = "session"
 
 
 class Round(NamedTuple):
@@ -84,14 +82,14 @@ class Session(Face):
         given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}
         if strong_convexity is not None:
             given["strong_convexity"] = _as_curvature(strong_convexity)
-        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, given)
+        wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
     @classmethod
     def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
         """Continue the session in a store; ``player`` is needed only if parts of it are not Tarry's own."""
         session = cls.__new__(cls)
-        session._take(reopen(KIND, store, name=name, player=player, durability=durability))
+        session._take(reopen(SESSION, store, name=name, player=player, durability=durability))
         return session
 
     def _take(self, tracker: Tracker) -> None:

@@ -59,6 +59,7 @@ class Tracker:
         self._open, self._hand, self._drop = (step.of(self.player) for step in (open_round, hand_over, give_up))
         self.vault = Vault(
             store,
+            kind=configuration.kind,
             slots=self.capacity or FIRST_SLOTS,
             memory=self.memory,
             seed=configuration.seed,
@@ -293,13 +294,14 @@ class Tracker:
         if named == (self.vault.naming == CALLERS):
             return
         used = "round numbers" if named else "your own ids"
-        raise ValueError(f"this session has used {used} so far: give ids always or never")
+        raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
     def _disclosed(self, delay: int | None) -> int:
         if self.configuration.information == "clairvoyant":
-            return as_whole(delay, "the delay (a clairvoyant session needs each round's)", 0)
+            return as_whole(delay, f"the delay (a clairvoyant {self.configuration.kind} needs each round's)", 0)
         if delay is not None:
-            raise ValueError(f"a {self.configuration.information} session takes no delay, got {delay}: leave it out")
+            kind = f"{self.configuration.information} {self.configuration.kind}"
+            raise ValueError(f"a {kind} takes no delay, got {delay}: leave it out")
         return -1
 
 

@@ -50,6 +50,7 @@ class Vault:
         self,
         store: Store,
         *,
+        kind: str,
         slots: int,
         memory: int,
         seed: int,
@@ -57,6 +58,7 @@ class Vault:
         placed: Callable[[Holdings], None],
     ) -> None:
         self.store, self.lock = store, threading.RLock()
+        self._kind = kind  # in sentences: a session or a join
         self.is_durable = store.is_durable  # asked several times a call
         self.rounds = self.naming = 0  # as in the counts
         self.fates, self.memory = Fates(memory), memory
@@ -134,14 +136,14 @@ class Vault:
         if self._frame is not None:
             if _is_running(self._frame):
                 raise TarryError(
-                    "this session is in the middle of a call: a signal handler, or a function called back, must wait "
-                    "until that call is done"
+                    f"this {self._kind} is in the middle of a call: a signal handler, or a function called back, must "
+                    "wait until that call is done"
                 )
             self._frame = None
             self._judge(KeyboardInterrupt)  # an interrupt kept the last change from being closed
             self._abandon()
         if self.is_broken:
-            raise TarryError(f"{self.is_broken}, so this session's state cannot be trusted: start a new one")
+            raise TarryError(f"{self.is_broken}, so this {self._kind}'s state cannot be trusted: start a new one")
 
     def _judge(self, kind: Any) -> None:
         """Without a store, what a call leaves half done cannot be put right."""
@@ -275,10 +277,10 @@ class Vault:
         taken = -1
         for taken, chunk in enumerate(self.store.changed(number, since)):
             if chunk.number != taken and since == _NEVER:
-                raise StoreError(f"the store has lost chunk {taken} of a session's bytes: restore a copy of it")
+                raise StoreError(f"the store has lost chunk {taken} of a {self._kind}'s bytes: restore a copy of it")
             region.load(*chunk)
         if number == STATE and since == _NEVER and taken + 1 != region.buffer.size // CHUNK:
-            raise StoreError(f"the store has lost chunk {taken + 1} of a session's bytes: restore a copy of it")
+            raise StoreError(f"the store has lost chunk {taken + 1} of a {self._kind}'s bytes: restore a copy of it")
 
     def _load_ids(self, since: int, before: int) -> None:
         ids, rounds = self.ids, self.rounds

@@ -15,6 +15,7 @@ from tarry.live.items import ItemRow
 
 MAIN = "main"
 POWER, PROCESS = "power", "process"
+CLOSED = "this was closed: open it again"
 
 
 class Head(NamedTuple):

@@ -13,7 +13,7 @@ from tarry.errors import StoreError
 from tarry.live.items import ItemRow
 from tarry.live.regions import FATES, IDS, STATE
 from tarry.live.stores import without_password
-from tarry.live.stores.base import PROCESS, Chunk, Head, checksum_of
+from tarry.live.stores.base import CLOSED, PROCESS, Chunk, Head, checksum_of
 
 try:
     import psycopg
@@ -97,12 +97,12 @@ class Postgres:
         found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
         written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
         if written is None:
-            raise StoreError("the database holds no sessions of Tarry: make a session first")
+            raise StoreError("the database holds nothing of Tarry's: make a session or join first")
         _check_format(written[0])
 
     def _ready(self) -> psycopg.Connection[Any]:
         if self._is_closed:
-            raise StoreError("this session was closed: open it again")
+            raise StoreError(CLOSED)
         if self._process != os.getpid():  # a connection does not survive a fork
             _inherited.append(self._database)
             self._connect()
@@ -166,7 +166,7 @@ class Postgres:
             f"SELECT version, slots FROM tarry_heads WHERE session = %s {lock}", (self._number,)
         ).fetchone()
         if found is None:
-            raise StoreError(f"the session {self.name!r} is gone from the database")
+            raise StoreError(f"{self.name!r} is gone from the database")
         return Head(*found)
 
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
@@ -230,7 +230,7 @@ class Postgres:
         said = self._without_secrets(str(error)).strip()
         first = said.splitlines()[0] if said else type(error).__name__
         if isinstance(error, psycopg.errors.LockNotAvailable):
-            return f"another process has held the session for {PATIENCE:.0f} seconds; nothing was changed: call again"
+            return f"another process has held {self.name!r} for {PATIENCE:.0f} seconds; nothing was changed: call again"
         if isinstance(error, psycopg.errors.DiskFull):
             return "the database's disk is full, so nothing was changed: make room and call again"
         if isinstance(error, psycopg.OperationalError):

@@ -16,7 +16,7 @@ from zlib import crc32
 from tarry.errors import StoreError
 from tarry.live.items import ItemRow
 from tarry.live.regions import FATES, IDS, STATE
-from tarry.live.stores.base import PROCESS, Chunk, Head, checksum_of
+from tarry.live.stores.base import CLOSED, PROCESS, Chunk, Head, checksum_of
 from tarry.live.stores.files import check_file, network_file_system
 
 APPLICATION = 0x54617279
@@ -84,7 +84,7 @@ class SQLite:
     def _set_up(self, must_exist: bool) -> None:
         if self._is_empty():
             if must_exist:
-                raise StoreError(f"{self.path} is empty: make a session first, or restore a copy")
+                raise StoreError(f"{self.path} is empty: make a session or join first, or restore a copy")
             self._make_tables()
         run = self._database.execute
         mode = self._switch_to_log()
@@ -124,7 +124,7 @@ class SQLite:
 
     def _ready(self) -> sqlite3.Connection:
         if self._is_closed:
-            raise StoreError(f"{self.path}: {_CLOSED}")
+            raise StoreError(f"{self.path}: {CLOSED}")
         if self._is_lost or self._process != os.getpid():  # a connection does not survive a fork
             self._connect(must_exist=True)
         return self._database
@@ -187,7 +187,7 @@ class SQLite:
             "SELECT version, checksum, data FROM tarry_state WHERE place = ?", (self._place(_HEAD),)
         ).fetchone()
         if found is None:
-            raise StoreError(f"the session {self.name!r} is gone from {self.path}")
+            raise StoreError(f"{self.name!r} is gone from {self.path}")
         version, checksum, slots = found
         if checksum_of(_HEAD, version, slots) != checksum:
             raise self._damaged("head of tarry_state")
@@ -292,9 +292,8 @@ def _is_busy(database: sqlite3.Connection) -> bool:
         return False  # closed already
 
 
-_CLOSED = "this session was closed: open it again"
 _SENTENCES: dict[str, Any] = {
-    "closed database": _CLOSED,
+    "closed database": CLOSED,
     "readonly": "the file or its folder is read-only, so nothing was changed: make both writable",
     "disk is full": "the disk is full, so nothing was changed: make room and call again",
     "locked": f"another process has held the file for {PATIENCE:.0f} seconds; nothing was changed: call again",
