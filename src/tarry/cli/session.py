@@ -80,13 +80,17 @@ def new(
         chosen = choose_recommended(place, known) if rate is None else choose_rate(place, rate, smoothing, known)
         rules: dict[str, Any] = {"capacity": capacity, "information": information, "preemption": preemption}
         where: dict[str, Any] = {"store": as_store(store), "name": name}
-        with Session(chosen.player, **rules, **where, durability=durability, rng=seed, memory=memory) as session:
+        bounds: dict[str, Any] = {"gradient_bound": gradient_bound, "value_bound": value_bound}
+        with Session(
+            chosen.player, **rules, **bounds, **where, durability=durability, rng=seed, memory=memory
+        ) as session:
             told = {"store": without_password(store), "name": name} | {
                 "learner": type(chosen.player.learner).__name__,
                 "scheduler": type(chosen.player.scheduler).__name__,
                 "reason": chosen.reason,
                 "is_proved": chosen.is_proved,
                 **rules,
+                **bounds,
                 "memory": memory,
                 "rounds": session.status().rounds,
             }

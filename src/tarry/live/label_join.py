@@ -17,7 +17,6 @@ from tarry.live.batches import (
     as_names,
     column,
     is_frame,
-    is_missing,
     names_of,
     receipts_of,
     records,
@@ -28,16 +27,19 @@ from tarry.live.face import Face
 from tarry.live.labels import FIRST, RULES, as_gathered, check_label
 from tarry.live.opening import make_or_open, reopen
 from tarry.live.stores import MAIN, POWER
+from tarry.live.streams import AT_END, DROP, in_order, log_of
 from tarry.live.tracker import Receipt, Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)
-AT_END = ("drop", "deliver")
 
 
 class Ticket(NamedTuple):
-    """A decision on its way: ``released`` ids were tracked until now and need no label any more."""
+    """A decision on its way: ``released`` ids were tracked until now and need no label any more.
+
+    Decided again, ``tracked`` is what it was at first; :meth:`LabelJoin.fate` tells what has become of it since.
+    """
 
     id: Hashable
     tracked: bool
@@ -131,11 +133,11 @@ class LabelJoin(Face):
             if ids is None and "id" in names_of(features):
                 ids = column(features, "id")
             features = records(features, without=("id",))
-        rows = as_list(features)
+        rows = as_list(features, "decisions")
         names = as_names(None, ids) if ids is not None else [None] * len(rows)
         if len(names) != len(rows):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
-        waits = [None] * len(rows) if delays is None else as_list(delays)
+        waits = [None] * len(rows) if delays is None else as_list(delays, "delays")
         with self._tracker.vault.lock, self._tracker.vault:
             opened = self._tracker.open_many(names, waits, rows)
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
@@ -163,7 +165,7 @@ class LabelJoin(Face):
         """As :meth:`label_many`, with an entry for each label: its row, or None."""
         if is_frame(ids):
             ids, labels = column(ids, "id"), column(ids, "label")
-        names, values = as_ids(ids), as_list([] if labels is None else labels)
+        names, values = as_ids(ids), as_list([] if labels is None else labels, "labels")
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
         values = [self._checked(*pair) for pair in zip(names, values, strict=True)]
@@ -229,9 +231,7 @@ class LabelJoin(Face):
         with self._tracker.vault.reading():
             return estimate_now(self._tracker, level)
 
-    def stream(
-        self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = "drop"
-    ) -> Iterator[Row]:
+    def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
@@ -245,35 +245,22 @@ class LabelJoin(Face):
             )
         if at_end not in AT_END:
             raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
-        times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
+        log = log_of(frame, decided_at, labelled_at, label)
         features = records(frame, without=(decided_at, labelled_at, label, "id"))
-        names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(times)
-        return self._stream(times, come, labels, features, names, at_end)
+        names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(features)
+        return self._stream(in_order(log, at_end), log.labels, features, names)
 
     def _stream(
-        self, times: list[Any], come: list[Any], labels: list[Any], features: list[Any], names: list[Any], at_end: str
+        self, events: Iterator[tuple[int, bool]], labels: list[Any], features: list[Any], names: list[Any]
     ) -> Iterator[Row]:
-        order = sorted(range(len(times)), key=times.__getitem__)
-        arrivals = sorted((i for i in order if not is_missing(come[i])), key=come.__getitem__)
-        early = next((i for i in arrivals if come[i] < times[i]), None)
-        if early is not None:
-            raise ValueError(f"row {early} is labelled at {come[early]}, before it was decided at {times[early]}")
         ids: dict[int, Hashable] = {}
-        waiting = iter([*arrivals, None])
-        due = next(waiting)
-        for i in order:
-            while due is not None and come[due] < times[i]:
-                yield from self._come(ids.pop(due, None), labels[due])
-                due = next(waiting)
-            ids[i] = self.decide(features[i], names[i]).id
-        while due is not None and at_end == "deliver":
-            yield from self._come(ids.pop(due, None), labels[due])
-            due = next(waiting)
-
-    def _come(self, id: Hashable, label: Any) -> Iterator[Row]:
-        row = None if id is None else self.label(id, label)
-        if row is not None:
-            yield row
+        for i, is_label in events:
+            if not is_label:
+                ids[i] = self.decide(features[i], names[i]).id
+                continue
+            row = self.label(ids.pop(i), labels[i])
+            if row is not None:
+                yield row
 
     def __repr__(self) -> str:
         s = self.status()

@@ -16,9 +16,14 @@ RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], S
 MOST = 1e100  # far from where sums and squares could overflow
 
 
+def is_endless(label: Any) -> bool:
+    """Whether this is a number that is not finite."""
+    return isinstance(label, (float, np.floating)) and not isfinite(label)
+
+
 def check_label(id: Hashable, label: Any) -> None:
     """Refuse a number that is not finite: it is a mistake somewhere, and would be used up as a label."""
-    if isinstance(label, (float, np.floating)) and not isfinite(label):
+    if is_endless(label):
         raise ValueError(
             f"the label of {id!r} is {float(label)}, which is not finite: give a finite number, or expire({id!r}); "
             "nothing was changed"

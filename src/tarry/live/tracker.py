@@ -283,11 +283,17 @@ class Tracker:
         return Answer.DUPLICATE if vault.fates.was_answered(t) else None
 
     def _again(self, t: int, id: Hashable) -> Item:
-        """A round that began before: as it was (REPEATED), or LATE with no play where it is forgotten."""
+        """A round that began before: as it was (REPEATED), or LATE with no play where that is forgotten.
+
+        Whether it was tracked at first is known for as long as its fate is.
+        """
         before = self.vault.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
         self.vault.counts[ANSWERS + answer] += 1
-        return Item(id, False, (), answer, None) if before is None else before._replace(answer=answer)
+        if before is not None:
+            return before._replace(answer=answer)
+        was_tracked = t > self.vault.rounds - self.memory and self.vault.fates.was_tracked(t)
+        return Item(id, was_tracked, (), answer, None)
 
     def check_naming(self, named: bool) -> None:
         """Refuse an id of the other kind than those before."""
