@@ -202,7 +202,7 @@ class Session(Face):
             feedback = np.array(given, dtype=np.float64, ndmin=1)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{word} must be numbers{', as many in each row,' * (len(shape) > 1)} got {reprlib.repr(given)}"
+                f"{word} must be numbers{', as many in each row' * (len(shape) > 1)}, got {reprlib.repr(given)}"
             ) from error
         if feedback.size == 0 and shape[0] == 0:  # nobody's feedback has no width
             feedback = feedback.reshape(shape)
