@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import NamedTuple
 
 from tarry.live.configuration import JOIN
@@ -43,6 +44,7 @@ class Status(NamedTuple):
         shown = {"rounds": str(self.rounds), "pending": str(self.pending), "tracked": str(self.tracked)}
         shown |= {f"fate {name}": str(count) for name, count in self.fates.items() if count}
         shown |= {f"weights {name}": f"{number:.4g}" for name, number in self.weights._asdict().items()}
+        shown |= {} if isnan(self.balance) else {"balance": f"{self.balance:.6g}"}
         for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
             shown |= {} if part is None else {f"{name} {key}": text for key, text in part.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
