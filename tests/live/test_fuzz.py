@@ -191,7 +191,7 @@ def test_payloads_that_cannot_be_stored_change_nothing(kind, payload, new_store)
                 attempt()
             assert repr(join.status()) == before
         if not isinstance(payload, float):
-            with pytest.raises(ValueError, match="JSON values or bytes"):
+            with pytest.raises(ValueError, match="a durable store takes JSON values, got"):
                 join.label("a", payload)
         assert repr(join.status()) == before
         join.label("a", np.int64(3))

@@ -22,7 +22,8 @@ class Log(NamedTuple):
 
 def log_of(frame: Any, decided_at: str, labelled_at: str, label: str) -> Log:
     """The columns of a frame that tell when; refused as a whole if a row makes no sense."""
-    log = Log(*(column(frame, name) for name in (decided_at, labelled_at, label)), (decided_at, labelled_at))
+    times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
+    log = Log(times, come, labels, (decided_at, labelled_at))
     untimed = next((i for i, time in enumerate(log.times) if is_missing(time)), None)
     if untimed is not None:
         raise ValueError(f"row {untimed} has no time in {decided_at!r}: every decision needs one")
