@@ -198,7 +198,7 @@ def test_a_full_disk_loses_nothing(ours, tmp_path):
     """Every call that finds no room says so; the session then goes on as one that never met a full disk."""
     twin_path = shutil.copy(ours, tmp_path / "twin.db")
     with make(ours) as session, make(twin_path) as twin:
-        run = session._tracker.vault.store._database.execute
+        run = session._tracker.vault.store.database.execute
         run(f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0]}")
         refused = 0
         for i in range(120):

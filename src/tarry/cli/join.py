@@ -9,6 +9,7 @@ import typer
 
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import choose_scheduler
+from tarry.cli.expiry import add_expire
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -143,22 +144,6 @@ def finish(
             _show(join, names, join.finish_many(names, instead), output)
 
 
-@join_app.command("expire", epilog=EPILOG)
-def expire(
-    ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    durability: DurabilityOption = POWER,
-    output: FormatOption = None,
-) -> None:
-    """No label will come for these decisions; on tracked ones that biases (see docs/live.md)."""
-    with answering(), LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-        told = join.expire_many(ids_of(join, ids))
-        rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
-        show_lines(({"id": id, "status": status, "weight": weight} for id, status, weight in rows), output)
-        end(told.statuses)
-
-
 @join_app.command("estimate", epilog=EPILOG)
 def estimate(
     level: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
@@ -180,3 +165,4 @@ def _show(join: LabelJoin, ids: list[Hashable], rows: list[Row | None], output: 
 
 
 add_audits(join_app, LabelJoin)
+add_expire(join_app, LabelJoin)

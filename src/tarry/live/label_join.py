@@ -5,30 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from math import isfinite
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.learners import Idle
 from tarry.live.batches import (
-    Receipts,
     as_ids,
     as_list,
     as_names,
     column,
     is_frame,
     names_of,
-    receipts_of,
     records,
 )
 from tarry.live.configuration import JOIN, Configuration
 from tarry.live.estimates import Estimate, book_label, estimate_now
 from tarry.live.face import Face
 from tarry.live.labels import FIRST, RULES, as_gathered, check_label
-from tarry.live.opening import make_or_open, reopen
+from tarry.live.opening import make_or_open
 from tarry.live.stores import MAIN, POWER
 from tarry.live.streams import AT_END, DROP, in_order, log_of
-from tarry.live.tracker import Receipt, Tracker
+from tarry.live.tracker import Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
 
@@ -75,6 +73,8 @@ class LabelJoin(Face):
     Row(features={'age': 41}, label=1, weight=1.0, id=1)
     """
 
+    _kind = JOIN
+
     def __init__(
         self,
         capacity: int | None,
@@ -99,13 +99,6 @@ class LabelJoin(Face):
         player, options = Player(Idle(), scheduler), {"labels": labels}
         wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
-
-    @classmethod
-    def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
-        """Continue the join in a store."""
-        join = cls.__new__(cls)
-        join._take(reopen(JOIN, store, name=name, player=player, durability=durability))
-        return join
 
     def _take(self, tracker: Tracker) -> None:
         self._tracker = tracker
@@ -211,17 +204,6 @@ class LabelJoin(Face):
             return None
         book_label(self._tracker.vault.sums, weight, label)
         return Row(item.payload, label, weight, item.id)
-
-    def expire(self, id: Hashable) -> Receipt:
-        """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._tracker.answer(id, None)[0]
-
-    def expire_many(self, ids: Iterable[Any]) -> Receipts:
-        """As :meth:`expire`, for several decisions in one transaction."""
-        names = as_ids(ids)
-        with self._tracker.vault.lock, self._tracker.vault:
-            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it.

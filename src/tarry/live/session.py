@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple, Never, Self
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
 from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.face import Face
-from tarry.live.opening import make_or_open, reopen
+from tarry.live.opening import make_or_open
 from tarry.live.steps import LARGEST
 from tarry.live.stores import MAIN, POWER
 from tarry.live.tracker import Receipt, Tracker
@@ -62,6 +62,8 @@ class Session(Face):
     [-0.5, 0.0]
     """
 
+    _kind = SESSION
+
     def __init__(
         self,
         player: Player,
@@ -86,13 +88,6 @@ class Session(Face):
             given["strong_convexity"] = _as_curvature(strong_convexity)
         wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
-
-    @classmethod
-    def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
-        """Continue the session in a store; ``player`` is needed only if parts of it are not Tarry's own."""
-        session = cls.__new__(cls)
-        session._take(reopen(SESSION, store, name=name, player=player, durability=durability))
-        return session
 
     def _take(self, tracker: Tracker) -> None:
         self._tracker = tracker
@@ -165,21 +160,6 @@ class Session(Face):
         feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
         with self._tracker.vault.lock, self._tracker.vault:
             return receipts_of(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])
-
-    def expire(self, id: Hashable) -> Receipt:
-        """No outcome will come: the empty acknowledgement of an untracked round.
-
-        On a *tracked* round it frees the slot and the learner gets nothing, which biases: a missing
-        outcome that means something must be told as a value at the end of its window.
-        """
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._tracker.answer(id, None)[0]
-
-    def expire_many(self, ids: Iterable[Any]) -> Receipts:
-        """The empty acknowledgement of several rounds, in one transaction."""
-        names = as_ids(ids)
-        with self._tracker.vault.lock, self._tracker.vault:
-            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     @property
     def player(self) -> Player:

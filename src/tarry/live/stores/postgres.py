@@ -11,9 +11,18 @@ from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.items import ItemRow
-from tarry.live.regions import FATES, IDS, STATE
 from tarry.live.stores import without_password
-from tarry.live.stores.base import CLOSED, PROCESS, Chunk, Head, checksum_of
+from tarry.live.stores.base import (
+    CLOSED,
+    PROCESS,
+    TABLES,
+    Chunk,
+    Head,
+    checksum_of,
+    chunk_of,
+    configuration_of,
+    item_row_of,
+)
 
 try:
     import psycopg
@@ -23,7 +32,6 @@ except ImportError as error:
 FORMAT = 1
 PATIENCE = 60.0  # seconds to wait for another writer
 _LOCK = 0x54617279  # an advisory lock, so that two processes do not make the tables at once
-_TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_sessions "
@@ -35,7 +43,7 @@ _SCHEMA = (
     *(
         f"CREATE TABLE IF NOT EXISTS {table} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
         "checksum BIGINT NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (session, chunk))"
-        for table in _TABLES.values()
+        for table in TABLES.values()
     ),
 )
 # A process that has stopped in the middle of a call must not keep the others waiting for ever.
@@ -122,9 +130,7 @@ class Postgres:
         if found is None:
             return None
         self._number, text, checksum = found
-        if crc32(text.encode()) != checksum:
-            raise _damaged("tarry_sessions")
-        return str(text)
+        return configuration_of(text, checksum, _damaged)
 
     def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
         run = self._ready().execute
@@ -172,15 +178,13 @@ class Postgres:
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
         first, last = (0, 1 << 40) if only is None else (only.start, only.stop - 1)
         found = self._database.execute(
-            f"SELECT chunk, version, checksum, data FROM {_TABLES[region]} "
+            f"SELECT chunk, version, checksum, data FROM {TABLES[region]} "
             "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s ORDER BY chunk",
             (self._number, first, last, since),
             binary=True,
         )
-        for chunk, version, checksum, data in found:
-            if checksum_of(chunk, version, data) != checksum:
-                raise _damaged(f"chunk {chunk} of {_TABLES[region]}")
-            yield Chunk(chunk, data)
+        for row in found:
+            yield chunk_of(region, row, _damaged)
 
     def item(self, t: int) -> ItemRow | None:
         found = self._database.execute(
@@ -188,12 +192,7 @@ class Postgres:
             (self._number, t),
             binary=True,
         ).fetchone()
-        if found is None:
-            return None
-        row = ItemRow(*found[:3])
-        if row.checksum(t) != found[3]:
-            raise _damaged(f"round {t} of tarry_items")
-        return row
+        return item_row_of(t, found, _damaged)
 
     def commit(
         self,
@@ -208,7 +207,7 @@ class Postgres:
             for region, pieces in chunks.items():
                 rows = [(self._number, i, head.version, checksum_of(i, head.version, data), data) for i, data in pieces]
                 if rows:
-                    cursor.executemany(_UPSERT.format(_TABLES[region]), rows)
+                    cursor.executemany(_UPSERT.format(TABLES[region]), rows)
             if gone:
                 cursor.execute("DELETE FROM tarry_items WHERE session = %s AND round = ANY(%s)", (self._number, gone))
             if kept:
@@ -217,7 +216,7 @@ class Postgres:
             cursor.execute("COMMIT")
 
     def size(self) -> int:
-        tables = ", ".join(f"pg_total_relation_size('{t}')" for t in (*_TABLES.values(), "tarry_items"))
+        tables = ", ".join(f"pg_total_relation_size('{t}')" for t in (*TABLES.values(), "tarry_items"))
         found = self._ready().execute(f"SELECT {tables.replace(', ', ' + ')}").fetchone()
         return int(found[0]) if found else 0
 
