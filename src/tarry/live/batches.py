@@ -26,6 +26,13 @@ class Rounds(NamedTuple):
     statuses: list[Answer]
 
 
+class Receipt(NamedTuple):
+    """What became of a call: a status and the weight the feedback was given."""
+
+    status: Answer
+    weight: float
+
+
 class Receipts(NamedTuple):
     """The answers to ``tell_many`` or ``expire_many``: one entry per id."""
 

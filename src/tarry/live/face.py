@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 from tarry.checks import as_whole
 from tarry.live.audit import export_of, ledger_of
-from tarry.live.batches import Receipts, as_ids, receipts_of
+from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
 from tarry.live.opening import reopen
 from tarry.live.status import Status, status_of
 from tarry.live.stores import MAIN, POWER
-from tarry.live.tracker import Receipt, Tracker
+from tarry.live.tracker import Tracker
 from tarry.results import Answer, html_table
 from tarry.tracking import Player
 

@@ -36,6 +36,13 @@ class Item(NamedTuple):
 new_item = partial(tuple.__new__, Item)
 
 
+def as_shown(play: np.ndarray) -> np.ndarray:
+    """A copy that its reader cannot change."""
+    copy = play.copy()
+    copy.flags.writeable = False
+    return copy
+
+
 class ItemRow(NamedTuple):
     """An item as text and bytes."""
 

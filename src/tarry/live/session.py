@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
-from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
+from tarry.live.batches import Receipt, Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.face import Face
 from tarry.live.opening import make_or_open
 from tarry.live.steps import LARGEST
 from tarry.live.stores import MAIN, POWER
-from tarry.live.tracker import Receipt, Tracker
+from tarry.live.tracker import Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
 

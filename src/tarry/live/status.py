@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tarry.live.configuration import JOIN
 from tarry.live.estimates import Estimate, estimate_now
+from tarry.live.holdings import ANSWERED, ANSWERS
 from tarry.live.tracker import Tracker
-from tarry.live.vault import ANSWERED, ANSWERS
 from tarry.results import Answer, Certificate, Weights
 from tarry.tracking import bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.balance import balance

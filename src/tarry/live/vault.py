@@ -11,34 +11,17 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from tarry.errors import StoreError, TarryError
 from tarry.live.fates import Fates
+from tarry.live.holdings import NAMING, ROUNDS, Holdings
 from tarry.live.ids import CALLERS, Ids
 from tarry.live.items import Item, ItemRow, decode_item, encode_item
 from tarry.live.regions import CHUNK, FATES, IDS, STATE, Region, Watched, lay_out
 from tarry.live.stores import Head, Store
-from tarry.results import Answer
 
-ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)
-SUMS = 8
 _NEVER = -1
-
-
-class Holdings(NamedTuple):
-    """``play`` is the player's state, ``counts`` are by the names above, ``sums`` those of an estimate."""
-
-    play: Any
-    counts: np.ndarray
-    sums: np.ndarray
-
-
-def fresh_holdings(play: Any) -> Holdings:
-    """Before the first round."""
-    return Holdings(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(SUMS))
 
 
 class Vault:
