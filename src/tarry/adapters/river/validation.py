@@ -17,7 +17,7 @@ from river import base, metrics, stream, utils
 
 from tarry.adapters.river.weights import check_weighted
 from tarry.adapters.waiting import Slots
-from tarry.live.label_join import AT_END
+from tarry.live.streams import AT_END
 
 
 def iter_progressive_val_score(
