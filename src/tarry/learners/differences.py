@@ -7,6 +7,7 @@ Nothing is drawn. The game must grant k + 1 queries; a round loses the mean of i
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_whole
@@ -46,9 +47,10 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int = 0) -> Self:
-        """DOGD with η = D/(G√(T + 2·total delay)), δ = r ln T/T."""
+        """DOGD with η = R/(G√(T + 2·total delay)), δ = r ln T/T: regret at most GR√(T + 2·total delay) and δ's part."""
+        rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)
-        base = DOGD.tuned(domain, gradient_bound, horizon, as_whole(total_delay, "total_delay"))
+        base = DOGD(domain, sizes.outer / (sizes.gradient * sqrt(rounds)))
         return cls(base, small_radius(sizes.inner, sizes.rounds))
 
     @classmethod

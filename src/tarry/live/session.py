@@ -98,7 +98,7 @@ class Session(Face):
         self._tracker = tracker
         learner = tracker.player.learner
         self._feedback = learner.feedback
-        self._size = learner.dimension if self._feedback == GRADIENT else 1
+        self._size = learner.dimension if self._feedback == GRADIENT else queries_of(learner)
 
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
@@ -137,7 +137,22 @@ class Session(Face):
             opened = self._tracker.open_many(names, waits, [None] * len(names))
         return [Round(one.id, one.play, one.tracked, one.released, one.answer) for one in opened]
 
-    def tell(self, id: Hashable, *, gradient: ArrayLike | None = None, value: float | None = None) -> Receipt:
+    def points(self, id: Hashable) -> np.ndarray:
+        """Where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
+
+        Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
+        """
+        with self._tracker.vault.reading():
+            found = self._tracker.points(id)
+        if found is None:
+            raise ValueError(
+                f"the play of round {id!r} is not known: it has not begun, or is neither tracked nor recent"
+            )
+        return found
+
+    def tell(
+        self, id: Hashable, *, gradient: ArrayLike | None = None, value: float | ArrayLike | None = None
+    ) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
         feedback = self._checked(gradient, value, (self._size,))
         with self._tracker.vault.lock, self._tracker.vault:
@@ -153,7 +168,7 @@ class Session(Face):
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
             ids = column(ids, "id")
         names = as_ids(ids)
-        if self._feedback == VALUE and values is not None:
+        if self._feedback == VALUE and self._size == 1 and values is not None:
             values = np.reshape(np.asarray(values, dtype=object), (-1, 1)).tolist()
         feedback = self._checked(gradients, values, (len(names), self._size), plural=True)
         with self._tracker.vault.lock, self._tracker.vault:
@@ -209,11 +224,6 @@ def _check_learner(player: Player, value_bound: float | None) -> None:
         raise ValueError(
             f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
             "use tarry.LabelJoin and fit to its rows, or simulate"
-        )
-    if queries_of(player.learner) > 1:
-        raise ValueError(
-            f"a session takes one value a round, and {type(player.learner).__name__} asks for "
-            f"{queries_of(player.learner)}: use OnePoint or DWFTBL, or simulate"
         )
     if player.learner.feedback not in (GRADIENT, VALUE):
         raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")

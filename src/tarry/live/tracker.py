@@ -15,6 +15,7 @@ import numpy as np
 from tarry.checks import as_whole
 from tarry.game.problem import check_grants, setting_of
 from tarry.kernel import handle
+from tarry.learners.base import queries_of, query
 from tarry.live import fates
 from tarry.live.configuration import Configuration, encode
 from tarry.live.ids import CALLERS, OURS, as_id
@@ -68,7 +69,8 @@ class Tracker:
 
     def _check_player(self) -> None:
         _, player, capacity, information, preemption, *_ = self.configuration
-        check_grants(player, feedback=None, capacity=capacity, information=information, preemption=preemption)
+        rules = {"capacity": capacity, "information": information, "preemption": preemption}
+        check_grants(player, feedback=None, queries=queries_of(player.learner), **rules)
         if hasattr(player.learner, "check_horizon"):
             player.learner.check_horizon(None)
 
@@ -245,6 +247,17 @@ class Tracker:
         """What is kept of a round; to be called within a change."""
         t = self._find(as_id(id))
         return None if t is None else self.vault.item(t)
+
+    def points(self, id: Hashable) -> np.ndarray | None:
+        """The points at which a round is evaluated, made again from its play; None where that is not kept."""
+        t, item, learner = self._find(as_id(id)), self.item(id), self.player.learner
+        if t is None or item is None or item.play is None:
+            return None
+        out, draws = np.zeros((queries_of(learner), item.play.size)), keyed_draws(self.configuration.seed)
+        with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+            for j, point in enumerate(out):
+                query(learner, draws.directions, t, j, item.play, point)
+        return out
 
     def fate(self, id: Hashable) -> Answer:
         """What became of a round, as far as it is remembered."""
