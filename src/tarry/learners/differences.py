@@ -28,8 +28,9 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
     """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
     For linear losses ĝ is the gradient, so this is the base itself on K_δ; for losses whose gradients are L-Lipschitz
-    it is within √k Lδ/2 of it, and the base's bound holds up to (√k LD/2 + (2 + R/r)G)δT. Losses with kinks have no
-    such bound: use :class:`TwoPoint`. ``base`` as there; the recorded play is y_t. O(k²) a round, the values included.
+    it is within √k Lδ/2 of it, and the base's bound (for gradients as long as ĝ) holds up to (√k LD/2 + (2 + R/r)G)δT.
+    Losses with kinks have no such bound: use :class:`TwoPoint`. ``base`` as there; the recorded play is y_t. O(k²) a
+    round, the values included.
 
     Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
     2010; with delays and :meth:`strongly_convex`, Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown

@@ -69,8 +69,14 @@ class Tracker:
 
     def _check_player(self) -> None:
         _, player, capacity, information, preemption, *_ = self.configuration
-        rules = {"capacity": capacity, "information": information, "preemption": preemption}
-        check_grants(player, feedback=None, queries=queries_of(player.learner), **rules)
+        check_grants(
+            player,
+            feedback=None,
+            capacity=capacity,
+            information=information,
+            preemption=preemption,
+            queries=queries_of(player.learner),
+        )
         if hasattr(player.learner, "check_horizon"):
             player.learner.check_horizon(None)
 
