@@ -250,8 +250,12 @@ def test_more_queries_than_needed_change_nothing():
 @wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.Batching(max_delay=11)])
 def test_they_play_under_a_capacity(scheduler):
-    for learner in (OnePoint.bistritz(DOMAIN, 2.0, 3.0, HORIZON, 300), TwoPoint.tuned(DOMAIN, 2.0, HORIZON, 300)):
-        game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=2, capacity=4)
+    for learner in (
+        OnePoint.bistritz(DOMAIN, 2.0, 3.0, HORIZON, 300),
+        TwoPoint.tuned(DOMAIN, 2.0, HORIZON, 300),
+        Differences.tuned(DOMAIN, 2.0, HORIZON, 300),
+    ):
+        game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=K + 1, capacity=4)
         record = tarry.simulate(game, tarry.Player(learner, scheduler), seeds=3)
         assert np.all(np.isfinite(record.regret))
         assert np.all(record.observed < 1)
