@@ -312,11 +312,12 @@ def test_any_dimension(k):
 
 
 @pytest.mark.compiled
-def test_a_second_call_does_not_compile():
-    play(TwoPoint(DOGD(DOMAIN, rate=Power(0.1, 0.5)), 0.05))
+@pytest.mark.parametrize(("rule", "kind"), SOME)
+def test_a_second_call_does_not_compile(rule, kind):
+    wrapper, _, delta, rate = RULES[rule]
+    play(wrapper(BASES[kind](rate), delta))
     before = [len(d.signatures) for d in run_rounds.dispatchers]
-    other = TwoPoint(DOGD(DOMAIN, rate=Power(0.3, 0.7), start=[0.0, 1.0, 0.0]), 0.2)
-    play(other, delays=np.full(HORIZON, 3))
+    play(wrapper(BASES[kind](2 * rate), delta / 2), delays=np.full(HORIZON, 3))
     assert [len(d.signatures) for d in run_rounds.dispatchers] == before
 
 

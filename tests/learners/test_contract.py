@@ -116,15 +116,15 @@ MEMBERS = {
     "Exp3": Exp3(3, rate=Power(0.2, 0.5)),
     "TsallisFTRL": TsallisFTRL(4),
 }
-# Compiled, one of a kind: the rest differ in formulas, not in how they are compiled.
+# Compiled, one of a kind: the rest differ in formulas, or are compiled in tests of their own.
 ONCE = (
-    "GOLD, one",
-    "DFTBL, s",
+    "GOLD",
+    "DFTBL",
     "OnePoint, re",
     "OnePoint, c",
     "OnePoint, del",
-    "TwoPoint, str",
-    "Differences, one",
+    "TwoPoint",
+    "Differences",
     "OGD, strongly",
     "DOGD, fall",
     "DOGD, any",
