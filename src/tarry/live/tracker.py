@@ -15,7 +15,7 @@ import numpy as np
 from tarry.checks import as_whole
 from tarry.game.problem import check_grants, setting_of
 from tarry.kernel import handle
-from tarry.learners.base import queries_of, query
+from tarry.learners.base import points_of, queries_of
 from tarry.live import fates
 from tarry.live.configuration import Configuration, encode
 from tarry.live.ids import CALLERS, OURS, as_id
@@ -256,14 +256,10 @@ class Tracker:
 
     def points(self, id: Hashable) -> np.ndarray | None:
         """The points at which a round is evaluated, made again from its play; None where that is not kept."""
-        t, item, learner = self._find(as_id(id)), self.item(id), self.player.learner
+        t, item = self._find(as_id(id)), self.item(id)
         if t is None or item is None or item.play is None:
             return None
-        out, draws = np.zeros((queries_of(learner), item.play.size)), keyed_draws(self.configuration.seed)
-        with np.errstate(over="ignore"):  # the keyed generator wraps around by design
-            for j, point in enumerate(out):
-                query(learner, draws.directions, t, j, item.play, point)
-        return out
+        return points_of(self.player.learner, keyed_draws(self.configuration.seed).directions, t, item.play)
 
     def fate(self, id: Hashable) -> Answer:
         """What became of a round, as far as it is remembered."""
