@@ -9,6 +9,7 @@ import tarry
 from tarry.kernel import is_compiled
 from tarry.learners import (
     BOLD,
+    DFTBL,
     DOGD,
     DOGDSC,
     DORM,
@@ -16,6 +17,7 @@ from tarry.learners import (
     DWFTBL,
     DWFTRL,
     FPL,
+    GOLD,
     OGD,
     SOLID,
     SOLO,
@@ -27,6 +29,7 @@ from tarry.learners import (
     BacklogRadius,
     BacklogRate,
     BestOfBoth,
+    Differences,
     DORMPlus,
     EntropicFTRL,
     Exp3,
@@ -34,10 +37,12 @@ from tarry.learners import (
     LevelRadius,
     LevelRate,
     Mahalanobis,
+    OnePoint,
     Power,
     Ridge,
     Sequence,
     TsallisFTRL,
+    TwoPoint,
     inverse_time,
 )
 from tarry.testing import LearnerContract
@@ -83,6 +88,21 @@ MEMBERS = {
     "DWFTBL, backlog": DWFTBL(
         tarry.domains.Ball(2), rate=BacklogRate(2.0, 1.0, 0.4, None, 3), smoothing=BacklogRadius(1.0, 0.4, None, 3)
     ),
+    "OnePoint, descent": OnePoint(OGD(tarry.domains.Ball(2), rate=0.02), smoothing=0.4),
+    "OnePoint, delayed descent": OnePoint(DOGD(tarry.domains.Box([-1.0, 0.0], [1.0, 4.0]), rate=0.02), smoothing=0.5),
+    "OnePoint, reduction": OnePoint(SOLID(DWFTRL(tarry.domains.Ball(1), rate=Power(0.02, 0.5))), smoothing=0.3),
+    "OnePoint, copies": OnePoint(BOLD(OGD(tarry.domains.Ball(3), rate=0.02)), smoothing=0.4),
+    "TwoPoint, delayed descent": TwoPoint(DOGD(tarry.domains.Ball(3, center=[1.0, 0.0, 2.0]), rate=0.1), smoothing=0.1),
+    "TwoPoint, strongly convex": TwoPoint(DOGDSC(tarry.domains.Ball(2), strong_convexity=0.5), smoothing=0.01),
+    "Differences, leader": Differences(DWFTRL(tarry.domains.Ball(2), rate=Anytime(2.0, 1.0)), smoothing=0.1),
+    "Differences, one dimension": Differences(
+        DOGDSC(tarry.domains.Box([-1.0], [2.0]), strong_convexity=0.5), smoothing=0.1
+    ),
+    "GOLD": GOLD(tarry.domains.Box([-1.0, 0.0], [1.0, 4.0]), rate=Power(0.05, 0.75), smoothing=Power(0.9, 0.25)),
+    "GOLD, one dimension": GOLD(tarry.domains.Ball(1), rate=0.02, smoothing=0.3),
+    "DFTBL, single rounds": DFTBL(tarry.domains.Ball(1), rate=0.02, smoothing=0.3, block=1),
+    "DFTBL, blocks": DFTBL(tarry.domains.Ball(3, center=[1.0, 0.0, 2.0]), rate=0.02, smoothing=0.4, block=4),
+    "DFTBL, strongly convex": DFTBL(tarry.domains.Ball(2), rate=Power(0.1, 1.0), smoothing=0.4, block=3),
     "EntropicFTRL, constant rate": EntropicFTRL(4, rate=0.3),
     "EntropicFTRL, anytime rate": EntropicFTRL(3, rate=Anytime(1.5, 1.0)),
     "DORM": DORM(4),
@@ -96,8 +116,24 @@ MEMBERS = {
     "Exp3": Exp3(3, rate=Power(0.2, 0.5)),
     "TsallisFTRL": TsallisFTRL(4),
 }
-# Compiled, one of a kind: the rest differ in formulas, not in how they are compiled.
-ONCE = ("OGD, strongly", "DOGD, fall", "DOGD, any", "SOLID", "Interleaving, desc", "BOLD, desc", "SOLO", "FPL, b")
+# Compiled, one of a kind: the rest differ in formulas, or are compiled in tests of their own.
+ONCE = (
+    "GOLD",
+    "DFTBL",
+    "OnePoint, re",
+    "OnePoint, c",
+    "OnePoint, del",
+    "TwoPoint",
+    "Differences",
+    "OGD, strongly",
+    "DOGD, fall",
+    "DOGD, any",
+    "SOLID",
+    "Interleaving, desc",
+    "BOLD, desc",
+    "SOLO",
+    "FPL, b",
+)
 CHECKED = [name for name in MEMBERS if not (is_compiled() and name.startswith(ONCE))]
 
 

@@ -7,6 +7,8 @@ from tarry.learners.anytime import Anytime
 from tarry.learners.backlogs import BacklogRadius, BacklogRate
 from tarry.learners.best_of_both import BestOfBoth
 from tarry.learners.bold import BOLD
+from tarry.learners.dftbl import DFTBL
+from tarry.learners.differences import Differences
 from tarry.learners.dogd import DOGD
 from tarry.learners.dogdsc import DOGDSC
 from tarry.learners.dorm import DORM
@@ -19,20 +21,24 @@ from tarry.learners.energy import EnergyRadius, EnergyRate
 from tarry.learners.entropic import EntropicFTRL
 from tarry.learners.exp3 import Exp3
 from tarry.learners.fpl import FPL
+from tarry.learners.gold import GOLD
 from tarry.learners.idle import Idle
 from tarry.learners.interleaving import Interleaving
 from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
 from tarry.learners.ogd import OGD
+from tarry.learners.one_point import OnePoint
 from tarry.learners.revision import AdaptiveRevision
 from tarry.learners.ridge import Ridge
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
 from tarry.learners.solid import SOLID
 from tarry.learners.solo import SOLO
 from tarry.learners.tsallis import TsallisFTRL
+from tarry.learners.two_point import TwoPoint
 
 __all__ = [
     "BOLD",
+    "DFTBL",
     "DOGD",
     "DOGDSC",
     "DORM",
@@ -40,6 +46,7 @@ __all__ = [
     "DWFTBL",
     "DWFTRL",
     "FPL",
+    "GOLD",
     "OGD",
     "SOLID",
     "SOLO",
@@ -53,6 +60,7 @@ __all__ = [
     "BestOfBoth",
     "Constant",
     "DORMPlus",
+    "Differences",
     "Doubled",
     "EnergyRadius",
     "EnergyRate",
@@ -64,10 +72,12 @@ __all__ = [
     "LevelRadius",
     "LevelRate",
     "Mahalanobis",
+    "OnePoint",
     "Power",
     "Ridge",
     "Rule",
     "Sequence",
     "TsallisFTRL",
+    "TwoPoint",
     "inverse_time",
 ]

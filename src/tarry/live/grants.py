@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tarry.checks import as_whole
 from tarry.game.problem import check_grants
+from tarry.learners.base import queries_of
 from tarry.live.configuration import Configuration
 from tarry.tracking import Terms, terms_of
 
@@ -12,9 +14,23 @@ STATED = ("gradient_bound", "value_bound", "strong_convexity")
 def check_player(configuration: Configuration) -> None:
     """Refuse a player that needs more than it is granted, or an end."""
     _, player, capacity, information, preemption, *_ = configuration
-    check_grants(player, feedback=None, capacity=capacity, information=information, preemption=preemption)
+    # Whoever calls evaluates the losses, at as many points as are asked for.
+    queries = queries_of(player.learner)
+    check_grants(
+        player, feedback=None, capacity=capacity, information=information, preemption=preemption, queries=queries
+    )
     if hasattr(player.learner, "check_horizon"):
         player.learner.check_horizon(None)
+
+
+def disclosed_delay(configuration: Configuration, delay: int | None) -> int:
+    """The delay told with a round, -1 where none is to be told."""
+    information, kind = configuration.information, configuration.kind
+    if information == "clairvoyant":
+        return as_whole(delay, f"the delay (a clairvoyant {kind} needs each round's)", 0)
+    if delay is not None:
+        raise ValueError(f"a {information} {kind} takes no delay, got {delay}: leave it out")
+    return -1
 
 
 def terms_for(configuration: Configuration) -> Terms | None:

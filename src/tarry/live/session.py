@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
+from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
 from tarry.live.batches import Receipt, Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.face import Face
@@ -93,7 +93,7 @@ class Session(Face):
         self._tracker = tracker
         learner = tracker.player.learner
         self._feedback = learner.feedback
-        self._size = learner.dimension if self._feedback == GRADIENT else 1
+        self._size = learner.dimension if self._feedback == GRADIENT else queries_of(learner)
 
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
@@ -132,8 +132,21 @@ class Session(Face):
             opened = self._tracker.open_many(names, waits, [None] * len(names))
         return [Round(one.id, one.play, one.tracked, one.released, one.answer) for one in opened]
 
+    def points(self, id: Hashable) -> np.ndarray:
+        """Where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
+
+        Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
+        """
+        with self._tracker.vault.reading():
+            found = self._tracker.points(id)
+        if found is None:
+            raise ValueError(
+                f"the play of round {id!r} is not known: it has not begun, or is neither tracked nor recent"
+            )
+        return found
+
     def tell(
-        self, id: Hashable, *unnamed: Never, gradient: ArrayLike | None = None, value: float | None = None
+        self, id: Hashable, *unnamed: Never, gradient: ArrayLike | None = None, value: float | ArrayLike | None = None
     ) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
         if unnamed:
@@ -156,7 +169,8 @@ class Session(Face):
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
             ids = column(ids, "id")
         names = as_ids(ids)
-        shape = (len(names), self._size) if self._feedback == GRADIENT else (len(names),)
+        is_single = self._feedback == VALUE and self._size == 1
+        shape = (len(names),) if is_single else (len(names), self._size)
         feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
         with self._tracker.vault.lock, self._tracker.vault:
             return receipts_of(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])

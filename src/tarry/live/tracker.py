@@ -16,10 +16,11 @@ import numpy as np
 from tarry.checks import as_whole
 from tarry.game.problem import setting_of
 from tarry.kernel import Entry, handle
+from tarry.learners.base import points_of
 from tarry.live import fates
 from tarry.live.batches import Receipt
 from tarry.live.configuration import Configuration, encode
-from tarry.live.grants import check_player, terms_for
+from tarry.live.grants import check_player, disclosed_delay, terms_for
 from tarry.live.holdings import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, fresh_holdings
 from tarry.live.ids import CALLERS, OURS, as_id
 from tarry.live.items import Item, as_shown, encode_payload, new_item
@@ -107,7 +108,7 @@ class Tracker:
 
         Bad arguments begin nothing.
         """
-        disclosed = -1 if delay is None and not self._is_clairvoyant else self._disclosed(delay)
+        disclosed = -1 if delay is None and not self._is_clairvoyant else disclosed_delay(self.configuration, delay)
         if payload is not None and self.vault.is_durable:
             encode_payload(payload)  # refused whether or not the round will be tracked
         if id is not None:
@@ -127,7 +128,7 @@ class Tracker:
         if len(named) not in (0, len(ids)):
             raise ValueError("some rounds have an id and some have none: give ids always or never")
         for delay in delays:
-            self._disclosed(delay)
+            disclosed_delay(self.configuration, delay)
         if self.vault.rounds and not (named and all(self._find(id) is not None for id in named)):
             self.check_naming(bool(named))
         return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
@@ -241,6 +242,13 @@ class Tracker:
         t = self._find(as_id(id))
         return None if t is None else self.vault.item(t)
 
+    def points(self, id: Hashable) -> np.ndarray | None:
+        """The points at which a round is evaluated, made again from its play; None where that is not kept."""
+        t, item = self._find(as_id(id)), self.item(id)
+        if t is None or item is None or item.play is None:
+            return None
+        return points_of(self.player.learner, keyed_draws(self.configuration.seed).directions, t, item.play)
+
     def fate(self, id: Hashable) -> Answer:
         """What became of a round, as far as it is remembered."""
         id = as_id(id)
@@ -295,11 +303,3 @@ class Tracker:
             return
         used = "round numbers" if named else "your own ids"
         raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
-
-    def _disclosed(self, delay: int | None) -> int:
-        if self.configuration.information == "clairvoyant":
-            return as_whole(delay, f"the delay (a clairvoyant {self.configuration.kind} needs each round's)", 0)
-        if delay is not None:
-            kind = f"{self.configuration.information} {self.configuration.kind}"
-            raise ValueError(f"a {kind} takes no delay, got {delay}: leave it out")
-        return -1

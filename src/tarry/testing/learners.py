@@ -10,7 +10,17 @@ import numpy as np
 
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
-from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict, rate_in_force, restart
+from tarry.learners.base import (
+    KeyedDirections,
+    absorb,
+    advance,
+    allocate,
+    enter,
+    predict,
+    queries_of,
+    rate_in_force,
+    restart,
+)
 from tarry.losses import LeastSquares, Linear
 
 SEED = np.uint64(0x5EED)
@@ -63,7 +73,9 @@ class LearnerContract:
         x = np.asarray(learner.domain.center)
         if learner.feedback == "example":
             return np.asarray(losses.row(s))
-        return losses.gradient(x, s) if learner.feedback == "gradient" else np.array([1.0 + losses.value(x, s)])
+        if learner.feedback == "gradient":
+            return np.asarray(losses.gradient(x, s))
+        return np.array([1.0 + losses.value(x + 0.1 * j, s) for j in range(queries_of(learner))])
 
     def test_plays_stay_in_the_domain(self) -> None:
         learner = self.learner()
@@ -123,9 +135,8 @@ class LearnerContract:
 
         learner = self.learner()
         waits = np.random.default_rng(4).integers(0, 9, self.horizon)
-        game = WeightedGame(
-            learner.domain, self.losses(learner), array(waits), np.ones(self.horizon), feedback=learner.feedback
-        )
+        ones, asked = np.ones(self.horizon), {"feedback": learner.feedback, "queries": queries_of(learner)}
+        game = WeightedGame(learner.domain, self.losses(learner), array(waits), ones, **asked)
         record = simulate(game, learner, seeds=2)
         assert np.all(np.isfinite(record.regret))
 
