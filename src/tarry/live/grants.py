@@ -6,6 +6,7 @@ from tarry.checks import as_whole
 from tarry.game.problem import check_grants
 from tarry.learners.base import queries_of
 from tarry.live.configuration import Configuration
+from tarry.live.ids import CALLERS
 from tarry.tracking import Terms, terms_of
 
 STATED = ("gradient_bound", "value_bound", "strong_convexity")
@@ -31,6 +32,13 @@ def disclosed_delay(configuration: Configuration, delay: int | None) -> int:
     if delay is not None:
         raise ValueError(f"a {information} {kind} takes no delay, got {delay}: leave it out")
     return -1
+
+
+def check_naming(configuration: Configuration, naming: int, named: bool) -> None:
+    """Refuse an id of the other kind than those before."""
+    if named != (naming == CALLERS):
+        used = "round numbers" if named else "your own ids"
+        raise ValueError(f"this {configuration.kind} has used {used} so far: give ids always or never")
 
 
 def terms_for(configuration: Configuration) -> Terms | None:

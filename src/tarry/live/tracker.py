@@ -20,7 +20,7 @@ from tarry.learners.base import points_of
 from tarry.live import fates
 from tarry.live.batches import Receipt
 from tarry.live.configuration import Configuration, encode
-from tarry.live.grants import check_player, disclosed_delay, terms_for
+from tarry.live.grants import check_naming, check_player, disclosed_delay, terms_for
 from tarry.live.holdings import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, fresh_holdings
 from tarry.live.ids import CALLERS, OURS, as_id
 from tarry.live.items import Item, as_shown, encode_payload, new_item
@@ -117,7 +117,7 @@ class Tracker:
             if known is not None:
                 return self._again(known, id)
         if self.vault.rounds and (id is not None) != (self.vault.naming == CALLERS):
-            self.check_naming(id is not None)
+            check_naming(self.configuration, self.vault.naming, id is not None)
         return self._begin(id, disclosed, payload)
 
     def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
@@ -130,7 +130,7 @@ class Tracker:
         for delay in delays:
             disclosed_delay(self.configuration, delay)
         if self.vault.rounds and not (named and all(self._find(id) is not None for id in named)):
-            self.check_naming(bool(named))
+            check_naming(self.configuration, self.vault.naming, bool(named))
         return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
 
     def _begin(self, id: Hashable, delay: int, payload: Any) -> Item:
@@ -296,10 +296,3 @@ class Tracker:
             return before._replace(answer=answer)
         was_tracked = t > self.vault.rounds - self.memory and self.vault.fates.was_tracked(t)
         return Item(id, was_tracked, (), answer, None)
-
-    def check_naming(self, named: bool) -> None:
-        """Refuse an id of the other kind than those before."""
-        if named == (self.vault.naming == CALLERS):
-            return
-        used = "round numbers" if named else "your own ids"
-        raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
