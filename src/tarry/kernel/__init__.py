@@ -6,7 +6,7 @@ Everything else writes plain functions over named tuples and arrays and marks th
 
 from tarry.kernel.aside import Aside
 from tarry.kernel.compile import Entry, as_step, border, entry, is_compiled, step, verb
-from tarry.kernel.handle import handle
+from tarry.kernel.handle import handle, straight
 from tarry.kernel.keyed import Purpose, make_key, make_seed
 from tarry.kernel.parameters import Parameters
 
@@ -23,5 +23,6 @@ __all__ = [
     "make_key",
     "make_seed",
     "step",
+    "straight",
     "verb",
 ]
