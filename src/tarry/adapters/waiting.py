@@ -117,8 +117,6 @@ class Waiting:
         What is kept is the payload, or ``keep(payload)``, which is called for tracked decisions only.
         """
         is_named = id is not None
-        if self._is_named is not is_named:
-            self._settle_naming(is_named)
         if is_named:
             try:
                 if id in self._kept or id in self._recent or id in self._returned:
@@ -127,6 +125,9 @@ class Waiting:
                 _refuse(id)
             if id != id:
                 _refuse(id)
+        if self._is_named is not is_named:
+            self._settle_naming(is_named)
+        if is_named:
             self._recent[id] = None
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
