@@ -49,10 +49,10 @@ def name_of(x):
 KINDS = {
     "classifier": lambda: late.LateLabels(linear_model.LogisticRegression(), None, seed=1),
     "regressor": lambda: late.LateLabels(regressor(), 200, on=name_of, seed=1),
-    "unseeded": lambda: late.LateLabels(trees(), 200, on=name_of),
+    "unseeded": lambda: late.LateLabels(trees(), None),
     "scheduler": lambda: late.LateLabels(trees(), None, scheduler=tarry.schedulers.VarOpt()),
     "scheduler with parameters": lambda: late.LateLabels(
-        trees(), 200, on=name_of, scheduler=tarry.schedulers.Morris(0.5)
+        regressor(), 200, on=name_of, scheduler=tarry.schedulers.Morris(0.5)
     ),
 }
 if is_compiled():  # nothing in the checks depends on the compiler
@@ -156,7 +156,7 @@ def test_what_a_label_may_be():
     for y in (2, 2.0, np.float32(2), np.int64(2), True):
         model.learn_one(model.decide({"a": 1}).id, y)
     assert model.predict_one({}) == pytest.approx(9 / 5)
-    with pytest.raises(ValueError, match="the decision 6 has the label '2', but a label must be a finite number"):
+    with pytest.raises(ValueError, match="the decision 6 has the label '2', but it must be a finite number"):
         model.learn_one(model.decide({"a": 1}).id, "2")
 
 

@@ -28,12 +28,12 @@ def with_row(row, at=3):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (({"i": 3}, None), "row 3 .* has the label None, which to River means that it is still a question"),
-        (({"i": 3}, math.nan), "row 3 .* has the label nan, but a label must be a class"),
-        (({"i": 3}, -math.inf), "row 3 .* has the label -inf"),
-        (({"i": 3}, True, {"w": math.nan}), "row 3 .* has the weight w=nan"),
-        (({"i": 3}, True, {"w": -2}), "row 3 .* has the weight w=-2"),
-        ({"i": 3}, r"row 3 .* must be \(x, y\) or \(x, y, keywords\), got {'i': 3}"),
+        (({"i": 3}, None), r"dataset\[3\] has the label None, which to River means that it is still a question"),
+        (({"i": 3}, math.nan), r"dataset\[3\] has the label nan, but it must be a class"),
+        (({"i": 3}, -math.inf), r"dataset\[3\] has the label -inf"),
+        (({"i": 3}, True, {"w": math.nan}), r"dataset\[3\] has the weight w=nan"),
+        (({"i": 3}, True, {"w": -2}), r"dataset\[3\] has the weight w=-2"),
+        ({"i": 3}, r"dataset\[3\] must be \(x, y\) or \(x, y, keywords\), got {'i': 3}"),
     ],
 )
 def test_a_bad_row_is_named_and_never_learnt_from(row, words):
@@ -45,7 +45,7 @@ def test_a_bad_row_is_named_and_never_learnt_from(row, words):
 
 def test_regressors_want_numbers():
     for bad in ("2", math.nan, None):
-        with pytest.raises(ValueError, match=rf"row 1 .* has the label {bad!r}"):
+        with pytest.raises(ValueError, match=rf"dataset\[1\] has the label {bad!r}"):
             taught([({"i": 0}, 1.0), ({"i": 1}, bad)], model=Mean(), metric=metrics.MAE())
 
 
@@ -56,18 +56,21 @@ def test_regressors_want_numbers():
         ({"delay": math.nan}, "^delay is nan"),
         ({"delay": DAY}, r"^delay is datetime.timedelta\(days=1\), but it must be a number of rows"),
         ({"delay": [1, 2]}, r"^delay is \[1, 2\]"),
-        ({"delay": lambda x, y: -1 if x["i"] == 3 else 1}, "^the delay of row 3 .* is -1"),
-        ({"delay": lambda x, y: math.nan if x["i"] == 3 else 1}, "^the delay of row 3 .* is nan"),
-        ({"delay": lambda x, y: DAY if x["i"] == 3 else 1}, "^the delay of row 3 .* is datetime.timedelta"),
-        ({"delay": lambda x, y: None}, "^the delay of row 0 .* is None, but it must be a number of rows"),
-        ({"delay": "wait"}, r"^row 0 .* has no feature 'wait' to tell its delay, only \['d', 'at', 'i'\]"),
-        ({"delay": "at"}, "^the delay of row 0 .* is datetime.datetime"),
-        ({"moment": "when", "delay": 1}, "^row 0 .* has no feature 'when' to tell its moment"),
-        ({"moment": "at", "delay": 3}, r"^with the moment datetime.* of row 0 .*, delay is 3, but it must be what can"),
-        ({"moment": "at", "delay": -DAY}, "^with the moment datetime.* of row 0 .* cannot come before its row"),
-        ({"moment": "at", "delay": lambda x, y: -DAY if x["i"] == 2 else DAY}, "^the delay of row 2 .* cannot come"),
+        ({"delay": lambda x, y: -1 if x["i"] == 3 else 1}, r"^the delay of dataset\[3\] is -1"),
+        ({"delay": lambda x, y: math.nan if x["i"] == 3 else 1}, r"^the delay of dataset\[3\] is nan"),
+        ({"delay": lambda x, y: DAY if x["i"] == 3 else 1}, r"^the delay of dataset\[3\] is datetime.timedelta"),
+        ({"delay": lambda x, y: None}, r"^the delay of dataset\[0\] is None, but it must be a number of rows"),
+        ({"delay": "wait"}, r"^dataset\[0\] has no feature 'wait' to tell its delay, only \['d', 'at', 'i'\]"),
+        ({"delay": "at"}, r"^the delay of dataset\[0\] is datetime.datetime"),
+        ({"moment": "when", "delay": 1}, r"^dataset\[0\] has no feature 'when' to tell its moment"),
+        ({"moment": "at", "delay": 3}, r"^with the moment datetime.* of dataset\[0\], delay is 3"),
+        (
+            {"moment": "at", "delay": -DAY},
+            r"^with the moment datetime.* of dataset\[0\], .* cannot come before its row",
+        ),
+        ({"moment": "at", "delay": lambda x, y: DAY - x["i"] * DAY}, r"^the delay of dataset\[2\] .* cannot"),
         ({"moment": "at"}, "delay is None, but it must be what can be added to a moment"),
-        ({"delay": -1, "scheduler": tarry.schedulers.Coin()}, "^the delay of row 0 .* is -1"),
+        ({"delay": -1, "scheduler": tarry.schedulers.Coin()}, r"^the delay of dataset\[0\] is -1"),
     ],
 )
 def test_delays_that_cannot_be(times, words):

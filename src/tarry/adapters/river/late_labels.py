@@ -14,7 +14,7 @@ from tarry.adapters.waiting import Waiting
 from tarry.live import Ticket
 from tarry.results import Weights
 
-_AT_ONCE = object()
+_WHOSE = "the decision {!r}"
 
 
 class Policy:
@@ -97,17 +97,19 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
 
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         """The model's prediction; with ``on``, the decision is registered."""
+        if self.on is None and not kwargs:  # the shortest way, since it is the most walked
+            return self.model.predict_one(x)
         return self.model.predict_one(x if self.on is None else self._asked(x), **kwargs)
 
     def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
         """Learn from the label of a decision, named by its id or, with ``on``, by features; ``w`` is multiplied in."""
         id = self._whose(x) if isinstance(x, dict) else x
-        check_label(y, self._is_number, lambda: f"the decision {id!r}")
+        check_label(y, self._is_number, _WHOSE, id)
         own = kwargs.pop("w", 1.0) if kwargs else 1.0
         if own != 1.0:
-            check_weight(own, lambda: f"the decision {id!r}")
-        if id is _AT_ONCE:
-            id = self._waiting.decide(x, None, copy).id
+            check_weight(own, _WHOSE, id)
+        if self.on is None and id is not x:
+            self._waiting.decide(x, None, copy)
         features, weight = self._waiting.label(id)
         if weight != 0.0 and own != 0.0:
             try:
@@ -120,7 +122,7 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         if self.on is not None:
             return self._name(x)
         if self.capacity is None:
-            return _AT_ONCE
+            return self._waiting.slots.rounds + 1  # it will be decided now
         raise ValueError(
             f"without on=, nothing says which decision these features answer, so the capacity of {self.capacity} would "
             "not apply: name the feature that identifies a decision (on='id'), or answer tickets, "
@@ -164,6 +166,8 @@ class LateClassifier(LateLabels, base.Classifier):
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
         """The model's probabilities; with ``on``, the decision is registered."""
+        if self.on is None and not kwargs:
+            return self.model.predict_proba_one(x)
         return self.model.predict_proba_one(x if self.on is None else self._asked(x), **kwargs)
 
 

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
 
 _PLAIN = (bool, int)
+_WHERE = "dataset[{}]"
 
 
-def check_label(y: Any, is_number: bool, whose: Callable[[], str]) -> None:
-    """Refuse None, NaN and infinity, which no model forgets, and for regressors whatever is no number."""
+def check_label(y: Any, is_number: bool, whose: str, name: Any) -> None:
+    """Refuse None, NaN and infinity, which no model forgets, and for regressors whatever is no number.
+
+    ``whose`` is how to say whose label it is, as a format of ``name``.
+    """
     kind = y.__class__
     if kind in _PLAIN or (kind is float and isfinite(y)) or (kind is str and not is_number):
         return
     if y is None:
         raise ValueError(
-            f"{whose()} has the label None, which to River means that it is still a question: leave out what will "
-            "never be labelled, or tell what its absence means when its window ends"
+            f"{whose.format(name)} has the label None, which to River means that it is still a question: leave out "
+            "what will never be labelled, or tell what its absence means when its window ends"
         )
     if isfinite(y) if isinstance(y, Real) else not is_number:
         return
     wanted = "a finite number" if is_number else "a class, and NaN and infinity are none"
-    raise ValueError(f"{whose()} has the label {y!r}, but a label must be {wanted}: nothing was learnt from it")
+    raise ValueError(f"{whose.format(name)} has the label {y!r}, but it must be {wanted}: nothing was learnt from it")
 
 
-def check_weight(own: Any, whose: Callable[[], str]) -> None:
+def check_weight(own: Any, whose: str, name: Any) -> None:
     """Refuse a weight of the caller's own that is no number from 0 up."""
     if not isinstance(own, Real) or not 0.0 <= own < inf:
-        raise ValueError(f"{whose()} has the weight w={own!r}, but a weight must be finite and at least 0")
+        raise ValueError(f"{whose.format(name)} has the weight w={own!r}, but a weight must be finite and at least 0")
 
 
 class Rows:
@@ -58,14 +62,14 @@ class Rows:
             self._row = i
             if not isinstance(row, tuple | list) or len(row) not in (2, 3):
                 raise ValueError(f"{self._here()} must be (x, y) or (x, y, keywords), got {row!r}")
-            check_label(row[1], self._is_number, self._here)
+            check_label(row[1], self._is_number, _WHERE, i)
             if len(row) == 3 and row[2] and "w" in row[2]:
-                check_weight(row[2]["w"], self._here)
+                check_weight(row[2]["w"], _WHERE, i)
             yield row
         self.is_over = True
 
     def _here(self) -> str:
-        return f"row {self._row} of the data set (the first is 0)"
+        return _WHERE.format(self._row)
 
     def _time_of(self, x: Any) -> Any:
         self._time = self._moment(x) if callable(self._moment) else self._feature(x, self._moment, "moment")
