@@ -7,7 +7,7 @@ what is left is arrays and a dictionary, which can be copied and pickled along w
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -117,17 +117,17 @@ class Waiting:
         What is kept is the payload, or ``keep(payload)``, which is called for tracked decisions only.
         """
         is_named = id is not None
+        if self._is_named is not is_named:
+            self._settle_naming(id)
         if is_named:
             try:
                 if id in self._kept or id in self._recent or id in self._returned:
                     return Ticket(id, id in self._kept or id in self._returned, ())
             except TypeError:
-                _refuse(id)
+                check_id(id)
+                raise
             if id != id:
-                _refuse(id)
-        if self._is_named is not is_named:
-            self._settle_naming(is_named)
-        if is_named:
+                check_id(id)
             self._recent[id] = None
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
@@ -143,10 +143,12 @@ class Waiting:
             self._ids[t] = id
         return new_ticket((id, tracked, released))
 
-    def _settle_naming(self, is_named: bool) -> None:
+    def _settle_naming(self, id: Hashable) -> None:
         if self._is_named is not None:
             raise ValueError("some decisions have an id and some have none: give ids always or never")
-        self._is_named = is_named
+        if id is not None:
+            check_id(id)
+        self._is_named = id is not None
 
     def _forget(self, t: int) -> Hashable:
         id = self._ids.pop(t)
@@ -158,10 +160,11 @@ class Waiting:
         try:
             kept = self._kept.pop(id, None)
         except TypeError:
-            _refuse(id)
+            check_id(id)
+            raise
         if kept is None:
             if type(id) is Ticket:
-                raise ValueError(f"a label belongs to an id, got a ticket: give ticket.id, here {id.id!r}")
+                check_id(id)
             return self._returned.pop(id, (None, 0.0)) if self._returned else (None, 0.0)
         t, payload = kept
         del self._ids[t]
@@ -180,5 +183,13 @@ class Waiting:
         error.add_note(f"nothing was learnt from the decisions {[id for id, *_ in given]}: label them again")
 
 
-def _refuse(id: Any) -> NoReturn:
-    raise ValueError(f"an id must be hashable and equal to itself, such as a string or a number, got {id!r}") from None
+def check_id(id: Any) -> None:
+    """Refuse what cannot name a decision: a ticket instead of its id, and what a dictionary cannot find again."""
+    if type(id) is Ticket:
+        raise ValueError(f"a decision has an id, and this is its ticket: give ticket.id, here {id.id!r}")
+    try:
+        is_good = hash(id) is not None and id == id
+    except TypeError:
+        is_good = False
+    if not is_good:
+        raise ValueError(f"an id must be hashable and equal to itself, such as a string or a number, got {id!r}")

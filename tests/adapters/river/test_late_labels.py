@@ -194,7 +194,7 @@ def test_a_decision_the_model_fails_on_may_be_labelled_again():
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda model: model.learn_one(model.decide({"a": 1}), True), "got a ticket: give ticket.id, here 1"),
+        (lambda model: model.learn_one(model.decide({"a": 1}), True), "this is its ticket: give ticket.id, here 1"),
         (lambda model: model.decide({"a": 1}, [3]), "an id must be hashable"),
         (lambda model: model.decide({"a": 1}, math.nan), "equal to itself, such as a string or a number, got nan"),
         (lambda model: (model.decide({"a": 1}), model.learn_one([3], True)), r"an id must be hashable .* got \[3\]"),
