@@ -163,7 +163,7 @@ class Waiting:
             check_id(id)
             raise
         if kept is None:
-            if type(id) is Ticket:
+            if type(id) is Ticket or not self._kept:  # an empty dictionary looks at nothing
                 check_id(id)
             return self._returned.pop(id, (None, 0.0)) if self._returned else (None, 0.0)
         t, payload = kept
