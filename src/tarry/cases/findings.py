@@ -12,6 +12,13 @@ from tarry.cases.table import shown
 CLEAR = 2.0  # standard errors, beyond which a difference is more than chance
 
 
+_VERDICTS = {
+    1: "the best weighted policy errs less than every unweighted one",
+    0: "these runs do not tell the best weighted policy from the best unweighted one",
+    -1: "an unweighted policy errs less than every weighted one",
+}
+
+
 def findings(stream: Stream, figures: list[Figures]) -> str:
     """The outcome of this run: beliefs, the way there, the last model, and whether weights paid."""
     limited = [one for one in figures if one.capacity is not None]
@@ -24,11 +31,11 @@ def findings(stream: Stream, figures: list[Figures]) -> str:
         f"In this run, {stream.horizon:,} decisions and {slots} slots, {near.policy} comes nearest to the true mean of "
         f"{stream.mean:.1f} {unit} ({near.believed.mean:.1f}), {far.policy} stays farthest off "
         f"({far.believed.mean:.1f}).",
-        _contest(limited, "on the way", f"{unit}²", lambda one: one.progressive),
-        _contest(limited, "with its last model", f"{unit}²", lambda one: one.last),
+        _contest(limited, "on the way", f"{unit}²", _progressive),
+        _contest(limited, "with its last model", f"{unit}²", _last),
         _moral(limited),
     ]
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
 
 
 def _contest(limited: list[Figures], where: str, unit: str, read: Callable[[Figures], Spread]) -> str:
@@ -43,21 +50,31 @@ def _contest(limited: list[Figures], where: str, unit: str, read: Callable[[Figu
 
 
 def _moral(limited: list[Figures]) -> str:
-    wins = [_winner(limited, read) for read in (lambda one: one.progressive, lambda one: one.last)]
-    if all(one.is_unbiased for one in wins):
-        return "Weights pay here: no unweighted policy errs less than the best weighted one."
-    where = " and ".join(
-        place for one, place in zip(wins, ("on the way", "in the end"), strict=True) if not one.is_unbiased
-    )
-    return (
-        f"An unweighted policy does best {where}: here the variance of few weighted labels costs a model more than the "
-        "bias that they avoid."
-    )
-
-
-def _winner(limited: list[Figures], read: Callable[[Figures], Spread]) -> Figures:
-    return min(limited, key=lambda one: read(one).mean)
+    """Whether weights paid: the best weighted policy against the best of the others."""
+    weighted = [one for one in limited if one.is_unbiased]
+    others = [one for one in limited if not one.is_unbiased]
+    if not weighted or not others:
+        return ""
+    verdicts = []
+    for read in (_progressive, _last):
+        ours, theirs = (min(map(read, group), key=lambda spread: spread.mean) for group in (weighted, others))
+        verdicts.append(0 if not _is_clear(ours, theirs) else 1 if ours.mean < theirs.mean else -1)
+    way, end = (_VERDICTS[verdict] for verdict in verdicts)
+    if way == end:
+        text = f"Both on the way and in the end {way}"
+    else:
+        text = f"On the way {way}, in the end {end}"
+    cause = ": the variance of few weighted labels can cost a model more than the bias that they avoid"
+    return f"{text}{cause if -1 in verdicts else ''}."
 
 
 def _is_clear(one: Spread, two: Spread) -> bool:
     return abs(two.mean - one.mean) > CLEAR * (one.error**2 + two.error**2) ** 0.5
+
+
+def _progressive(one: Figures) -> Spread:
+    return one.progressive
+
+
+def _last(one: Figures) -> Spread:
+    return one.last
