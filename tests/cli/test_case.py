@@ -11,8 +11,8 @@ from tarry.cli.app import app
 from tarry.kernel import is_compiled
 
 
-def run(*arguments, columns="140"):
-    return CliRunner().invoke(app, ["case", *arguments], env={"COLUMNS": columns})
+def run(*arguments):
+    return CliRunner().invoke(app, ["case", *arguments], env={"COLUMNS": "140"})
 
 
 def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
@@ -34,27 +34,24 @@ def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
     assert "generated, not recorded" in page
 
 
-@pytest.mark.skipif(is_compiled(), reason="a dozen compilations, of nothing that is tested here")
-def test_nothing_is_cut_in_a_pipe():
-    done = run("queue", "--first", "100", "--seeds", "2", "--learners", "0", columns=None)
-    assert done.exit_code == 0, done.output
-    assert "…" not in done.output
-    assert any("Bernoulli (calibrated)" in line and "±" in line for line in done.output.splitlines())
+def test_a_pipe_is_wider_than_a_table(monkeypatch):
+    from tarry.cli.screen import PIPED, screen
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert screen().width == PIPED
+    monkeypatch.setenv("COLUMNS", "90")
+    assert screen().width == 90
 
 
 @pytest.mark.skipif(is_compiled(), reason="a dozen compilations, of nothing that is tested here")
 def test_arrivals_are_a_case_of_their_own(tmp_path):
     file = tmp_path / "arrivals.json"
-    arguments = ["--label", "arrival", "--first", "150", "--slots", "4", "--seeds", "2", "--learners", "100"]
-    done = run("flights", *arguments, "--out", str(tmp_path), "--json", str(file))
+    arguments = ["--label", "arrival", "--first", "100", "--slots", "4", "--seeds", "2", "--learners", "0"]
+    done = run("flights", *arguments, "--json", str(file))
     assert done.exit_code == 0, done.output
-    numbers = json.loads(file.read_text())
-    assert len(numbers["policies"]) == 12
-    assert {one["learner"] for one in numbers["other_learners"]} == {
-        "DW-FTRL", "logistic", "River linear", "sklearn trees",
-    }  # fmt: skip
-    assert "until its flight has landed" in done.output
-    assert (tmp_path / "index.html").read_text().count("<svg") == 3
+    assert len(json.loads(file.read_text())["policies"]) == 12
+    assert "until its flight has landed" in " ".join(done.output.split())
+    assert "…" not in done.output
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import hypot
 
 from tarry.cases.measure import Figures, Spread
 from tarry.cases.policies import VAROPT
@@ -69,7 +70,7 @@ def _moral(limited: list[Figures]) -> str:
 
 
 def _is_clear(one: Spread, two: Spread) -> bool:
-    return abs(two.mean - one.mean) > CLEAR * (one.error**2 + two.error**2) ** 0.5
+    return abs(two.mean - one.mean) > CLEAR * hypot(one.error, two.error)
 
 
 def _progressive(one: Figures) -> Spread:

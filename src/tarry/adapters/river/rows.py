@@ -32,7 +32,7 @@ def check_label(y: Any, is_number: bool, whose: str, name: Any) -> None:
 
 def check_weight(own: Any, whose: str, name: Any) -> None:
     """Refuse a weight of the caller's own that is no number from 0 up."""
-    if not isinstance(own, Real) or not 0.0 <= own < inf:
+    if not isinstance(own, Real) or not 0.0 <= float(own) < inf:
         raise ValueError(f"{whose.format(name)} has the weight w={own!r}, but a weight must be finite and at least 0")
 
 
