@@ -17,11 +17,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from tarry.cli.plan import Format
+from tarry.cli.screen import screen
 from tarry.errors import TarryError
 from tarry.live.batches import Receipts
 from tarry.live.face import Face
@@ -180,7 +180,7 @@ def show_lines(rows: Iterable[dict[str, Any]], output: Format | None) -> None:
             table = _table(*told[0])
             for row in told:
                 table.add_row(*(_shown(value) for value in row.values()))
-            Console().print(table)
+            screen().print(table)
 
 
 def show_one(value: Any, rows: dict[str, str], output: Format | None) -> None:
@@ -193,7 +193,7 @@ def show_one(value: Any, rows: dict[str, str], output: Format | None) -> None:
         table.show_header = False
         for name, text in rows.items():
             table.add_row(name, escape(text))
-        Console().print(table)
+        screen().print(table)
 
 
 def show_receipts(told: Receipts, output: Format | None) -> None:

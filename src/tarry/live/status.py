@@ -12,7 +12,7 @@ from tarry.live.tracker import Tracker
 from tarry.results import Answer, Certificate, Weights
 from tarry.tracking import bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.balance import balance
-from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
+from tarry.tracking.tally import weights_of
 
 OFTEN = 0.01
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
@@ -59,14 +59,7 @@ def status_of(tracker: Tracker) -> Status:
 def read_status(tracker: Tracker) -> Status:
     """The same, to be called within a change."""
     tally, tracked = tracker.state.tally, int(tracker.state.table.counts[0])
-    total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
-    settled = tracker.rounds - tracked
-    weights = Weights(
-        mean=total / settled if settled else float("nan"),
-        second_moment=squares / settled if settled else float("nan"),
-        max=float(tally.sums[LARGEST]),
-        effective_sample_size=total * total / squares if squares else 0.0,
-    )
+    weights = weights_of(tally, tracker.rounds - tracked)
     estimate = estimate_now(tracker) if tracker.configuration.kind == JOIN else None
     warnings = (
         *_warnings(tracker),
