@@ -23,6 +23,7 @@ from tarry.learners.idle import Idle
 from tarry.learners.interleaving import Interleaving
 from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
+from tarry.learners.odftrl import ODFTRL
 from tarry.learners.ogd import OGD
 from tarry.learners.revision import AdaptiveRevision
 from tarry.learners.ridge import Ridge
@@ -40,6 +41,7 @@ __all__ = [
     "DWFTBL",
     "DWFTRL",
     "FPL",
+    "ODFTRL",
     "OGD",
     "SOLID",
     "SOLO",
