@@ -1,6 +1,7 @@
 """Learners: plays out, delayed and weighted feedback in. They see domains only."""
 
 from tarry.learners.adadelay import AdaDelay
+from tarry.learners.adaftrl import AdaFTRL
 from tarry.learners.adahedged import AdaHedgeD
 from tarry.learners.adaptive import Adaptive
 from tarry.learners.anytime import Anytime
@@ -46,6 +47,7 @@ __all__ = [
     "SOLID",
     "SOLO",
     "AdaDelay",
+    "AdaFTRL",
     "AdaHedgeD",
     "Adaptive",
     "AdaptiveRevision",
