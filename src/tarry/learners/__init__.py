@@ -26,6 +26,7 @@ from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
 from tarry.learners.odftrl import ODFTRL
 from tarry.learners.ogd import OGD
+from tarry.learners.proximal import FTRLProximal
 from tarry.learners.revision import AdaptiveRevision
 from tarry.learners.ridge import Ridge
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
@@ -63,6 +64,7 @@ __all__ = [
     "EntropicFTRL",
     "Euclidean",
     "Exp3",
+    "FTRLProximal",
     "Idle",
     "Interleaving",
     "LevelRadius",

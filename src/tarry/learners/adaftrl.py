@@ -3,7 +3,7 @@
     x = argmin_x ⟨L, x⟩ + Δ f(x) = Π( x_1 − L/(λΔ) ),   f(x) = (λ/2)|x − x_1|²,   L = Σ w_s g_s over what has arrived
     Φ(L) = min_x ⟨L, x⟩ + Δ f(x),   at an arrival g = w_s g_s:   Δ ← Δ + max(0, ⟨g, x_s⟩ − Φ(L) + Φ(L − g))
 
-L with g in it. While Δ = 0 nothing has arrived, x = x_1, and the first arrival adds |g| times the most |x − x_1| can be.
+L with g in it. While Δ = 0 nothing has arrived and x = x_1; the first arrival adds |g| times the most |x − x_1| can be.
 """
 
 from __future__ import annotations
