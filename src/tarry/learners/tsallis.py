@@ -130,7 +130,7 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 @absorb.on(TsallisFTRL)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    add_loss(state, slot, weight, feedback[0])
+    add_loss(state, slot, weight, feedback[0], 0.0)
 
 
 @advance.on(TsallisFTRL)
