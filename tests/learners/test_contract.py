@@ -112,11 +112,21 @@ MEMBERS = {
     "Exp3": Exp3(3, rate=Power(0.2, 0.5)),
     "Exp3, exploration": Exp3(2, rate=0.2, exploration=0.1),
     "TsallisFTRL": TsallisFTRL(4),
+    "TsallisFTRL, tracked": TsallisFTRL(3, counts="tracked"),
 }
 # Compiled, one of a kind: the rest differ in formulas, not in how they are compiled.
 ONCE = (
     *("OGD, strongly", "DOGD, fall", "DOGD, any", "SOLID", "Interleaving, desc", "BOLD, desc", "SOLO", "FPL, b"),
-    *("BOLD, hybrid", "BOLD, values", "Interleaving, arms", "AdaFTRL, s", "FTRLProximal, o", "ODFTRL, h", "Exp3, e"),
+    *(
+        "BOLD, hybrid",
+        "BOLD, values",
+        "Interleaving, arms",
+        "AdaFTRL, s",
+        "FTRLProximal, o",
+        "ODFTRL, h",
+        "Exp3, e",
+        "TsallisFTRL, t",
+    ),
     *("DORM, mean", "DORMPlus, prev"),
 )
 CHECKED = [name for name in MEMBERS if not (is_compiled() and name.startswith(ONCE))]

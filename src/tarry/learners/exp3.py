@@ -3,7 +3,7 @@
     A_t ~ x_t, the play is the vertex e_{A_t}
     L_i = Σ_{s∈O_{t+1}} w_s f_s 1{A_s = i} / (x_{s,i} + γ),   x_{t+1} ∝ exp(−η_t L_i)
 
-The arm and its probability are kept for each tracked round: two numbers. γ = 0 unless implicit exploration is asked for.
+The arm and its probability are kept for each tracked round: two numbers. γ > 0 is implicit exploration.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ class Exp3(Parameters, Rated, _Exp3Fields):
     so with unit weights and γ = 0 η = √(ln K/(K·T + total delay)) is best (:meth:`tuned`);
     ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog instead. ``exploration`` is γ, at least 0: with
     γ > 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (η/2 is usual). With γ = 0
-    probabilities count as 2^−53 at least, so that all stays finite. Exp3 with delays: Cesa-Bianchi, Gentile and Mansour, Delay and
-    Cooperation in Nonstochastic Bandits (JMLR 2019); implicit exploration with delays: György and Joulani, Adapting to
-    Delays and Data in Adversarial Multi-Armed Bandits (ICML 2021); the weights are this project's addition, proved in
-    docs/methods.md.
+    probabilities count as 2^−53 at least, so that all stays finite.
+
+    Exp3 with delays: Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019);
+    implicit exploration with them: György and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits
+    (ICML 2021); the weights are this project's addition, proved in docs/methods.md.
 
     >>> round(Exp3.tuned(3, horizon=100, total_delay=400).rate.value, 4)
     0.0396
@@ -82,17 +83,19 @@ class Exp3(Parameters, Rated, _Exp3Fields):
 
 
 class ArmsState(NamedTuple):
-    """The leader; the arm drawn last; by slot the arm of a tracked round and its probability."""
+    """The leader; the arm drawn last; how many are tracked; by slot the arm of a tracked round and its probability."""
 
     leader: LeaderState
     drawn: np.ndarray
+    tracked: np.ndarray
     arm: np.ndarray
     chance: np.ndarray
 
 
 def fresh_arms(start: np.ndarray, slots: int) -> ArmsState:
     """The state before the first round."""
-    return ArmsState(fresh_leader(start), np.zeros(1, np.int64), np.zeros(slots, np.int64), np.ones(slots))
+    one = np.zeros(1, np.int64)
+    return ArmsState(fresh_leader(start), one, one.copy(), np.zeros(slots, np.int64), np.ones(slots))
 
 
 @step

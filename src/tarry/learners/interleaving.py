@@ -108,7 +108,7 @@ def _descent(states: Any, i: Any) -> Any:
 
 @copy_of.on(ArmsState)
 def _arms(states: Any, i: Any) -> Any:
-    return ArmsState(copy_of(states.leader, i), states.drawn, states.arm, states.chance)
+    return ArmsState(copy_of(states.leader, i), states.drawn, states.tracked, states.arm, states.chance)
 
 
 @verb
@@ -147,6 +147,8 @@ def _check_valued(base: Any) -> None:
         by_time(base.rate)
     if not isinstance(getattr(base, "smoothing", None), (Constant, type(None))):
         raise TypeError(f"copies of DWFTBL need one radius for all rounds, got {base.smoothing!r}: give a number")
+    if getattr(base, "watches_tracked", False):
+        raise TypeError(f"a copy waits for one round at most and cannot count the tracked ones, got {base!r}")
 
 
 def make_copies(base: Any, copies: int, slots: int) -> Copies:
