@@ -2,7 +2,7 @@
 
     x_t = argmin_x ⟨L, x⟩ − 2 a_t Σ_i √x_i + b_t Σ_i x_i ln x_i,   a_t = √(level·t),   b_t = √(2 Σ_{s≤t} σ_s / ln K)
 
-over the simplex, L as in Exp3 and σ_s the backlog when round s begins, or the part of it that is tracked. At the minimum
+over the simplex, L as in Exp3 and σ_s the backlog when round s begins, or its tracked part. At the minimum
 h(x_i) = ν − L_i with h(x) = b ln x − a/√x for one number ν, which makes the entries add up to 1.
 """
 
