@@ -80,6 +80,7 @@ MEMBERS = {
     "FPL, simplex": FPL(tarry.domains.Simplex(4), spread=2.0),
     "FPL, ball": FPL(tarry.domains.Ball(1), spread=2.0),
     "FPL, box": FPL(tarry.domains.Box([-1.0, 0.0], [1.0, 2.0]), spread=2.0),
+    "FPL, product": FPL(tarry.domains.Product(tarry.domains.Ellipsoid(Q), tarry.domains.Simplex(2)), spread=2.0),
     "Adaptive": Adaptive(tarry.domains.Box([-1.0, -1.0], [1.0, 2.0]), gradient_bound=1.0),
     "Ridge": Ridge(tarry.domains.Ball(3, radius=100.0), penalty=0.5),
     "DWFTBL, ball": DWFTBL(tarry.domains.Ball(2), rate=0.02, smoothing=0.4),
