@@ -139,7 +139,7 @@ def bound_of(kind, game, player):
         assert log(k) / rate + rate * cost == pytest.approx(theory.experts_bound(actions=k, cost=cost))
         return theory.experts_bound(actions=k, cost=cost)
     sizes = {"actions": k, "second_moments": second, "total_delay": summary.total_delay}
-    assert log(k) / rate + rate * theory.arms_cost(**sizes) == pytest.approx(theory.arms_bound(**sizes))
+    assert log(k) / rate + rate * (k * second + summary.total_delay) == pytest.approx(theory.arms_bound(**sizes))
     return theory.arms_bound(**sizes)
 
 

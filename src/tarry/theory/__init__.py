@@ -2,7 +2,6 @@
 
 from tarry.theory.actions import (
     arms_bound,
-    arms_cost,
     arms_rate,
     batching_second_moments,
     experts_bound,
@@ -116,7 +115,6 @@ from tarry.theory.tunings import (
 __all__ = [
     "anytime_rates",
     "arms_bound",
-    "arms_cost",
     "arms_rate",
     "backlog_labels",
     "backlog_sums",

@@ -32,12 +32,8 @@ def experts_bound(*, actions: int, cost: float) -> float:
     return 2.0 * math.sqrt(math.log(as_whole(actions, "actions", 2)) * as_positive(cost, "cost"))
 
 
-def arms_cost(*, actions: int, second_moments: float, total_delay: float) -> float:
-    """K Σ E[w_t²] + d_tot, what a rate multiplies in the bound of Exp3.
-
-    >>> arms_cost(actions=3, second_moments=200.0, total_delay=500)
-    1100.0
-    """
+def _arms_cost(actions: int, second_moments: float, total_delay: float) -> float:
+    """K Σ E[w_t²] + d_tot."""
     return as_whole(actions, "actions", 2) * as_positive(second_moments, "second_moments") + float(total_delay)
 
 
@@ -47,9 +43,7 @@ def arms_rate(*, actions: int, second_moments: float, total_delay: float) -> flo
     >>> round(arms_rate(actions=3, second_moments=200.0, total_delay=500), 4)
     0.0316
     """
-    return experts_rate(
-        actions=actions, cost=arms_cost(actions=actions, second_moments=second_moments, total_delay=total_delay)
-    )
+    return experts_rate(actions=actions, cost=_arms_cost(actions, second_moments, total_delay))
 
 
 def arms_bound(*, actions: int, second_moments: float, total_delay: float) -> float:
@@ -58,8 +52,7 @@ def arms_bound(*, actions: int, second_moments: float, total_delay: float) -> fl
     >>> round(arms_bound(actions=3, second_moments=200.0, total_delay=500), 1)
     69.5
     """
-    cost = arms_cost(actions=actions, second_moments=second_moments, total_delay=total_delay)
-    return experts_bound(actions=actions, cost=cost)
+    return experts_bound(actions=actions, cost=_arms_cost(actions, second_moments, total_delay))
 
 
 def pareto_second_moments(*, horizon: int, total_delay: float, capacity: int) -> float:
