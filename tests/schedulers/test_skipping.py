@@ -14,15 +14,9 @@ from tarry.errors import NotGranted
 from tarry.kernel import is_compiled
 from tarry.learners import BOLD, TsallisFTRL
 from tarry.schedulers import Always, Batching, Skipping
-from tarry.testing import SchedulerContract, follow
+from tarry.testing import follow
 
 wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
-
-
-class TestSkipping(SchedulerContract):
-    scheduler = Skipping(3, patience=2.0)
-    information = "non-clairvoyant"
-    saturates = True
 
 
 def slow(delays, actions, patience, capacity=10**9):

@@ -87,7 +87,7 @@ def least(domain: Any, cost: Any, out: Any) -> None:
 
 def has_least(domain: Any) -> bool:
     """Whether a domain, with all it is made of, answers ``least``."""
-    if not isinstance(domain, tuple(least.registry.members)):
+    if not any(isinstance(domain, known) for known in least.registry.members):
         return False
     return all(has_least(part) for part in domain if hasattr(part, "linear_minimiser"))
 
