@@ -3,6 +3,9 @@
 *Turning*: half a block, and then gradients that turn round every 2d + 1 rounds. What a learner hears of them is d
 rounds old, and their sum, which it follows, lags a quarter period more: it always runs the wrong way. Copies that take
 turns see one round in d + 1, and suffer where gradients turn every d + 1 rounds.
+
+The half block matters: without it the mean of what is summed is not zero, and the anytime rate takes until T = 10⁵ to
+show its root (docs/methods.md).
 """
 
 from __future__ import annotations
