@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,17 +10,13 @@ from numba.core.registry import cpu_target
 
 import tarry
 from tarry.game.world import run_rounds
-from tarry.kernel import border, entry, handle, is_compiled, verb
+from tarry.kernel import entry, verb
 from tarry.kernel.compile import OPTIONS, Entry
 from tarry.learners import base as learning
 from tarry.losses import base as lossy
 from tarry.schedulers import base as scheduling
 
 RNG = np.random.default_rng(0)
-
-
-class Sized(NamedTuple):
-    size: float
 
 
 def _game(feedback="gradient"):
@@ -92,17 +87,6 @@ def test_a_second_call_does_not_compile():
     other = tarry.Game(game.domain, game.losses, tarry.delays.fixed(horizon=50, delay=9), capacity=2)
     tarry.simulate(other, tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.2)), seeds=3)
     assert [len(d.signatures) for d in run_rounds.dispatchers] == before
-
-
-def test_an_entry_for_given_arguments_is_the_entry():
-    @border
-    def add(box, x, y):
-        return box.body.size + x + y[0]
-
-    box, y = handle(Sized(2.0)), np.ones(1)
-    direct = add.at((box, 1, y))
-    assert direct(box, 3, y + 1) == add.of()(box, 3, y + 1) == 7.0
-    assert [len(d.signatures) for d in add.dispatchers] == ([1] if is_compiled() else [])
 
 
 def test_a_missing_verb_is_a_sentence():

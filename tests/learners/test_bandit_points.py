@@ -233,8 +233,6 @@ def test_a_game_must_grant_the_queries():
         tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), queries=2)
     with pytest.raises(ValueError, match="queries must be a whole number of at least 1"):
         game(queries=0)
-    with pytest.raises(ValueError, match="a session takes one value a round, and TwoPoint asks for 2"):
-        tarry.Session(tarry.Player(TwoPoint(DOGD(DOMAIN, rate=0.1), 0.1)), capacity=3)
     assert "value (2 points a round) feedback" in repr(game(queries=2))
 
 
@@ -252,19 +250,25 @@ def test_more_queries_than_needed_change_nothing():
 @wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.Batching(max_delay=11)])
 def test_they_play_under_a_capacity(scheduler):
-    for learner in (OnePoint.bistritz(DOMAIN, 2.0, 3.0, HORIZON, 300), TwoPoint.tuned(DOMAIN, 2.0, HORIZON, 300)):
-        game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=2, capacity=4)
+    for learner in (
+        OnePoint.bistritz(DOMAIN, 2.0, 3.0, HORIZON, 300),
+        TwoPoint.tuned(DOMAIN, 2.0, HORIZON, 300),
+        Differences.tuned(DOMAIN, 2.0, HORIZON, 300),
+    ):
+        game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=K + 1, capacity=4)
         record = tarry.simulate(game, tarry.Player(learner, scheduler), seeds=3)
         assert np.all(np.isfinite(record.regret))
         assert np.all(record.observed < 1)
 
 
 @wide
-def test_a_session_plays_one_point_as_the_game_does(tmp_path):
-    learner = OnePoint.bistritz(DOMAIN, 2.0, 3.0, HORIZON, int(DELAYS.sum()))
+@pytest.mark.parametrize("wrapper", [OnePoint, TwoPoint, Differences])
+def test_a_session_plays_as_the_game_does(wrapper, tmp_path):
+    learner = wrapper(DOGD(DOMAIN, rate=0.02), 0.4)
     player = tarry.Player(learner, tarry.schedulers.Always())
-    game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value")
-    plays = tarry.simulate(game, player, seeds=[9], keep_rounds=True).plays()
+    game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=K + 1)
+    record = tarry.simulate(game, player, seeds=[9], keep_rounds=True)
+    plays, losses = record.plays(), record.rounds()["loss"].to_numpy()
     store = f"sqlite:///{tmp_path / 'state.db'}"
     session = tarry.Session(player, capacity=None, rng=9, store=store)
     for t in range(1, HORIZON + 1):
@@ -274,26 +278,46 @@ def test_a_session_plays_one_point_as_the_game_does(tmp_path):
         assert np.array_equal(session.ask().play, plays[t - 1])
         for s in range(1, t + 1):
             if s + DELAYS[s - 1] == t:
-                session.tell(s, value=QUADRATIC.value(plays[s - 1], s))
+                values = values_at(session.points(s), s - 1)
+                assert np.mean(values) == pytest.approx(losses[s - 1], abs=1e-12)
+                session.tell(s, value=values if len(values) > 1 else values[0])
     session.close()
+
+
+@wide
+def test_a_session_takes_as_many_values_as_were_asked_for():
+    session = tarry.Session(tarry.Player(TwoPoint(DOGD(DOMAIN, rate=0.02), 0.4)), capacity=8, rng=1)
+    rounds = session.ask_many(3)
+    assert session.points(2).shape == (2, K)
+    np.testing.assert_allclose(session.points(2).mean(axis=0), rounds.plays[1], atol=1e-15)
+    with pytest.raises(ValueError, match="value has shape"):
+        session.tell(1, value=1.0)
+    with pytest.raises(ValueError, match="values has shape"):
+        session.tell_many([1, 2], values=[1.0, 0.5])
+    with pytest.raises(ValueError, match="the play of round 7 is not known"):
+        session.points(7)
+    told = session.tell_many([1, 2, 3], values=[[1.0, 0.5], [0.2, 0.3], [0.1, 0.4]])
+    assert [status.name for status in told.statuses] == ["USED"] * 3
+    assert not np.array_equal(session.ask().play, rounds.plays[2])
 
 
 @wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_any_dimension(k):
-    ball, horizon = Ball(k), 6
+    ball, horizon = Ball(k), 3
     losses = tarry.losses.Linear(np.ones((horizon, k)) / sqrt(k))
     for learner in (OnePoint(OGD(ball, 0.1), 0.1), TwoPoint(DOGD(ball, 0.1), 0.1), Differences(DOGD(ball, 0.1), 0.1)):
         game = tarry.Game(ball, losses, tarry.delays.array(np.ones(horizon)), feedback="value", queries=k + 1)
-        assert np.all(np.isfinite(tarry.simulate(game, learner, seeds=2).regret))
+        assert np.all(np.isfinite(tarry.simulate(game, learner).regret))
 
 
 @pytest.mark.compiled
-def test_a_second_call_does_not_compile():
-    play(TwoPoint(DOGD(DOMAIN, rate=Power(0.1, 0.5)), 0.05))
+@pytest.mark.parametrize(("rule", "kind"), SOME)
+def test_a_second_call_does_not_compile(rule, kind):
+    wrapper, _, delta, rate = RULES[rule]
+    play(wrapper(BASES[kind](rate), delta))
     before = [len(d.signatures) for d in run_rounds.dispatchers]
-    other = TwoPoint(DOGD(DOMAIN, rate=Power(0.3, 0.7), start=[0.0, 1.0, 0.0]), 0.2)
-    play(other, delays=np.full(HORIZON, 3))
+    play(wrapper(BASES[kind](2 * rate), delta / 2), delays=np.full(HORIZON, 3))
     assert [len(d.signatures) for d in run_rounds.dispatchers] == before
 
 

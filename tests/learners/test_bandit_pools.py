@@ -13,6 +13,7 @@ from tarry.game.world import run_rounds
 from tarry.kernel import is_compiled
 from tarry.learners import DFTBL, DOGD, DWFTRL, GOLD, Anytime, OnePoint, Power, Sequence
 from tarry.learners.base import RecordedDirections, absorb, advance, allocate, enter
+from tarry.learners.pools import give_row, make_rows, take_row
 
 RNG = np.random.default_rng(43)
 HORIZON, K = 90, 3
@@ -137,6 +138,20 @@ def test_a_block_waits_for_its_last_value_and_for_slots_of_dropped_rounds():
     enter(learner, state, 0, 7)  # its slot is taken: block 2 is settled, with nothing in it
     hear(0, 7, 0.1)
     assert centre(8) == pytest.approx(-0.5)
+
+
+def test_rows_are_handed_out_once_and_again_when_free():
+    rows, mine, rng = make_rows(9), set(), np.random.default_rng(1)
+    for _ in range(500):
+        if mine and (len(mine) == 9 or rng.uniform() < 0.5):
+            row = sorted(mine)[rng.integers(len(mine))]
+            mine.remove(row)
+            give_row(rows, row)
+        else:
+            row = int(take_row(rows))
+            assert 0 <= row < 9
+            assert row not in mine
+            mine.add(row)
 
 
 @wide

@@ -164,7 +164,7 @@ def check_grants(
             f"{type(player.learner).__name__} asks for {needed} values a round, this game or session grants {queries}: "
             f"use OnePoint or DWFTBL, or queries={needed}"
         )
-    disclosed, here = INFORMATION[information], f"this game or session is {information}"
+    disclosed, here = INFORMATION[information], f"this game, session or join is {information}"
     if player.epochs.needs_preemption and not preemption:
         raise NotGranted(
             "doubling empties the tracking set when it restarts, which is preemption, and this game or session forbids "
@@ -177,8 +177,8 @@ def check_grants(
         )
     if player.scheduler.needs_preemption and not preemption:
         raise NotGranted(
-            f"{name} preempts tracked rounds, which this game or session forbids: use Morris or Bernoulli, or "
-            "preemption=True"
+            f"{name} preempts tracked rounds, which this game, session or join forbids: use Morris or Bernoulli, "
+            "or preemption=True"
         )
     if player.scheduler.needs_delays and disclosed != CLAIRVOYANT:
         raise NotGranted(

@@ -1,6 +1,7 @@
 """Learners: plays out, delayed and weighted feedback in. They see domains only."""
 
 from tarry.learners.adadelay import AdaDelay
+from tarry.learners.adaftrl import AdaFTRL
 from tarry.learners.adahedged import AdaHedgeD
 from tarry.learners.adaptive import Adaptive
 from tarry.learners.anytime import Anytime
@@ -26,8 +27,10 @@ from tarry.learners.idle import Idle
 from tarry.learners.interleaving import Interleaving
 from tarry.learners.levels import LevelRadius, LevelRate
 from tarry.learners.norms import Euclidean, Mahalanobis
+from tarry.learners.odftrl import ODFTRL
 from tarry.learners.ogd import OGD
 from tarry.learners.one_point import OnePoint
+from tarry.learners.proximal import FTRLProximal
 from tarry.learners.revision import AdaptiveRevision
 from tarry.learners.ridge import Ridge
 from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
@@ -47,10 +50,12 @@ __all__ = [
     "DWFTRL",
     "FPL",
     "GOLD",
+    "ODFTRL",
     "OGD",
     "SOLID",
     "SOLO",
     "AdaDelay",
+    "AdaFTRL",
     "AdaHedgeD",
     "Adaptive",
     "AdaptiveRevision",
@@ -67,6 +72,7 @@ __all__ = [
     "EntropicFTRL",
     "Euclidean",
     "Exp3",
+    "FTRLProximal",
     "Idle",
     "Interleaving",
     "LevelRadius",

@@ -71,6 +71,15 @@ def queries_of(learner: Any) -> int:
     return int(getattr(learner, "queries", 1))
 
 
+def points_of(learner: Any, directions: Any, t: int, play: np.ndarray) -> np.ndarray:
+    """Where round t is evaluated, a point a row (Python only)."""
+    points = np.zeros((queries_of(learner), play.size))
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+        for j, point in enumerate(points):
+            query(learner, directions, t, j, play, point)
+    return points
+
+
 @verb
 def notice(learner: Any, state: Any, t: int, tracked: int) -> None:
     """Round t finds this many rounds tracked; only rates that follow the tracking set care."""

@@ -7,6 +7,7 @@ Nothing is drawn. The game must grant k + 1 queries; a round loses the mean of i
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_whole
@@ -27,8 +28,9 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
     """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
     For linear losses ĝ is the gradient, so this is the base itself on K_δ; for losses whose gradients are L-Lipschitz
-    it is within √k Lδ/2 of it, and the base's bound holds up to (√k LD/2 + (2 + R/r)G)δT. Losses with kinks have no
-    such bound: use :class:`TwoPoint`. ``base`` as there; the recorded play is y_t. O(k²) a round, the values included.
+    it is within √k Lδ/2 of it, and the base's bound (for gradients as long as ĝ) holds up to (√k LD/2 + (2 + R/r)G)δT.
+    Losses with kinks have no such bound: use :class:`TwoPoint`. ``base`` as there; the recorded play is y_t. O(k²) a
+    round, the values included.
 
     Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
     2010; with delays and :meth:`strongly_convex`, Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown
@@ -46,9 +48,10 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int = 0) -> Self:
-        """DOGD with η = D/(G√(T + 2·total delay)), δ = r ln T/T."""
+        """DOGD with η = R/(G√(T + 2·total delay)), δ = r ln T/T: regret at most GR√(T + 2·total delay) and δ's part."""
+        rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)
-        base = DOGD.tuned(domain, gradient_bound, horizon, as_whole(total_delay, "total_delay"))
+        base = DOGD(domain, sizes.outer / (sizes.gradient * sqrt(rounds)))
         return cls(base, small_radius(sizes.inner, sizes.rounds))
 
     @classmethod

@@ -8,12 +8,13 @@ late value needs is recomputed: nothing is stored per pending round.
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
+from tarry.checks import as_positive, as_whole
 from tarry.domains import as_domain, as_vector
 from tarry.kernel import Parameters
 from tarry.learners.base import (
@@ -86,6 +87,23 @@ class DWFTBL(Parameters, _DWFTBLFields):
         rule = as_rule(smoothing, "smoothing")
         check_smoothing(rule, room)
         return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
+
+    @classmethod
+    def unlimited(
+        cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int = 0
+    ) -> Self:
+        """δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = kM/(Gδ), D = 2R.
+
+        With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation: the order
+        √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634), whose reduction itself is
+        ``OnePoint.ryabchenko``.
+        """
+        rounds, late = as_whole(horizon, "horizon", 1), as_whole(total_delay, "total_delay")
+        room, slope = inner_room(as_domain(domain, "domain")), as_positive(gradient_bound, "gradient_bound")
+        length = domain.dimension * as_positive(value_bound, "value_bound") / slope
+        delta = min(room, sqrt(length * room / sqrt(rounds)))
+        energy = 6.0 * (rounds * (length / delta) ** 2 + late)
+        return cls(domain, 2.0 * domain.outer_radius / (slope * sqrt(energy)), delta)
 
     @property
     def dimension(self) -> int:

@@ -71,8 +71,8 @@ def on_shrunken(base: Any, smoothing: float) -> Any:
     """The same learner of gradients on K_δ, its start drawn in alike; or a sentence saying why not."""
     if isinstance(base, type) or getattr(base, "feedback", None) != GRADIENT or not isinstance(base, Parameters):
         raise TypeError(f"base must be a learner of gradients such as OGD(domain, rate=…), got {base!r}")
-    delta = as_radius(base.domain, smoothing)
-    return _drawn_in(base, 1.0 - delta / float(base.domain.inner_radius))
+    domain: Any = base.domain  # type: ignore[attr-defined]
+    return _drawn_in(base, 1.0 - as_radius(domain, smoothing) / float(domain.inner_radius))
 
 
 def _drawn_in(base: Any, factor: float) -> Any:

@@ -54,7 +54,7 @@ class Distance(Parameters, Losses, _DistanceFields):
 
     def value_bound(self, domain: Any) -> float:
         away = self.rows.largest_norm() + float(np.linalg.norm(domain.center)) + float(domain.outer_radius)
-        return self.scale * away + self.ridge * reach(domain) ** 2 / 2
+        return float(self.scale * away + self.ridge * reach(domain) ** 2 / 2)
 
     def smoothed(self, smoothing: float) -> Self:
         """The smooth lower bound of this loss; 0 is the loss itself."""

@@ -74,7 +74,7 @@ class LearnerContract:
         if learner.feedback == "example":
             return np.asarray(losses.row(s))
         if learner.feedback == "gradient":
-            return losses.gradient(x, s)
+            return np.asarray(losses.gradient(x, s))
         return np.array([1.0 + losses.value(x + 0.1 * j, s) for j in range(queries_of(learner))])
 
     def test_plays_stay_in_the_domain(self) -> None:

@@ -58,6 +58,8 @@ def check_room(learner: Any, capacity: int | None) -> None:
 
 def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
     """Whether it takes notice of how many are tracked: the leader-following learners do where a rule does."""
+    if hasattr(learner, "watches_tracked"):
+        return bool(learner.watches_tracked)
     if isinstance(learner, (DWFTRL, DWFTBL, GOLD, OnShrunken)):
         return any(counts_tracked(rule) for rule in rules)
     return isinstance(learner, tuple(notice.registry.members))
