@@ -52,7 +52,12 @@ def test_ready_sweeps_can_be_played(path):
     sweep = load_sweep(path)
     told = {}
     for cell in sweep.cells:
-        key = (cell.columns["game"], cell.columns["player"], cell.columns["scheduler"], cell.columns["capacity"] is None)
+        key = (
+            cell.columns["game"],
+            cell.columns["player"],
+            cell.columns["scheduler"],
+            cell.columns["capacity"] is None,
+        )
         told.setdefault(key, cell.content)
     for number, content in enumerate(told.values()):
         if number % 3 == 0:
