@@ -35,7 +35,7 @@ def show(
     table = Table(title="Means over runs, regret ± standard error", box=None, padding=(0, 2, 0, 0))
     for name in keys:
         table.add_column(name.removeprefix("axis_"), overflow="fold", min_width=min(8, _width(frame, name)))
-    for name in ("runs", "regret", "bound", "seen", "no room", "E w²"):
+    for name in ("runs", "regret", "bound", "seen", "E w²"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in frame.iter_rows(named=True):
         table.add_row(*(str(row[key]) if row[key] is not None else "–" for key in keys), *_figures(row))
@@ -69,6 +69,5 @@ def _figures(row: dict[str, Any]) -> list[str]:
         f"{row['regret']:.4g}{error}",
         f"{row['bound']:.4g}",
         f"{row['observed']:.1%}",
-        f"{row['saturated']:.1%}",
         f"{row['weight_second_moment']:.3g}",
     ]
