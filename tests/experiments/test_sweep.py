@@ -174,6 +174,7 @@ def test_circles_are_refused(tmp_path):
         (GAME.replace("= 3 }", "= 'axis.wait' }") + PLAYER, "games.g: there is no axis 'wait'"),
         (GAME + PLAYER + "[[blocks]]\nplayers = ['q']\n", "blocks[1].players: there is no player 'q': take one of p"),
         (GAME + PLAYER + "[[blocks]]\nplayers = []\n", "there is nothing to run"),
+        (GAME.replace("capacity = 4", "capacity = 2020-01-01") + PLAYER, "games.g.capacity: must be text, a number"),
         ("x = [", "tiny.toml is not TOML"),
         ("include = 3", "tiny.toml: include: must be a list of files"),
         ("include = ['gone.toml']", "tiny.toml: include: "),

@@ -195,7 +195,13 @@ def _bar(console: Console) -> Iterator[Any]:
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("cells", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+        def show(done: int, total: int) -> None:
+            if progress.tasks[task].total is None:
+                progress.reset(task, completed=done, total=total)  # what was there before says nothing of the rate
+            progress.update(task, completed=done)
+
+        yield show
 
 
 def _figures(found: Standing) -> dict[str, Any]:

@@ -29,6 +29,8 @@ def anchored(tree: Any, folder: Path, place: str) -> Any:
     if isinstance(tree, list):
         return [anchored(value, folder, place) for value in tree]
     if not isinstance(tree, dict):
+        if not isinstance(tree, (str, int, float)):
+            raise ValueError(f"{place.replace(': .', ': ')}: must be text, a number, a list or a table, got {tree}")
         return tree
     if not is_data(tree):
         return {name: anchored(value, folder, f"{place}.{name}") for name, value in tree.items()}
