@@ -17,6 +17,7 @@ from rich.text import Text
 from tarry.cli.plan import Format, refusing
 from tarry.experiments import Folder, Sweep, load_sweep, make_engine, run_sweep, standing, write_tables
 from tarry.experiments.estimate import Standing
+from tarry.experiments.members import describe
 from tarry.experiments.play import refusal
 from tarry.experiments.run import Summary, parse_task
 
@@ -54,7 +55,7 @@ def plan(file: FileArgument, results: ResultsOption = None, output: FormatOption
         values = [
             cell.columns[key] if key in ("game", "player") else cell.columns["axes"].get(key) for cell in sweep.cells
         ]
-        known = list(dict.fromkeys(json.dumps(value) for value in values if value is not None))
+        known = list(dict.fromkeys(describe(value) for value in values if value is not None))
         typer.echo(f"  {key}: {', '.join(known[:SHOWN])}{f', … ({len(known)})' if len(known) > SHOWN else ''}")
     for pair, sentence in refused.items():
         typer.echo(f"will fail: {pair}: {sentence}", err=True)
@@ -194,7 +195,13 @@ def _bar(console: Console) -> Iterator[Any]:
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("cells", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+        def show(done: int, total: int) -> None:
+            if progress.tasks[task].total is None:
+                progress.reset(task, completed=done, total=total)  # what was there before says nothing of the rate
+            progress.update(task, completed=done)
+
+        yield show
 
 
 def _figures(found: Standing) -> dict[str, Any]:

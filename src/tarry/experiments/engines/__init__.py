@@ -25,4 +25,4 @@ def make_engine(engine: str = "threads", workers: int | None = None, scheduler: 
         return made(workers)  # type: ignore[no-any-return]
     if made is not Dask:
         raise ValueError(f"scheduler is the address of a Dask cluster, got {scheduler!r} with the engine {engine!r}")
-    return made(workers, scheduler)  # type: ignore[no-any-return]
+    return made(workers, scheduler)

@@ -32,7 +32,8 @@ class Dask:
             import distributed
         except ImportError as error:
             raise ImportError(f"the engine dask needs {error.name}: pip install 'tarry[dask]'") from error
-        self._dask, self._workers, self._scheduler = distributed, workers or os.cpu_count() or 1, scheduler
+        self._dask: Any = distributed  # few of its functions are annotated
+        self._workers, self._scheduler = workers or os.cpu_count() or 1, scheduler
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
         """Play the cells, a few tasks ahead of the workers."""
