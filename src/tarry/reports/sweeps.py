@@ -61,7 +61,7 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Rep
         figures += comparator_figures(replays, cast)
     figures += [*weight_figures(view, cast), *occupancy_figures(view, cast), *ledger_figures(view)]
     if replays is not None:
-        figures += [tracked_figure(replays), timeline_figure(replays), *survival_figures(replays)]
+        figures += [tracked_figure(replays, cast), timeline_figure(replays), *survival_figures(replays, cast)]
     fits = [fit for _, found in scaled for fit in found]
     sheets = [result_sheet(view), *([exponent_sheet(fits)] if fits else []), ledger_sheet(view)]
     return Report(story, warning_lines(view), figures, sheets)
@@ -180,6 +180,8 @@ figure {{ background: none; color: inherit; padding: 0; }}
 figure svg {{ display: block; }}
 nav {{ font-size: .9rem; line-height: 1.9; }}
 th.text, td.text {{ text-align: left; }}
+table {{ font-size: .87rem; }}
+td.text {{ min-width: 7rem; }}
 th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 .note {{ font-size: .9rem; }}
 .warning {{ border-left: .3rem solid #E69F00; padding: .2rem 1rem; margin: 1rem 0; }}
@@ -196,7 +198,8 @@ pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8884; border-radius
   figure, tr, .warning {{ break-inside: avoid; }}
   h2, section > p {{ break-after: avoid; }}
   thead {{ display: table-header-group; }}
-  table {{ font-size: 8pt; }}
+  table {{ font-size: 7.5pt; }}
+  td.text {{ min-width: 0; }}
   th, td {{ padding: .1rem .35rem; }}
   .scroll, pre {{ overflow: visible; white-space: pre-wrap; }}
 }}

@@ -74,25 +74,30 @@ def choose_cast(ranked: Iterable[str]) -> Cast:
     return Cast(names[:TOLD_APART], max(0, len(names) - TOLD_APART))
 
 
-def encodings(cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False) -> dict[str, Any]:
+def encodings(
+    cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False, only: list[str] | None = None
+) -> dict[str, Any]:
     """Colour, dash and mark of the column ``group``, with one legend: of lines, or of marks where they are drawn.
 
-    ``labels`` say more in the legend.
+    ``labels`` say more in the legend; ``only`` some of the cast take part, and look as they do elsewhere.
     """
     alt = altair()
-    groups, n = cast.groups, len(cast.shown)
-    grey = [RULE] if cast.others else []
+    places = [i for i, name in enumerate(cast.shown) if only is None or name in only]
+    has_others = cast.others > 0 and (only is None or any(name not in cast.shown for name in only))
+    grey = [RULE] if has_others else []
+    groups = [cast.shown[i] for i in places] + [OTHERS] * has_others
     said = [(labels or {}).get(name, name) for name in groups]
     longest = max((len(text) for text in said), default=0)
     options = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
     if labels:
         options["labelExpr"] = f"{json.dumps(dict(zip(groups, said, strict=True)))}[datum.label]"
     stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500}
-    legend = alt.Legend(title=None, orient="bottom", **options, **({"symbolSize": 110} if marked else stroke))
+    points = {"symbolSize": 90, "symbolStrokeWidth": 0}
+    legend = alt.Legend(title=None, orient="bottom", **options, **(points if marked else stroke))
     ranges = {
-        "color": (alt.Color, PALETTE[:n] + grey, legend),
-        "strokeDash": (alt.StrokeDash, DASHES[:n] + [[1, 0]] * len(grey), None if marked else legend),
-        "shape": (alt.Shape, SHAPES[:n] + ["circle"] * len(grey), legend if marked else None),
+        "color": (alt.Color, [PALETTE[i] for i in places] + grey, legend),
+        "strokeDash": (alt.StrokeDash, [DASHES[i] for i in places] + [[1, 0]] * has_others, None if marked else legend),
+        "shape": (alt.Shape, [SHAPES[i] for i in places] + ["circle"] * has_others, legend if marked else None),
     }
     return {
         channel: kind("group:N", scale=alt.Scale(domain=groups, range=values), legend=shown)
@@ -102,7 +107,7 @@ def encodings(cast: Cast, labels: dict[str, str] | None = None, *, marked: bool 
 
 def short(highest: float) -> str:
     """The format of an axis up to this number."""
-    return "~s" if highest >= 10_000 else ",~g"
+    return "~s" if highest >= 10_000 else ",~r"
 
 
 def choose(names: list[str], most: int = PANELS) -> list[str]:
@@ -116,6 +121,15 @@ def choose(names: list[str], most: int = PANELS) -> list[str]:
     return [names[round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "setting"), counted(2, "setting")
+    ('1 setting', '2 settings')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def left_out(chosen: list[str], names: list[str], what: str = "settings") -> str:
     """A sentence on what is not shown."""
     return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} {what} are shown."
@@ -127,7 +141,7 @@ def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
     one = len(charts) == 1
     drawn = [
         chart.properties(
-            title=alt.TitleParams(title, limit=WIDTH if one else HALF),
+            title=alt.TitleParams(title, limit=WIDTH if one else HALF, frame="group"),
             width=WIDTH - HALF + width if one else width,
             height=height,
         )

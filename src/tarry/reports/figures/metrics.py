@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.look import HALF, WIDTH, Cast, dressed, encodings, rows_height
+from tarry.reports.figures.look import HALF, WIDTH, Cast, counted, dressed, encodings, rows_height
 from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
 
@@ -37,7 +37,7 @@ def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, st
     charts = [draw(_means(mine, metric), cast, metric, i == 0) for i, metric in enumerate(metrics)]
     row = alt.hconcat(*charts, spacing=18) if by_capacity or len(charts) > 1 else charts[0]
     others = runs["panel"].n_unique() - 1
-    said = f" Shown for {panel}" + (f"; {others} other settings are in the tables." if others else ".")
+    said = f" Shown for {panel}" + (f"; {counted(others, 'more setting')} in the tables." if others else ".")
     return dressed(row), said
 
 
@@ -71,7 +71,7 @@ def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first:
     axis = alt.Axis(values=slots[:: 1 + len(slots) // 7], format="~s", grid=False, labelOverlap=True)
     kind = alt.Scale(type="log") if metric.is_log else alt.Scale(zero=True)
     y = alt.Y("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
-    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12))
+    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     x = alt.X("capacity:Q", title="capacity C (slots)", scale=scale, axis=axis)
     line = base.mark_line(strokeWidth=1.8).encode(
         x=x, y=y, detail="line:N", color=look["color"], strokeDash=look["strokeDash"]
@@ -87,7 +87,7 @@ def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) ->
     kind = alt.Scale(type="log") if metric.is_log else alt.Scale(zero=True)
     axis = alt.Axis(labels=is_first, ticks=False, domain=False, labelLimit=220, labelPadding=6)
     x = alt.X("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
-    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12))
+    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     colour = encodings(cast)["color"]
     colour.legend = None
     y = alt.Y("line:N", sort=order, title=None, axis=axis)

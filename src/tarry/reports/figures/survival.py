@@ -19,7 +19,7 @@ TEXT = (
 )
 
 
-def survival_figures(replays: Replays) -> list[Figure]:
+def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
     """Survival of delays against survival of proxy delays, where some scheduler has the latter."""
     import polars as pl
 
@@ -27,9 +27,9 @@ def survival_figures(replays: Replays) -> list[Figure]:
     lines = [line for line in dict.fromkeys(replays.survival["line"]) if line != DELAYS]
     if not lines:
         return []
-    look = encodings(Cast(lines, 0))
+    look = encodings(cast, only=lines)
     told = replays.survival.filter(pl.col("share") > 0)
-    rows = [{**row, "group": row["line"]} for row in told.filter(pl.col("line") != DELAYS).to_dicts()]
+    rows = [{**row, "group": cast.of(row["line"])} for row in told.filter(pl.col("line") != DELAYS).to_dicts()]
     out = told.filter(pl.col("line") == DELAYS).to_dicts()
     ages, least = [row["age"] for row in rows], min(row["share"] for row in rows + out)
     at = alt.Axis(values=ticks(1, max(ages)), format="~s", grid=False)

@@ -50,7 +50,7 @@ def _panel(alt: Any, replays: Replays, line: str, lanes: int, ends: list[str], i
     y = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[lanes + 0.4, -0.6]))
     base = alt.Chart(
         alt.Data(values=mine.select("lane", "start", "stop", "fate").to_dicts()),
-        title=alt.TitleParams(line, fontSize=12),
+        title=alt.TitleParams(line, fontSize=12, frame="group"),
     )
     bars = base.mark_rule(strokeWidth=thick, opacity=0.9).encode(x=x, x2="end:Q", y=y, color=colour)
     ticks = alt.Chart(alt.Data(values=[{"start": t + 0.5, "lane": lanes} for t in passed["t"]]))
