@@ -118,6 +118,8 @@ def choose(names: list[str], most: int = PANELS) -> list[str]:
     """
     if len(names) <= most:
         return names
+    if most == 1:
+        return [names[len(names) // 2]]
     return [names[round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
 
 
