@@ -60,11 +60,13 @@ def contrast(one, other):
 
 def test_a_planted_fault_is_seen(browser, tmp_path):
     page = tmp_path / "bad.html"
-    page.write_text("<img src='http://tarry.invalid/a.png'><script>console.error('planted'); nowhere()</script>")
+    image, script = "<img src='http://tarry.invalid/a.png'>", "<script>console.error('planted'); nowhere()</script>"
+    page.write_text(f"{image}{script}<svg width=200 height=50><text x=190 y=20>cut off here</text></svg>")
     sight = browser.open(page)
     assert "http://tarry.invalid/a.png" in sight.requests
     assert any("planted" in text for text in sight.complaints)
     assert len(sight.complaints) >= 3
+    assert browser.ask(STICKING_OUT) == 1
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -96,7 +96,7 @@ def _various(lines: list[str], runs: pl.DataFrame) -> list[str]:
 def _busy(backlog: Any, rounds: int) -> int:
     """A round by which the backlog is what it is on average, with a stretch of rounds after it."""
     start = int(np.argmax(backlog >= np.mean(backlog))) + 1
-    return max(1, min(start, backlog.size - rounds + 1))
+    return max(1, min(start, int(backlog.size) - rounds + 1))
 
 
 def _thinned(rounds: int) -> Any:

@@ -81,7 +81,7 @@ def _result(row: dict[str, Any]) -> tuple[str, ...]:
 
 def exponent_sheet(fits: list[Fit]) -> Sheet:
     """A row for each slope."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for fit in fits:
         found = fit.exponent
         if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.reports.figures.comparators import comparator_figures
 from tarry.reports.figures.curves import regret_curves
@@ -16,7 +16,7 @@ from tarry.reports.figures.scaling import scaling_figures
 from tarry.reports.figures.survival import survival_figures
 from tarry.reports.figures.timeline import timeline_figure
 from tarry.reports.figures.weights import weight_figures
-from tarry.reports.page import STYLE
+from tarry.reports.page import STYLE, document, svg_of
 from tarry.reports.sheets import Sheet, html, latex, markdown
 from tarry.reports.summaries import exponent_sheet, ledger_sheet, ranking, result_sheet, warning_lines
 
@@ -101,15 +101,6 @@ def _drawn(figure: Figure, kind: str, drawn: dict[str, str]) -> bytes:
     return bytes(vl_convert.vegalite_to_png(text, ppi=DENSITY))
 
 
-def svg_of(chart: Any) -> str:
-    """The chart as SVG."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise ImportError("reports need vl-convert-python: pip install 'tarry[report]'") from error
-    return str(vl_convert.vegalite_to_svg(chart.to_json()))
-
-
 def page(report: Report, drawn: dict[str, str]) -> str:
     """The whole page, figures inside."""
     story = report.story
@@ -122,11 +113,7 @@ def page(report: Report, drawn: dict[str, str]) -> str:
     for sheet in report.sheets:
         parts.append(f'<section id="{sheet.name}"><h2>{escape(sheet.title)}</h2>{html(sheet, ROWS)}</section>')
     body = "\n".join([*parts, _origin(story)])
-    return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{escape(story.name)}</title>"
-        f"<meta name=viewport content='width=device-width'><style>{style()}</style></head>\n"
-        f"<body>\n{body}\n</body></html>\n"
-    )
+    return document(story.name, body, style())
 
 
 def _standing(story: Story) -> list[str]:
@@ -151,7 +138,8 @@ def _warnings(lines: list[str]) -> list[str]:
 
 
 def _contents(report: Report) -> str:
-    entries = [(part.name, part.title) for part in (*report.figures, *report.sheets)]
+    entries = [(figure.name, figure.title) for figure in report.figures]
+    entries += [(sheet.name, sheet.title) for sheet in report.sheets]
     links = " · ".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in entries)
     return f"<nav>{links}</nav>"
 
@@ -181,6 +169,7 @@ figure svg {{ display: block; }}
 nav {{ font-size: .9rem; line-height: 1.9; }}
 th.text, td.text {{ text-align: left; }}
 table {{ font-size: .87rem; }}
+th, td {{ padding: .2rem .45rem; }}
 td.text {{ min-width: 7rem; }}
 th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 .note {{ font-size: .9rem; }}

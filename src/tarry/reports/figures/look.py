@@ -32,6 +32,9 @@ DARK = {
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 TOLD_APART = 8
 OTHERS = "others"
+IS_SHOWN, IS_OTHER = f"datum.group != '{OTHERS}'", f"datum.group == '{OTHERS}'"
+"""Filters: whoever is told apart, and whoever is not."""
+
 WIDTH, HALF = 740, 340
 PANELS = 6
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -86,9 +89,10 @@ def encodings(
     has_others = cast.others > 0 and (only is None or any(name not in cast.shown for name in only))
     grey = [RULE] if has_others else []
     groups = [cast.shown[i] for i in places] + [OTHERS] * has_others
+    labels = {OTHERS: f"{cast.others} others", **(labels or {})} if has_others else labels
     said = [(labels or {}).get(name, name) for name in groups]
     longest = max((len(text) for text in said), default=0)
-    options = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
+    options: dict[str, Any] = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
     if labels:
         options["labelExpr"] = f"{json.dumps(dict(zip(groups, said, strict=True)))}[datum.label]"
     stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500}
@@ -150,6 +154,13 @@ def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
         for title, chart in charts.items()
     ]
     return dressed(drawn[0] if one else alt.concat(*drawn, columns=2, spacing=22))
+
+
+def lines_of(base: Any, look: dict[str, Any], **at: Any) -> Any:
+    """A line for each ``line`` of the rows: those told apart in full, the others thin and pale beneath them."""
+    told = {"detail": "line:N", "color": look["color"], "strokeDash": look["strokeDash"]}
+    pale = base.transform_filter(IS_OTHER).mark_line(strokeWidth=0.8, opacity=0.55).encode(**at, **told)
+    return pale + base.transform_filter(IS_SHOWN).mark_line(strokeWidth=1.8).encode(**at, **told)
 
 
 def rows_height(count: int) -> int:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, short, ticks
+from tarry.reports.figures.look import (
+    IS_OTHER,
+    IS_SHOWN,
+    Cast,
+    Figure,
+    choose,
+    encodings,
+    left_out,
+    lines_of,
+    panels,
+    short,
+    ticks,
+)
 from tarry.reports.figures.statistics import intervals
 from tarry.reports.view import AXIS
 from tarry.results.charts import altair
@@ -157,20 +169,16 @@ def _panel(
     shown = [{**row, "low": max(row["low"], floor) if is_log else row["low"]} for row in rows]
     x, y = _axes(alt, shown, quantity.words, is_log)
     base = alt.Chart(alt.Data(values=shown))
+    dressed = {"x": x, "y": "mean:Q", "color": look["color"]}
+    told, pale = base.transform_filter(IS_SHOWN), base.transform_filter(IS_OTHER)
     layers = [
-        base.mark_rule(strokeWidth=1.3, opacity=0.8).encode(x=x, y=y, y2="high:Q", color=look["color"]),
-        base.mark_point(filled=True, size=55, opacity=1).encode(
-            x=x, y="mean:Q", color=look["color"], shape=look["shape"]
-        ),
+        pale.mark_point(filled=True, size=12, opacity=0.6).encode(**dressed),
+        told.mark_rule(strokeWidth=1.3, opacity=0.8).encode(x=x, y=y, y2="high:Q", color=look["color"]),
+        told.mark_point(filled=True, size=55, opacity=1).encode(**dressed, shape=look["shape"]),
     ]
     if is_log:
-        lines = _fitted_lines(found, panel, shown, cast)
-        layers.insert(
-            0,
-            alt.Chart(alt.Data(values=lines))
-            .mark_line(strokeWidth=1.3, clip=True)
-            .encode(x=x, y="mean:Q", detail="name:N", color=look["color"], strokeDash=look["strokeDash"]),
-        )
+        lines = alt.Chart(alt.Data(values=_fitted_lines(found, panel, shown, cast)))
+        layers.insert(0, lines_of(lines, look, x=x, y="mean:Q"))
     return alt.layer(*layers)
 
 
@@ -199,6 +207,6 @@ def _fitted_lines(found: list[Fit], panel: str, rows: list[dict[str, Any]], cast
         if fit.panel == panel and fit.exponent is not None and xs:
             ends = (min(xs), max(xs))
             lines += [
-                {"name": fit.name, "group": cast.of(fit.name), "x": x, "mean": float(fit.exponent.at(x))} for x in ends
+                {"line": fit.name, "group": cast.of(fit.name), "x": x, "mean": float(fit.exponent.at(x))} for x in ends
             ]
     return lines
