@@ -16,6 +16,7 @@ from tarry.cli.demo import run_demo
 from tarry.cli.join import join_app
 from tarry.cli.plan import plan_command
 from tarry.cli.report import report_command
+from tarry.cli.results import results_app
 from tarry.cli.session import session_app
 from tarry.cli.sweep import sweep_app
 from tarry.versions import show_versions
@@ -30,6 +31,7 @@ app.add_typer(case_app, name="case")
 app.add_typer(session_app, name="session")
 app.add_typer(join_app, name="join")
 app.add_typer(sweep_app, name="sweep")
+app.add_typer(results_app, name="results")
 
 
 def _version(wanted: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ from rich.text import Text
 from tarry.cli.plan import Format, refusing
 from tarry.experiments import Folder, Sweep, load_sweep, make_engine, run_sweep, standing, write_tables
 from tarry.experiments.estimate import Standing
+from tarry.experiments.members import describe
+from tarry.experiments.play import refusal
 from tarry.experiments.run import Summary, parse_task
 
 INTERRUPTED = 130
@@ -43,16 +46,19 @@ def plan(file: FileArgument, results: ResultsOption = None, output: FormatOption
     with refusing(NAMES):
         sweep, folder = _opened(file, results)
         found = standing(sweep, folder)
+        refused = _refused(sweep)
     if output is Format.json:
-        typer.echo(json.dumps(_figures(found), indent=2))
+        typer.echo(json.dumps(_figures(found) | {"refused": refused}, indent=2))
         return
     typer.echo(f"{sweep.name}: {_count(found.cells, 'cell')}, {found.finished} finished, {found.missing} to play")
     for key in ("game", "player", *sweep.axes):
         values = [
             cell.columns[key] if key in ("game", "player") else cell.columns["axes"].get(key) for cell in sweep.cells
         ]
-        known = list(dict.fromkeys(json.dumps(value) for value in values if value is not None))
+        known = list(dict.fromkeys(describe(value) for value in values if value is not None))
         typer.echo(f"  {key}: {', '.join(known[:SHOWN])}{f', … ({len(known)})' if len(known) > SHOWN else ''}")
+    for pair, sentence in refused.items():
+        typer.echo(f"will fail: {pair}: {sentence}", err=True)
     typer.echo(_cost(found))
 
 
@@ -128,8 +134,16 @@ def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
     return sweep, Folder(results or Path("out") / "sweeps" / sweep.name)
 
 
+def _refused(sweep: Sweep) -> dict[str, str]:
+    """What stands in the way of the first cell of each game and player."""
+    firsts = {f"{c.columns['game']}, {c.columns['player']}": c.content for c in reversed(sweep.cells)}
+    found = {pair: refusal(content) for pair, content in firsts.items()}
+    return {pair: sentence for pair, sentence in reversed(found.items()) if sentence}
+
+
 def _run(sweep: Sweep, folder: Folder, file: Path, *, task: str, **chosen: Any) -> None:
     console = Console(stderr=True)
+    logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings are kept with the results
     try:
         with _bar(console) as show:
             done = run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)

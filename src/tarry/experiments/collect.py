@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tarry.experiments.folder import Contents
 
 
+GAME_KEYS = ("domain", "losses", "delays", "feedback", "information", "preemption", "capacity", "horizon", "dimension")
+"""Axes of these names are keys of the game, and columns already."""
+
+
 class Tables(NamedTuple):
     """What a sweep gave: see :mod:`tarry.results.columns`."""
 
@@ -28,7 +32,7 @@ def plan_frame(sweep: Sweep) -> pl.DataFrame:
     """The sweep's cells by name, one row each; what parts say of them is left out."""
     import polars as pl
 
-    own = [axis for axis in sweep.axes if axis not in CELLS]
+    own = [axis for axis in sweep.axes if axis not in GAME_KEYS]
     schema = {name: kind for name, kind in polars_schema(CELLS).items() if name not in CELL_FIGURES}
     columns: dict[str, Any] = {
         name: [cell.columns.get(name) for cell in sweep.cells]

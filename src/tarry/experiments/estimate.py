@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tarry.experiments.sweep import Sweep
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tarry.experiments.folder import Folder
 
 ROUND_SECONDS = 2e-7
@@ -35,8 +37,8 @@ class Standing(NamedTuple):
 def standing(sweep: Sweep, folder: Folder) -> Standing:
     """Where a sweep stands; ``seconds`` are those of one worker, once everything is compiled."""
     contents = folder.read(["cell", "seconds", "horizon", "seed"])
-    planned = sweep.contents
-    left = [content for cell, content in planned.items() if cell not in contents.cells]
+    planned, done = sweep.contents, contents.cells
+    left = [content for cell, content in planned.items() if cell not in done]
     rounds = sum(_rounds(content) for content in left)
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
@@ -57,14 +59,14 @@ def _rounds(content: str) -> int:
     return len(plain["seeds"]) * (plain["game"]["horizon"] or 0)
 
 
-def _seconds_a_round(frames: list[object]) -> float | None:
+def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
     """The mean over finished cells, less what starting a cell costs; the slowest tenth, which compiled, left out."""
     import polars as pl
 
     if not frames:
         return None
-    rows = pl.concat(frames)  # type: ignore[type-var]
-    cells = rows.group_by("cell").agg(pl.col("seconds").first(), pl.col("horizon").sum().alias("rounds"))  # type: ignore[attr-defined]
+    rows = pl.concat(frames)
+    cells = rows.group_by("cell").agg(pl.col("seconds").first(), pl.col("horizon").sum().alias("rounds"))
     kept = cells.filter(pl.col("seconds") <= pl.col("seconds").quantile(0.9, "higher"))
-    spent = kept["seconds"].sum() - CELL_SECONDS * kept.height
-    return max(float(spent / kept["rounds"].sum()), 1e-9)
+    spent, rounds = float(sum(kept["seconds"])) - CELL_SECONDS * kept.height, int(sum(kept["rounds"]))
+    return max(spent / rounds, 1e-9)

@@ -14,6 +14,7 @@ from tarry import delays
 from tarry.experiments.facts import facts_of
 from tarry.experiments.members import TOLD, make
 from tarry.game import Game, Record, simulate
+from tarry.game.plans import Plans
 from tarry.results import FATES
 from tarry.results.columns import SCHEMA
 from tarry.tracking import Player
@@ -148,3 +149,14 @@ def _columns(cell: str, game: Game, record: Record, backlogs: dict[int, Any]) ->
 
 def _part(certificate: Any, name: str) -> float:
     return float("nan") if certificate is None else float(np.float64(getattr(certificate, name)))
+
+
+def refusal(content: str) -> str:
+    """Why a cell cannot be played, as far as can be told without playing it; empty if nothing is in the way."""
+    plain = json.loads(content)
+    try:
+        game = build_game(plain["game"], plain["seeds"][0]).game
+        Plans(game, None, partial(build_player, plain["player"]), plain["checkpoints"], plain["bound"])
+    except (ValueError, TypeError) as error:
+        return str(error)
+    return ""

@@ -50,25 +50,21 @@ class _Expansion:
     def __init__(self, table: SweepTable, text: Text) -> None:
         self._table, self._text = table, text
         self._resolver = Resolver(table, text)
+        self._seen: set[tuple[str, str, str, str]] = set()
 
     def cells(self) -> Iterator[Cell]:
         """Cells in the order of the file, each combination once."""
         from tarry.experiments.tables import BlockTable
 
-        seen: set[tuple[str, ...]] = set()
         for number, block in enumerate(self._table.blocks or [BlockTable()]):
-            for cell in self._block(block, number):
-                key = (cell.columns["game"], cell.columns["player"], cell.id, canonical(cell.columns["axes"]))
-                if key not in seen:
-                    seen.add(key)
-                    yield cell
+            yield from self._block(block, number)
 
     def _block(self, block: BlockTable, number: int) -> Iterator[Cell]:
         axes = self._table.axes | block.axes
         points = block.points or self._table.points or [{}]
         games = self._named("games", block.games, number)
         players = self._named("players", block.players, number)
-        chunks = self._chunks(block.seeds if block.seeds is not None else self._table.seeds, number)
+        chunks = self._chunks(block.seeds if block.seeds is not None else self._table.seeds)
         names = [*axes, *dict.fromkeys(name for point in points for name in point if name not in axes)]
         self._resolver.check_axes(names, games, players)
         for game, player, point in product(games, players, points):
@@ -82,11 +78,14 @@ class _Expansion:
         table, (rules, shown), (actor, named) = self._table, *self._resolver.both(game, player, axes)
         before = f'{{"bound":{canonical(table.bound)},"checkpoints":{table.checkpoints},"game":{rules},'
         before += f'"player":{actor},"revision":{REVISION}'
-        combination = identity(before)
+        combination, where = identity(before), canonical(axes)
         columns = {"game": game, "player": player, **shown, **named, "combination": combination, "axes": axes}
         for seeds in chunks:
             content = f'{before},"seeds":{canonical(seeds)}}}'
-            yield Cell(identity(content), content, columns | {"seeds": len(seeds), "first_seed": seeds[0]})
+            cell = Cell(identity(content), content, columns | {"seeds": len(seeds), "first_seed": seeds[0]})
+            if (key := (game, player, where, cell.id)) not in self._seen:
+                self._seen.add(key)
+                yield cell
 
     def _named(self, key: str, chosen: list[str] | None, number: int) -> list[str]:
         known = getattr(self._table, key)
@@ -94,7 +93,7 @@ class _Expansion:
             return list(known)
         return [pick(name, known, self._text.place("blocks", number, key), what=key[:-1]) for name in chosen]
 
-    def _chunks(self, seeds: Any, number: int) -> list[list[int]]:
+    def _chunks(self, seeds: Any) -> list[list[int]]:
         from tarry.experiments.tables import seed_numbers
 
         listed, size = seed_numbers(seeds), self._table.seeds_per_cell

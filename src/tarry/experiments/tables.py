@@ -15,7 +15,7 @@ from tarry.experiments.files import Text, read_files
 from tarry.experiments.members import Spec, check
 from tarry.experiments.words import pick
 
-UNLIMITED = "unlimited"
+UNLIMITED: Literal["unlimited"] = "unlimited"
 PARTS = ("domain", "losses", "delays")
 """The parts of a game that are members."""
 

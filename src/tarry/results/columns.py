@@ -49,7 +49,7 @@ CELLS = {
     "versions": Column("String", "JSON: the versions it was computed with"),
     "schema": Column("Int64", "the version of this list of columns"),
 }
-"""One row for each cell of the plan; one more column, ``axis_NAME``, for every axis that is not one of these."""
+"""One row for each cell of the plan; one more column, ``axis_NAME``, for every axis that is not a key of the game."""
 
 RUNS = {
     "cell": Column("String", "the cell's identity"),

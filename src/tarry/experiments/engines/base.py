@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
+
+from tarry.experiments.play import Cancelled, play_cell
 
 TRIES = 3
 """How many workers may die over one cell before it counts as failed."""
@@ -12,7 +14,7 @@ PAUSE = 0.2
 
 
 class Outcome(NamedTuple):
-    """A cell's columns, or the sentence of what it raised."""
+    """A cell's columns, or the sentence of what it raised; neither if it was cancelled."""
 
     cell: str
     columns: dict[str, Any] | None
@@ -20,19 +22,27 @@ class Outcome(NamedTuple):
 
 
 class Engine(Protocol):
-    """Closing the iterator stops the workers; cells under way are then lost, and run again another time."""
-
-    workers: int
+    """Closing the iterator stops the workers; cells under way are then lost, and played another time."""
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]: ...
 
 
-def told(error: BaseException) -> str:
-    """An error in one sentence; one that is not about the input says its kind."""
+def play_one(cell: str, content: str, stopped: Callable[[], bool] = lambda: False) -> Outcome:
+    """What a worker does."""
+    try:
+        return Outcome(cell, play_cell(cell, content, stopped))
+    except Cancelled:
+        return Outcome(cell, None)
+    except Exception as error:
+        return Outcome(cell, None, _told(error))
+
+
+def _told(error: BaseException) -> str:
+    """An error in one line; one that is not about the input says its kind."""
     text = " ".join(str(error).split())
     return text if isinstance(error, (ValueError, TypeError)) and text else f"{type(error).__name__}: {text}"
 
 
-def died(tries: int) -> str:
-    """What is said of a cell whose workers die."""
-    return f"{tries} workers died while playing it: give them more memory, or look for what kills them"
+def died(cell: str) -> Outcome:
+    """What is said of a cell over which workers die."""
+    return Outcome(cell, None, f"{TRIES} workers died while playing it: give them more memory, or see what kills them")

@@ -8,34 +8,24 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
-from tarry.experiments.engines.base import PAUSE, Outcome, told
-from tarry.experiments.play import Cancelled, play_cell
+from tarry.experiments.engines.base import PAUSE, Outcome, play_one
 
 
 class Threads:
     """The default: nothing to start, nothing to send."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or os.cpu_count() or 1
+        self._workers = workers or os.cpu_count() or 1
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
         """Play the cells, a few ahead of the workers."""
         stop, left = threading.Event(), iter(contents.items())
-
-        def play_one(cell: str, content: str) -> Outcome:
-            try:
-                return Outcome(cell, play_cell(cell, content, stop.is_set))
-            except Cancelled:
-                return Outcome(cell, None)
-            except Exception as error:
-                return Outcome(cell, None, told(error))
-
-        with ThreadPoolExecutor(self.workers) as pool:
+        with ThreadPoolExecutor(self._workers) as pool:
             under_way: set[Future[Outcome]] = set()
             try:
                 while True:
-                    ahead = islice(left, 2 * self.workers - len(under_way))
-                    under_way |= {pool.submit(play_one, *one) for one in ahead}
+                    ahead = islice(left, 2 * self._workers - len(under_way))
+                    under_way |= {pool.submit(play_one, *one, stop.is_set) for one in ahead}
                     if not under_way:
                         return
                     done, under_way = wait(under_way, timeout=PAUSE, return_when=FIRST_COMPLETED)
