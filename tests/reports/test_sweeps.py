@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from sweep_tables import tables
 
-from tarry.reports.figures.scaling import fits, quantities
+from tarry.reports.figures.quantities import fits, quantities
 from tarry.reports.figures.statistics import intervals
 from tarry.reports.summaries import ranking, warning_lines
 from tarry.reports.sweeps import KINDS, Story, make_report, save_report
@@ -152,3 +152,23 @@ def test_intervals_are_students():
     assert found["a"]["half"] == pytest.approx(half)
     assert (found["a"]["low"], found["a"]["high"]) == (pytest.approx(2.5 - half), pytest.approx(2.5 + half))
     assert (found["b"]["half"], found["b"]["low"], found["b"]["high"]) == (None, 7.0, 7.0)
+
+
+def test_players_without_a_limit_are_drawn_across():
+    seen = view(*tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None)))
+    figure = next(f for f in make_report(seen, STORY).figures if f.name == "regret-capacity")
+    assert "Dotted across" in figure.text
+    drawn = json.loads(figure.chart.to_json())
+    level = next(layer for layer in drawn["layer"] if layer.get("mark", {}).get("strokeDash") == [2, 3])
+    heights = {row["name"]: row["mean"] for row in level["data"]["values"]}
+    assert heights["free"] == pytest.approx(0.5 * np.sqrt(1000), rel=0.1)
+    free = tables({"A": 1.0}, capacities=(None,))
+    assert "occupancy" not in names(make_report(view(*free), STORY))
+
+
+def test_a_player_looks_the_same_in_every_figure():
+    report = make_report(view(*tables({"A": 3.0, "B": 2.0, "C": 1.0}, capacities=(4, 16))), STORY)
+    for figure in report.figures:
+        for scale in _scales(json.loads(figure.chart.to_json())):
+            if scale.get("domain") == ["C", "B", "A"] and str(scale.get("range", [""])[0]).startswith("#"):
+                assert scale["range"] == ["#0072B2", "#D55E00", "#009E73"], figure.name
