@@ -160,7 +160,7 @@ def test_players_without_a_limit_are_drawn_across():
     assert "Dotted across" in figure.text
     drawn = json.loads(figure.chart.to_json())
     level = next(layer for layer in drawn["layer"] if layer.get("mark", {}).get("strokeDash") == [2, 3])
-    heights = {row["name"]: row["mean"] for row in level["data"]["values"]}
+    heights = {row["name"]: row["mean"] for row in json.loads(level["data"]["values"])}
     assert heights["free"] == pytest.approx(0.5 * np.sqrt(1000), rel=0.1)
     free = tables({"A": 1.0}, capacities=(None,))
     assert "occupancy" not in names(make_report(view(*free), STORY))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import IS_SHOWN, Cast, Figure, encodings, lines_of, panels, short
+from tarry.reports.figures.look import IS_SHOWN, Cast, Figure, data_of, encodings, lines_of, panels, short
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
     rows = [{**row, "group": cast.of(row["line"])} for row in replays.segments.to_dicts()]
     rows.sort(key=lambda row: row["line"] in cast.shown)
     pieces = sorted({row["pieces"] for row in rows})
-    base = alt.Chart(alt.Data(values=rows))
+    base = alt.Chart(data_of(rows))
     x = alt.X(
         "pieces:Q",
         title="pieces, each with its best action",

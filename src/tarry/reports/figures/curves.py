@@ -9,6 +9,7 @@ from tarry.reports.figures.look import (
     Cast,
     Figure,
     choose,
+    data_of,
     encodings,
     left_out,
     lines_of,
@@ -76,7 +77,7 @@ def _highest(rows: list[dict[str, Any]]) -> float:
 def _over_time(frame: pl.DataFrame, setting: str, cast: Cast) -> Any:
     alt, look = altair(), encodings(cast)
     rows = _rows(frame, setting, cast)
-    base = alt.Chart(alt.Data(values=rows))
+    base = alt.Chart(data_of(rows))
     along = short(max((row["t"] for row in rows), default=0))
     x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5, format=along, grid=False), scale=alt.Scale(nice=False))
     y = alt.Y("mean:Q", title="regret", axis=alt.Axis(tickCount=5, format=short(_highest(rows))))
@@ -94,7 +95,7 @@ def _beside_bound(regret: pl.DataFrame, bound: pl.DataFrame, setting: str, cast:
         for frame in (regret, bound)
     )
     if not rows + above:
-        return alt.Chart(alt.Data(values=[{"text": "nothing positive"}])).mark_text().encode(text="text:N")
+        return alt.Chart(data_of([{"text": "nothing positive"}])).mark_text().encode(text="text:N")
     heights, times = [row["mean"] for row in rows + above], [row["t"] for row in rows + above]
     x = alt.X(
         "t:Q",
@@ -108,11 +109,11 @@ def _beside_bound(regret: pl.DataFrame, bound: pl.DataFrame, setting: str, cast:
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(values=ticks(min(heights), max(heights)), format=short(max(heights))),
     )
-    line = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=1.8)
-    dots = alt.Chart(alt.Data(values=above)).mark_line(strokeWidth=1.4, strokeDash=[1.5, 3])
+    line = alt.Chart(data_of(rows)).mark_line(strokeWidth=1.8)
+    dots = alt.Chart(data_of(above)).mark_line(strokeWidth=1.4, strokeDash=[1.5, 3])
     # Both kinds of line end in the player's mark.
     ends = [row for part in (rows, above) for row in {row["line"]: row for row in part}.values()]
-    marks = alt.Chart(alt.Data(values=ends)).mark_point(filled=True, size=45, opacity=1)
+    marks = alt.Chart(data_of(ends)).mark_point(filled=True, size=45, opacity=1)
     coloured = {"x": x, "y": y, "color": look["color"]}
     return alt.layer(
         dots.encode(**coloured, detail="line:N"),

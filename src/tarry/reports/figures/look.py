@@ -109,6 +109,12 @@ def encodings(
     }
 
 
+def data_of(rows: list[dict[str, Any]]) -> Any:
+    """Rows for a chart, as text: Altair copies lists again and again, and text not at all. NaN is refused."""
+    alt = altair()
+    return alt.Data(values=json.dumps(rows, allow_nan=False), format=alt.DataFormat(type="json"))
+
+
 def short(highest: float) -> str:
     """The format of an axis up to this number."""
     return "~s" if highest >= 10_000 else ",~r"
@@ -171,13 +177,15 @@ def rows_height(count: int) -> int:
 def dressed(chart: Any) -> Any:
     """The same dress for every figure; no background, so that paper and screen show through."""
     axis = {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": INK}
-    return (
-        chart.properties(padding=8, background="transparent")
-        .configure(font=FONT)
-        .configure_axis(**axis, gridColor=GRID, domainColor=RULE, tickColor=RULE, labelLimit=240, titleLimit=560)
-        .configure_view(stroke=None)
-        .configure_legend(labelFontSize=12, labelColor=INK, titleColor=INK)
-        .configure_title(fontSize=13, anchor="start", fontWeight="bold", color=INK, subtitleColor=FAINT)
+    lines = {"gridColor": GRID, "domainColor": RULE, "tickColor": RULE, "labelLimit": 240, "titleLimit": 560}
+    return chart.configure(
+        font=FONT,
+        padding=8,
+        background="transparent",
+        axis={**axis, **lines},
+        view={"stroke": None},
+        legend={"labelFontSize": 12, "labelColor": INK, "titleColor": INK},
+        title={"fontSize": 13, "anchor": "start", "fontWeight": "bold", "color": INK, "subtitleColor": FAINT},
     )
 
 

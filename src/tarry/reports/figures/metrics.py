@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.look import HALF, IS_SHOWN, WIDTH, Cast, counted, dressed, encodings, lines_of, rows_height
+from tarry.reports.figures.look import (
+    HALF,
+    IS_SHOWN,
+    WIDTH,
+    Cast,
+    counted,
+    data_of,
+    dressed,
+    encodings,
+    lines_of,
+    rows_height,
+)
 from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
 
@@ -71,7 +82,7 @@ def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first:
     axis = alt.Axis(values=slots[:: 1 + len(slots) // 7], format="~s", grid=False, labelOverlap=True)
     kind = _scale(metric, rows)
     y = alt.Y("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
-    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
+    base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     x = alt.X("capacity:Q", title="capacity C (slots)", scale=scale, axis=axis)
     dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=26, opacity=1)
     drawn = lines_of(base, look, x=x, y=y) + dots.encode(x=x, y=y, color=look["color"])
@@ -93,7 +104,7 @@ def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) ->
     kind = _scale(metric, rows)
     axis = alt.Axis(labels=is_first, ticks=False, domain=False, labelLimit=220, labelPadding=6)
     x = alt.X("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
-    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
+    base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     colour = encodings(cast)["color"]
     colour.legend = None
     y = alt.Y("line:N", sort=order, title=None, axis=axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.look import FAINT, INK, WIDTH, Cast, Figure, dressed, encodings, short
+from tarry.reports.figures.look import FAINT, INK, WIDTH, Cast, Figure, data_of, dressed, encodings, short
 from tarry.reports.figures.metrics import Metric, metric_chart
 from tarry.results.charts import altair
 
@@ -47,9 +47,9 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
     out, rows = replays.waiting.to_dicts(), [{**r, "group": cast.of(r["line"])} for r in replays.tracked.to_dicts()]
     scale, axis = alt.Scale(nice=False), alt.Axis(format="~s", tickCount=6, grid=False)
     bare = alt.Axis(labels=False, ticks=False, grid=False)
-    area = alt.Chart(alt.Data(values=out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")
+    area = alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")
     above = area.encode(x=alt.X("t:Q", title=None, scale=scale, axis=bare), y=_count(alt, "waiting", "still out", out))
-    lines = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=1.4, interpolate="step", opacity=0.9)
+    lines = alt.Chart(data_of(rows)).mark_line(strokeWidth=1.4, interpolate="step", opacity=0.9)
     below = lines.encode(
         x=alt.X("t:Q", title="round", scale=scale, axis=axis),
         y=_count(alt, "tracked", "tracked", rows),
@@ -58,7 +58,7 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
         strokeDash=look["strokeDash"],
     )
     if replays.capacity is not None:
-        limit = alt.Chart(alt.Data(values=[{"tracked": replays.capacity}]))
+        limit = alt.Chart(data_of([{"tracked": replays.capacity}]))
         below += limit.mark_rule(color=INK, strokeDash=[5, 4]).encode(y="tracked:Q")
     stacked = [above.properties(width=WIDTH, height=80), below.properties(width=WIDTH, height=150)]
     text = f"{TIME_TEXT} {replays.setting}, seed {replays.seed}, the first {replays.played:,} rounds."

@@ -10,6 +10,7 @@ from tarry.reports.figures.look import (
     Cast,
     Figure,
     choose,
+    data_of,
     encodings,
     left_out,
     lines_of,
@@ -112,23 +113,23 @@ def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
     is_log = len(positive) > len(rows) / 2
     rows = positive if is_log else rows
     if not rows:
-        return alt.Chart(alt.Data(values=[{"text": "no finished runs"}])).mark_text().encode(text="text:N")
+        return alt.Chart(data_of([{"text": "no finished runs"}])).mark_text().encode(text="text:N")
     floor = min(row["mean"] for row in rows) / 3
     shown = [{**row, "low": max(row["low"], floor) if is_log else row["low"]} for row in rows]
     kept = [{**row, "low": row["mean"], "high": row["mean"]} for row in levels if row["mean"] > 0 or not is_log]
     look = scene.look(is_alone)
     x, y = _axes(alt, shown, kept, scene.quantity.words, is_log)
-    base = alt.Chart(alt.Data(values=shown))
+    base = alt.Chart(data_of(shown))
     dressed = {"x": x, "y": "mean:Q", "color": look["color"]}
     told, pale = base.transform_filter(IS_SHOWN), base.transform_filter(IS_OTHER)
     layers = [
-        alt.Chart(alt.Data(values=kept)).mark_rule(strokeWidth=1.6, strokeDash=[2, 3]).encode(y=y, color=look["color"]),
+        alt.Chart(data_of(kept)).mark_rule(strokeWidth=1.6, strokeDash=[2, 3]).encode(y=y, color=look["color"]),
         pale.mark_point(filled=True, size=12, opacity=0.6).encode(**dressed),
         told.mark_rule(strokeWidth=1.3, opacity=0.8).encode(x=x, y=y, y2="high:Q", color=look["color"]),
         told.mark_point(filled=True, size=55, opacity=1).encode(**dressed, shape=look["shape"]),
     ]
     if is_log:
-        lines = alt.Chart(alt.Data(values=_fitted_lines(scene, panel, shown)))
+        lines = alt.Chart(data_of(_fitted_lines(scene, panel, shown)))
         layers.insert(0, lines_of(lines, look, x=x, y="mean:Q"))
     return alt.layer(*layers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import FAINT, Cast, Figure, encodings, panels, ticks
+from tarry.reports.figures.look import FAINT, Cast, Figure, data_of, encodings, panels, ticks
 from tarry.reports.replays import DELAYS
 from tarry.results.charts import altair
 
@@ -41,10 +41,8 @@ def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
         axis=alt.Axis(values=ticks(least / 1.3, 1), format="~%"),
     )
     layers = [
-        alt.Chart(alt.Data(values=out))
-        .mark_area(color=FAINT, opacity=0.22)
-        .encode(x=x, y=y, y2=alt.datum(least / 1.3)),
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.22).encode(x=x, y=y, y2=alt.datum(least / 1.3)),
+        alt.Chart(data_of(rows))
         .mark_line(strokeWidth=1.8)
         .encode(x=x, y=y, color=look["color"], strokeDash=look["strokeDash"]),
     ]
