@@ -12,6 +12,7 @@ import polars as pl
 from tarry.cli.pieces import best_of_pieces, head
 from tarry.experiments.play import build_game, build_player
 from tarry.game import Game, simulate
+from tarry.reports.figures.look import TOLD_APART
 from tarry.reports.replays import DELAYS, Replays
 from tarry.reports.view import View
 
@@ -41,7 +42,7 @@ def replay_lines(view: View, ranked: list[str], tell: Callable[[str], None]) -> 
     played = min(whole.horizon, PLAYED)
     short = head(whole, played)
     backlog, thin = short.delays.backlog(), _thinned(played)
-    first = _busy(backlog, whole.capacity, min(SHOWN, played))
+    first = _busy(backlog, min(SHOWN, played))
     last = min(played, first + SHOWN - 1)
     frames: dict[str, Frame] = {name: {} for name in ("stays", "passed", "tracked", "survival")}
     for line, content in scene.contents.items():
@@ -80,7 +81,7 @@ def _scene(view: View, ranked: list[str]) -> _Scene | None:
     seed = int(mine["seed"].min())  # type: ignore[arg-type]
     cells = dict(mine.filter(pl.col("seed") == seed).select("line", "cell").iter_rows())
     contents = dict(view.cells.select("cell", "content").iter_rows())
-    chosen = _various([line for line in ranked if line in cells], mine)
+    chosen = _various([line for line in ranked if line in cells][:TOLD_APART], mine)
     return _Scene(setting, seed, {line: json.loads(contents[cells[line]]) for line in chosen})
 
 
@@ -92,11 +93,10 @@ def _various(lines: list[str], runs: pl.DataFrame) -> list[str]:
     return [line for line in lines if line in chosen]
 
 
-def _busy(backlog: Any, capacity: int | None, rounds: int) -> int:
-    """The first round from which on the set is full, or the backlog large; with a stretch of rounds after it."""
-    level = min(capacity or np.inf, float(np.mean(backlog)))
-    start = int(np.argmax(backlog >= level)) + 1
-    return max(1, min(start, backlog.size - rounds + 1))
+def _busy(backlog: Any, rounds: int) -> int:
+    """A round by which the backlog is what it is on average, with a stretch of rounds after it."""
+    start = int(np.argmax(backlog >= np.mean(backlog))) + 1
+    return max(1, min(start, int(backlog.size) - rounds + 1))
 
 
 def _thinned(rounds: int) -> Any:

@@ -12,6 +12,7 @@ from rich.console import Console
 from tarry.cli.plan import refusing
 from tarry.cli.replays import replay_lines
 from tarry.experiments import Folder, Tables
+from tarry.experiments.summary import read_tables
 from tarry.reports.summaries import ranking
 from tarry.reports.sweeps import KINDS, Story, make_report, save_report
 from tarry.reports.view import view
@@ -32,7 +33,7 @@ def report_command(
     with refusing():
         kinds = _kinds(only)
         results = Folder(folder)
-        tables = results.tables()
+        tables = read_tables(folder)
         with Console(stderr=True).status("drawing") as status:
             seen, story, again = view(*tables), _story(results, tables, file), None
             if replay:

@@ -45,21 +45,22 @@ def demo_page(cells: list[Cell], path: Path, *, title: str, story: str) -> Path:
     return path.resolve()
 
 
-def document(title: str, body: str) -> str:
+def document(title: str, body: str, style: str = STYLE) -> str:
     """A whole page around its body."""
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{escape(title)}</title>"
-        f"<meta name=viewport content='width=device-width'><style>{STYLE}</style></head>\n"
+        f"<meta name=viewport content='width=device-width'><style>{style}</style></head>\n"
         f"<body>\n{body}\n</body></html>\n"
     )
 
 
 def figure(chart: Any, caption: str) -> str:
     """A chart as inline SVG with a caption."""
-    return f"<figure>{_svg(chart)}<figcaption>{escape(caption)}</figcaption></figure>"
+    return f"<figure>{svg_of(chart)}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _svg(chart: Any) -> str:
+def svg_of(chart: Any) -> str:
+    """The chart as SVG."""
     try:
         import vl_convert
     except ImportError as error:

@@ -34,7 +34,6 @@ class Replays(NamedTuple):
     waiting: pl.DataFrame
     survival: pl.DataFrame
     segments: pl.DataFrame
-    notes: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:

@@ -48,7 +48,7 @@ def number(mean: float | None, half: float | None = None) -> str:
     """
     if mean is None or not isfinite(mean):
         return DASH
-    if half is None or not isfinite(half) or half <= 0:
+    if half is None or not isfinite(half) or half <= 1e-12 * abs(mean):  # none, or rounding
         return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
     places = max(0, min(8, 1 - floor(log10(half))))
     return f"{mean:,.{places}f} ± {half:,.{places}f}"

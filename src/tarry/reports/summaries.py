@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.scaling import Fit
+from tarry.reports.figures.quantities import Fit
 from tarry.reports.figures.statistics import intervals
 from tarry.reports.sheets import DASH, Sheet, number, share
 from tarry.results import FATES
@@ -81,7 +81,7 @@ def _result(row: dict[str, Any]) -> tuple[str, ...]:
 
 def exponent_sheet(fits: list[Fit]) -> Sheet:
     """A row for each slope."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for fit in fits:
         found = fit.exponent
         if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.reports.figures.comparators import comparator_figures
 from tarry.reports.figures.curves import regret_curves
@@ -16,7 +16,7 @@ from tarry.reports.figures.scaling import scaling_figures
 from tarry.reports.figures.survival import survival_figures
 from tarry.reports.figures.timeline import timeline_figure
 from tarry.reports.figures.weights import weight_figures
-from tarry.reports.page import STYLE
+from tarry.reports.page import STYLE, document, svg_of
 from tarry.reports.sheets import Sheet, html, latex, markdown
 from tarry.reports.summaries import exponent_sheet, ledger_sheet, ranking, result_sheet, warning_lines
 
@@ -61,7 +61,7 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Rep
         figures += comparator_figures(replays, cast)
     figures += [*weight_figures(view, cast), *occupancy_figures(view, cast), *ledger_figures(view)]
     if replays is not None:
-        figures += [tracked_figure(replays), timeline_figure(replays), *survival_figures(replays)]
+        figures += [tracked_figure(replays, cast), timeline_figure(replays), *survival_figures(replays, cast)]
     fits = [fit for _, found in scaled for fit in found]
     sheets = [result_sheet(view), *([exponent_sheet(fits)] if fits else []), ledger_sheet(view)]
     return Report(story, warning_lines(view), figures, sheets)
@@ -101,15 +101,6 @@ def _drawn(figure: Figure, kind: str, drawn: dict[str, str]) -> bytes:
     return bytes(vl_convert.vegalite_to_png(text, ppi=DENSITY))
 
 
-def svg_of(chart: Any) -> str:
-    """The chart as SVG."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise ImportError("reports need vl-convert-python: pip install 'tarry[report]'") from error
-    return str(vl_convert.vegalite_to_svg(chart.to_json()))
-
-
 def page(report: Report, drawn: dict[str, str]) -> str:
     """The whole page, figures inside."""
     story = report.story
@@ -122,11 +113,7 @@ def page(report: Report, drawn: dict[str, str]) -> str:
     for sheet in report.sheets:
         parts.append(f'<section id="{sheet.name}"><h2>{escape(sheet.title)}</h2>{html(sheet, ROWS)}</section>')
     body = "\n".join([*parts, _origin(story)])
-    return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{escape(story.name)}</title>"
-        f"<meta name=viewport content='width=device-width'><style>{style()}</style></head>\n"
-        f"<body>\n{body}\n</body></html>\n"
-    )
+    return document(story.name, body, style())
 
 
 def _standing(story: Story) -> list[str]:
@@ -151,7 +138,8 @@ def _warnings(lines: list[str]) -> list[str]:
 
 
 def _contents(report: Report) -> str:
-    entries = [(part.name, part.title) for part in (*report.figures, *report.sheets)]
+    entries = [(figure.name, figure.title) for figure in report.figures]
+    entries += [(sheet.name, sheet.title) for sheet in report.sheets]
     links = " · ".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in entries)
     return f"<nav>{links}</nav>"
 
@@ -180,6 +168,9 @@ figure {{ background: none; color: inherit; padding: 0; }}
 figure svg {{ display: block; }}
 nav {{ font-size: .9rem; line-height: 1.9; }}
 th.text, td.text {{ text-align: left; }}
+table {{ font-size: .87rem; }}
+th, td {{ padding: .2rem .45rem; }}
+td.text {{ min-width: 7rem; }}
 th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 .note {{ font-size: .9rem; }}
 .warning {{ border-left: .3rem solid #E69F00; padding: .2rem 1rem; margin: 1rem 0; }}
@@ -196,7 +187,8 @@ pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8884; border-radius
   figure, tr, .warning {{ break-inside: avoid; }}
   h2, section > p {{ break-after: avoid; }}
   thead {{ display: table-header-group; }}
-  table {{ font-size: 8pt; }}
+  table {{ font-size: 7.5pt; }}
+  td.text {{ min-width: 0; }}
   th, td {{ padding: .1rem .35rem; }}
   .scroll, pre {{ overflow: visible; white-space: pre-wrap; }}
 }}

@@ -69,12 +69,13 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
     named = marked.with_columns(
         setting=_labels(marked, "game", keys), line=_labels(marked, "player", player_axes)
     ).drop("of_game", "of_player")
+    order = [pl.col(key).cast(pl.Enum(list(dict.fromkeys(named[key])))) for key in ("setting", "line")]
     told = named.select("cell", "setting", "line", "game", "player", *dict.fromkeys([*keys, *player_axes]))
     beside = [name for name in ("capacity", "horizon", "dimension") if name in told.columns]
     return View(
         named,
-        told.drop(beside).join(runs, on="cell", how="inner", maintain_order="left"),
-        told.select("cell", "setting", "line").join(curves, on="cell", how="inner", maintain_order="left"),
+        told.drop(beside).join(runs, on="cell", how="inner").sort(*order, "seed"),
+        told.select("cell", "setting", "line").join(curves, on="cell", how="inner").sort(*order, "seed", "t"),
         keys,
         player_axes,
         [*late, *(key for key in wordy if key == "delays")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import Cast, Figure, encodings, panels, short
+from tarry.reports.figures.look import IS_SHOWN, Cast, Figure, data_of, encodings, lines_of, panels, short
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
     rows = [{**row, "group": cast.of(row["line"])} for row in replays.segments.to_dicts()]
     rows.sort(key=lambda row: row["line"] in cast.shown)
     pieces = sorted({row["pieces"] for row in rows})
-    base = alt.Chart(alt.Data(values=rows))
+    base = alt.Chart(data_of(rows))
     x = alt.X(
         "pieces:Q",
         title="pieces, each with its best action",
@@ -35,9 +35,7 @@ def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
     )
     highest = max(row["regret"] for row in rows)
     y = alt.Y("regret:Q", title="regret", axis=alt.Axis(tickCount=5, format=short(highest)))
-    line = base.mark_line(strokeWidth=1.8).encode(
-        x=x, y=y, detail="line:N", color=look["color"], strokeDash=look["strokeDash"]
-    )
-    dots = base.mark_point(filled=True, size=30, opacity=1).encode(x=x, y=y, color=look["color"])
+    dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=30, opacity=1)
+    drawn = lines_of(base, look, x=x, y=y) + dots.encode(x=x, y=y, color=look["color"])
     text = f"{TEXT} One seed ({replays.seed}) of {replays.setting}.{cast.note}"
-    return [Figure("comparators", "Against moving comparators", text, panels({replays.setting: line + dots}, 210))]
+    return [Figure("comparators", "Against moving comparators", text, panels({replays.setting: drawn}, 210))]

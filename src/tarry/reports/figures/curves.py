@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, short, ticks
+from tarry.reports.figures.look import (
+    IS_SHOWN,
+    Cast,
+    Figure,
+    choose,
+    data_of,
+    encodings,
+    left_out,
+    lines_of,
+    panels,
+    short,
+    ticks,
+)
 from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
 
@@ -39,8 +51,13 @@ def regret_curves(view: View, cast: Cast) -> list[Figure]:
     ]
     bounded = [s for s in settings if s in set(bound["setting"])]
     if bounded:
+        few = f" The {len(cast.shown)} with the least regret are shown." if cast.others else ""
         drawn = {s: _beside_bound(regret, bound, s, cast) for s in bounded}
-        figures.append(Figure("bounds", "Regret and its bound", BOUND_TEXT + note, panels(drawn)))
+        figures.append(
+            Figure(
+                "bounds", "Regret and its bound", BOUND_TEXT + left_out(settings, view.settings) + few, panels(drawn)
+            )
+        )
     return figures
 
 
@@ -60,38 +77,46 @@ def _highest(rows: list[dict[str, Any]]) -> float:
 def _over_time(frame: pl.DataFrame, setting: str, cast: Cast) -> Any:
     alt, look = altair(), encodings(cast)
     rows = _rows(frame, setting, cast)
-    base = alt.Chart(alt.Data(values=rows))
-    x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5, format="~s", grid=False), scale=alt.Scale(nice=False))
+    base = alt.Chart(data_of(rows))
+    along = short(max((row["t"] for row in rows), default=0))
+    x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5, format=along, grid=False), scale=alt.Scale(nice=False))
     y = alt.Y("mean:Q", title="regret", axis=alt.Axis(tickCount=5, format=short(_highest(rows))))
     # The bands of a crowd would cover its lines.
-    banded = base.transform_filter(alt.FieldOneOfPredicate(field="group", oneOf=cast.shown))
-    band = banded.mark_area(opacity=0.16).encode(x=x, y="low:Q", y2="high:Q", color=look["color"], detail="line:N")
-    line = base.mark_line(strokeWidth=1.8).encode(
-        x=x, y=y, detail="line:N", color=look["color"], strokeDash=look["strokeDash"]
+    band = base.transform_filter(IS_SHOWN).mark_area(opacity=0.16)
+    return band.encode(x=x, y="low:Q", y2="high:Q", color=look["color"], detail="line:N") + lines_of(
+        base, look, x=x, y=y
     )
-    return band + line
 
 
 def _beside_bound(regret: pl.DataFrame, bound: pl.DataFrame, setting: str, cast: Cast) -> Any:
-    alt, look = altair(), encodings(cast)
-    rows = [row for row in _rows(regret, setting, cast) if row["mean"] > 0]
-    above = [row for row in _rows(bound, setting, cast) if row["mean"] > 0]
+    alt, look = altair(), encodings(cast, marked=True, only=cast.shown)
+    rows, above = (
+        [row for row in _rows(frame, setting, cast) if row["mean"] > 0 and row["line"] in cast.shown]
+        for frame in (regret, bound)
+    )
     if not rows + above:
-        return alt.Chart(alt.Data(values=[{"text": "nothing positive"}])).mark_text().encode(text="text:N")
+        return alt.Chart(data_of([{"text": "nothing positive"}])).mark_text().encode(text="text:N")
     heights, times = [row["mean"] for row in rows + above], [row["t"] for row in rows + above]
     x = alt.X(
         "t:Q",
         title="round",
         scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(values=ticks(min(times), max(times)), format="~s", grid=False),
+        axis=alt.Axis(values=ticks(min(times), max(times)), format=short(max(times)), grid=False),
     )
     y = alt.Y(
         "mean:Q",
         title="regret and bound",
         scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(values=ticks(min(heights), max(heights)), format="~s"),
+        axis=alt.Axis(values=ticks(min(heights), max(heights)), format=short(max(heights))),
     )
-    line = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=1.8)
-    dots = alt.Chart(alt.Data(values=above)).mark_line(strokeWidth=1.4, strokeDash=[1.5, 3])
-    coloured = {"x": x, "y": y, "detail": "line:N", "color": look["color"]}
-    return dots.encode(**coloured) + line.encode(**coloured)
+    line = alt.Chart(data_of(rows)).mark_line(strokeWidth=1.8)
+    dots = alt.Chart(data_of(above)).mark_line(strokeWidth=1.4, strokeDash=[1.5, 3])
+    # Both kinds of line end in the player's mark.
+    ends = [row for part in (rows, above) for row in {row["line"]: row for row in part}.values()]
+    marks = alt.Chart(data_of(ends)).mark_point(filled=True, size=45, opacity=1)
+    coloured = {"x": x, "y": y, "color": look["color"]}
+    return alt.layer(
+        dots.encode(**coloured, detail="line:N"),
+        line.encode(**coloured, detail="line:N"),
+        marks.encode(**coloured, shape=look["shape"]),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import HALF, RULE, Figure, choose, left_out, panels, rows_height
+from tarry.reports.figures.look import HALF, RULE, Figure, choose, data_of, left_out, panels, rows_height
 from tarry.results import FATES
 from tarry.results.charts import altair
 
@@ -53,7 +53,7 @@ def ledger_figures(view: View) -> list[Figure]:
         x = alt.X(
             "share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=4)
         )
-        bars = alt.Chart(alt.Data(values=rows)).mark_bar(height={"band": 0.72})
+        bars = alt.Chart(data_of(rows)).mark_bar(height={"band": 0.72})
         drawn[setting] = bars.encode(y=y, x=x, color=colour, order="order:Q")
     title = "Rounds by fate"
     text = TEXT + left_out(chosen, finished)

@@ -32,6 +32,9 @@ DARK = {
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 TOLD_APART = 8
 OTHERS = "others"
+IS_SHOWN, IS_OTHER = f"datum.group != '{OTHERS}'", f"datum.group == '{OTHERS}'"
+"""Filters: whoever is told apart, and whoever is not."""
+
 WIDTH, HALF = 740, 340
 PANELS = 6
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -74,25 +77,31 @@ def choose_cast(ranked: Iterable[str]) -> Cast:
     return Cast(names[:TOLD_APART], max(0, len(names) - TOLD_APART))
 
 
-def encodings(cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False) -> dict[str, Any]:
+def encodings(
+    cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False, only: list[str] | None = None
+) -> dict[str, Any]:
     """Colour, dash and mark of the column ``group``, with one legend: of lines, or of marks where they are drawn.
 
-    ``labels`` say more in the legend.
+    ``labels`` say more in the legend; ``only`` some of the cast take part, and look as they do elsewhere.
     """
     alt = altair()
-    groups, n = cast.groups, len(cast.shown)
-    grey = [RULE] if cast.others else []
+    places = [i for i, name in enumerate(cast.shown) if only is None or name in only]
+    has_others = cast.others > 0 and (only is None or any(name not in cast.shown for name in only))
+    grey = [RULE] if has_others else []
+    groups = [cast.shown[i] for i in places] + [OTHERS] * has_others
+    labels = {OTHERS: f"{cast.others} others", **(labels or {})} if has_others else labels
     said = [(labels or {}).get(name, name) for name in groups]
     longest = max((len(text) for text in said), default=0)
-    options = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
+    options: dict[str, Any] = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
     if labels:
         options["labelExpr"] = f"{json.dumps(dict(zip(groups, said, strict=True)))}[datum.label]"
     stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500}
-    legend = alt.Legend(title=None, orient="bottom", **options, **({"symbolSize": 110} if marked else stroke))
+    points = {"symbolSize": 90, "symbolStrokeWidth": 0}
+    legend = alt.Legend(title=None, orient="bottom", **options, **(points if marked else stroke))
     ranges = {
-        "color": (alt.Color, PALETTE[:n] + grey, legend),
-        "strokeDash": (alt.StrokeDash, DASHES[:n] + [[1, 0]] * len(grey), None if marked else legend),
-        "shape": (alt.Shape, SHAPES[:n] + ["circle"] * len(grey), legend if marked else None),
+        "color": (alt.Color, [PALETTE[i] for i in places] + grey, legend),
+        "strokeDash": (alt.StrokeDash, [DASHES[i] for i in places] + [[1, 0]] * has_others, None if marked else legend),
+        "shape": (alt.Shape, [SHAPES[i] for i in places] + ["circle"] * has_others, legend if marked else None),
     }
     return {
         channel: kind("group:N", scale=alt.Scale(domain=groups, range=values), legend=shown)
@@ -100,9 +109,15 @@ def encodings(cast: Cast, labels: dict[str, str] | None = None, *, marked: bool 
     }
 
 
+def data_of(rows: list[dict[str, Any]]) -> Any:
+    """Rows for a chart, as text: Altair copies lists again and again, and text not at all. NaN is refused."""
+    alt = altair()
+    return alt.Data(values=json.dumps(rows, allow_nan=False), format=alt.DataFormat(type="json"))
+
+
 def short(highest: float) -> str:
     """The format of an axis up to this number."""
-    return "~s" if highest >= 10_000 else ",~g"
+    return "~s" if highest >= 10_000 else ",~r"
 
 
 def choose(names: list[str], most: int = PANELS) -> list[str]:
@@ -113,7 +128,18 @@ def choose(names: list[str], most: int = PANELS) -> list[str]:
     """
     if len(names) <= most:
         return names
+    if most == 1:
+        return [names[len(names) // 2]]
     return [names[round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "setting"), counted(2, "setting")
+    ('1 setting', '2 settings')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def left_out(chosen: list[str], names: list[str], what: str = "settings") -> str:
@@ -127,13 +153,20 @@ def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
     one = len(charts) == 1
     drawn = [
         chart.properties(
-            title=alt.TitleParams(title, limit=WIDTH if one else HALF),
+            title=alt.TitleParams(title, limit=WIDTH if one else HALF, frame="group"),
             width=WIDTH - HALF + width if one else width,
             height=height,
         )
         for title, chart in charts.items()
     ]
     return dressed(drawn[0] if one else alt.concat(*drawn, columns=2, spacing=22))
+
+
+def lines_of(base: Any, look: dict[str, Any], **at: Any) -> Any:
+    """A line for each ``line`` of the rows: those told apart in full, the others thin and pale beneath them."""
+    told = {"detail": "line:N", "color": look["color"], "strokeDash": look["strokeDash"]}
+    pale = base.transform_filter(IS_OTHER).mark_line(strokeWidth=0.8, opacity=0.55).encode(**at, **told)
+    return pale + base.transform_filter(IS_SHOWN).mark_line(strokeWidth=1.8).encode(**at, **told)
 
 
 def rows_height(count: int) -> int:
@@ -144,13 +177,15 @@ def rows_height(count: int) -> int:
 def dressed(chart: Any) -> Any:
     """The same dress for every figure; no background, so that paper and screen show through."""
     axis = {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": INK}
-    return (
-        chart.properties(padding=8, background="transparent")
-        .configure(font=FONT)
-        .configure_axis(**axis, gridColor=GRID, domainColor=RULE, tickColor=RULE, labelLimit=240, titleLimit=560)
-        .configure_view(stroke=None)
-        .configure_legend(labelFontSize=12, labelColor=INK, titleColor=INK)
-        .configure_title(fontSize=13, anchor="start", fontWeight="bold", color=INK, subtitleColor=FAINT)
+    lines = {"gridColor": GRID, "domainColor": RULE, "tickColor": RULE, "labelLimit": 240, "titleLimit": 560}
+    return chart.configure(
+        font=FONT,
+        padding=8,
+        background="transparent",
+        axis={**axis, **lines},
+        view={"stroke": None},
+        legend={"labelFontSize": 12, "labelColor": INK, "titleColor": INK},
+        title={"fontSize": 13, "anchor": "start", "fontWeight": "bold", "color": INK, "subtitleColor": FAINT},
     )
 
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.look import HALF, WIDTH, Cast, dressed, encodings, rows_height
+from tarry.reports.figures.look import (
+    HALF,
+    IS_SHOWN,
+    WIDTH,
+    Cast,
+    counted,
+    data_of,
+    dressed,
+    encodings,
+    lines_of,
+    rows_height,
+)
 from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
 
@@ -37,7 +48,7 @@ def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, st
     charts = [draw(_means(mine, metric), cast, metric, i == 0) for i, metric in enumerate(metrics)]
     row = alt.hconcat(*charts, spacing=18) if by_capacity or len(charts) > 1 else charts[0]
     others = runs["panel"].n_unique() - 1
-    said = f" Shown for {panel}" + (f"; {others} other settings are in the tables." if others else ".")
+    said = f" Shown for {panel}" + (f"; {counted(others, 'more setting')} in the tables." if others else ".")
     return dressed(row), said
 
 
@@ -69,25 +80,31 @@ def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first:
     slots = sorted({row["capacity"] for row in rows})
     scale = alt.Scale(type="log", base=2, nice=False)
     axis = alt.Axis(values=slots[:: 1 + len(slots) // 7], format="~s", grid=False, labelOverlap=True)
-    kind = alt.Scale(type="log") if metric.is_log else alt.Scale(zero=True)
+    kind = _scale(metric, rows)
     y = alt.Y("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
-    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12))
+    base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     x = alt.X("capacity:Q", title="capacity C (slots)", scale=scale, axis=axis)
-    line = base.mark_line(strokeWidth=1.8).encode(
-        x=x, y=y, detail="line:N", color=look["color"], strokeDash=look["strokeDash"]
-    )
-    dots = base.mark_point(filled=True, size=26, opacity=1).encode(x=x, y=y, color=look["color"])
-    return (line + dots).properties(width=THIRD, height=190)
+    dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=26, opacity=1)
+    drawn = lines_of(base, look, x=x, y=y) + dots.encode(x=x, y=y, color=look["color"])
+    return drawn.properties(width=THIRD, height=190)
+
+
+def _scale(metric: Metric, rows: list[dict[str, Any]]) -> Any:
+    """From zero up, with a height also where everything is zero; or logarithmic."""
+    alt = altair()
+    if metric.is_log:
+        return alt.Scale(type="log")
+    return alt.Scale(zero=True) if any(row["mean"] > 0 for row in rows) else alt.Scale(domain=[0, 1])
 
 
 def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
     alt = altair()
     rows = _rows(frame, cast, metric)
     order = list(dict.fromkeys(frame["line"]))
-    kind = alt.Scale(type="log") if metric.is_log else alt.Scale(zero=True)
+    kind = _scale(metric, rows)
     axis = alt.Axis(labels=is_first, ticks=False, domain=False, labelLimit=220, labelPadding=6)
     x = alt.X("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
-    base = alt.Chart(alt.Data(values=rows), title=alt.TitleParams(metric.title, fontSize=12))
+    base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     colour = encodings(cast)["color"]
     colour.legend = None
     y = alt.Y("line:N", sort=order, title=None, axis=axis)

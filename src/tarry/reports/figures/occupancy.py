@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.look import FAINT, INK, Cast, Figure, encodings, panels, short
+from tarry.reports.figures.look import FAINT, INK, WIDTH, Cast, Figure, data_of, dressed, encodings, short
 from tarry.reports.figures.metrics import Metric, metric_chart
 from tarry.results.charts import altair
 
@@ -18,8 +18,8 @@ TEXT = (
     "weights cannot make up for those, so they bias what is learnt."
 )
 TIME_TEXT = (
-    "Grey: rounds whose feedback is still out. Lines: how many of them each player tracks; the dashed rule is the "
-    "number of slots."
+    "Above: rounds whose feedback is still out, whoever plays. Below: how many of them each player tracks; the dashed "
+    "rule is the number of slots."
 )
 
 
@@ -40,24 +40,31 @@ def occupancy_figures(view: View, cast: Cast) -> list[Figure]:
     return [Figure("occupancy", "Occupancy and saturation", TEXT + shown[1] + cast.note, shown[0])] if shown else []
 
 
-def tracked_figure(replays: Replays) -> Figure:
-    """The size of the set over time, beside the backlog."""
+def tracked_figure(replays: Replays, cast: Cast) -> Figure:
+    """The backlog over time, and the size of the set beneath."""
     alt = altair()
-    cast = Cast(replays.lines, 0)
-    look = encodings(cast)
-    rows = [{**row, "group": row["line"]} for row in replays.tracked.to_dicts()]
-    highest = float(max(replays.waiting["waiting"].max(), 1))  # type: ignore[type-var]
-    x = alt.X("t:Q", title="round", scale=alt.Scale(nice=False), axis=alt.Axis(format="~s", tickCount=6, grid=False))
-    out = alt.Chart(alt.Data(values=replays.waiting.to_dicts()))
-    y = alt.Y("waiting:Q", title="rounds", axis=alt.Axis(tickCount=5, format=short(highest)))
-    layers = [
-        out.mark_area(color=FAINT, opacity=0.22, interpolate="step").encode(x=x, y=y),
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(strokeWidth=1.5, interpolate="step")
-        .encode(x=x, y="tracked:Q", color=look["color"], strokeDash=look["strokeDash"]),
-    ]
+    look = encodings(cast, only=replays.lines)
+    out, rows = replays.waiting.to_dicts(), [{**r, "group": cast.of(r["line"])} for r in replays.tracked.to_dicts()]
+    scale, axis = alt.Scale(nice=False), alt.Axis(format="~s", tickCount=6, grid=False)
+    bare = alt.Axis(labels=False, ticks=False, grid=False)
+    area = alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")
+    above = area.encode(x=alt.X("t:Q", title=None, scale=scale, axis=bare), y=_count(alt, "waiting", "still out", out))
+    lines = alt.Chart(data_of(rows)).mark_line(strokeWidth=1.4, interpolate="step", opacity=0.9)
+    below = lines.encode(
+        x=alt.X("t:Q", title="round", scale=scale, axis=axis),
+        y=_count(alt, "tracked", "tracked", rows),
+        detail="line:N",
+        color=look["color"],
+        strokeDash=look["strokeDash"],
+    )
     if replays.capacity is not None:
-        limit = alt.Chart(alt.Data(values=[{"y": replays.capacity}]))
-        layers.append(limit.mark_rule(color=INK, strokeDash=[5, 4]).encode(y="y:Q"))
+        limit = alt.Chart(data_of([{"tracked": replays.capacity}]))
+        below += limit.mark_rule(color=INK, strokeDash=[5, 4]).encode(y="tracked:Q")
+    stacked = [above.properties(width=WIDTH, height=80), below.properties(width=WIDTH, height=150)]
     text = f"{TIME_TEXT} {replays.setting}, seed {replays.seed}, the first {replays.played:,} rounds."
-    return Figure("tracked", "The set over time", text, panels({replays.setting: alt.layer(*layers)}, 190))
+    return Figure("tracked", "The set over time", text, dressed(alt.vconcat(*stacked, spacing=8)))
+
+
+def _count(alt: Any, field: str, title: str, rows: list[dict[str, Any]]) -> Any:
+    highest = max((float(row[field]) for row in rows), default=0.0)
+    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, format=short(highest)))

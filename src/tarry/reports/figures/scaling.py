@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.look import Cast, Figure, choose, encodings, left_out, panels, short, ticks
+from tarry.reports.figures.look import (
+    IS_OTHER,
+    IS_SHOWN,
+    Cast,
+    Figure,
+    choose,
+    data_of,
+    encodings,
+    left_out,
+    lines_of,
+    panels,
+    short,
+    ticks,
+)
+from tarry.reports.figures.quantities import Fit, Quantity, fits, measured, quantities, told
 from tarry.reports.figures.statistics import intervals
-from tarry.reports.view import AXIS
 from tarry.results.charts import altair
-from tarry.results.exponents import Exponent, fit_exponent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,83 +44,30 @@ WORDS = {
 }
 
 
-class Quantity(NamedTuple):
-    """Something to plot against: ``column`` of the runs, in words, and the keys that make it vary."""
+LEVEL = "Dotted across: players without a limit."
 
-    name: str
-    column: str
-    words: str
-    title: str
-    drivers: list[str]
+Rows = list[dict[str, Any]]
 
 
-class Fit(NamedTuple):
-    """An exponent with where it was found; None where it cannot be."""
+class _Scene(NamedTuple):
+    """A quantity's figure: who is in it, the means to draw, levels drawn across, and the fits."""
 
     quantity: Quantity
-    panel: str
-    name: str
-    exponent: Exponent | None
+    cast: Cast
+    means: pl.DataFrame
+    level: pl.DataFrame
+    fits: list[Fit]
 
+    def rows(self, frame: pl.DataFrame, panel: str) -> Rows:
+        """A panel's rows with the group each is drawn in."""
+        mine = frame.filter(frame["panel"] == panel).drop("panel", "setting", "seeds")
+        return [{**row, "group": self.cast.of(row["name"])} for row in mine.to_dicts()]
 
-def quantities(view: View) -> list[Quantity]:
-    """Everything that varies in this sweep and has a scale."""
-    import polars as pl
-
-    late, limited = view.delay_keys, view.runs["capacity"].drop_nulls().n_unique() > 1
-    found = []
-    if limited:
-        found.append(Quantity("capacity", "capacity", "capacity C (slots)", "Regret against capacity", ["capacity"]))
-    if limited or (late and view.runs["capacity"].drop_nulls().len()):
-        drivers = ["capacity", *late]
-        found.append(Quantity("load", "load", "σ_max / C", "Regret against the load σ_max/C", drivers))
-    if late:
-        backlog = "largest backlog σ_max"
-        found.append(Quantity("backlog", "max_backlog", backlog, "Regret against the largest backlog", late))
-        found.append(Quantity("delay", "total_delay", "total delay d_tot", "Regret against total delay", late))
-    for name, words in (("dimension", "dimension k"), ("horizon", "horizon T (rounds)")):
-        if name in view.game_keys:
-            found.append(Quantity(name, name, words, f"Regret against {words.partition(' ')[0]}", [name]))
-    for key in dict.fromkeys([*view.game_keys, *view.player_keys]):
-        if key.startswith(AXIS) and key not in late and view.runs.schema[key].is_numeric():
-            words = key.removeprefix(AXIS)
-            found.append(Quantity(words, key, words, f"Regret against {words}", [key]))
-    return [q for q in found if measured(view, q).select(pl.col("x").drop_nulls().n_unique()).item() > 1]
-
-
-def measured(view: View, quantity: Quantity) -> pl.DataFrame:
-    """Runs with columns panel, name, x: the quantity, on average over the seeds of a setting."""
-    import polars as pl
-
-    runs = view.runs.with_columns((pl.col("max_backlog") / pl.col("capacity")).alias("load"))
-    named = view.named(runs, quantity.drivers)
-    x = pl.col(quantity.column).cast(pl.Float64).mean().over("setting", "line").alias("x")
-    return named.with_columns(x).filter(pl.col("x").is_not_null())
-
-
-def fits(view: View, quantity: Quantity) -> list[Fit]:
-    """An exponent for each panel and line."""
-    found = []
-    for (panel, name), runs in measured(view, quantity).group_by("panel", "name", maintain_order=True):
-        found.append(Fit(quantity, str(panel), str(name), _fitted(runs)))
-    return found
-
-
-def _fitted(runs: pl.DataFrame) -> Exponent | None:
-    table = runs.pivot(on="seed", index=["setting", "line", "x"], values="regret", aggregate_function="mean").sort("x")
-    try:
-        return fit_exponent(table["x"].to_numpy(), table.drop("setting", "line", "x").to_numpy())
-    except ValueError:  # fewer than two positive means: there is no slope to speak of
-        return None
-
-
-def told(exponent: Exponent | None) -> str:
-    """A slope with its interval, in a few characters."""
-    if exponent is None:
-        return "no slope"
-    if isnan(exponent.low):
-        return f"slope {exponent.slope:.2f}"
-    return f"slope {exponent.slope:.2f} [{exponent.low:.2f}, {exponent.high:.2f}]"
+    def look(self, is_alone: bool) -> dict[str, Any]:
+        """Colours and marks; in the one panel of a figure the legend tells the slopes."""
+        labels = {fit.name: f"{fit.name}: {told(fit.exponent)}" for fit in self.fits} if is_alone else None
+        names = [*self.means["name"], *self.level["name"]]
+        return encodings(self.cast, labels, marked=True, only=list(dict.fromkeys(names)))
 
 
 def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
@@ -119,65 +77,68 @@ def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
 
 def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Figure, list[Fit]]:
     frame, found = measured(view, quantity), fits(view, quantity)
+    means = intervals(frame, ["panel", "name", "setting", "x"], "regret").sort("x")
+    level = unlimited(view) if quantity.name == "capacity" else means.clear()
+    scene = _Scene(quantity, _without(cast, view, quantity), means, level, found)
     names = list(dict.fromkeys(frame["panel"]))
     chosen = choose(names)
-    mine = Cast([n for n in _without(cast, view, quantity) if n in set(frame["name"])], cast.others)
-    if not mine.shown:
-        mine = Cast(list(dict.fromkeys(frame["name"]))[: len(cast.shown)], cast.others)
-    labels = {fit.name: f"{fit.name}: {told(fit.exponent)}" for fit in found} if len(names) == 1 else None
-    stats = intervals(frame, ["panel", "name", "setting", "x"], "regret").sort("x")
-    drawn = {panel: _panel(stats, found, panel, quantity, mine, labels) for panel in chosen}
-    text = f"{WORDS.get(quantity.name, '')} {usual}{left_out(chosen, names)}{mine.note}".strip()
+    drawn = {panel: _panel(scene, panel, len(names) == 1) for panel in chosen}
+    words = [WORDS.get(quantity.name, ""), usual, LEVEL if level.height else ""]
+    text = " ".join(word for word in words if word) + left_out(chosen, names) + cast.note
     return Figure(f"regret-{quantity.name}", quantity.title, text, panels(drawn)), found
 
 
-def _without(cast: Cast, view: View, quantity: Quantity) -> list[str]:
-    """The cast under the names they have where the quantity's drivers are not mentioned."""
-    if not set(quantity.drivers) & set(view.player_keys):
-        return cast.shown
-    named = view.named(view.cells, quantity.drivers)
-    short = dict(zip(named["line"], named["name"], strict=True))
-    return list(dict.fromkeys(short[line] for line in cast.shown))
-
-
-def _panel(
-    stats: pl.DataFrame, found: list[Fit], panel: str, quantity: Quantity, cast: Cast, labels: dict[str, str] | None
-) -> Any:
+def unlimited(view: View) -> pl.DataFrame:
+    """Means over seeds where there is no limit, by panel and line."""
     import polars as pl
 
-    alt, look = altair(), encodings(cast, labels, marked=True)
-    mine = stats.filter(pl.col("panel") == panel)
-    rows = [{**row, "group": cast.of(row["name"])} for row in mine.drop("panel", "setting", "seeds").to_dicts()]
+    runs = view.named(view.runs.filter(pl.col("capacity").is_null()), ["capacity"])
+    return intervals(runs, ["panel", "name", "setting"], "regret")
+
+
+def _without(cast: Cast, view: View, quantity: Quantity) -> Cast:
+    """The cast under the names they have where the quantity's drivers are not mentioned."""
+    if not set(quantity.drivers) & set(view.player_keys):
+        return cast
+    named = view.named(view.cells, quantity.drivers)
+    short_names = dict(zip(named["line"], named["name"], strict=True))
+    shown = list(dict.fromkeys(short_names[line] for line in cast.shown))
+    return Cast(shown, len(set(short_names.values()) - set(shown)))
+
+
+def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
+    alt = altair()
+    rows, levels = scene.rows(scene.means, panel), scene.rows(scene.level, panel)
     positive = [row for row in rows if row["mean"] > 0 and row["x"] > 0]
     is_log = len(positive) > len(rows) / 2
     rows = positive if is_log else rows
     if not rows:
-        return alt.Chart(alt.Data(values=[{"text": "no finished runs"}])).mark_text().encode(text="text:N")
+        return alt.Chart(data_of([{"text": "no finished runs"}])).mark_text().encode(text="text:N")
     floor = min(row["mean"] for row in rows) / 3
     shown = [{**row, "low": max(row["low"], floor) if is_log else row["low"]} for row in rows]
-    x, y = _axes(alt, shown, quantity.words, is_log)
-    base = alt.Chart(alt.Data(values=shown))
+    kept = [{**row, "low": row["mean"], "high": row["mean"]} for row in levels if row["mean"] > 0 or not is_log]
+    look = scene.look(is_alone)
+    x, y = _axes(alt, shown, kept, scene.quantity.words, is_log)
+    base = alt.Chart(data_of(shown))
+    dressed = {"x": x, "y": "mean:Q", "color": look["color"]}
+    told, pale = base.transform_filter(IS_SHOWN), base.transform_filter(IS_OTHER)
     layers = [
-        base.mark_rule(strokeWidth=1.3, opacity=0.8).encode(x=x, y=y, y2="high:Q", color=look["color"]),
-        base.mark_point(filled=True, size=55, opacity=1).encode(
-            x=x, y="mean:Q", color=look["color"], shape=look["shape"]
-        ),
+        alt.Chart(data_of(kept)).mark_rule(strokeWidth=1.6, strokeDash=[2, 3]).encode(y=y, color=look["color"]),
+        pale.mark_point(filled=True, size=12, opacity=0.6).encode(**dressed),
+        told.mark_rule(strokeWidth=1.3, opacity=0.8).encode(x=x, y=y, y2="high:Q", color=look["color"]),
+        told.mark_point(filled=True, size=55, opacity=1).encode(**dressed, shape=look["shape"]),
     ]
     if is_log:
-        lines = _fitted_lines(found, panel, shown, cast)
-        layers.insert(
-            0,
-            alt.Chart(alt.Data(values=lines))
-            .mark_line(strokeWidth=1.3, clip=True)
-            .encode(x=x, y="mean:Q", detail="name:N", color=look["color"], strokeDash=look["strokeDash"]),
-        )
+        lines = alt.Chart(data_of(_fitted_lines(scene, panel, shown)))
+        layers.insert(0, lines_of(lines, look, x=x, y="mean:Q"))
     return alt.layer(*layers)
 
 
-def _axes(alt: Any, rows: list[dict[str, Any]], words: str, is_log: bool) -> tuple[Any, Any]:
+def _axes(alt: Any, rows: Rows, levels: Rows, words: str, is_log: bool) -> tuple[Any, Any]:
     if not is_log:
         return alt.X("x:Q", title=words), alt.Y("low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s"))
-    xs, lows, highs = ([row[key] for row in rows] for key in ("x", "low", "high"))
+    xs = [row["x"] for row in rows]
+    lows, highs = ([row[key] for row in rows + levels] for key in ("low", "high"))
     is_few = len(set(xs)) <= 6 and max(xs) < 10_000 and all(x == int(x) for x in xs)
     at = sorted(set(xs)) if is_few else ticks(min(xs), max(xs))
     wide = alt.Scale(type="log", nice=False, domain=[min(xs) / 1.12, max(xs) * 1.12])
@@ -192,13 +153,11 @@ def _axes(alt: Any, rows: list[dict[str, Any]], words: str, is_log: bool) -> tup
     return x, y
 
 
-def _fitted_lines(found: list[Fit], panel: str, rows: list[dict[str, Any]], cast: Cast) -> list[dict[str, Any]]:
+def _fitted_lines(scene: _Scene, panel: str, rows: Rows) -> Rows:
     lines = []
-    for fit in found:
+    for fit in scene.fits:
         xs = [row["x"] for row in rows if row["name"] == fit.name]
         if fit.panel == panel and fit.exponent is not None and xs:
-            ends = (min(xs), max(xs))
-            lines += [
-                {"name": fit.name, "group": cast.of(fit.name), "x": x, "mean": float(fit.exponent.at(x))} for x in ends
-            ]
+            named = {"line": fit.name, "group": scene.cast.of(fit.name)}
+            lines += [{**named, "x": x, "mean": float(fit.exponent.at(x))} for x in (min(xs), max(xs))]
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import FAINT, Cast, Figure, encodings, panels, ticks
+from tarry.reports.figures.look import FAINT, Cast, Figure, data_of, encodings, panels, ticks
 from tarry.reports.replays import DELAYS
 from tarry.results.charts import altair
 
@@ -19,7 +19,7 @@ TEXT = (
 )
 
 
-def survival_figures(replays: Replays) -> list[Figure]:
+def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
     """Survival of delays against survival of proxy delays, where some scheduler has the latter."""
     import polars as pl
 
@@ -27,9 +27,9 @@ def survival_figures(replays: Replays) -> list[Figure]:
     lines = [line for line in dict.fromkeys(replays.survival["line"]) if line != DELAYS]
     if not lines:
         return []
-    look = encodings(Cast(lines, 0))
+    look = encodings(cast, only=lines)
     told = replays.survival.filter(pl.col("share") > 0)
-    rows = [{**row, "group": row["line"]} for row in told.filter(pl.col("line") != DELAYS).to_dicts()]
+    rows = [{**row, "group": cast.of(row["line"])} for row in told.filter(pl.col("line") != DELAYS).to_dicts()]
     out = told.filter(pl.col("line") == DELAYS).to_dicts()
     ages, least = [row["age"] for row in rows], min(row["share"] for row in rows + out)
     at = alt.Axis(values=ticks(1, max(ages)), format="~s", grid=False)
@@ -41,10 +41,8 @@ def survival_figures(replays: Replays) -> list[Figure]:
         axis=alt.Axis(values=ticks(least / 1.3, 1), format="~%"),
     )
     layers = [
-        alt.Chart(alt.Data(values=out))
-        .mark_area(color=FAINT, opacity=0.22)
-        .encode(x=x, y=y, y2=alt.datum(least / 1.3)),
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.22).encode(x=x, y=y, y2=alt.datum(least / 1.3)),
+        alt.Chart(data_of(rows))
         .mark_line(strokeWidth=1.8)
         .encode(x=x, y=y, color=look["color"], strokeDash=look["strokeDash"]),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tarry.reports.figures.ledger import COLOURS
-from tarry.reports.figures.look import FAINT, WIDTH, Figure, dressed
+from tarry.reports.figures.look import FAINT, WIDTH, Figure, data_of, dressed
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def _panel(alt: Any, replays: Replays, line: str, lanes: int, ends: list[str], i
     x = alt.X("start:Q", title="round" if is_last else None, scale=reach, axis=axis)
     y = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[lanes + 0.4, -0.6]))
     base = alt.Chart(
-        alt.Data(values=mine.select("lane", "start", "stop", "fate").to_dicts()),
-        title=alt.TitleParams(line, fontSize=12),
+        data_of(mine.select("lane", "start", "stop", "fate").to_dicts()),
+        title=alt.TitleParams(line, fontSize=12, frame="group"),
     )
     bars = base.mark_rule(strokeWidth=thick, opacity=0.9).encode(x=x, x2="end:Q", y=y, color=colour)
-    ticks = alt.Chart(alt.Data(values=[{"start": t + 0.5, "lane": lanes} for t in passed["t"]]))
+    ticks = alt.Chart(data_of([{"start": t + 0.5, "lane": lanes} for t in passed["t"]]))
     gone = ticks.mark_tick(color=FAINT, thickness=1.2, size=7).encode(x=x, y=y)
     # A hair of room between two stays in one slot, in whatever colour the page has.
     return (bars.transform_calculate(end="datum.stop - 0.25") + gone).properties(

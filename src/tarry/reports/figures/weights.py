@@ -27,8 +27,8 @@ def weight_figures(view: View, cast: Cast) -> list[Figure]:
         cast,
         [
             Metric("effective sample size", pl.col("effective_sample_size") / pl.col("horizon")),
-            Metric("mean squared weight", pl.col("weight_second_moment"), "~s", is_log=True),
-            Metric("largest weight", pl.col("weight_max"), "~s", is_log=True),
+            Metric("mean squared weight", pl.col("weight_second_moment"), ",~r", is_log=True),
+            Metric("largest weight", pl.col("weight_max"), ",~r", is_log=True),
         ],
     )
     return (

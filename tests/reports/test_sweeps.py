@@ -1,0 +1,174 @@
+"""Reports of sweeps: whatever the results look like, and what the numbers say."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from sweep_tables import tables
+
+from tarry.reports.figures.quantities import fits, quantities
+from tarry.reports.figures.statistics import intervals
+from tarry.reports.summaries import ranking, warning_lines
+from tarry.reports.sweeps import KINDS, Story, make_report, save_report
+from tarry.reports.view import view
+
+pytest.importorskip("vl_convert")
+STORY = Story("made up", "tarry sweep run x.toml", 9, 9)
+
+
+def names(report):
+    return [figure.name for figure in report.figures]
+
+
+def sheet(report, name):
+    return next(one for one in report.sheets if one.name == name)
+
+
+def test_every_file_is_written_and_means_what_it_says(tmp_path):
+    report = make_report(view(*tables({"VarOpt": 1.0, "Pareto": 3.0})), STORY)
+    paths = save_report(report, tmp_path)
+    written = {str(path.relative_to(tmp_path)) for path in paths}
+    figures = {f"figures/{name}.{kind}" for name in names(report) for kind in ("svg", "pdf", "png")}
+    assert written == figures | {"index.html", "tables.md", "tables.tex"}
+    begins = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!doctype html>"}
+    for path in paths:
+        assert path.read_bytes().startswith(begins.get(path.suffix, b"")), path
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert not re.findall(r"(?:src|href)=['\"]?http", page)
+    assert page.count("<svg") == len(report.figures)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_one_kind(tmp_path, kind):
+    report = make_report(view(*tables({"A": 1.0}, capacities=(4,))), STORY)
+    ends = {path.suffix for path in save_report(report._replace(figures=report.figures[:1]), tmp_path, [kind])}
+    assert ends == ({".md", ".tex"} if kind == "tables" else {f".{kind}"})
+
+
+def test_exponents_are_those_put_in():
+    seen = view(*tables({"A": 1.0, "B": 5.0}, capacities=(4, 16, 64), means=(10, 40, 160), seeds=12))
+    slopes = {"capacity": -0.5, "load": 0.5, "backlog": 0.5, "delay": 0.5}
+    found = quantities(seen)
+    assert [quantity.name for quantity in found] == list(slopes)
+    for quantity in found:
+        for fit in fits(seen, quantity):
+            assert fit.exponent is not None
+            assert fit.exponent.slope == pytest.approx(slopes[quantity.name], abs=0.03)
+            assert fit.exponent.low <= fit.exponent.high <= fit.exponent.low + 0.1
+            assert fit.exponent.points == (9 if quantity.name == "load" else 3)
+    report = make_report(seen, STORY)
+    assert {f"regret-{name}" for name in slopes} < set(names(report))
+    assert len(sheet(report, "exponents").rows) == 2 * (3 + 1 + 3 + 3)
+
+
+def test_one_cell_one_seed(tmp_path):
+    report = make_report(view(*tables({"A": 1.0}, capacities=(4,), seeds=1)), STORY)
+    assert names(report) == ["regret", "bounds", "weights", "occupancy", "fates"]
+    save_report(report, tmp_path, ["html"])
+    assert [one.name for one in report.sheets] == ["results", "ledger"]
+
+
+def test_fifty_players_keep_a_short_legend():
+    players = {f"player {i:02d}": 50.0 - i for i in range(50)}
+    report = make_report(view(*tables(players, seeds=2)), STORY)
+    for figure in report.figures:
+        drawn = figure.chart.to_json()
+        domains = [scale["domain"] for scale in _scales(json.loads(drawn)) if scale.get("domain")]
+        assert max((len(d) for d in domains if isinstance(d[0], str)), default=0) <= 9, figure.name
+    assert "42 others are grey" in report.figures[0].text
+    assert "player 49" in report.figures[0].chart.to_json()
+
+
+def _scales(tree):
+    if isinstance(tree, dict):
+        yield from ([tree["scale"]] if isinstance(tree.get("scale"), dict) else [])
+        for value in tree.values():
+            yield from _scales(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _scales(value)
+
+
+def test_bounds_that_are_not_there(tmp_path):
+    report = make_report(view(*tables({"A": 1.0}, bound=float("nan"))), STORY)
+    assert "bounds" not in names(report)
+    assert [row[4] for row in sheet(report, "results").rows] == ["–"] * 3
+    assert "NaN" not in "".join(figure.chart.to_json() for figure in report.figures)
+    save_report(report, tmp_path, ["html"])
+
+
+def test_regret_below_zero_is_drawn_on_plain_axes(tmp_path):
+    report = make_report(view(*tables({"A": -1.0})), STORY)
+    save_report(report, tmp_path, ["html"])
+    assert sheet(report, "exponents").rows[0][3:5] == ("–", "–")
+    assert "no slope" in next(f for f in report.figures if f.name == "regret-capacity").chart.to_json()
+
+
+def test_results_while_they_come(tmp_path):
+    cells, runs, curves = tables({"A": 1.0, "B": 2.0})
+    blank = pl.lit(None)
+    waiting = cells.with_columns(warnings=blank.cast(pl.String), versions=blank.cast(pl.String))
+    nothing = make_report(view(waiting, runs.clear(), curves.clear()), STORY._replace(finished=0))
+    assert nothing.figures == []
+    save_report(nothing, tmp_path, ["html", "tables"])
+    assert "0 of 9 cells" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    some = runs["cell"].unique(maintain_order=True)[:2].to_list()
+    part = make_report(
+        view(waiting, runs.filter(pl.col("cell").is_in(some)), curves.filter(pl.col("cell").is_in(some))), STORY
+    )
+    save_report(part, tmp_path, ["html"])
+    assert len(sheet(part, "results").rows) == 2
+
+
+def test_what_went_wrong_is_told(tmp_path):
+    seen = view(*tables({"A": 1.0}, warnings="9% of rounds found no room and are not made up for\nanother thing"))
+    assert warning_lines(seen) == [
+        "Some rounds found no room and are not made up for. Told by A (drift, C = 4) and 2 more.",
+        "Another thing. Told by A (drift, C = 4) and 2 more.",
+    ]
+    story = STORY._replace(failed={"x": "no <room>"}, damaged=1, planned=12, notes=("a note",))
+    save_report(make_report(seen, story), tmp_path, ["html"])
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    for sentence in ("9 of 12 cells", "no &lt;room&gt;", "1 damaged", "a note", "Another thing"):
+        assert sentence in page
+
+
+def test_ranks_are_by_setting_and_not_by_size():
+    cells, runs, curves = tables({"A": 1.0, "B": 2.0, "C": 3.0}, seeds=2)
+    assert ranking(view(cells, runs, curves)) == ["A", "B", "C"]
+    dear = runs.with_columns(regret=pl.when(pl.col("cell") == runs["cell"][0]).then(1e9).otherwise(pl.col("regret")))
+    assert ranking(view(cells, dear, curves)) == ["A", "B", "C"]
+
+
+def test_intervals_are_students():
+    frame = pl.DataFrame({"key": ["a"] * 4 + ["b"], "value": [1.0, 2.0, 3.0, 4.0, 7.0]})
+    found = {row["key"]: row for row in intervals(frame, ["key"], "value").to_dicts()}
+    half = 3.182446305284263 * np.std([1, 2, 3, 4], ddof=1) / 2
+    assert found["a"]["half"] == pytest.approx(half)
+    assert (found["a"]["low"], found["a"]["high"]) == (pytest.approx(2.5 - half), pytest.approx(2.5 + half))
+    assert (found["b"]["half"], found["b"]["low"], found["b"]["high"]) == (None, 7.0, 7.0)
+
+
+def test_players_without_a_limit_are_drawn_across():
+    seen = view(*tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None)))
+    figure = next(f for f in make_report(seen, STORY).figures if f.name == "regret-capacity")
+    assert "Dotted across" in figure.text
+    drawn = json.loads(figure.chart.to_json())
+    level = next(layer for layer in drawn["layer"] if layer.get("mark", {}).get("strokeDash") == [2, 3])
+    heights = {row["name"]: row["mean"] for row in json.loads(level["data"]["values"])}
+    assert heights["free"] == pytest.approx(0.5 * np.sqrt(1000), rel=0.1)
+    free = tables({"A": 1.0}, capacities=(None,))
+    assert "occupancy" not in names(make_report(view(*free), STORY))
+
+
+def test_a_player_looks_the_same_in_every_figure():
+    report = make_report(view(*tables({"A": 3.0, "B": 2.0, "C": 1.0}, capacities=(4, 16))), STORY)
+    for figure in report.figures:
+        for scale in _scales(json.loads(figure.chart.to_json())):
+            if scale.get("domain") == ["C", "B", "A"] and str(scale.get("range", [""])[0]).startswith("#"):
+                assert scale["range"] == ["#0072B2", "#D55E00", "#009E73"], figure.name

@@ -1,0 +1,54 @@
+"""Names of settings and lines: what varies is said, once, and no more."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+from sweep_tables import tables
+
+from tarry.reports.view import view
+
+
+def test_only_what_varies_is_named():
+    seen = view(*tables({"A": 1.0, "B": 2.0}, capacities=(4, None), means=(10, 20)))
+    assert seen.lines == ["A", "B"]
+    assert seen.settings == [f"drift, C = {c}, mean = {m}" for c in (4, "∞") for m in (10, 20)]
+    assert (seen.game_keys, seen.player_keys) == (["capacity", "axis_mean"], [])
+    assert seen.delay_keys == ["axis_mean"]
+    assert seen.runs.height == 2 * 4 * 4
+    alone = view(*tables({"A": 1.0}, capacities=(4,)))
+    assert alone.settings == ["drift"]
+    assert alone.game_keys == []
+
+
+def test_drivers_leave_the_names():
+    seen = view(*tables({"A": 1.0}, capacities=(4, 8), means=(10, 20)))
+    named = seen.named(seen.runs, ["capacity"])
+    assert set(named["panel"]) == {"drift, mean = 10", "drift, mean = 20"}
+    assert set(named["name"]) == {"A"}
+
+
+def test_an_axis_of_the_player_names_lines():
+    cells, runs, curves = tables({"A": 1.0}, capacities=(4,), means=(10, 20))
+    contents = [json.dumps({"game": {"capacity": 4}, "player": {"rate": mean}}) for mean in cells["axis_mean"]]
+    same = pl.lit("geometric(mean=1)").alias("delays")
+    seen = view(cells.with_columns(pl.Series("content", contents), same), runs, curves)
+    assert seen.settings == ["drift"]
+    assert seen.lines == ["A, mean = 10", "A, mean = 20"]
+    assert (seen.game_keys, seen.player_keys, seen.delay_keys) == ([], ["axis_mean"], [])
+
+
+def test_delays_without_an_axis_are_named_in_full():
+    cells, runs, curves = tables({"A": 1.0}, capacities=(4,), means=(10, 20))
+    seen = view(cells.drop("axis_mean"), runs, curves)
+    assert seen.settings == ["drift, geometric(mean=10)", "drift, geometric(mean=20)"]
+    assert seen.delay_keys == ["delays"]
+
+
+def test_a_cell_under_two_names_counts_for_both():
+    cells, runs, curves = tables({"A": 1.0}, capacities=(4,))
+    twice = pl.concat([cells, cells.with_columns(player=pl.lit("B"))])
+    seen = view(twice, runs, curves)
+    assert seen.lines == ["A", "B"]
+    assert seen.runs.height == 2 * runs.height
