@@ -19,6 +19,7 @@ from tarry.cli.results import results_app
 from tarry.cli.screen import screen
 from tarry.cli.session import session_app
 from tarry.cli.sweep import sweep_app
+from tarry.cli.table1 import table1_command
 from tarry.versions import show_versions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
@@ -27,6 +28,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning fro
 app.command("plan")(plan_command)
 app.command("bound")(bound_command)
 app.command("report")(report_command)
+app.command("table1")(table1_command)
 app.add_typer(case_app, name="case")
 app.add_typer(session_app, name="session")
 app.add_typer(join_app, name="join")

@@ -74,7 +74,9 @@ def run(
     """Play every cell that is not finished yet."""
     with refusing(NAMES):
         sweep, folder = _opened(file, results)
-        _run(sweep, folder, file, engine=engine, workers=workers, scheduler=scheduler, task=task)
+        play_sweep(
+            sweep, folder, f"tarry sweep resume {file}", engine=engine, workers=workers, scheduler=scheduler, task=task
+        )
 
 
 @sweep_app.command("resume")
@@ -91,7 +93,9 @@ def resume(
         sweep, folder = _opened(file, results)
         if not folder.parts.is_dir():
             raise ValueError(f"{folder.path} holds no results to go on with: tarry sweep run {file}, or give --results")
-        _run(sweep, folder, file, engine=engine, workers=workers, scheduler=scheduler, task=task)
+        play_sweep(
+            sweep, folder, f"tarry sweep resume {file}", engine=engine, workers=workers, scheduler=scheduler, task=task
+        )
 
 
 @sweep_app.command("status")
@@ -141,14 +145,15 @@ def _refused(sweep: Sweep) -> dict[str, str]:
     return {pair: sentence for pair, sentence in reversed(found.items()) if sentence}
 
 
-def _run(sweep: Sweep, folder: Folder, file: Path, *, task: str, **chosen: Any) -> None:
+def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, **chosen: Any) -> None:
+    """Play what is missing with a bar, and say how it ended; ``again`` is the command that goes on."""
     console = Console(stderr=True)
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings are kept with the results
     try:
         with _bar(console) as show:
             done = run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; finished cells are kept: tarry sweep resume {file} goes on", err=True)
+        typer.echo(f"interrupted; finished cells are kept: {again} goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
     typer.echo(_told(done, folder))
     _tell_failures(sweep, done.failed)

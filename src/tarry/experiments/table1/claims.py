@@ -57,9 +57,7 @@ CELLS = [
     Cell(BANDIT, RECOMMENDED, RECOMMENDED, "√(T σ_max) + T^(3/4) (1 + σ_max/C)^(1/4) √k"),
     Cell(BANDIT_CURVED, "wan2024", "wan2024, strongly convex", "d_max + T^(2/3) k^(2/3)"),
     Cell(BANDIT_CURVED, "ryabchenko2026", "ryabchenko2026, strongly convex", "σ_max + T^(2/3) k^(2/3)"),
-    Cell(
-        BANDIT_CURVED, OURS, "this work, strongly convex, values", "σ_max + T^(2/3) (1 + σ_max/C)^(1/3) k^(2/3)"
-    ),
+    Cell(BANDIT_CURVED, OURS, "this work, strongly convex, values", "σ_max + T^(2/3) (1 + σ_max/C)^(1/3) k^(2/3)"),
     Cell(BANDIT_CURVED, RECOMMENDED, RECOMMENDED, "σ_max + T^(2/3) (1 + σ_max/C)^(1/3) k^(2/3)"),
 ]
 

@@ -27,7 +27,7 @@ class Measured(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """``ok``, ``steeper`` or ``flatter`` than claimed by more than 0.1, or ``missing``; flatter is no fault of a bound."""
+        """``ok``; ``steeper`` or, where the rate is to be attained, ``flatter`` by more than 0.1; or ``missing``."""
         if self.found is None:
             return "missing"
         if self.found.slope > self.claim.exponent + SLACK:

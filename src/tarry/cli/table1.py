@@ -1,0 +1,62 @@
+"""tarry table1: the paper's Table 1, both halves, as measured exponents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from tarry.cli.plan import Format, refusing
+from tarry.cli.screen import screen
+from tarry.cli.sweep import NAMES, EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
+from tarry.experiments import Folder, load_sweep
+from tarry.experiments.table1 import FULL, QUICK, Measured, claims, measure
+from tarry.reports.sheets import Sheet
+from tarry.reports.table1 import save_table1, sheets
+
+
+def table1_command(
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter games, about two minutes on two cores.")] = False,
+    results: Annotated[
+        Path | None, typer.Option("--results", "-r", help="Folder (default: out/table1[-quick]).")
+    ] = None,
+    engine: EngineOption = "threads",
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    task: TaskOption = "1/1",
+    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+) -> None:
+    """Play what is missing of Table 1, fit every exponent, and write a page; exit code 1 if one is not as claimed."""
+    with refusing(NAMES):
+        folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
+        sweep = load_sweep(QUICK if quick else FULL)
+        command = f"tarry table1{' --quick' if quick else ''} --results {folder.path}"
+        play_sweep(sweep, folder, command, engine=engine, workers=workers, scheduler=scheduler, task=task)
+        found = measure(folder.tables(), claims())
+        paths = save_table1(found, folder.path, command)
+    if output is Format.json:
+        typer.echo(json.dumps([_plain(one) for one in found], indent=2))
+    else:
+        for sheet in sheets(found):
+            screen().print(_table(sheet))
+        for path in paths:
+            typer.echo(str(path))
+    raise typer.Exit(0 if all(one.verdict == "ok" for one in found) else 1)
+
+
+def _table(sheet: Sheet) -> Table:
+    table = Table(title=sheet.title, caption=sheet.note, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for i, name in enumerate(sheet.columns):
+        table.add_column(name, justify="left" if i < sheet.left or i > 4 else "right", no_wrap=i < 5)
+    for row in sheet.rows:
+        table.add_row(*row)
+    return table
+
+
+def _plain(one: Measured) -> dict[str, Any]:
+    found = None if one.found is None else one.found._asdict()
+    return one.claim._asdict() | {"measured": found, "verdict": one.verdict}
