@@ -9,7 +9,7 @@ import numpy as np
 
 import tarry
 from tarry.game.problem import setting_of
-from tarry.game.world import Gradients, Silent, make_world, run_rounds
+from tarry.game.world import Gradients, Silent, Values, make_world, run_rounds
 from tarry.kernel import Parameters
 from tarry.losses.base import fetch
 from tarry.tracking import fresh_state, keyed_draws
@@ -59,15 +59,24 @@ def cyclic_losses() -> tarry.losses.Linear:
     return tarry.losses.Linear(Cycle(some_rows(4096)))
 
 
-def learner(rate: float = 0.01) -> tarry.learners.DWFTRL:
+def dwftrl(rate: float = 0.01) -> tarry.learners.DWFTRL:
     return tarry.learners.DWFTRL(tarry.domains.Ball(DIMENSION), rate=rate)
 
 
 class Stage:
     """One game at the compiled loop's door: ``ready()`` is a fresh run, to be timed when called."""
 
-    def __init__(self, scheduler: Any, losses: Any, delays: Any, capacity: int, hears: bool = False) -> None:
-        self.player = tarry.Player(learner(), scheduler)
+    def __init__(
+        self,
+        scheduler: Any,
+        losses: Any,
+        delays: Any,
+        capacity: int,
+        hears: bool = False,
+        learner: Any = None,
+    ) -> None:
+        self.player = tarry.Player(dwftrl() if learner is None else learner, scheduler)
+        self.kind = Values() if self.player.learner.feedback == "value" else Gradients()
         self.losses, self.delays, self.capacity = losses, delays, capacity
         self.horizon = int(delays.horizon)
         self.nodes = int(delays.max_backlog) + 2
@@ -77,11 +86,12 @@ class Stage:
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""
         state = fresh_state(self.player, self.capacity, self.capacity)
-        world = make_world(DIMENSION, DIMENSION, self.capacity, self.nodes, np.array([self.horizon]))
+        width = 1 if isinstance(self.kind, Values) else DIMENSION
+        world = make_world(DIMENSION, width, self.capacity, self.nodes, np.array([self.horizon]))
         arguments = (self.player, self.setting, keyed_draws(SEED), state, self.losses, self.delays)
 
         def play() -> tuple[Any, Any]:
-            self.run(*arguments, Gradients(), world, Silent(), np.zeros(1, np.int64), 1, self.horizon)
+            self.run(*arguments, self.kind, world, Silent(), np.zeros(1, np.int64), 1, self.horizon)
             return state, world
 
         return play

@@ -41,10 +41,10 @@ from tarry.learners import (
     TsallisFTRL,
     inverse_time,
 )
-from tarry.testing.promises import HORIZONS, Method, Tight
+from tarry.testing.promises import Method, Tight
 
-LONG_LOG = 2**20
-LENGTHS_LOG = (4, 8, 16, 32)
+LATE = tuple(2**i for i in range(14, 21))
+SHORT = tuple(2**i for i in range(8, 14))
 
 
 def steepness(game: Any) -> float:
@@ -208,6 +208,11 @@ def anytime_bandit(game: Any) -> DWFTBL:
     return DWFTBL(game.domain, rate, LevelRadius(game.domain.inner_radius, spread, 1.0))
 
 
+CURVED: dict[str, Any] = {"length": 2, "horizons": LATE, "lengths": (2, 4, 8, 16), "long": 2**22}
+"""For logarithms: games so long that constants beside them do not count."""
+DRAWN: dict[str, Any] = {"patterns": ("coins", "one way"), "horizons": SHORT, "lengths": (4, 16, 64), "long": 2**13}
+"""For methods that draw their plays: means over shorter games."""
+
 METHODS: dict[str, Method] = {
     "OGD.falling": Method(
         lambda game: OGD.falling(game.domain, steepness(game)),
@@ -234,8 +239,8 @@ METHODS: dict[str, Method] = {
         Tight(4096),
         stage=bowl,
         waits=prompt,
-        attains="alternating",
         length=1,
+        horizons=LATE,
         lengths=(),
     ),
     "OGD.langford": Method(
@@ -244,6 +249,7 @@ METHODS: dict[str, Method] = {
         lambda game, record: 2 * sqrt(2) * reach(game) * sqrt(game.delays.max_delay * game.horizon),
         Tight(4096, length=2, turn=4, run=64),
         waits=lagged,
+        patterns=("waves", "alternating", "one way"),
     ),
     "DOGD.tuned": Method(
         lambda game: DOGD(game.domain, tuned_step(game)),
@@ -261,9 +267,7 @@ METHODS: dict[str, Method] = {
         lambda game: DOGDSC(game.domain, curve(game)),
         logarithm,
         stage=bowl,
-        attains="alternating",
-        lengths=LENGTHS_LOG,
-        long=LONG_LOG,
+        **CURVED,
     ),
     "SOLID(OGD)": Method(
         lambda game: SOLID(OGD(game.domain, tuned_step(game))),
@@ -285,9 +289,7 @@ METHODS: dict[str, Method] = {
         Tight(4096, length=8),
         stage=bowl,
         waits=lagged,
-        attains="alternating",
-        lengths=LENGTHS_LOG,
-        long=LONG_LOG,
+        **CURVED,
     ),
     "BOLD(OGD.falling)": Method(
         lambda game: BOLD(OGD.falling(game.domain, steepness(game))),
@@ -301,9 +303,7 @@ METHODS: dict[str, Method] = {
         lambda game, record: of_hazan(game, game.delays.max_backlog + 1),
         Tight(4096, length=8),
         stage=bowl,
-        attains="alternating",
-        lengths=LENGTHS_LOG,
-        long=LONG_LOG,
+        **CURVED,
     ),
     "AdaptiveRevision": Method(lambda game: AdaptiveRevision(game.domain, game.domain.diameter / 2), root),
     "AdaDelay": Method(
@@ -325,8 +325,10 @@ METHODS: dict[str, Method] = {
         on_choices,
         root,
         lambda game, record: 2 * sqrt(2 * waited(game, 1)),
-        Tight(256, length=8, seeds=400),
+        Tight(256, length=8, seeds=200),
         stage=choices,
+        **DRAWN,
+        seeds=150,
     ),
     "DWFTRL, tuned": Method(
         lambda game: DWFTRL(game.domain, tuned_step(game)),
@@ -346,9 +348,7 @@ METHODS: dict[str, Method] = {
         of_inverse_time,
         Tight(4096, length=8),
         stage=bowl,
-        attains="alternating",
-        lengths=LENGTHS_LOG,
-        long=LONG_LOG,
+        **CURVED,
     ),
     "DWFTRL, BestOfBoth, curved": Method(
         both_rates,
@@ -356,18 +356,16 @@ METHODS: dict[str, Method] = {
         of_best_of_both,
         Tight(4096),
         stage=bowl,
-        attains="alternating",
-        lengths=LENGTHS_LOG,
-        long=LONG_LOG,
+        **CURVED,
     ),
     "DWFTRL, BestOfBoth, flat": Method(
         both_rates,
         root,
         of_best_of_both,
         Tight(4096, length=128, run=724),
-        stage=partial(bowl, curvature=0.02),
-        length=128,
-        horizons=HORIZONS[:-2],
+        stage=partial(bowl, curvature=0.01),
+        length=256,
+        lengths=(64, 128, 256, 512, 1024),
     ),
     "Adaptive": Method(lambda game: Adaptive(game.domain, steepness(game)), root),
     "EntropicFTRL": Method(
@@ -383,27 +381,29 @@ METHODS: dict[str, Method] = {
     "DUB": Method(lambda game: DUB(game.dimension), root, stage=sides),
     "Exp3": Method(
         lambda game: Exp3(game.dimension, exp3_rate(game)),
-        lambda horizon, length: sqrt(horizon * (length + 3)),
+        root,
         lambda game, record: 2 * log(game.dimension) / exp3_rate(game),
-        Tight(1024, length=16, run=1024, seeds=60),
+        Tight(1024, length=16, run=1024, seeds=10),
         stage=arms,
-        seeds=600,
+        **DRAWN,
+        seeds=150,
     ),
     "TsallisFTRL": Method(
         lambda game: TsallisFTRL(game.dimension),
-        lambda horizon, length: 4 * sqrt(2 * horizon) + sqrt(4 * log(2) * (length - 1) * horizon),
+        root,
         lambda game, record: (
             4 * sqrt(game.dimension * game.horizon) + sqrt(8 * game.delays.total_delay * log(game.dimension))
         ),
-        Tight(4096, length=128, run=2048, seeds=20),
+        Tight(4096, length=128, run=2048, seeds=5),
         stage=arms,
-        seeds=600,
+        **DRAWN,
+        seeds=150,
     ),
     "DWFTBL, constant": Method(
         steady_bandit,
         root_alone,
         of_steady_bandit,
-        Tight(4096, run=4096, seeds=20),
+        Tight(4096, run=4096, seeds=10),
         stage=partial(blind, slope=0.6),
         waits=prompt,
         horizons=(),
@@ -413,9 +413,11 @@ METHODS: dict[str, Method] = {
         anytime_bandit,
         lambda horizon, length: 2.45 * sqrt(horizon * (length - 1) / 2) + 6 * horizon**0.75,
         stage=blind,
-        attains="one way",
+        patterns=("one way",),
         length=1,
+        horizons=SHORT,
         lengths=(4, 16, 64, 256),
-        seeds=30,
+        long=2**12,
+        seeds=40,
     ),
 }

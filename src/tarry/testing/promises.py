@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tarry.domains import Ball, Simplex
 from tarry.game import Record, WeightedGame, simulate
 from tarry.game.hard import PATTERNS, RANDOM, alternating, batched, segment
+from tarry.losses import Linear
 
-HORIZONS = tuple(2**i for i in range(8, 15))
-LENGTHS = tuple(2**i for i in range(2, 8))
-LONG = 2**14
-FLOOR = 0.01
+HORIZONS = tuple(2**i for i in range(12, 19))
+LENGTHS = tuple(2**i for i in range(2, 9))
+LONG = 2**18
+FLOOR = 0.1
+"""Below this share of its order a regret is made of lower terms, and counted as that share."""
 
 
 class Tight(NamedTuple):
@@ -38,9 +41,9 @@ class Method(NamedTuple):
     """How a method is tuned to a game, and what it then promises.
 
     ``rate(T, n)`` is the order of its regret, ``bound(game, record)`` its bound (None: it states no constants), and
-    ``tight`` the game where that bound could fail. ``stage`` and ``waits`` are those of :mod:`tarry.game.hard`;
-    ``attains`` names the pattern on which the order is attained. Horizons and lengths are those for slopes, none
-    where the method promises nothing for delays.
+    ``tight`` the game where that bound could fail. ``stage``, ``waits`` and ``patterns`` are those of
+    :mod:`tarry.game.hard`; on the first pattern the order is attained. Slopes are taken over ``horizons`` at this
+    ``length``, and over ``lengths`` at the horizon ``long``: none where the method promises nothing.
     """
 
     make: Callable[[Any], Any]
@@ -49,12 +52,12 @@ class Method(NamedTuple):
     tight: Tight | None = None
     stage: Callable[[Any, Any], WeightedGame] = segment
     waits: Callable[[int, int], Any] = batched
-    attains: str = "coins"
+    patterns: Sequence[str] = ("alternating", "one way", "waves")
     length: int = 8
     horizons: Sequence[int] = HORIZONS
     lengths: Sequence[int] = LENGTHS
     long: int = LONG
-    seeds: int = 200
+    seeds: int = 1
 
     def game(self, pattern: str, horizon: int, length: int, seed: int = 0) -> WeightedGame:
         """A hard game of this size."""
@@ -67,6 +70,26 @@ class Method(NamedTuple):
         tight = self.tight
         signs = alternating(tight.horizon, tight.turn or tight.length, run=tight.run)
         return self.stage(signs, self.waits(tight.horizon, tight.length))
+
+    @property
+    def least_dimension(self) -> int:
+        """The smallest dimension it plays in: two actions, or a line."""
+        return 2 if isinstance(self._example.domain, Simplex) else 1
+
+    def sized(self, dimension: int, waits: Any, seed: int = 1) -> WeightedGame:
+        """A game of its kind in this dimension, with random losses: for contracts and speed, not for bounds."""
+        like, rng = self._example, np.random.default_rng(seed)
+        if isinstance(like.domain, Simplex):
+            domain, rows = Simplex(dimension), rng.uniform(size=(waits.horizon, dimension))
+        else:
+            domain, rows = Ball(dimension), rng.normal(size=(waits.horizon, dimension))
+            rows /= np.linalg.norm(rows, axis=1)[:, None]
+        losses = Linear(rows, ridge=like.losses.ridge)
+        return WeightedGame(domain, losses, waits, np.ones(waits.horizon), feedback=like.feedback)
+
+    @property
+    def _example(self) -> WeightedGame:
+        return self.game(self.patterns[0], 2, 1)
 
 
 class Slope(NamedTuple):
@@ -83,42 +106,36 @@ class Slope(NamedTuple):
 
 def slope_in_horizon(method: Method, pattern: str) -> Slope:
     """Regret against T, in blocks of the method's length."""
-    return _slope(method, pattern, [(horizon, method.length) for horizon in method.horizons])
+    return _slope(method, pattern, method.horizons, [(horizon, method.length) for horizon in method.horizons])
 
 
 def slope_in_delay(method: Method, pattern: str) -> Slope:
     """Regret against the length of blocks, at one long horizon."""
-    return _slope(method, pattern, [(method.long, length) for length in method.lengths])
+    return _slope(method, pattern, method.lengths, [(method.long, length) for length in method.lengths])
 
 
-def _slope(method: Method, pattern: str, sizes: list[tuple[int, int]]) -> Slope:
+def _slope(method: Method, pattern: str, at: Sequence[int], sizes: list[tuple[int, int]]) -> Slope:
     stated = np.array([method.rate(*size) for size in sizes])
     regret = np.array([mean_regret(method, pattern, *size) for size in sizes])
-    varied = np.log([max(size) if size[1] == sizes[-1][1] else size[1] for size in sizes])
-    return Slope(_fit(varied, np.maximum(regret, FLOOR * stated)), _fit(varied, stated))
+    return Slope(_fit(at, np.maximum(regret, FLOOR * stated)), _fit(at, stated))
 
 
-def _fit(at: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    return float(np.polyfit(at, np.log(values), 1)[0])
+def _fit(at: Sequence[int], values: NDArray[np.float64]) -> float:
+    return float(np.polyfit(np.log(at), np.log(values), 1)[0])
 
 
 def mean_regret(method: Method, pattern: str, horizon: int, length: int) -> float:
-    """The mean over seeds, which draw the player and, where the pattern is random, the game."""
-    options = {"bound": False, "checkpoints": 1, "threads": 1}
+    """The mean over the method's seeds, which draw the player and, where the pattern is random, the game."""
     if pattern in RANDOM:
-        games = simulate(
-            None,
-            method.make,
-            method.seeds,
-            games=lambda seed: method.game(pattern, horizon, length, seed),
-            **options,  # type: ignore[arg-type]
+        return float(
+            simulate(
+                None,
+                method.make,
+                method.seeds,
+                games=lambda seed: method.game(pattern, horizon, length, seed),
+                bound=False,
+                checkpoints=1,
+            ).regret.mean()
         )
-        return float(games.regret.mean())
     game = method.game(pattern, horizon, length)
-    seeds = method.seeds if draws(method.make(game)) else 1
-    return float(simulate(game, method.make(game), seeds, **options).regret.mean())  # type: ignore[arg-type]
-
-
-def draws(learner: Any) -> bool:
-    """Whether plays are drawn at random."""
-    return learner.feedback == "value" or type(learner).__name__ == "FPL"
+    return float(simulate(game, method.make(game), method.seeds, bound=False, checkpoints=1).regret.mean())
