@@ -14,8 +14,7 @@ HOLD = 5.0
 HORIZON = 100_000
 CAPACITY = 64
 DELAY = 100
-# A pool of copies, and two nested Newton searches a round.
-STATED = ("BOLD", "Interleaving", "TsallisFTRL")
+STATED = ("TsallisFTRL",)  # two nested Newton searches a round
 
 
 def _against_dwftrl(name: str, quick: bool) -> Figure:

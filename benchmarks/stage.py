@@ -59,7 +59,7 @@ def cyclic_losses() -> tarry.losses.Linear:
     return tarry.losses.Linear(Cycle(some_rows(4096)))
 
 
-def dwftrl(rate: float = 0.01) -> tarry.learners.DWFTRL:
+def learner(rate: float = 0.01) -> tarry.learners.DWFTRL:
     return tarry.learners.DWFTRL(tarry.domains.Ball(DIMENSION), rate=rate)
 
 
@@ -73,9 +73,9 @@ class Stage:
         delays: Any,
         capacity: int,
         hears: bool = False,
-        learner: Any = None,
+        chosen: Any = None,
     ) -> None:
-        self.player = tarry.Player(dwftrl() if learner is None else learner, scheduler)
+        self.player = tarry.Player(learner() if chosen is None else chosen, scheduler)
         self.kind = Values() if self.player.learner.feedback == "value" else Gradients()
         self.losses, self.delays, self.capacity = losses, delays, capacity
         self.horizon = int(delays.horizon)

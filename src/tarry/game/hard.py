@@ -100,10 +100,10 @@ def segment(signs: Signs, waits: Any) -> WeightedGame:
     return _heard(domains.Ball(1), losses.Linear(signs[:, None]), waits)
 
 
-def bowl(signs: Signs, waits: Any, *, curvature: float = 0.1) -> WeightedGame:
+def bowl(signs: Signs, waits: Any, *, curvature: float = 0.5) -> WeightedGame:
     """f_t(x) = ±x + (curvature/2)x² on [−1, 1], all rounds heard: G = 1 + curvature.
 
-    Little curvature leaves G near the slope of the linear part, which is what a method cannot see coming.
+    With much curvature methods settle early; with little, G is near the slope that they cannot see coming.
     """
     return _heard(domains.Ball(1), losses.Linear(signs[:, None], ridge=as_positive(curvature, "curvature")), waits)
 

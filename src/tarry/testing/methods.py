@@ -132,9 +132,7 @@ def of_solo(game: Any, record: Record) -> float:
     across = float(game.domain.diameter)
     scale = across / sqrt(5.5)
     per_root = across**2 / (8 * scale) + 2.75 * scale
-    return steepness(game) * (
-        per_root * sqrt(game.horizon) + 3.5 * min(scale * sqrt(game.horizon - 1), across)
-    )
+    return steepness(game) * (per_root * sqrt(game.horizon) + 3.5 * min(scale * sqrt(game.horizon - 1), across))
 
 
 def of_matching(game: Any, record: Record) -> float:
@@ -208,7 +206,14 @@ def anytime_bandit(game: Any) -> DWFTBL:
     return DWFTBL(game.domain, rate, LevelRadius(game.domain.inner_radius, spread, 1.0))
 
 
-CURVED: dict[str, Any] = {"length": 2, "horizons": LATE, "lengths": (2, 4, 8, 16), "long": 2**22}
+shallow = partial(bowl, curvature=0.1)
+CURVED: dict[str, Any] = {
+    "patterns": ("alternating", "waves"),
+    "length": 2,
+    "horizons": LATE,
+    "lengths": (2, 4, 8, 16),
+    "long": 2**20,
+}
 """For logarithms: games so long that constants beside them do not count."""
 DRAWN: dict[str, Any] = {"patterns": ("coins", "one way"), "horizons": SHORT, "lengths": (4, 16, 64), "long": 2**13}
 """For methods that draw their plays: means over shorter games."""
@@ -236,7 +241,7 @@ METHODS: dict[str, Method] = {
         lambda game: OGD.strongly_convex(game.domain, curve(game)),
         logarithm,
         lambda game, record: of_hazan(game),
-        Tight(4096),
+        Tight(4096, stage=shallow),
         stage=bowl,
         waits=prompt,
         length=1,
@@ -286,7 +291,7 @@ METHODS: dict[str, Method] = {
         lambda game: Interleaving(OGD.strongly_convex(game.domain, curve(game)), game.delays.max_delay),
         shared_logarithm,
         lambda game, record: of_hazan(game, game.delays.max_delay + 1),
-        Tight(4096, length=8),
+        Tight(4096, length=8, stage=shallow),
         stage=bowl,
         waits=lagged,
         **CURVED,
@@ -301,7 +306,7 @@ METHODS: dict[str, Method] = {
         lambda game: BOLD(OGD.strongly_convex(game.domain, curve(game))),
         shared_logarithm,
         lambda game, record: of_hazan(game, game.delays.max_backlog + 1),
-        Tight(4096, length=8),
+        Tight(4096, length=8, stage=shallow),
         stage=bowl,
         **CURVED,
     ),
@@ -346,7 +351,7 @@ METHODS: dict[str, Method] = {
         lambda game: DWFTRL(game.domain, inverse_time(curve(game))),
         logarithm,
         of_inverse_time,
-        Tight(4096, length=8),
+        Tight(4096, length=8, stage=shallow),
         stage=bowl,
         **CURVED,
     ),
@@ -354,9 +359,9 @@ METHODS: dict[str, Method] = {
         both_rates,
         logarithm,
         of_best_of_both,
-        Tight(4096),
-        stage=bowl,
-        **CURVED,
+        Tight(4096, stage=shallow),
+        stage=partial(bowl, curvature=1.0),
+        **CURVED | {"long": 2**22},
     ),
     "DWFTRL, BestOfBoth, flat": Method(
         both_rates,
@@ -364,8 +369,9 @@ METHODS: dict[str, Method] = {
         of_best_of_both,
         Tight(4096, length=128, run=724),
         stage=partial(bowl, curvature=0.01),
-        length=256,
-        lengths=(64, 128, 256, 512, 1024),
+        patterns=("alternating", "one way"),
+        length=64,
+        lengths=(64, 128, 256, 512),
     ),
     "Adaptive": Method(lambda game: Adaptive(game.domain, steepness(game)), root),
     "EntropicFTRL": Method(
@@ -378,7 +384,7 @@ METHODS: dict[str, Method] = {
     "DORM": Method(lambda game: DORM(game.dimension), root, of_matching, Tight(2048, length=8), stage=sides),
     "DORMPlus": Method(lambda game: DORMPlus(game.dimension), root, of_matching, Tight(2048, length=8), stage=sides),
     "AdaHedgeD": Method(lambda game: AdaHedgeD(game.dimension), root, stage=sides),
-    "DUB": Method(lambda game: DUB(game.dimension), root, stage=sides),
+    "DUB": Method(lambda game: DUB(game.dimension), root, stage=sides, lengths=(4, 8, 16, 32, 64)),
     "Exp3": Method(
         lambda game: Exp3(game.dimension, exp3_rate(game)),
         root,
@@ -396,8 +402,8 @@ METHODS: dict[str, Method] = {
         ),
         Tight(4096, length=128, run=2048, seeds=5),
         stage=arms,
-        **DRAWN,
-        seeds=150,
+        **DRAWN | {"patterns": ("coins",)},
+        seeds=100,
     ),
     "DWFTBL, constant": Method(
         steady_bandit,

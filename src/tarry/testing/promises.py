@@ -27,7 +27,7 @@ FLOOR = 0.1
 class Tight(NamedTuple):
     """A game on which the bound is at most three times the regret: + and − by turns, a run of − at the end.
 
-    ``turn`` is for how long a sign lasts, ``length`` that of the blocks of the waits unless it is given.
+    ``turn`` is for how long a sign lasts, a block of the waits unless it is given; so is ``stage`` the method's.
     """
 
     horizon: int
@@ -35,6 +35,7 @@ class Tight(NamedTuple):
     run: int = 0
     turn: int = 0
     seeds: int = 1
+    stage: Callable[[Any, Any], WeightedGame] | None = None
 
 
 class Method(NamedTuple):
@@ -69,7 +70,7 @@ class Method(NamedTuple):
             raise ValueError("this method names no game on which its bound could fail: give tight=Tight(…)")
         tight = self.tight
         signs = alternating(tight.horizon, tight.turn or tight.length, run=tight.run)
-        return self.stage(signs, self.waits(tight.horizon, tight.length))
+        return (tight.stage or self.stage)(signs, self.waits(tight.horizon, tight.length))
 
     @property
     def least_dimension(self) -> int:
