@@ -80,6 +80,7 @@ class Method(NamedTuple):
     def sized(self, dimension: int, waits: Any, seed: int = 1) -> WeightedGame:
         """A game of its kind in this dimension, with random losses: for contracts and speed, not for bounds."""
         like, rng = self._example, np.random.default_rng(seed)
+        domain: Any
         if isinstance(like.domain, Simplex):
             domain, rows = Simplex(dimension), rng.uniform(size=(waits.horizon, dimension))
         else:
