@@ -182,7 +182,7 @@ GRADIENTS: dict[str, Method] = {
         of_best_of_both,
         Tight(4096, stage=shallow),
         stage=partial(bowl, curvature=1.0),
-        **CURVED | {"long": 2**22},
+        **CURVED | {"patterns": ("waves", "alternating"), "long": 2**22},
     ),
     "DWFTRL, BestOfBoth, flat": Method(
         both_rates,
