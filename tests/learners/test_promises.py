@@ -16,6 +16,7 @@ from tarry.testing.methods import METHODS
 from tarry.testing.promises import slope_in_delay, slope_in_horizon
 
 BOUNDED = [name for name, method in METHODS.items() if method.bound is not None]
+TIGHT = [name for name, method in METHODS.items() if method.tight is not None]
 KEY = np.uint64(0x5EED)
 
 wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
@@ -26,7 +27,7 @@ def _mean(game, method, seeds):
 
 
 @wide
-@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("name", TIGHT)
 def test_the_bound_holds_and_is_at_most_three_times_the_regret(name):
     method = METHODS[name]
     game = method.hardest()
@@ -56,8 +57,7 @@ def test_the_bound_holds_whatever_the_pattern(name, waits):
     method, horizon = METHODS[name], 240
     for seed, pattern in enumerate(hard.PATTERNS.values()):
         game = method.stage(pattern(horizon, 6, seed), _waits(method, waits, horizon))
-        drawn = method.tight.seeds > 1
-        record = _mean(game, method, 8 if drawn else 1)
+        record = _mean(game, method, 1 if max(method.seeds, method.tight.seeds if method.tight else 1) == 1 else 8)
         noise = 3 * record.regret.std() / np.sqrt(len(record.regret))
         assert record.regret.mean() - noise <= method.bound(game, record) * (1 + 1e-9)
 
@@ -71,6 +71,11 @@ def test_slopes_are_as_stated(name):
         slopes = {pattern: slope_in(method, pattern) for pattern in method.patterns}
         assert all(slope.excess <= 0.1 for slope in slopes.values()), slopes
         assert slopes[method.patterns[0]].excess >= -0.1, slopes
+
+
+def test_only_the_anytime_bandit_has_a_bound_far_from_any_game():
+    """Its constants, 6 and 3GD for smoothing, are those of a proof; the same theorem at a constant radius is near."""
+    assert set(BOUNDED) - set(TIGHT) == {"DWFTBL, level"}
 
 
 def test_every_learner_makes_a_promise_or_says_why_not():

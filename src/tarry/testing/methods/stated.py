@@ -172,3 +172,16 @@ def anytime_bandit(game: Any) -> DWFTBL:
     spread = spread_in(game)
     rate = LevelRate(game.domain.diameter, steepness(game), spread, 1.0)
     return DWFTBL(game.domain, rate, LevelRadius(game.domain.inner_radius, spread, 1.0))
+
+
+def of_anytime_bandit(game: Any, record: Record) -> float:
+    """GD[2.45√d + 6√(νk)T^(3/4)], Theorem 5 (b) for unit weights."""
+    return theory.tracking_bandit_bound(
+        diameter=game.domain.diameter,
+        gradient_bound=steepness(game),
+        spread=spread_in(game),
+        level=1.0,
+        horizon=game.horizon,
+        total_delay=game.delays.total_delay,
+        anytime=True,
+    )

@@ -8,6 +8,7 @@ from math import sqrt
 from tarry.game.hard import blind, prompt
 from tarry.testing.methods.stated import (
     anytime_bandit,
+    of_anytime_bandit,
     of_steady_bandit,
     root_alone,
     steady_bandit,
@@ -30,6 +31,7 @@ VALUES: dict[str, Method] = {
     "DWFTBL, level": Method(
         anytime_bandit,
         lambda horizon, length: 2.45 * sqrt(horizon * (length - 1) / 2) + 6 * horizon**0.75,
+        of_anytime_bandit,
         stage=blind,
         patterns=("one way",),
         length=1,
