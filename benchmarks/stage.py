@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 import tarry
-from tarry.game.engine import KINDS
+from tarry.game.engine import kind_of
 from tarry.game.problem import setting_of
 from tarry.game.world import Silent, make_world, run_rounds
 from tarry.kernel import Parameters
+from tarry.learners.base import queries_of
 from tarry.losses.base import fetch
 from tarry.tracking import fresh_state, keyed_draws
 
@@ -68,11 +69,12 @@ class Stage:
     """One game at the compiled loop's door: ``ready()`` is a fresh run, to be timed when called."""
 
     def __init__(
-        self, scheduler: Any, losses: Any, delays: Any, capacity: int, hears: bool = False, method: Any = None
+        self, scheduler: Any, losses: Any, delays: Any, capacity: int, hears: bool = False, chosen: Any = None
     ) -> None:
-        self.player = tarry.Player(learner() if method is None else method, scheduler)
-        self.kind = KINDS[self.player.learner.feedback]
-        self.width = DIMENSION if self.player.learner.feedback == "gradient" else 1
+        self.player = tarry.Player(learner() if chosen is None else chosen, scheduler)
+        is_gradient = self.player.learner.feedback == "gradient"
+        self.width = DIMENSION if is_gradient else queries_of(self.player.learner)
+        self.kind = kind_of(self.player.learner, self.player.learner.feedback)
         self.losses, self.delays, self.capacity = losses, delays, capacity
         self.horizon = int(delays.horizon)
         self.nodes = int(delays.max_backlog) + 2

@@ -123,9 +123,15 @@ def set_up(task: Task, block: int) -> Bench:
         run=run_rounds.of(task.player, task.losses, task.delays),
         state=fresh_state(task.player, slots, task.setting.capacity),
         world=make_world(task.losses.rows.width, width, slots, block, task.rounds),
-        kind=KINDS[task.feedback] if queries == 1 else Points(np.zeros(dimension), np.zeros(queries)),
+        kind=kind_of(task.player.learner, task.feedback),
         log=make_log(int(task.delays.horizon) if block > 1 else 1, dimension) if task.keep_rounds else Silent(),
     )
+
+
+def kind_of(learner: Any, feedback: str) -> Kind:
+    """How the world answers this learner."""
+    queries = queries_of(learner)
+    return KINDS[feedback] if queries == 1 else Points(np.zeros(learner.dimension), np.zeros(queries))
 
 
 def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | None:
