@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tarry.experiments.table1 import CELLS, SYMBOLS, UPPER, Measured
+from tarry.experiments.table1 import CELLS, SYMBOLS, UPPER, Claim, Measured
 from tarry.reports.figures.look import FAINT, INK, dressed, rows_height
 from tarry.reports.page import document, svg_of
 from tarry.reports.sheets import DASH, Sheet, html, latex, markdown
@@ -17,13 +17,19 @@ from tarry.results.charts import altair
 
 TITLE = "Table 1, as measured"
 COLUMNS = ("source", "in", "claimed", "measured", "95 % interval", "game", "verdict")
-SAID = """Each line is one exponent of the paper's Table 1: the power of T, of the delay, of the capacity C or of the dimension k
-in a player's bound on regret, and the slope of its measured regret on logarithmic axes. A logarithm counts as the
-power 0. A slope is ok if it is at most 0.1 above the claim and, where the game attains the rate, at most 0.1 below."""
-UPPER_SAID = """Lines marked "upper bound" are of games that have to be learnt: there the rate is a ceiling and nothing says it is
-reached. In "signs" no player can do better than the rate. In the games of cones and late starts it is these players, tuned
-as their theorems say, that pay the rate; others might pay less. So the exponents of the bandits' half, and of k and C, are
-attained by the methods; that no method could do better is not shown by any of this."""
+SAID = (
+    "Each line is one exponent of the paper's Table 1: the power of T, of the delay, of the capacity C or of the "
+    "dimension k in a player's bound on regret, and beside it the slope of its measured regret on logarithmic axes. A "
+    "logarithm counts as the power 0. A slope is ok if it is at most 0.1 above the claim and, where the game attains "
+    "the rate, at most 0.1 below."
+)
+UPPER_SAID = (
+    "Lines marked 'upper bound' are of games that have to be learnt: there the rate is a ceiling, and nothing says that "
+    "it is reached. In 'signs' no player whatsoever does better than the rate. In the games of cones and late starts "
+    "these players pay the rate because they are tuned as their theorems say; other players might pay less. So the "
+    "exponents of the bandits' half, and those of k and C, are attained by the methods, and are upper bounds only on "
+    "what a method must pay."
+)
 
 
 def power(exponent: float) -> str:
@@ -59,7 +65,7 @@ def exponent_chart(measured: Sequence[Measured]) -> Any:
     alt = altair()
     rows = [
         {
-            "name": f"{one.claim.row}: {one.claim.column}, {SYMBOLS[one.claim.by]}^{power(one.claim.exponent)}, {one.claim.game}",
+            "name": _name(one.claim),
             "off": one.found.slope - one.claim.exponent,
             "low": one.found.low - one.claim.exponent,
             "high": one.found.high - one.claim.exponent,
@@ -79,6 +85,10 @@ def exponent_chart(measured: Sequence[Measured]) -> Any:
         base.mark_point(color=INK, filled=True, size=60, opacity=1).encode(x=x, y=y, shape=shape),
     )
     return dressed(layers.properties(width=360, height=rows_height(len(rows))))
+
+
+def _name(claim: Claim) -> str:
+    return f"{claim.row}: {claim.column}, {SYMBOLS[claim.by]}^({power(claim.exponent)}), {claim.game}"
 
 
 def save_table1(measured: Sequence[Measured], folder: Path, command: str) -> list[Path]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SLACK = 0.1
 DELAYS = ("total_delay", "max_backlog", "max_delay")
 # What must stay the same along a line, unless it is what the line goes by; the length of blocks goes with the delay.
-SETTINGS = {"capacity": ("capacity",), "horizon": ("horizon",), "dimension": ("dimension",)}
+SETTINGS: dict[str, tuple[str, ...]] = {"capacity": ("capacity",), "horizon": ("horizon",), "dimension": ("dimension",)}
 SETTINGS |= dict.fromkeys(DELAYS, ("axis_delay", "axis_block"))
 
 
