@@ -19,10 +19,11 @@ stage "imports" "$BIN/lint-imports" --no-cache
 stage "types" "$BIN/mypy"
 stage "postgresql" "$BIN/python" tests/postgres.py
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
-# What a command says, what formulas are worth, plans, adapters and the examples in docstrings do not depend on the
+# What a command says, what formulas are worth, plans, sweeps, adapters and the examples in docstrings do not depend on the
 # compiler: they stand on what the other rooms show of it.
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_examples.py --ignore tests/cli \
-    --ignore tests/theory --ignore tests/planning --ignore tests/adapters
-stage "plans and cases, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli
+    --ignore tests/theory --ignore tests/planning --ignore tests/adapters --ignore tests/experiments
+stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
+    tests/experiments
 stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"

@@ -12,7 +12,10 @@ import pytest
 import tarry
 
 ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
-ROOMS += [f"tarry.{name}" for name in ("cases", "planning", "results", "schedulers", "testing", "theory", "tracking")]
+ROOMS += [
+    f"tarry.{name}"
+    for name in ("cases", "experiments", "planning", "results", "schedulers", "testing", "theory", "tracking")
+]
 
 
 @pytest.mark.parametrize("room", ROOMS)

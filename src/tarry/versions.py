@@ -18,6 +18,8 @@ PARTS = (
     "vl-convert-python",
     "typer",
     "rich",
+    "pydantic",
+    "distributed",
     "river",
     "scikit-learn",
     "torch",

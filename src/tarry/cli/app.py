@@ -14,8 +14,10 @@ from tarry.cli.compare import run_compare
 from tarry.cli.demo import run_demo
 from tarry.cli.join import join_app
 from tarry.cli.plan import plan_command
+from tarry.cli.results import results_app
 from tarry.cli.screen import screen
 from tarry.cli.session import session_app
+from tarry.cli.sweep import sweep_app
 from tarry.versions import show_versions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
@@ -26,6 +28,8 @@ app.command("bound")(bound_command)
 app.add_typer(case_app, name="case")
 app.add_typer(session_app, name="session")
 app.add_typer(join_app, name="join")
+app.add_typer(sweep_app, name="sweep")
+app.add_typer(results_app, name="results")
 
 
 def _version(wanted: bool) -> None:

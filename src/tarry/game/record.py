@@ -46,6 +46,7 @@ class Record:
     fates: NDArray[np.int64]
     checkpoints: NDArray[np.int64]
     regret_at: Array
+    loss_at: Array
     bound_at: Array
     last_plays: Array
     player: Any
@@ -74,6 +75,7 @@ class Record:
             fates=books.fates,
             checkpoints=outcomes[0].rounds,
             regret_at=regret,
+            loss_at=losses,
             bound_at=bounds,
             last_plays=np.array([outcome.play for outcome in outcomes]),
             player=player,

@@ -1,0 +1,73 @@
+"""tarry results: what a sweep gave, also while it is running."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tarry.cli.plan import Format, refusing
+from tarry.experiments.summary import joined, read_tables, summarise
+
+results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
+
+FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
+WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".json": "write_json", ".jsonl": "write_ndjson"}
+
+
+@results_app.command("show")
+def show(
+    folder: FolderArgument,
+    by: Annotated[list[str] | None, typer.Option(help="A column to group by (repeat; default: what varies).")] = None,
+    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+) -> None:
+    """Means over seeds: regret, bound, share of labels seen, weights."""
+    with refusing(("by",)):
+        frame = summarise(read_tables(folder), by or ())
+    if output is Format.json:
+        typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))
+        return
+    keys = frame.columns[: frame.columns.index("runs")]
+    table = Table(title="Means over runs, regret ± standard error", box=None, padding=(0, 2, 0, 0))
+    for name in keys:
+        table.add_column(name.removeprefix("axis_"), overflow="fold", min_width=min(8, _width(frame, name)))
+    for name in ("runs", "regret", "bound", "seen", "E w²"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in frame.iter_rows(named=True):
+        table.add_row(*(str(row[key]) if row[key] is not None else "–" for key in keys), *_figures(row))
+    Console().print(table)
+
+
+@results_app.command("export")
+def export(
+    folder: FolderArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="By its ending .parquet, .csv, .json or .jsonl.")],
+    table: Annotated[str, typer.Option(help="runs, curves or cells.")] = "runs",
+) -> None:
+    """Write a table, runs and curves with the columns of their cell."""
+    with refusing(("table",)):
+        if file.suffix not in WRITERS:
+            raise ValueError(f"FILE must end in one of {', '.join(WRITERS)}, got {file.name!r}")
+        frame = joined(read_tables(folder), table)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        getattr(frame, WRITERS[file.suffix])(file)
+    typer.echo(f"{file}: {frame.height} rows, {frame.width} columns")
+
+
+def _width(frame: Any, name: str) -> int:
+    return max(len(name.removeprefix("axis_")), *(len(str(value)) for value in frame[name].unique()))
+
+
+def _figures(row: dict[str, Any]) -> list[str]:
+    error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
+    return [
+        str(row["runs"]),
+        f"{row['regret']:.4g}{error}",
+        f"{row['bound']:.4g}",
+        f"{row['observed']:.1%}",
+        f"{row['weight_second_moment']:.3g}",
+    ]

@@ -1,0 +1,91 @@
+"""Gathering: parts and plan into three tidy tables."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tarry.experiments.parts import write_whole
+from tarry.experiments.sweep import Sweep
+from tarry.results.columns import CELL_FIGURES, CELLS, CURVE_LISTS, CURVES, RUNS, part_schema, polars_schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tarry.experiments.folder import Contents
+
+
+GAME_KEYS = ("domain", "losses", "delays", "feedback", "information", "preemption", "capacity", "horizon", "dimension")
+"""Axes of these names are keys of the game, and columns already."""
+
+
+class Tables(NamedTuple):
+    """What a sweep gave: see :mod:`tarry.results.columns`."""
+
+    cells: pl.DataFrame
+    runs: pl.DataFrame
+    curves: pl.DataFrame
+
+
+def plan_frame(sweep: Sweep) -> pl.DataFrame:
+    """The sweep's cells by name, one row each; what parts say of them is left out."""
+    import polars as pl
+
+    own = [axis for axis in sweep.axes if axis not in GAME_KEYS]
+    schema = {name: kind for name, kind in polars_schema(CELLS).items() if name not in CELL_FIGURES}
+    columns: dict[str, Any] = {
+        name: [cell.columns.get(name) for cell in sweep.cells]
+        for name in schema
+        if name not in ("cell", "sweep", "content")
+    }
+    columns["cell"] = [cell.id for cell in sweep.cells]
+    columns["content"] = [cell.content for cell in sweep.cells]
+    columns["sweep"] = [sweep.name] * len(sweep.cells)
+    frame = pl.DataFrame({name: pl.Series(name, columns[name], dtype=kind) for name, kind in schema.items()})
+    return frame.with_columns(_axis(sweep, name) for name in own)
+
+
+def _axis(sweep: Sweep, name: str) -> pl.Series:
+    """An axis as numbers where all its values are, else as text."""
+    import polars as pl
+
+    from tarry.experiments.members import describe
+
+    values = [cell.columns["axes"].get(name) for cell in sweep.cells]
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int} or kinds == {bool}:
+        return pl.Series(f"axis_{name}", values)
+    if kinds <= {int, float}:
+        return pl.Series(f"axis_{name}", values, dtype=pl.Float64, strict=False)
+    return pl.Series(f"axis_{name}", [None if v is None else describe(v) for v in values], dtype=pl.String)
+
+
+def collect(plan: pl.DataFrame, contents: Contents) -> Tables:
+    """The tables of a plan, from everything that is finished; in one order, whoever computed what and when."""
+    import polars as pl
+
+    wanted = plan.select("cell").unique()
+    frames = [frame.join(wanted, on="cell", how="semi") for frame in contents.frames]
+    rows = pl.concat(frames) if frames else pl.DataFrame(schema=part_schema())
+    rows = rows.sort("cell", "seed")
+    figures = rows.select("cell", *CELL_FIGURES).unique("cell")
+    cells = plan.join(figures, on="cell", how="left", maintain_order="left")
+    curves = rows.select("cell", "seed", **{name: pl.col(listed) for name, listed in CURVE_LISTS.items()})
+    return Tables(
+        cells.select(*CELLS, *(name for name in cells.columns if name not in CELLS)),
+        rows.select(*RUNS),
+        curves.explode(*CURVE_LISTS).select(*CURVES),
+    )
+
+
+def write_tables(tables: Tables, folder: Path) -> list[Path]:
+    """Write them as Parquet, each whole or not at all."""
+    paths = []
+    for name, frame in tables._asdict().items():
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, compression="zstd")
+        path = folder / f"{name}.parquet"
+        write_whole(path, buffer.getvalue())
+        paths.append(path)
+    return paths

@@ -1,0 +1,37 @@
+"""Threads of this process: compiled rounds do not hold Python's lock."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+
+from tarry.experiments.engines.base import PAUSE, Outcome, play_one
+
+
+class Threads:
+    """The default: nothing to start, nothing to send."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers or os.cpu_count() or 1
+
+    def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
+        """Play the cells, a few ahead of the workers."""
+        stop, left = threading.Event(), iter(contents.items())
+        with ThreadPoolExecutor(self._workers) as pool:
+            under_way: set[Future[Outcome]] = set()
+            try:
+                while True:
+                    ahead = islice(left, 2 * self._workers - len(under_way))
+                    under_way |= {pool.submit(play_one, *one, stop.is_set) for one in ahead}
+                    if not under_way:
+                        return
+                    done, under_way = wait(under_way, timeout=PAUSE, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+                    yield None
+            finally:
+                stop.set()
+                for future in under_way:
+                    future.cancel()

@@ -1,0 +1,72 @@
+"""What a sweep will cost, from what it has cost so far."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from tarry.experiments.sweep import Sweep
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tarry.experiments.folder import Folder
+
+ROUND_SECONDS = 2e-7
+CELL_SECONDS = 5e-3
+"""Guesses for a round and for starting a cell, until some cell has been measured."""
+
+
+class Standing(NamedTuple):
+    """Where a sweep stands: cells planned, finished and failed, damaged files, and what is still to do."""
+
+    cells: int
+    finished: int
+    failed: dict[str, str]
+    damaged: int
+    rounds: int
+    seconds: float
+    is_measured: bool
+
+    @property
+    def missing(self) -> int:
+        """Cells still to be played."""
+        return self.cells - self.finished
+
+
+def standing(sweep: Sweep, folder: Folder) -> Standing:
+    """Where a sweep stands; ``seconds`` are those of one worker, once everything is compiled."""
+    contents = folder.read(["cell", "seconds", "horizon", "seed"])
+    planned, done = sweep.contents, contents.cells
+    left = [content for cell, content in planned.items() if cell not in done]
+    rounds = sum(_rounds(content) for content in left)
+    measured = _seconds_a_round(contents.frames)
+    failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
+    guess = rounds * (ROUND_SECONDS if measured is None else measured) + CELL_SECONDS * len(left)
+    return Standing(
+        cells=len(planned),
+        finished=len(planned) - len(left),
+        failed=failed,
+        damaged=len(contents.damaged),
+        rounds=rounds,
+        seconds=guess,
+        is_measured=measured is not None,
+    )
+
+
+def _rounds(content: str) -> int:
+    plain = json.loads(content)
+    return len(plain["seeds"]) * (plain["game"]["horizon"] or 0)
+
+
+def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
+    """The mean over finished cells, less what starting a cell costs; the slowest tenth, which compiled, left out."""
+    import polars as pl
+
+    if not frames:
+        return None
+    rows = pl.concat(frames)
+    cells = rows.group_by("cell").agg(pl.col("seconds").first(), pl.col("horizon").sum().alias("rounds"))
+    kept = cells.filter(pl.col("seconds") <= pl.col("seconds").quantile(0.9, "higher"))
+    spent, rounds = float(sum(kept["seconds"])) - CELL_SECONDS * kept.height, int(sum(kept["rounds"]))
+    return max(spent / rounds, 1e-9)

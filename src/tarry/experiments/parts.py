@@ -1,0 +1,154 @@
+"""Part files: finished cells in Parquet, each file whole or not there at all.
+
+A part holds the rows of one or more cells. It is written under another name, brought to the disk and renamed, so
+nobody ever sees half of it; its name carries a hash of its bytes, so damage is found when it is read. Whoever writes
+gathers small cells for up to a second, and merges small parts once there are many: a hundred thousand cells end up
+in some dozens of files. Parts are never changed, and reading needs no lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import time
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tarry.experiments.remains import sign
+from tarry.results.columns import part_schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PREFIX, SUFFIX = "part-", ".parquet"
+GATHERED_SECONDS = 1.0
+GATHERED_CELLS = 512
+GATHERED_ROWS = 2_000_000
+MERGED = 32
+"""So many parts of one level become one of the next."""
+
+Columns = dict[str, Any]
+
+
+def digest_of(data: bytes) -> str:
+    """What a part's name says of its bytes."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | None:
+    """A part's rows, or None if its bytes are not those its name speaks of."""
+    import polars as pl
+
+    data = path.read_bytes()
+    if path.stem.rpartition("-")[2] != digest_of(data):
+        return None
+    return pl.read_parquet(io.BytesIO(data), columns=columns)
+
+
+def list_parts(folder: Path) -> list[Path]:
+    """Every part, in a fixed order."""
+    return sorted(folder.glob(f"{PREFIX}*{SUFFIX}"))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there as a whole or not at all, whatever happens."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.parent / sign()
+    try:
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _settle(path.parent)
+
+
+def _settle(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system lets folders be opened."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_part(folder: Path, frame: pl.DataFrame, level: int = 0) -> Path:
+    """Write rows as one part."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=1, statistics=False)
+    data = buffer.getvalue()
+    path = folder / f"{PREFIX}{level}-{digest_of(data)}{SUFFIX}"
+    write_whole(path, data)
+    return path
+
+
+class Writer:
+    """Gathers finished cells and writes them; ``add`` and ``rest`` tell which cells are on the disk by then."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._gathered: list[Columns] = []
+        self._rows = 0
+        self._since = 0.0
+        self._levels: dict[int, list[Path]] = {}
+
+    def add(self, columns: Columns) -> list[str]:
+        """Take a finished cell."""
+        if not self._gathered:
+            self._since = time.monotonic()
+        self._gathered.append(columns)
+        self._rows += sum(len(curve) for curve in columns["curve_t"])
+        return self.rest()
+
+    def rest(self) -> list[str]:
+        """Write what has been gathered, if it is time."""
+        is_due = self._gathered and time.monotonic() - self._since >= GATHERED_SECONDS
+        is_much = len(self._gathered) >= GATHERED_CELLS or self._rows >= GATHERED_ROWS
+        return self.flush() if is_due or is_much else []
+
+    def flush(self) -> list[str]:
+        """Write what has been gathered."""
+        if not self._gathered:
+            return []
+        written, self._gathered, self._rows = self._gathered, [], 0
+        self._keep(write_part(self._folder, frame_of(written)), 0)
+        return [columns["cell"][0] for columns in written]
+
+    def _keep(self, path: Path, level: int) -> None:
+        """Remember a part of our own, and merge those of its level once there are many."""
+        mine = self._levels.setdefault(level, [])
+        mine.append(path)
+        if len(mine) < MERGED:
+            return
+        self._levels[level] = []
+        frame = merged(mine)
+        if frame is not None:
+            self._keep(write_part(self._folder, frame, level + 1), level + 1)
+            for old in mine:
+                old.unlink(missing_ok=True)
+
+
+def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
+    """The rows of several parts, or None if one of them is damaged: then it is left for all to see."""
+    import polars as pl
+
+    frames = [read_part(path) for path in paths]
+    return None if any(frame is None for frame in frames) else pl.concat(frames)  # type: ignore[type-var]
+
+
+def frame_of(cells: list[Columns]) -> pl.DataFrame:
+    """The rows of finished cells."""
+    import polars as pl
+
+    def together(name: str) -> Iterator[Any]:
+        return (value for columns in cells for value in columns[name])
+
+    return pl.DataFrame(
+        [pl.Series(name, list(together(name)), dtype=kind, strict=False) for name, kind in part_schema().items()]
+    )

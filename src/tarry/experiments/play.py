@@ -1,0 +1,162 @@
+"""One cell, from its content to its rows."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry import delays
+from tarry.experiments.facts import facts_of
+from tarry.experiments.members import TOLD, make
+from tarry.game import Game, Record, simulate
+from tarry.game.plans import Plans
+from tarry.results import FATES
+from tarry.results.columns import SCHEMA
+from tarry.tracking import Player
+from tarry.versions import versions
+
+LISTED = 1_000_000
+"""Delays up to this horizon are listed, so that one compilation serves all kinds of them; nothing else changes."""
+
+Columns = dict[str, Any]
+PARTS = ("regularisation", "own", "pairs", "smoothing", "left_out")
+RECORDED = ("tarry", "python", "system", "numpy", "numba", "scipy", "polars")
+
+
+class Cancelled(Exception):
+    """The run was asked to stop while a cell was under way."""
+
+
+class Drawn(NamedTuple):
+    """A game, and whether another seed would give another one."""
+
+    game: Game
+    by_seed: bool
+
+
+def build_game(content: dict[str, Any], seed: int) -> Drawn:
+    """The game of a seed: members that draw are drawn by it, unless the file gives them an ``rng`` of their own."""
+    asked: set[str] = set()
+    told: dict[str, Any] = {"rng": seed, "horizon": content["horizon"], "dimension": content["dimension"]}
+
+    def known(key: str, name: str) -> Any:
+        asked.add(name)
+        if name not in TOLD[key] or told.get(name) is None:
+            raise ValueError(f"{key} needs {name}: give it to the game, as in {name} = …, or as an axis")
+        return told[name]
+
+    domain = make("domain", content["domain"], partial(known, "domain"))
+    told |= {"dimension": int(domain.dimension), "domain": domain}
+    waits = make("delays", content["delays"], partial(known, "delays"))
+    told["horizon"] = int(waits.horizon)
+    made = make("losses", content["losses"], partial(known, "losses"))
+    listed = delays.array(waits.values) if waits.horizon <= LISTED else waits
+    rules = {name: content[name] for name in ("feedback", "capacity", "information", "preemption")}
+    return Drawn(Game(domain, made, listed, **rules), "rng" in asked)
+
+
+def build_player(content: dict[str, Any], game: Game) -> Player:
+    """The player for a game."""
+    known = facts_of(game)
+    if "player" in content:
+        ready: Player = make("player", content["player"], known)
+        return ready
+    return Player(**{key: make(key, spec, known) for key, spec in content.items()})
+
+
+def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: False) -> Columns:
+    """Run a cell; its columns, as long as it has seeds.
+
+    ``stopped`` is asked every now and then; where it says yes, :class:`Cancelled` is raised.
+    """
+    started, plain = time.perf_counter(), json.loads(content)
+    backlogs: dict[int, Any] = {}
+    first = build_game(plain["game"], plain["seeds"][0])
+
+    def games(seed: int) -> Game:
+        game = first.game if seed == plain["seeds"][0] else build_game(plain["game"], seed).game
+        backlogs[seed] = game.delays.summary()
+        return game
+
+    def report(_done: int, _total: int) -> None:
+        if stopped():
+            raise Cancelled
+
+    record = simulate(
+        None if first.by_seed else first.game,
+        partial(build_player, plain["player"]),
+        plain["seeds"],
+        games=games if first.by_seed else None,
+        checkpoints=plain["checkpoints"],
+        bound=plain["bound"],
+        threads=1,
+        progress=report,
+    )
+    if not first.by_seed:
+        backlogs = dict.fromkeys(record.seeds, first.game.delays.summary())
+    said = {"seconds": time.perf_counter() - started, "warnings": "\n".join(record.warnings)}
+    return _columns(cell, first.game, record, backlogs) | {
+        name: [value] * len(record.seeds) for name, value in {**said, "versions": _versions(), "schema": SCHEMA}.items()
+    }
+
+
+@cache
+def _versions() -> str:
+    known = versions()
+    return json.dumps({name: known[name] for name in RECORDED})
+
+
+def _columns(cell: str, game: Game, record: Record, backlogs: dict[int, Any]) -> Columns:
+    n, books, weights = len(record.seeds), record.occupancy, record.weights
+    same = {
+        "cell": cell,
+        "horizon": record.horizon,
+        "dimension": game.dimension,
+        "capacity": record.capacity,
+        "learner_played": type(record.player.learner).__name__,
+        "scheduler_played": type(record.player.scheduler).__name__,
+    }
+    summaries = [backlogs[seed] for seed in record.seeds]
+    each: Columns = {
+        "seed": record.seeds,
+        **{name: [getattr(one, name) for one in summaries] for name in ("total_delay", "max_delay", "max_backlog")},
+        "regret": record.regret,
+        "loss": record.loss,
+        "comparator_gap": [one.gap for one in record.comparators],
+        "bound": record.bound,
+        **{name: [_part(one, name) for one in record.certificates] for name in PARTS},
+        "holds": [None if one is None else one.holds for one in record.certificates],
+        **{name: record.fates[:, i] for i, name in enumerate(FATES)},
+        "occupancy_mean": books.mean,
+        "occupancy_peak": books.peak,
+        "occupancy_full": books.full,
+        "weight_mean": weights.mean,
+        "weight_second_moment": weights.second_moment,
+        "weight_max": weights.max,
+        "effective_sample_size": weights.effective_sample_size,
+        "curve_t": [record.checkpoints] * n,
+        "curve_regret": list(record.regret_at),
+        "curve_loss": list(record.loss_at),
+        "curve_bound": list(record.bound_at),
+    }
+    return {name: [value] * n for name, value in same.items()} | each
+
+
+def _part(certificate: Any, name: str) -> float:
+    return float("nan") if certificate is None else float(np.float64(getattr(certificate, name)))
+
+
+def refusal(content: str) -> str:
+    """Why a cell cannot be played, as far as can be told without playing it; empty if nothing is in the way."""
+    plain = json.loads(content)
+    try:
+        game = build_game(plain["game"], plain["seeds"][0]).game
+        Plans(game, None, partial(build_player, plain["player"]), plain["checkpoints"], plain["bound"])
+    except (ValueError, TypeError) as error:
+        return str(error)
+    return ""
