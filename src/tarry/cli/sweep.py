@@ -128,6 +128,8 @@ def collect(
         tables = folder.tables()
         for path in write_tables(tables, out or folder.path):
             typer.echo(str(path))
+    if tables.cells["versions"].drop_nulls().n_unique() > 1:
+        typer.echo("cells were computed with several versions: see the column versions of cells.parquet", err=True)
     missing = len(sweep.contents) - tables.runs["cell"].n_unique()
     if missing:
         typer.echo(f"{_count(missing, 'cell')} of {len(sweep.contents)} not finished and left out", err=True)
