@@ -15,6 +15,7 @@ from tarry.reports.figures.look import (
     encodings,
     lines_of,
     rows_height,
+    ticks,
 )
 from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
@@ -43,7 +44,7 @@ def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, st
     if not runs.height:
         return None
     panel, mine = _middle(runs)
-    by_capacity = mine["capacity"].n_unique() > 1 and mine["capacity"].null_count() < mine.height
+    by_capacity = mine["capacity"].drop_nulls().n_unique() > 1
     draw = _against_capacity if by_capacity else _by_line
     charts = [draw(_means(mine, metric), cast, metric, i == 0) for i, metric in enumerate(metrics)]
     row = alt.hconcat(*charts, spacing=18) if by_capacity or len(charts) > 1 else charts[0]
@@ -75,13 +76,13 @@ def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any
 def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
     import polars as pl
 
-    alt, look = altair(), encodings(cast)
+    alt, look = altair(), encodings(cast, only=list(dict.fromkeys(frame["line"])))
     rows = _rows(frame.filter(pl.col("capacity").is_not_null()).sort("capacity"), cast, metric)
     slots = sorted({row["capacity"] for row in rows})
     scale = alt.Scale(type="log", base=2, nice=False)
     axis = alt.Axis(values=slots[:: 1 + len(slots) // 7], format="~s", grid=False, labelOverlap=True)
     kind = _scale(metric, rows)
-    y = alt.Y("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
+    y = alt.Y("mean:Q", title=None, scale=kind, axis=_axis(metric, rows))
     base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     x = alt.X("capacity:Q", title="capacity C (slots)", scale=scale, axis=axis)
     dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=26, opacity=1)
@@ -89,12 +90,25 @@ def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first:
     return drawn.properties(width=THIRD, height=190)
 
 
+def _reach(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """The ends of a logarithmic axis, with some air."""
+    values = [row["mean"] for row in rows] or [1.0]
+    return min(values) / 1.3, max(values) * 1.3
+
+
 def _scale(metric: Metric, rows: list[dict[str, Any]]) -> Any:
     """From zero up, with a height also where everything is zero; or logarithmic."""
     alt = altair()
     if metric.is_log:
-        return alt.Scale(type="log")
+        return alt.Scale(type="log", domain=_reach(rows), nice=False)
     return alt.Scale(zero=True) if any(row["mean"] > 0 for row in rows) else alt.Scale(domain=[0, 1])
+
+
+def _axis(metric: Metric, rows: list[dict[str, Any]]) -> Any:
+    alt = altair()
+    if not metric.is_log:
+        return alt.Axis(format=metric.format, tickCount=4)
+    return alt.Axis(format=metric.format, values=ticks(*_reach(rows)), labelOverlap=True)
 
 
 def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
@@ -103,7 +117,7 @@ def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) ->
     order = list(dict.fromkeys(frame["line"]))
     kind = _scale(metric, rows)
     axis = alt.Axis(labels=is_first, ticks=False, domain=False, labelLimit=220, labelPadding=6)
-    x = alt.X("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
+    x = alt.X("mean:Q", title=None, scale=kind, axis=_axis(metric, rows))
     base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     colour = encodings(cast)["color"]
     colour.legend = None
