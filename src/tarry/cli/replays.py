@@ -12,6 +12,7 @@ import polars as pl
 from tarry.cli.pieces import best_of_pieces, head
 from tarry.experiments.play import build_game, build_player
 from tarry.game import Game, simulate
+from tarry.reports.baselines import with_baselines
 from tarry.reports.figures.look import TOLD_APART
 from tarry.reports.replays import DELAYS, Replays
 from tarry.reports.view import View
@@ -62,7 +63,7 @@ def replay_lines(view: View, ranked: list[str], tell: Callable[[str], None]) -> 
         played,
         **{name: pl.DataFrame(columns) for name, columns in frames.items()},
         waiting=pl.DataFrame({"t": thin, "waiting": backlog[thin - 1]}),
-        segments=_segments(view, scene, whole),
+        segments=_segments(with_baselines(view), scene, whole),
     )
     return made, ""
 

@@ -154,6 +154,8 @@ def _origin(story: Story) -> str:
         parts.append("</ul>")
     if story.file:
         parts.append(f"<details open><summary>The sweep's file</summary><pre>{escape(story.file)}</pre></details>")
+    else:
+        parts.append("<p class=note>The sweep's file is not shown: <code>tarry report --file FILE</code> adds it.</p>")
     return "\n".join([*parts, "</section>"])
 
 

@@ -197,7 +197,7 @@ def ticks(low: float, high: float) -> list[float]:
     """Round numbers for a logarithmic axis: as few kinds as give three; where it is short, in even steps.
 
     >>> ticks(3, 40), ticks(1, 1000), ticks(96, 121)
-    ([3.0, 10.0, 30.0], [1.0, 10.0, 100.0, 1000.0], [100.0, 110.0, 120.0])
+    ([3.0, 10.0, 30.0], [1.0, 10.0, 100.0, 1000.0], [100.0, 105.0, 110.0, 115.0, 120.0])
     """
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     for digits in DIGITS:

@@ -70,6 +70,8 @@ def _means(runs: pl.DataFrame, metric: Metric) -> pl.DataFrame:
 def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any]]:
     rows = [{**row, "group": cast.of(row["line"])} for row in frame.drop("seeds").to_dicts()]
     kept = [row for row in rows if row["mean"] > 0 or not metric.is_log]
+    for row in kept:  # no value is negative, and a logarithm has no room for zero either
+        row["low"] = max(row["low"], row["mean"] / 3 if metric.is_log else 0.0)
     return sorted(kept, key=lambda row: row["line"] in cast.shown)
 
 
@@ -92,8 +94,7 @@ def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first:
 
 def _reach(rows: list[dict[str, Any]]) -> tuple[float, float]:
     """The ends of a logarithmic axis, with some air."""
-    values = [row["mean"] for row in rows] or [1.0]
-    return min(values) / 1.3, max(values) * 1.3
+    return min((row["low"] for row in rows), default=1.0) / 1.2, max((row["high"] for row in rows), default=1.0) * 1.2
 
 
 def _scale(metric: Metric, rows: list[dict[str, Any]]) -> Any:
@@ -122,6 +123,6 @@ def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) ->
     colour = encodings(cast)["color"]
     colour.legend = None
     y = alt.Y("line:N", sort=order, title=None, axis=axis)
-    spread = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, x=x, x2="high:Q", color=colour)
+    spread = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, x="low:Q", x2="high:Q", color=colour)
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, x=x, color=colour)
     return (spread + dots).properties(width=min(HALF, THIRD - 40), height=rows_height(len(order)))

@@ -141,7 +141,9 @@ def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
 
 def _axes(alt: Any, rows: Rows, levels: Rows, words: str, is_log: bool) -> tuple[Any, Any]:
     if not is_log:
-        return alt.X("x:Q", title=words), alt.Y("low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s"))
+        return alt.X("x:Q", title=words, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False)), alt.Y(
+            "low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s")
+        )
     xs = [row["x"] for row in rows]
     lows, highs = ([row[key] for row in rows + levels] for key in ("low", "high"))
     is_few = len(set(xs)) <= 6 and max(xs) < 10_000 and all(x == int(x) for x in xs)
