@@ -15,6 +15,7 @@ from sweeping import TINY
 from typer.testing import CliRunner
 
 from tarry.cli.app import app
+from tarry.experiments.parts import list_parts, read_part, write_part
 
 RUN = CliRunner()
 
@@ -99,6 +100,18 @@ def test_refusals(file, arguments, sentence):
     assert done.exit_code == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.output
+
+
+def test_collecting_what_is_there(file, tmp_path):
+    call("sweep", "run", file, "--task", "1/2")
+    done = call("sweep", "collect", file)
+    assert done.exit_code == 0
+    assert done.stderr == "8 cells of 16 not finished and left out\n"
+    (part,) = list_parts(tmp_path / "out" / "sweeps" / "tiny" / "parts")
+    frame = read_part(part).with_columns(versions=pl.when(pl.col("seed") == 2).then(pl.lit("{}")).otherwise("versions"))
+    part.unlink()
+    write_part(part.parent, frame)
+    assert "several versions" in call("sweep", "collect", file).stderr
 
 
 def test_what_will_fail_is_said_before_and_after(file):

@@ -132,3 +132,12 @@ def test_dask_starts_a_cluster_of_its_own(tmp_path, reference):
 def test_only_dask_has_a_scheduler():
     with pytest.raises(ValueError, match="address of a Dask cluster, got 'tcp://x' with the engine 'threads'"):
         make_engine("threads", scheduler="tcp://x")
+
+
+@pytest.mark.compiled
+def test_compiled_cells_are_the_same_in_threads_and_in_processes(tmp_path):
+    """Long enough that several are under way at once."""
+    sweep = sweep_of(tmp_path, LONGER.replace("1500", "30_000"))
+    one, two = (tables_of(sweep, tmp_path / str(workers), make_engine("threads", workers)) for workers in (1, 2))
+    assert one == two
+    assert one == tables_of(sweep, tmp_path / "processes", make_engine("processes", 2))

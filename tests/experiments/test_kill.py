@@ -44,13 +44,33 @@ def rows(folder):
     return {(row["cell"], row["seed"]): row["seconds"] for row in found.iter_rows(named=True)}
 
 
+def start(sweep, results):
+    """A client in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    command = [sys.executable, "-c", CLIENT, str(sweep.path), str(results)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+
+
+def test_two_runs_and_a_reader_at_once(tmp_path):
+    sweep, results, seen = sweep_of(tmp_path, MANY.replace("= 50", "= 20")), tmp_path / "results", [set()]
+    with start(sweep, results) as one, start(sweep, results) as other:
+        for client in (one, other):
+            assert client.stdout.readline() == b"playing\n"
+        while one.poll() is None or other.poll() is None:
+            contents = Folder(results).read()
+            assert contents.damaged == []
+            assert seen[-1] <= contents.cells
+            seen.append(contents.cells)
+    assert one.returncode == other.returncode == 0
+    assert len({len(cells) for cells in seen}) > 3
+    assert collected(results) == tables_of(sweep, tmp_path / "reference")
+
+
 def test_killed_again_and_again(tmp_path):
     sweep, results, rng = sweep_of(tmp_path, MANY), tmp_path / "results", np.random.default_rng(3)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
     kept, grown = {}, 0
     for _ in range(KILLS):
-        command = [sys.executable, "-c", CLIENT, str(sweep.path), str(results)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as client:
+        with start(sweep, results) as client:
             assert client.stdout.readline() == b"playing\n"
             time.sleep(rng.uniform(0.0, 0.6))
             client.kill()

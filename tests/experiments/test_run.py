@@ -133,6 +133,7 @@ def test_damaged_parts_are_found_and_played_again(tmp_path, damage):
     assert (done.found, done.finished) == (8, 8)
     assert collected(folder.path) == write
     assert standing(sweep, folder).damaged == 0
+    assert [path.stem for path in folder.parts.glob("*.damaged")] == [victim.stem]
 
 
 def test_failures_are_told_and_tried_again(tmp_path):

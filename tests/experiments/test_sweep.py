@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from sweeping import TINY, sweep_of
 from tarry import delays, domains, learners, losses, players, schedulers
 from tarry.experiments.cells import identity
 from tarry.experiments.members import ROOMS, check, find, members, parameters_of
+from tarry.experiments.play import play_cell
 from tarry.experiments.run import parse_task, share
 
 GAME = """
@@ -172,6 +174,7 @@ def test_circles_are_refused(tmp_path):
         (GAME.replace("= 3 }", "= 'axis.wait' }") + PLAYER, "games.g: there is no axis 'wait'"),
         (GAME + PLAYER + "[[blocks]]\nplayers = ['q']\n", "blocks[1].players: there is no player 'q': take one of p"),
         (GAME + PLAYER + "[[blocks]]\nplayers = []\n", "there is nothing to run"),
+        (GAME.replace("capacity = 4", "capacity = 2020-01-01") + PLAYER, "games.g.capacity: must be text, a number"),
         ("x = [", "tiny.toml is not TOML"),
         ("include = 3", "tiny.toml: include: must be a list of files"),
         ("include = ['gone.toml']", "tiny.toml: include: "),
@@ -227,3 +230,69 @@ def test_tasks_part_a_sweep(tmp_path_factory, count):
 def test_tasks_that_are_none(text):
     with pytest.raises(ValueError, match="task must be i/n with i from 1 to n"):
         parse_task(text)
+
+
+DATA = """
+seeds = 1
+[games.log]
+capacity = 4
+delays = { type = "array", values = { file = "data/log.csv", columns = ["wait"] } }
+domain = { type = "Ball", dimension = 2 }
+[games.log.losses]
+type = "LeastSquares"
+features = { file = "data/rows.npy" }
+labels = { file = "data/log.csv", columns = ["y"] }
+[players.plain]
+learner = { type = "DWFTRL", rate = 0.1 }
+"""
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "data").mkdir()
+    np.save(tmp_path / "data" / "rows.npy", np.arange(20.0).reshape(10, 2) / 20)
+    lines = ["y,wait", *(f"{i / 10},{i % 4}" for i in range(10))]
+    (tmp_path / "data" / "log.csv").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_arrays_from_files(data):
+    (cell,) = sweep_of(data, DATA).cells
+    columns = play_cell(cell.id, cell.content)
+    assert columns["horizon"] == [10]
+    assert columns["total_delay"] == [sum(min(i % 4, 9 - i) for i in range(10))]
+    assert cell.columns["delays"] == "array(values=log.csv)"
+
+
+def test_data_are_known_by_their_bytes(data):
+    (cell,) = sweep_of(data, DATA).cells
+    (data / "data" / "log.csv").rename(data / "moved.csv")
+    (moved,) = sweep_of(data, DATA.replace("data/log.csv", "moved.csv")).cells
+    assert moved.id == cell.id
+    assert moved.content != cell.content
+    (data / "moved.csv").write_text((data / "moved.csv").read_text().replace("0.5,1", "0.5,2"))
+    (changed,) = sweep_of(data, DATA.replace("data/log.csv", "moved.csv")).cells
+    assert changed.id != cell.id
+    with pytest.raises(ValueError, match="has changed since the sweep was listed"):
+        play_cell(moved.id, moved.content)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("data/rows.npy", "data/row.npy", "games.log.losses.features.file: "),
+        ("data/rows.npy", "rows.txt", "must end in one of .npy, .csv, .parquet, got 'rows.txt'"),
+        ("columns", "column", "there is no key of a file 'column', did you mean 'columns'?"),
+    ],
+)
+def test_files_that_are_wrong(data, old, new, sentence):
+    with pytest.raises(ValueError) as refused:
+        sweep_of(data, DATA.replace(old, new))
+    assert sentence in str(refused.value)
+    assert str(refused.value).startswith("tiny.toml: games.log.")
+
+
+def test_a_column_that_is_not_there(data):
+    (cell,) = sweep_of(data, DATA.replace('["wait"]', '["wat"]')).cells
+    with pytest.raises(ValueError, match=r"log\.csv: there is no column 'wat', did you mean 'wait'"):
+        play_cell(cell.id, cell.content)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -33,10 +32,10 @@ def show(
         typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))
         return
     keys = frame.columns[: frame.columns.index("runs")]
-    table = Table(box=box.SIMPLE_HEAD, title="Means over runs, regret ± standard error", padding=(0, 1), pad_edge=False)
+    table = Table(title="Means over runs, regret ± standard error", box=None, padding=(0, 2, 0, 0))
     for name in keys:
-        table.add_column(name.removeprefix("axis_"), overflow="fold")
-    for name in ("runs", "regret", "bound", "seen", "no room", "E w", "E w²", "σ_max"):
+        table.add_column(name.removeprefix("axis_"), overflow="fold", min_width=min(8, _width(frame, name)))
+    for name in ("runs", "regret", "bound", "seen", "E w²"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in frame.iter_rows(named=True):
         table.add_row(*(str(row[key]) if row[key] is not None else "–" for key in keys), *_figures(row))
@@ -59,6 +58,10 @@ def export(
     typer.echo(f"{file}: {frame.height} rows, {frame.width} columns")
 
 
+def _width(frame: Any, name: str) -> int:
+    return max(len(name.removeprefix("axis_")), *(len(str(value)) for value in frame[name].unique()))
+
+
 def _figures(row: dict[str, Any]) -> list[str]:
     error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
     return [
@@ -66,8 +69,5 @@ def _figures(row: dict[str, Any]) -> list[str]:
         f"{row['regret']:.4g}{error}",
         f"{row['bound']:.4g}",
         f"{row['observed']:.1%}",
-        f"{row['saturated']:.1%}",
-        f"{row['weight_mean']:.3f}",
         f"{row['weight_second_moment']:.3g}",
-        f"{row['max_backlog']:.4g}",
     ]

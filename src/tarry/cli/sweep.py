@@ -124,6 +124,8 @@ def collect(
         tables = folder.tables()
         for path in write_tables(tables, out or folder.path):
             typer.echo(str(path))
+    if tables.cells["versions"].drop_nulls().n_unique() > 1:
+        typer.echo("cells were computed with several versions: see the column versions of cells.parquet", err=True)
     missing = len(sweep.contents) - tables.runs["cell"].n_unique()
     if missing:
         typer.echo(f"{_count(missing, 'cell')} of {len(sweep.contents)} not finished and left out", err=True)
@@ -195,7 +197,13 @@ def _bar(console: Console) -> Iterator[Any]:
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("cells", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+        def show(done: int, total: int) -> None:
+            if progress.tasks[task].total is None:
+                progress.reset(task, completed=done, total=total)  # what was there before says nothing of the rate
+            progress.update(task, completed=done)
+
+        yield show
 
 
 def _figures(found: Standing) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from tarry.experiments.data import anchored, is_data
+
 Tree = dict[str, Any]
 Key = tuple[str, ...]
 
@@ -39,13 +41,17 @@ class Text:
         for name, value in new.items():
             key, before = (*above, name), merged.get(name)
             # A member says as a whole what it is: parameters of another type must not linger.
-            if isinstance(value, dict) and isinstance(before, dict) and "type" not in value:
+            if isinstance(value, dict) and isinstance(before, dict) and not _is_whole(value):
                 merged[name] = self._merged(before, value, path, key)
             else:
                 merged[name] = self._merged({}, value, path, key) if isinstance(value, dict) else value
             if not isinstance(before, dict) or not isinstance(value, dict):
                 self._said[key] = path
         return merged
+
+
+def _is_whole(value: Tree) -> bool:
+    return "type" in value or is_data(value)
 
 
 def read_files(path: Path) -> Text:
@@ -66,7 +72,7 @@ def _read(path: Path, text: Text, above: tuple[Path, ...]) -> None:
         raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
     for name in included:
         _read(path.parent / name, text, (*above, here))
-    text.add(tree, path)
+    text.add(anchored(tree, path.parent, f"{path.name}: "), path)
 
 
 def _parse(path: Path, above: tuple[Path, ...]) -> Tree:

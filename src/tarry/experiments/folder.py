@@ -8,6 +8,7 @@ cells|runs|curves.parquet  what ``collect`` gathered
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from collections.abc import Iterator
@@ -79,12 +80,13 @@ class Folder:
             contents.frames.append(frame)
         return contents
 
-    def remove_damaged(self) -> list[Path]:
-        """Delete damaged parts, whose cells then count as missing; the parts that were deleted."""
-        damaged = self.read(["cell"]).damaged
-        for path in damaged:
-            path.unlink(missing_ok=True)
-        return damaged
+    def set_damaged_aside(self) -> list[Path]:
+        """Rename damaged parts, so that they are seen no more and can still be looked at; their new names."""
+        aside = [(path, path.with_suffix(".damaged")) for path in self.read(["cell"]).damaged]
+        for path, name in aside:
+            with contextlib.suppress(FileNotFoundError):  # another run was faster
+                path.replace(name)
+        return [name for _, name in aside]
 
     def write_plan(self, sweep: Sweep) -> None:
         """Note the cells of a sweep, so that the folder can be read without its file."""

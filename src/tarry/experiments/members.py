@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tarry import delays, domains, learners, losses, players, schedulers, theory, tracking
+from tarry.experiments.data import is_data, read_data
 from tarry.experiments.facts import FACTS
 from tarry.experiments.words import pick
 from tarry.kernel import Parameters
@@ -122,6 +124,8 @@ def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:
 
 
 def _check_argument(key: str, parameter: inspect.Parameter, value: Any, place: str) -> Any:
+    if is_data(value):
+        return value
     if isinstance(value, dict):
         return check(key, value, place, inside=True)
     if isinstance(value, str) and value.startswith(GAME):
@@ -143,6 +147,8 @@ def make(key: str, spec: Spec, known: Known) -> Any:
 
 
 def _made(key: str, value: Any, known: Known) -> Any:
+    if is_data(value):
+        return read_data(value)
     if isinstance(value, dict):
         return make(key, value, known)
     if isinstance(value, str) and value.startswith(GAME):
@@ -158,6 +164,8 @@ def describe(spec: Any) -> str:
     """
     if isinstance(spec, list) and len(spec) > 4:
         return f"[{len(spec)} entries]"
+    if is_data(spec):
+        return Path(spec["file"]).name
     if not isinstance(spec, dict):
         return str(spec)
     inside = ", ".join(f"{name}={describe(value)}" for name, value in spec.items() if name != "type")

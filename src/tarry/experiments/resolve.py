@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tarry.experiments.cells import canonical
+from tarry.experiments.data import nameless
 from tarry.experiments.members import Spec, check, describe, members
 from tarry.experiments.words import pick
 
@@ -15,8 +16,19 @@ if TYPE_CHECKING:
 
 AXIS = "axis."
 MEMBERS = ("player", "learner", "scheduler", "epochs")
-Resolved = tuple[str, dict[str, Any]]
-"""Canonical JSON, and the columns it is known by."""
+
+
+class Resolved(NamedTuple):
+    """Canonical JSON, the same without the names of files, and the columns it is known by."""
+
+    content: str
+    nameless: str
+    columns: dict[str, Any]
+
+    @classmethod
+    def of(cls, tree: dict[str, Any], columns: dict[str, Any]) -> Self:
+        """From what was resolved."""
+        return cls(canonical(tree), canonical(nameless(tree)), columns)
 
 
 class Resolver:
@@ -75,7 +87,7 @@ class Resolver:
                 raise ValueError(f"{place}: is missing: take one of {', '.join(members(key))}")
             tree[key] = check(key, tree[key], place)
         tree["capacity"] = None if tree["capacity"] == UNLIMITED else tree["capacity"]
-        return canonical(tree), tree | {key: describe(tree[key]) for key in PARTS}
+        return Resolved.of(tree, tree | {key: describe(tree[key]) for key in PARTS})
 
     def _player(self, name: str, axes: dict[str, Any]) -> Resolved:
         tree = {key: value for key, value in _filled(self._players[name], axes).items() if value is not None}
@@ -85,9 +97,9 @@ class Resolver:
         if "player" in tree:
             tree = {"player": tree["player"]}
         made: dict[str, Spec] = {key: check(key, value, f"{place}.{key}") for key, value in tree.items()}
-        return canonical(made), {key: describe(made[key]) if key in made else None for key in MEMBERS[1:]} | {
-            "ready": describe(made["player"]) if "player" in made else None
-        }
+        shown = {key: describe(made[key]) if key in made else None for key in MEMBERS}
+        ready = shown.pop("player")
+        return Resolved.of(made, shown | {"ready": ready})
 
 
 def _references(tree: Any) -> set[str]:

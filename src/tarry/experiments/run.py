@@ -50,7 +50,7 @@ def run_sweep(
     ``progress(done, total)`` is called as cells reach the disk.
     """
     folder.tidy()
-    folder.remove_damaged()
+    folder.set_damaged_aside()
     folder.write_plan(sweep)
     left, total = missing(sweep, folder, task), len(share(sweep, task))
     writer, failed, finished = Writer(folder.parts), dict[str, str](), 0

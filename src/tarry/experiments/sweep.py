@@ -75,17 +75,22 @@ class _Expansion:
                 yield from self._cells(game, player, dict(zip(along, values, strict=True)) | fixed, chunks)
 
     def _cells(self, game: str, player: str, axes: dict[str, Any], chunks: list[list[int]]) -> Iterator[Cell]:
-        table, (rules, shown), (actor, named) = self._table, *self._resolver.both(game, player, axes)
-        before = f'{{"bound":{canonical(table.bound)},"checkpoints":{table.checkpoints},"game":{rules},'
-        before += f'"player":{actor},"revision":{REVISION}'
-        combination, where = identity(before), canonical(axes)
-        columns = {"game": game, "player": player, **shown, **named, "combination": combination, "axes": axes}
+        rules, actor = self._resolver.both(game, player, axes)
+        where, before = canonical(axes), self._before(rules.content, actor.content)
+        named = self._before(rules.nameless, actor.nameless)
+        columns = {"game": game, "player": player, **rules.columns, **actor.columns}
+        columns |= {"combination": identity(named), "axes": axes}
         for seeds in chunks:
-            content = f'{before},"seeds":{canonical(seeds)}}}'
-            cell = Cell(identity(content), content, columns | {"seeds": len(seeds), "first_seed": seeds[0]})
+            rest = f',"seeds":{canonical(seeds)}}}'
+            cell = Cell(identity(named + rest), before + rest, columns | {"seeds": len(seeds), "first_seed": seeds[0]})
             if (key := (game, player, where, cell.id)) not in self._seen:
                 self._seen.add(key)
                 yield cell
+
+    def _before(self, game: str, player: str) -> str:
+        """The content of cells up to their seeds, keys in order, as ``canonical`` would write it."""
+        before = f'{{"bound":{canonical(self._table.bound)},"checkpoints":{self._table.checkpoints},"game":{game},'
+        return f'{before}"player":{player},"revision":{REVISION}'
 
     def _named(self, key: str, chosen: list[str] | None, number: int) -> list[str]:
         known = getattr(self._table, key)

@@ -50,10 +50,11 @@ class Dask:
         size = 1
         try:
             while left or apart or under_way:
-                for _ in range(AHEAD * max(1, sum(client.nthreads().values())) - len(under_way)):
-                    if left or apart:
-                        group = [apart.popleft()] if apart else [left.popleft() for _ in range(min(size, len(left)))]
-                        under_way[client.submit(play_group, group, pure=False)] = group
+                room = self._room(client) - len(under_way) if left or apart else 0
+                while room > 0 and (left or apart):
+                    group = [apart.popleft()] if apart else [left.popleft() for _ in range(min(size, len(left)))]
+                    under_way[client.submit(play_group, group, pure=False)] = group
+                    room -= 1
                 done = [future for future in under_way if future.done()]
                 for future in done:
                     group = under_way.pop(future)
@@ -70,6 +71,10 @@ class Dask:
                     time.sleep(POLL)
         finally:
             client.cancel(list(under_way), force=True)
+
+    def _room(self, client: Any) -> int:
+        """Tasks to have under way; clusters may grow and shrink."""
+        return AHEAD * max(1, sum(client.nthreads().values()))
 
     def _blamed(self, future: Any, cell: str) -> Outcome:
         error = future.exception()
