@@ -78,8 +78,9 @@ def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any
 def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
     import polars as pl
 
-    alt, look = altair(), encodings(cast, only=list(dict.fromkeys(frame["line"])))
-    rows = _rows(frame.filter(pl.col("capacity").is_not_null()).sort("capacity"), cast, metric)
+    limited = frame.filter(pl.col("capacity").is_not_null()).sort("capacity")
+    alt, look = altair(), encodings(cast, only=list(dict.fromkeys(limited["line"])))
+    rows = _rows(limited, cast, metric)
     slots = sorted({row["capacity"] for row in rows})
     scale = alt.Scale(type="log", base=2, nice=False)
     axis = alt.Axis(values=slots[:: 1 + len(slots) // 7], format="~s", grid=False, labelOverlap=True)
