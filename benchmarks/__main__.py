@@ -14,9 +14,9 @@ import numba
 import numpy as np
 
 import tarry
-from benchmarks import adapters, durable, growth, joins, live, memory, rounds, start, sweeps, threads
+from benchmarks import adapters, durable, growth, joins, live, memory, methods, rounds, start, sweeps, threads
 
-MODULES = (rounds, growth, memory, threads, live, joins, adapters, durable, sweeps, start)
+MODULES = (rounds, methods, growth, memory, threads, live, joins, adapters, durable, sweeps, start)
 ROWS = [row for module in MODULES for row in module.ROWS]
 
 

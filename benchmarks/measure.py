@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ class Figure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the table: what is measured, and the ratio it must hold (at most, or at least)."""
+    """One line of the table: what is measured, and the ratio it must hold (at most, or at least; inf: only stated)."""
 
     name: str
     hold: float
@@ -30,6 +31,8 @@ class Row(NamedTuple):
     def report(self, quick: bool) -> str:
         """Measure and say whether it holds."""
         figure = self.measure(quick)
+        if math.isinf(self.hold):
+            return f"{self.name} ratio {figure.ratio:.2f} (stated, no hold)   {figure.detail}"
         holds = figure.ratio >= self.hold if self.at_least else figure.ratio <= self.hold
         verdict = "ok" if holds else "falls short"
         return f"{self.name} ratio {figure.ratio:.2f} (hold {self.hold:.2f}) {verdict}   {figure.detail}"

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 import tarry
+from tarry.game.engine import kind_of
 from tarry.game.problem import setting_of
-from tarry.game.world import Gradients, Silent, make_world, run_rounds
+from tarry.game.world import Silent, make_world, run_rounds
 from tarry.kernel import Parameters
+from tarry.learners.base import queries_of
 from tarry.losses.base import fetch
 from tarry.tracking import fresh_state, keyed_draws
 
@@ -66,8 +68,13 @@ def learner(rate: float = 0.01) -> tarry.learners.DWFTRL:
 class Stage:
     """One game at the compiled loop's door: ``ready()`` is a fresh run, to be timed when called."""
 
-    def __init__(self, scheduler: Any, losses: Any, delays: Any, capacity: int, hears: bool = False) -> None:
-        self.player = tarry.Player(learner(), scheduler)
+    def __init__(
+        self, scheduler: Any, losses: Any, delays: Any, capacity: int, hears: bool = False, chosen: Any = None
+    ) -> None:
+        self.player = tarry.Player(learner() if chosen is None else chosen, scheduler)
+        is_gradient = self.player.learner.feedback == "gradient"
+        self.width = DIMENSION if is_gradient else queries_of(self.player.learner)
+        self.kind = kind_of(self.player.learner, self.player.learner.feedback)
         self.losses, self.delays, self.capacity = losses, delays, capacity
         self.horizon = int(delays.horizon)
         self.nodes = int(delays.max_backlog) + 2
@@ -77,11 +84,11 @@ class Stage:
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""
         state = fresh_state(self.player, self.capacity, self.capacity)
-        world = make_world(DIMENSION, DIMENSION, self.capacity, self.nodes, np.array([self.horizon]))
+        world = make_world(DIMENSION, self.width, self.capacity, self.nodes, np.array([self.horizon]))
         arguments = (self.player, self.setting, keyed_draws(SEED), state, self.losses, self.delays)
 
         def play() -> tuple[Any, Any]:
-            self.run(*arguments, Gradients(), world, Silent(), np.zeros(1, np.int64), 1, self.horizon)
+            self.run(*arguments, self.kind, world, Silent(), np.zeros(1, np.int64), 1, self.horizon)
             return state, world
 
         return play

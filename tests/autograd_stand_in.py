@@ -49,6 +49,9 @@ class Tensor:
     def item(self):
         return self.data.item()
 
+    def tolist(self):
+        return self.data.tolist()
+
     def backward(self, gradient=1.0):
         gradient = np.broadcast_to(np.asarray(gradient, float), self.shape)
         self.grad = gradient if self.grad is None else self.grad + gradient

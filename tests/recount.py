@@ -53,3 +53,15 @@ def total_epochs(delays):
     totals = np.cumsum(1 + np.array(backlogs(delays)))
     levels = [next(m for m in range(99) if total <= 4.0**m) for total in totals]
     return levels, [4.0**m for m in levels]
+
+
+def heard_by(record, now, size):
+    """Rounds used by the end of round ``now``, from the log."""
+    rows = record.events().filter(record.events()["event"] == "feedback").iter_rows(named=True)
+    return [Heard(row["s"], row["t"], row["weight"], size(row["s"])) for row in rows if row["t"] <= now]
+
+
+def rates_of(rule, horizon):
+    """η_{t−1} by t from 1, η_0 = η_1."""
+    eta = [min(rule.cap, rule.scale * t**-rule.exponent) for t in range(1, horizon + 1)]
+    return dict(enumerate([eta[0], *eta], 1))

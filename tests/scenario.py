@@ -13,8 +13,8 @@ import numpy as np
 
 import tarry
 from tarry import Answer
+from tarry.live.holdings import ANSWERS
 from tarry.live.regions import leaves
-from tarry.live.vault import ANSWERS
 
 PLAYER = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.1))
 LOST = "the first answer was lost"

@@ -163,6 +163,33 @@ def test_sentences():
         env.step(np.zeros(2))
 
 
+def test_what_cannot_be_a_game():
+    with pytest.raises(ValueError, match="a function from a seed to one, got 'chess'"):
+        DelayedGame("chess")
+    with pytest.raises(ValueError, match="a function from a seed to one, got 7"):
+        DelayedGame(lambda seed: 7)
+    losses = tarry.losses.LeastSquares(np.ones((5, 2)), np.ones(5))
+    game = tarry.Game(tarry.domains.Ball(2), losses, tarry.delays.array([0] * 5), feedback="example")
+    with pytest.raises(ValueError, match="gives 'gradient' or 'value' feedback, got 'example'"):
+        DelayedGame(game)
+    for name, value in (("horizon", -5), ("horizon", "long"), ("dimension", 0), ("dimension", 2.5)):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1, got {value!r}"):
+            gymnasium.make(NAMES[0], **{name: value})
+
+
+def test_a_step_needs_a_game_and_a_point():
+    env = DelayedGame(some_game())
+    with pytest.raises(ValueError, match=r"call reset\(\) before step\(\)"):
+        env.step(np.zeros(3))
+    env.reset(seed=1)
+    for action in ("left", {"x": 1}):
+        with pytest.raises(ValueError, match="an action is a point of the domain"):
+            env.step(action)
+    with pytest.raises(ValueError, match="the point must be finite, got nan at entry 1"):
+        env.step(np.array([0.0, np.nan, 0.0]))
+    assert env.step(np.zeros(3))[-1]["round"] == 1, "none of these was a round"
+
+
 def test_the_loss_of_a_round_is_told_only_on_request():
     for reveal in (False, True):
         env = gymnasium.make(NAMES[0], horizon=5, capacity=2, mean_delay=3.0, reveal_loss=reveal)

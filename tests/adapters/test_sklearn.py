@@ -53,7 +53,7 @@ def play(late, size=1):
 
 def test_recovers_the_truth_only_with_weights():
     def learn(change):
-        return float(play(LateLabels(Mean(change), CAPACITY, random_state=1), 3).predict([[0.0]])[0])
+        return float(play(LateLabels(Mean(change), CAPACITY, random_state=1), 3).predict([[0.0, 0.0]])[0])
 
     assert_weights_matter(learn)
 
@@ -146,15 +146,109 @@ def test_a_model_without_weights_is_refused_by_name(model, words):
         LateLabels(model, 5).decide([[1.0]])
 
 
+def test_is_made_without_a_look_as_scikit_learn_wants_it():
+    for model in (LogisticRegression(), Unweighted(), SGDClassifier(), None):
+        late = clone(LateLabels(model, capacity="many"))
+        assert late.get_params(deep=False)["capacity"] == "many"
+
+
+@pytest.mark.parametrize("act", ["decide", "fit", "partial_fit"])
+def test_what_cannot_learn_is_refused_by_the_first_call(act):
+    for model, words in (
+        (LogisticRegression(), "^LogisticRegression has no partial_fit"),
+        (Unweighted(), "^Unweighted.partial_fit takes no sample_weight"),
+        (SGDClassifier, "^SGDClassifier is a class: give a model"),
+        (None, "^NoneType has no partial_fit"),
+    ):
+        late = LateLabels(model, 5)
+        with pytest.raises(ValueError, match=words):
+            getattr(late, act)(*([X2] if act == "decide" else [X2, [0, 1]]))
+        assert not hasattr(late, "waiting_")
+
+
+X2 = np.array([[0.0, 1.0], [1.0, 0.0]])
+
+
+def test_a_classifier_without_classes_is_refused_before_any_decision():
+    late = LateLabels(SGDClassifier(random_state=0), 5)
+    for act in (lambda: late.decide(X2), lambda: late.label([1], [0]), lambda: late.partial_fit(X2, [0, 1])):
+        with pytest.raises(ValueError, match=r"^SGDClassifier must know its classes before its labels come"):
+            act()
+    assert late.partial_fit(X2, [0, 1], classes=[0, 1]).fates()["pending"] == 0
+    assert len(late.decide(X2)) == 2, "the classes are known by now"
+    with pytest.raises(ValueError, match="classes must be a list of all classes, got 'ab'"):
+        LateLabels(SGDClassifier(), 5, classes="ab").decide(X2)
+
+
+BAD = {
+    "regressor": (SGDRegressor, None, [np.nan, np.inf, None, "1.0"], "a finite number"),
+    "numbers": (SGDClassifier, [0, 1], [np.nan, 2, None, "1"], r"one of the classes \[0, 1\]"),
+    "names": (SGDClassifier, ["a", "b"], ["c", None, 1], r"one of the classes \['a', 'b'\]"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("whose", ["tracked", "untracked", "unknown"])
+def test_a_bad_label_is_refused_whoever_is_tracked_and_changes_nothing(kind, whose):
+    model, classes, bad, wanted = BAD[kind]
+    late = LateLabels(model(random_state=0), 2, classes=classes, random_state=1)
+    tickets = late.decide(np.arange(12.0).reshape(6, 2))
+    gone = {id for ticket in tickets for id in ticket.released}
+    tracked = [ticket.id for ticket in tickets if ticket.tracked and ticket.id not in gone]
+    id = {"tracked": tracked[0], "untracked": next(iter(gone)), "unknown": 77}[whose]
+    good = 1.0 if classes is None else classes[0]
+    for y in bad:
+        with pytest.raises(ValueError, match=rf"the decision {id} has the label {y!r}, but it must be {wanted}"):
+            late.label([tracked[1], id], np.array([good, y], dtype=object))
+    assert late.fates()["pending"] == 2
+    with pytest.raises(ValueError, match="row 1 has the label"):
+        late.partial_fit(X2, np.array([good, bad[0]], dtype=object), sample_weight=[1, 0])
+    assert late.label(tracked, np.array([good, good])) == 2
+
+
 def test_sentences():
     late = LateLabels(SGDRegressor(), 5)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="learnt from no label yet"):
         late.predict([[1.0]])
+    with pytest.raises(NotFittedError):
+        late.fates()
     with pytest.raises(ValueError, match="X has 1 rows and there are 2 ids"):
         late.decide([[1.0]], ids=[1, 2])
     with pytest.raises(ValueError, match="there are 1 ids and 2 labels"):
         late.label([1], [1.0, 2.0])
-    assert late.label([77], [1.0]) == 0
+    assert late.label([77], [1.0]) == late.label([], []) == 0
+    tickets = late.decide([[1.0]])
+    with pytest.raises(NotFittedError, match="learnt from no label yet"):
+        late.predict([[1.0]])
+    for ids, y, words in (
+        (1, [1.0], "ids must be a list of ids, got 1"),
+        ("ab", [1.0], "ids must be a list of ids, got 'ab'"),
+        ([1], 1.0, "y must be a list of labels, got 1.0"),
+        (tickets, [1.0], "this is its ticket: give ticket.id, here 1"),
+        ([1, [2]], [1.0, 1.0], r"an id must be hashable .* got \[2\]"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            late.label(ids, y)
+    with pytest.raises(ValueError, match="row 1 has no id: give ids always or never"):
+        LateLabels(SGDRegressor(), 5).decide(X2, ids=["a", None])
+    with pytest.raises(ValueError, match="X has 2 features, but LateLabels is expecting 1"):
+        late.decide(X2)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[2, 1, 2\]"):
+        LateLabels(SGDRegressor(), 5).partial_fit(X2, [1.0])
+    for weight in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="sample_weight must be finite and at least 0"):
+            LateLabels(SGDRegressor(), 5).partial_fit(X2, [1.0, 2.0], sample_weight=[1.0, weight])
+    assert late.label([1], [1.0]) == 1, "none of this lost the decision"
+
+
+def test_frames_keep_their_columns_in_order():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]})
+    late = LateLabels(SGDRegressor(random_state=0), 5)
+    assert late.label([ticket.id for ticket in late.decide(frame)], [1.0, 2.0]) == 2
+    assert late.predict(frame).shape == (2,), "and no warning about names"
+    with pytest.raises(ValueError, match="feature names should match"):
+        late.predict(frame[["b", "a"]])
 
 
 def test_fit_begins_afresh():
@@ -164,14 +258,20 @@ def test_fit_begins_afresh():
     assert late.fates()["pending"] == 0
 
 
+class Picky(SGDRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        if np.max(y) > 5:
+            raise RuntimeError("too much")
+        return super().partial_fit(X, y, sample_weight=sample_weight)
+
+
 def test_labels_that_the_model_refuses_may_come_again():
-    late = LateLabels(SGDRegressor(random_state=0), capacity=2, random_state=1)
+    late, twin = (LateLabels(Picky(random_state=0), capacity=2, random_state=1) for _ in range(2))
     ids = [ticket.id for ticket in late.decide(np.arange(10.0).reshape(5, 2))]
-    twin = LateLabels(SGDRegressor(random_state=0), capacity=2, random_state=1)
     twin.decide(np.arange(10.0).reshape(5, 2))
     for _ in range(2):
-        with pytest.raises(ValueError, match="NaN") as told:
-            late.label(ids, [np.nan] * 5)
+        with pytest.raises(RuntimeError, match="too much") as told:
+            late.label(ids, [6.0] * 5)
         assert "label them again" in told.value.__notes__[0]
     assert late.label(ids, np.ones(5)) == twin.label(ids, np.ones(5)) == 2
     assert late.predict([[1.0, 2.0]]) == twin.predict([[1.0, 2.0]])

@@ -162,3 +162,42 @@ def test_rows_of_a_step_that_fails_may_be_labelled_again(kit):
     assert late.label(second, k.row(2.0)) == pytest.approx(4.0)
     assert late.label(second, k.row(2.0)) is None
     assert late.step() is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_loss_that_is_not_finite_makes_no_step(kit, bad):
+    k = kit()
+    late = make(k, batch_size=2)
+    first, second = (late.decide(k.row(1.0)).id for _ in range(2))
+    late.label(first, k.row(2.0))
+    with pytest.raises(ValueError, match=rf"the loss is {bad}, so no step was made; .* not finite for \[{second}\]"):
+        late.label(second, k.row(bad))
+    assert k.value() == 0.0
+    assert late.label(first, k.row(2.0)) is None
+    assert late.label(second, k.row(2.0)) == pytest.approx(4.0)
+    assert k.value() == pytest.approx(0.1 * 4.0)
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"module": None}, "module must be callable, such as .*, got None"),
+        ({"squared": "mse"}, "loss must be callable, such as .*, got 'mse'"),
+        ({"sgd": lambda lr: None}, "optimiser must be one of PyTorch's"),
+    ],
+)
+def test_parts_that_cannot_be(part, words):
+    k = _stand_in()
+    vars(k).update(part)
+    with pytest.raises(ValueError, match=words):
+        make(k)
+
+
+def test_a_ticket_is_no_id():
+    k = _stand_in()
+    late = make(k)
+    with pytest.raises(ValueError, match="an id must be hashable"):
+        late.label([1], k.row(1.0))
+    with pytest.raises(ValueError, match=r"give ticket\.id, here 1"):
+        late.label(late.decide(k.row(1.0)), k.row(1.0))
+    assert late.label(1, k.row(1.0)) == pytest.approx(1.0)

@@ -102,6 +102,10 @@ def test_rows_of_weight_zero_have_no_line():
         (Row({"a": 1}, "yes", 1.0), "the label must be a finite number, got 'yes'"),
         (Row({"a": 1}, 1, -1.0), "a row without weight"),
         (Row([1.0], 1, 1.0), "features must be a mapping"),
+        (Row({"": 1}, 1, 1.0), "a feature in Vowpal Wabbit's text has a name, got ''"),
+        (Row({"a": 1}, 1, "2"), "the weight must be a finite number, got '2'"),
+        (None, r"a line is made of a row, as join.label\(…\) gives where a decision is tracked, got None"),
+        (({"a": 1}, 1, 1.0), "a line is made of a row"),
     ],
 )
 def test_sentences(row, words):
@@ -114,6 +118,24 @@ def test_json_names_with_an_underscore_are_refused():
         as_json(Row({"_a": 1}, 1, 1.0))
     with pytest.raises(ValueError, match="'_s': rename it"):
         as_json(Row({"_s": {"a": 1}}, 1, 1.0))
+
+
+def test_what_a_join_answers_can_be_written_as_it_is():
+    join = tarry.LabelJoin(1, rng=1)
+    ids = [join.decide({"a": i + 1}).id for i in range(3)]
+    written = list(lines(join.label(id, 1) for id in ids))
+    assert len(written) == 1
+    assert written[0].startswith("1 3 | a:")
+    with pytest.raises(ValueError, match="form must be as_text or as_json, got 'json'"):
+        lines([], "json")
+    with pytest.raises(ValueError, match="a line is made of a row"):
+        list(lines([("a", 1, 2.0)]))
+
+
+def test_tags_may_be_numbers():
+    row = Row({"a": 1}, 1, 2.0)
+    assert as_text(row, tag=0) == "1 2 '0 | a:1"
+    assert json.loads(as_json(row, tag=7))["_tag"] == "7"
 
 
 def test_numpy_numbers():

@@ -21,7 +21,7 @@ def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
     arguments = ["--first", "200", "--seeds", "2", "--learners", learners, "--slots", "3"]
     done = run("queue", *arguments, "--out", str(tmp_path), "--json", str(file))
     assert done.exit_code == 0, done.output
-    for words in ("queue, refunds of a help desk: true mean", "drop oldest *"):
+    for words in ("queue, refunds of a help desk, 3 slots: true mean", "drop oldest *", "In this run, 200 decisions"):
         assert words in done.output
     assert ("Other learners, first 120 decisions" in done.output) == (not is_compiled())
     numbers = json.loads(file.read_text())
@@ -32,6 +32,55 @@ def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
     page = (tmp_path / "index.html").read_text()
     assert page.count("<svg") == 3
     assert "generated, not recorded" in page
+
+
+def test_a_pipe_is_wider_than_a_table(monkeypatch):
+    from tarry.cli.screen import PIPED, screen
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert screen().width == PIPED
+    monkeypatch.setenv("COLUMNS", "90")
+    assert screen().width == 90
+
+
+@pytest.mark.skipif(is_compiled(), reason="a dozen compilations, of nothing that is tested here")
+def test_arrivals_are_a_case_of_their_own(tmp_path):
+    file = tmp_path / "arrivals.json"
+    arguments = ["--label", "arrival", "--first", "100", "--slots", "4", "--seeds", "2", "--learners", "0"]
+    done = run("flights", *arguments, "--json", str(file))
+    assert done.exit_code == 0, done.output
+    assert len(json.loads(file.read_text())["policies"]) == 12
+    assert "until its flight has landed" in " ".join(done.output.split())
+    assert "…" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--slots", "0"], "--slots must be a whole number of at least 2, got 0\n"),
+        (["--first", "7"], "--first must be a whole number of at least 100, got 7\n"),
+        (["--seeds", "1"], "--seeds must be a whole number of at least 2, got 1\n"),
+        (["--learners", "-1"], "--learners must be 0, to leave them out, or at least 100, got -1\n"),
+    ],
+)
+@pytest.mark.parametrize("case", ["flights", "clinical", "queue", "pictures"])
+def test_refusals_are_sentences(case, arguments, sentence):
+    if case == "pictures" and "--learners" in arguments:
+        pytest.skip("it has no other learners")
+    done = run(case, *arguments)
+    assert done.exit_code == 2
+    assert done.output == sentence
+
+
+def test_signs_of_life(monkeypatch, capsys):
+    from tarry.cli import screen
+
+    ticks = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
+    monkeypatch.setattr(screen.time, "monotonic", lambda: next(ticks))
+    with screen.telling("playing") as tell:
+        for name in ("VarOpt", "Priority", "Morris", "Pareto"):
+            tell(name)
+    assert capsys.readouterr().err == "playing: Priority\nplaying: Pareto\n"
 
 
 @pytest.mark.compiled

@@ -124,9 +124,9 @@ def test_players_are_what_their_names_say():
 
 
 def test_every_scheduler_is_compared():
-    """All but Proxy, which is a curve of one's own; Always is the row without a limit."""
+    """All but Proxy, which is a curve of one's own, and Skipping, which is for arms; Always is without a limit."""
     named = {name.split(",")[0].removesuffix(" *") for name in entrants.SCHEDULERS}
-    assert named == set(schedulers.__all__) - {"Proxy", "Always"}
+    assert named == set(schedulers.__all__) - {"Proxy", "Skipping", "Always"}
     game = instance("linear with drift", "fixed", horizon=50, capacity=4)(0)
     assert [name for name in entrants.SCHEDULERS if entrants.allow(name, game) != game] == ["Coin"]
     assert entrants.make_player("unlimited", dataclasses.replace(game, capacity=None)).scheduler == schedulers.Always()

@@ -5,30 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from shell import lines
 from typer.testing import CliRunner
 
 import tarry
 from tarry.cli.app import app
 
-RUN = CliRunner()
-
 
 @pytest.fixture
-def call(tmp_path):
-    store = f"sqlite:///{tmp_path / 'state.db'}"
-
-    def run(*arguments, given=None, code=0):
-        arguments = ["join", *map(str, arguments), "--store", store]
-        done = RUN.invoke(app, arguments, input=given, env={"COLUMNS": "200"})
-        assert done.exit_code == code, done.output
-        assert "Traceback" not in done.output
-        return done
-
-    return run
-
-
-def lines(done):
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def call(join):
+    return join
 
 
 def test_decisions_and_labels_are_those_from_python(call):
@@ -55,7 +41,7 @@ def test_many_at_once(call):
     given = '{"id": "a", "features": [1, 2]}\n{"id": "b"}\n'
     assert [one["id"] for one in lines(call("decide", "--many", given=given))] == ["a", "b"]
     found = lines(call("label", "--many", given='{"id": "b", "label": null}\n{"id": "a", "label": 2}\n'))
-    assert found[0] == {"id": "b", "fate": "used", "row": {"features": None, "label": None, "weight": 1.0}}
+    assert found[0] == {"id": "b", "fate": "used", "row": {"features": None, "label": None, "weight": 1.0, "id": "b"}}
     assert found[1]["row"]["features"] == [1, 2]
     assert lines(call("label", "a", 2)) == [{"id": "a", "fate": "used", "row": None}]
 
@@ -65,7 +51,8 @@ def test_numbers_unless_ids_are_given(call):
     assert lines(call("decide"))[0]["id"] == 1
     assert lines(call("decide", "-", given='{"x": "y"}'))[0]["id"] == 2
     assert lines(call("decide", "--many", given='{"features": 5}\n'))[0]["id"] == 3
-    assert lines(call("label", 2, '"yes"'))[0]["row"] == {"features": {"x": "y"}, "label": "yes", "weight": 1.0}
+    row = lines(call("label", 2, '"yes"'))[0]["row"]
+    assert row == {"features": {"x": "y"}, "label": "yes", "weight": 1.0, "id": 2}
     assert lines(call("label", 9, 1, code=1)) == [{"id": 9, "fate": "unknown", "row": None}]
     assert lines(call("expire", 3, 4, code=1))[0] == {"id": 3, "status": "expired", "weight": 0.0}
 
@@ -81,8 +68,15 @@ def test_windows(call):
 
 
 def test_delays_in_the_clairvoyant_model(call):
-    call("new", "--capacity", 2, "--information", "clairvoyant")
-    assert lines(call("decide", "--delay", 4))[0]["id"] == 1
+    call("new", "--capacity", 2, "--information", "clairvoyant", "--seed", 5)
+    twin = tarry.LabelJoin(2, information="clairvoyant", rng=5)
+    assert lines(call("decide", "--delay", 4))[0]["id"] == twin.decide(delay=4).id
+    given = "".join(f'{{"features": {i}, "delay": {i % 3}}}\n' for i in range(6))
+    expected = [ticket._asdict() for ticket in twin.decide_many(range(6), delays=[i % 3 for i in range(6)])]
+    assert lines(call("decide", "--many", given=given)) == [
+        one | {"released": list(one["released"])} for one in expected
+    ]
+    assert "a clairvoyant join needs each round's" in call("decide", "--many", given='{"features": 1}', code=2).stderr
 
 
 def test_audits(call):
@@ -92,8 +86,30 @@ def test_audits(call):
     assert ledger["last"] == [{"round": 1, "id": "a", "fate": "pending", "answered": False}]
     assert json.loads(call("export").stdout)["tracked"][0]["payload_bytes"] == len('{"age": 41}')
     assert json.loads(call("export", "--payloads").stdout)["tracked"][0]["payload"] == {"age": 41}
-    assert json.loads(call("estimate").stdout) == {"mean": None, "low": None, "high": None, "naive": None, "labels": 0}
+    nothing = {"mean": None, "low": None, "high": None, "naive": None, "labels": 0, "left_out": 0}
+    assert json.loads(call("estimate").stdout) == nothing | {"outstanding": 1.0}
     assert "naive" in call("estimate", "-f", "table").stdout
+
+
+def test_fates_are_told_as_they_are_now(call):
+    call("new", "--capacity", 8)
+    call("decide", "--id", "a"), call("decide", "--id", "b")
+    call("label", "a", 1)
+    assert lines(call("decide", "--id", "a"))[0]["tracked"]  # as at first
+    assert lines(call("fate", "a", "b")) == [{"id": "a", "fate": "used"}, {"id": "b", "fate": "pending"}]
+    assert lines(call("fate", "-", given='"c"', code=1)) == [{"id": "c", "fate": "unknown"}]
+
+
+def test_status_tells_how_many_labels_are_awaited(call):
+    call("new", "--capacity", 8)
+    call("decide", "--many", given="{}\n" * 4)
+    call("label", 1, 0.5), call("label", 2, '"none"')
+    status = json.loads(call("status").stdout)
+    assert [status["estimate"][name] for name in ("labels", "left_out", "outstanding")] == [1, 1, 0.5]
+    assert "about 50% of the labels are still awaited" in status["warnings"][0]
+    shown = call("status", "-f", "table").stdout
+    assert "estimate outstanding" in shown
+    assert "still awaited" in shown
 
 
 def test_a_join_without_preemption(call):
@@ -109,9 +125,13 @@ def test_a_join_without_preemption(call):
         (["label", "--many"], '{"id": "a"}', "row 1 has no 'label'"),
         (["label", "--many", "a", "1"], "", "give an id and its label, or --many"),
         (["decide", "{", "--id", "b"], None, "features must be JSON, got '{'"),
-        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features are known"),
+        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features, delay are known"),
         (["decide", "--many", "--id", "b"], "", "leave the others out"),
         (["decide", "--many"], '{"id": "b"}\n{"features": 1}', "give ids always or never"),
+        (["decide", "--many"], '{"id": "b", "delay": 3}', "a non-clairvoyant join takes no delay, got 3"),
+        (["label", "a", "NaN"], None, "the label of 'a' is nan, which is not finite"),
+        (["label", "--many"], '{"id": "a", "label": 1}\n{"id": "a", "label": -Infinity}', "the label of 'a' is -inf"),
+        (["new", "--capacity", 2, "--labels", "sum"], None, "another value of labels ('first', not 'sum')"),
         (["finish", "a"], None, "ends a decision with its first label"),
         (["estimate", "--level", 95], None, "level must lie between 0 and 1, got 95"),
         (["new", "--labels", "mean"], None, "labels must be"),
@@ -130,8 +150,9 @@ def test_bad_arguments_exit_with_2_and_change_nothing(call, arguments, given, se
 def test_several_windows_end_in_one_transaction(call):
     call("new", "--capacity", 8, "--labels", "sum")
     call("decide", "--id", "a"), call("decide", "--id", "b")
-    call("label", "a", 1), call("label", "b", '"x"')
-    failed = call("finish", "a", "b", code=2)
+    call("label", "a", 1), call("label", "b", 2)
+    assert "this join adds labels up" in call("label", "b", '"x"', code=2).stderr
+    failed = call("finish", "a", "b", "--missing", "NaN", code=2)
     assert not failed.stdout
     assert lines(call("label", "a", 1))[0]["fate"] == "pending"
     call("expire", "-", given='"a"\n[1]', code=2)

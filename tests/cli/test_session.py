@@ -8,45 +8,26 @@ import subprocess
 import sys
 import warnings
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner
+from shell import lines
 
 import tarry
-from tarry.cli.app import app
 from tarry.cli.plan import Format
 from tarry.cli.stored import is_json
-from tarry.kernel import is_compiled
 
-RUN = CliRunner()
 NEW = ["new", "--dimension", "2", "--rate", "0.5", "--capacity", "3", "--seed", "7"]
 PLAYER = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.5))
 
 
 @pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path / 'state.db'}"
-
-
-@pytest.fixture
-def call(url):
-    def run(*arguments, given=None, code=0, group="session"):
-        done = RUN.invoke(app, [group, *map(str, arguments)], input=given, env={"TARRY_STORE": url, "COLUMNS": "200"})
-        assert done.exit_code == code, done.output
-        assert "Traceback" not in done.output
-        return done
-
-    return run
+def call(session):
+    return session
 
 
 @pytest.fixture
 def made(call):
     call(*NEW)
     return call
-
-
-def lines(done):
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_a_session_from_the_shell_is_the_one_from_python(made):
@@ -94,6 +75,8 @@ def test_ids_of_the_callers_are_texts(made):
     first = lines(made("ask", "order-7", "8"))
     assert [one["id"] for one in first] == ["order-7", "8"]
     assert lines(made("ask", "8"))[0]["status"] == "repeated"
+    assert lines(made("fate", "8")) == [{"id": "8", "fate": "pending"}]
+    assert "this session has used your own ids so far" in made("ask", "--count", 2, code=2).stderr
     assert lines(made("tell", "8", "-", given="[1, 0]"))[0] == {"id": "8", "status": "used", "weight": 1.0}
     assert lines(made("expire", "order-7")) == [{"id": "order-7", "status": "expired", "weight": 0.0}]
     more = lines(made("ask", "-", given='{"id": "a"}\n\n"b"\n9\n'))
@@ -135,69 +118,6 @@ def test_tables_are_for_terminals(monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
     assert is_json(None)
     assert not is_json(Format.table)
-
-
-def test_new_says_what_was_chosen(call, url):
-    told = json.loads(call("new", "--dimension", 3, "--gradient-bound", 1, "--capacity", 4).stdout)
-    assert told == {
-        "store": url,
-        "name": "main",
-        "learner": "Adaptive",
-        "scheduler": "VarOpt",
-        "reason": tarry.players.recommended(tarry.domains.Ball(3), gradient_bound=1).reason,
-        "is_proved": False,
-        "capacity": 4,
-        "information": "non-clairvoyant",
-        "preemption": True,
-        "memory": 1_000_000,
-        "rounds": 0,
-    }
-    call("ask")
-    again = json.loads(call("new", "--dimension", 3, "--gradient-bound", 1, "--capacity", 4).stdout)
-    assert again["rounds"] == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["--dimension", 3, "--strong-convexity", 0.5], {"learner": "DWFTRL", "is_proved": True}),
-        (
-            ["--dimension", 3, "--gradient-bound", 2, "--information", "semi-clairvoyant"],
-            {"learner": "DWFTRL", "is_proved": True},
-        ),
-        (
-            ["--dimension", 3, "--strong-convexity", 1, "--no-preemption", "--backlog", 50, "--capacity", 16],
-            {"scheduler": "Morris"},
-        ),
-        (
-            ["--dimension", 3, "--rate", 0.1, "--no-preemption", "--backlog", 50, "--capacity", 16],
-            {"scheduler": "Morris", "is_proved": False},
-        ),
-        (["--dimension", 3, "--feedback", "value", "--rate", 0.1, "--smoothing", 0.2], {"learner": "DWFTBL"}),
-    ],
-)
-def test_players(call, options, expected):
-    told = json.loads(call("new", *options).stdout)
-    assert {name: told[name] for name in expected} == expected
-    if not is_compiled():  # each compiles for some seconds
-        assert lines(call("ask"))[0]["id"] == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "domain"),
-    [
-        (["--domain", "box", "--lower", "-1", "--upper", "2", "--dimension", 2], tarry.domains.Box([-1, -1], 2.0)),
-        (["--domain", "box", "--lower", "0,-1", "--upper", 2], tarry.domains.Box([0.0, -1.0], 2.0)),
-        (["--domain", "simplex", "--dimension", 3, "--scale", 2], tarry.domains.Simplex(3, 2.0)),
-        (["--dimension", 2, "--radius", 3], tarry.domains.Ball(2, 3.0)),
-    ],
-)
-def test_domains(call, url, options, domain):
-    call("new", *options, "--rate", 0.1)
-    with tarry.Session.open(url) as session:
-        found = session.player.learner.domain
-        assert type(found) is type(domain)
-        assert all(np.array_equal(a, b) for a, b in zip(found, domain, strict=True))
 
 
 def test_values_may_be_negative(call):
@@ -264,22 +184,9 @@ def test_several_sessions_in_one_store(made, call):
         (["expire"], None, "Missing argument"),
         (["status", "--sotre", "x"], None, "--sotre"),
         (["ask", "--store", "mysql://x"], None, "store must be"),
-        (["ask", "--store", "memory:"], None, "a session in memory ends with its command"),
+        (["ask", "--store", "memory:"], None, "what is kept in memory ends with its command"),
         (["ask", "--durability", "none"], None, "durability must be 'power' or 'process', got 'none'"),
         ([*NEW, "--capacity", 4], None, "the store holds a session with another capacity (3, not 4)"),
-        (["new", "--dimension", 2], None, "convex losses need gradient_bound"),
-        (["new", "--rate", 1], None, "a ball needs --dimension"),
-        (["new", "--rate", 1, "--domain", "cube"], None, "--domain must be one of ball, box, simplex, got 'cube'"),
-        (["new", "--rate", 1, "--domain", "box"], None, "a box needs --lower and --upper"),
-        (["new", "--rate", 1, "--domain", "box", "--lower", "a", "--upper", 1], None, "--lower must be numbers"),
-        (
-            ["new", "--rate", 1, "--domain", "box", "--lower", "0,0", "--upper", 1, "--dimension", 3],
-            None,
-            "--lower has 2 entries, --dimension is 3",
-        ),
-        (["new", "--dimension", 2, "--rate", 1, "--feedback", "value"], None, "also needs --smoothing"),
-        (["new", "--dimension", 2, "--rate", 1, "--feedback", "both"], None, "--feedback must be gradient or value"),
-        (["new", "--dimension", 2, "--rate", 1, "--no-preemption"], None, "needs --backlog (a guess) and --capacity"),
     ],
 )
 def test_bad_arguments_exit_with_2_and_change_nothing(made, arguments, given, sentence):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tarry.domains as room
-from tarry.domains import Ball, Box, Custom, Ellipsoid, Product, Shift, Simplex, product
+from tarry.domains import Ball, Box, Custom, Ellipsoid, Product, Shift, Shrink, Simplex, product
 from tarry.kernel import Parameters
 from tarry.testing import DomainContract
 
@@ -54,6 +54,9 @@ DOMAINS = {
     "product of four": product(Ellipsoid(random_definite(3, 50.0)), Simplex(4), Ball(2), Box(0.0, [1.0, 2.0])),
     "shift": Shift(Simplex(3), [1.0, -1.0, 0.5]),
     "shift of a product": Shift(product(Ball(1), Ellipsoid(random_definite(2, 5.0))), [3.0, 3.0, 3.0]),
+    "shrunken box": Shrink(Box([-1.0, 0.0], [1.0, 5.0]), 0.7),
+    "shrunken product": Shrink(Product(Ball(2, radius=2.0, center=[1.0, 1.0]), Box([-1.0], [4.0])), 0.25),
+    "shrunken to a point": Shrink(Ball(2, center=[1.0, 2.0]), 0.0),
     "custom, compiled": Custom(project_on_ball, 3, np.zeros(3), 4.0, 2.0, 2.0),
     "custom, plain": Custom(project_on_cube, 2, [0.5, 0.5], 2**0.5, 0.5, linear_minimiser=lowest_corner),
     "custom, in a product": Product(Custom(project_on_cube, 2, [0.5, 0.5], 2**0.5, 0.5), Ball(2)),
@@ -65,6 +68,8 @@ def suite_for(domain):
         def domain(self):
             return domain
 
+    if isinstance(domain, Shrink):
+        Suite.tolerance = 1e-8  # scaling there and back moves inner points by a rounding
     return Suite
 
 

@@ -66,7 +66,7 @@ def test_a_cell_that_kills_its_workers_fails_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(Processes, "play", _deadly(Processes.play, victim))
     done = run_sweep(sweep, folder, Processes(1))
     assert list(done.failed) == [victim]
-    assert "3 workers died" in done.failed[victim]
+    assert "worker after worker died" in done.failed[victim]
     assert done.finished == 15
 
 
@@ -122,6 +122,45 @@ def test_dask_with_a_worker_killed_in_the_middle(tmp_path, cluster):
     found = tables_of(sweep, tmp_path / "dask", engine)
     assert killed
     assert found == tables_of(sweep, tmp_path / "reference")
+
+
+class DeadlyCluster:
+    """Stands for a cluster on which one cell kills whoever plays it, whatever company it has."""
+
+    def __init__(self, victim):
+        self.victim, self.sizes = victim, []
+
+    def nthreads(self):
+        return {"a": 1, "b": 1}
+
+    def submit(self, play, group, pure):
+        self.sizes.append(len(group))
+        return DeadlyTask(play, group, self.victim)
+
+    def cancel(self, tasks, force):
+        assert not tasks
+
+
+class DeadlyTask:
+    def __init__(self, play, group, victim):
+        self.status = "error" if victim in dict(group) else "finished"
+        self.done, self.result = lambda: True, lambda: play(group)
+
+    def exception(self):
+        from distributed.scheduler import KilledWorker
+
+        return KilledWorker("task", None, 3)
+
+
+def test_dask_takes_groups_apart_over_which_workers_die(tmp_path):
+    pytest.importorskip("distributed")
+    contents = sweep_of(tmp_path).contents
+    victim, cluster = list(contents)[-1], DeadlyCluster(list(contents)[-1])
+    outcomes = [one for one in make_engine("dask")._play(cluster, contents) if one is not None]
+    assert sorted(one.cell for one in outcomes) == sorted(contents)
+    assert [(one.cell, one.error[:14]) for one in outcomes if one.columns is None] == [(victim, "worker after w")]
+    assert max(cluster.sizes) > 1
+    assert cluster.sizes[-1] == 1
 
 
 def test_dask_starts_a_cluster_of_its_own(tmp_path, reference):

@@ -15,6 +15,7 @@ from tarry.losses import (
     Absolute,
     Callables,
     Custom,
+    Distance,
     Hinge,
     Huber,
     LeastSquares,
@@ -166,6 +167,22 @@ def test_kinked_losses_on_balls(name, ridge, where):
     for scale in np.geomspace(1e-7, 1.0, 60):
         x = inside_of(domain, best.point + scale * rng.normal(size=K))
         assert total(losses, x) >= best.losses[-1] - best.gap - 1e-9
+
+
+@pytest.mark.parametrize("where", DOMAINS)
+def test_distances_are_least_at_the_geometric_median(where):
+    losses, domain = Distance(X, scale=1.5), DOMAINS[where]
+    best = comparator(domain, losses, T, LAST)
+    assert best.gap <= 1e-5 * best.losses[-1]
+    assert best.losses[-1] - best.gap - 1e-9 <= by_scipy(losses, domain) <= best.losses[-1] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
+def test_one_target_for_all_rounds_is_the_best_action(ridge):
+    target = np.array([0.3, -0.2, 0.4])
+    best = comparator(Ball(K), Distance(np.tile(target, (T, 1)), ridge=ridge), T, LAST)
+    np.testing.assert_allclose(best.losses[-1], T * ridge / 2 * (target @ target), atol=1e-5 * T)
+    assert best.gap <= 1e-5 * T
 
 
 @pytest.mark.parametrize("name", [*SMOOTH, *KINKED])

@@ -98,9 +98,9 @@ def test_experts_are_learnt_with_and_without_a_limit(learner, capacity):
     losses = np.random.default_rng(5).uniform(size=(horizon, 4)) * [1.0, 1.0, 0.3, 1.0]
     delays = tarry.delays.fixed(horizon=horizon, delay=15)
     game = tarry.Game(learner.domain, tarry.losses.Linear(losses), delays, capacity=capacity)
-    record = tarry.simulate(game, tarry.Player(learner), seeds=2)
-    at_random = losses.mean(axis=1).sum() - losses.sum(axis=0).min()
-    assert np.all(record.regret < 0.6 * at_random)
+    plays = tarry.simulate(game, tarry.Player(learner), seeds=[2], keep_rounds=True).plays()
+    assert plays[0] == pytest.approx([0.25] * 4)
+    assert plays[horizon // 2 :, 2].mean() > 0.5, "the best expert has the majority"
 
 
 def test_what_a_slot_remembers_survives_feedback_that_is_withheld():
@@ -131,7 +131,7 @@ def test_good_hints_help_and_bad_ones_hurt(kind):
 
 
 def test_unknown_hints_are_refused():
-    with pytest.raises(ValueError, match="'none', 'recent', got 'oracle'"):
+    with pytest.raises(ValueError, match="'mean', got 'oracle'"):
         DORM(3, hint="oracle")
     learner = DORM(3, hint="recent")
     game = tarry.Game(

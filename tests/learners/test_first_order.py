@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tarry
-from tarry.domains import Ball, Box, Simplex, nearest
+from tarry.domains import Ball, Box, Custom, Ellipsoid, Product, Shift, Simplex, nearest
 from tarry.kernel import is_compiled
-from tarry.learners import FPL, SOLO, AdaDelay, AdaptiveRevision
+from tarry.learners import FPL, ODFTRL, SOLO, AdaDelay, AdaFTRL, AdaptiveRevision
 from tarry.learners.fpl import least
 
 RNG = np.random.default_rng(13)
@@ -20,6 +20,7 @@ ROWS /= np.linalg.norm(ROWS, axis=1)[:, None]
 DELAYS = tarry.delays.array(RNG.integers(0, 12, HORIZON)).values
 WEIGHTS = RNG.exponential(size=HORIZON) * (RNG.uniform(size=HORIZON) < 0.8)
 UNIT = Ball(K)
+CUSTOM = Custom(lambda x: np.clip(x, 0.0, 1.0, out=x), 2, [0.5, 0.5], 2**0.5, 0.5)
 
 wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
 
@@ -143,7 +144,15 @@ def test_solo_without_delay_is_below_its_bound(factor):
 
 
 @pytest.mark.parametrize(
-    "domain", [Ball(3, radius=2.0, center=[1.0, 0.0, 0.0]), Box([-1.0, 0.0, 2.0], 3.0), Simplex(3, 2.0)]
+    "domain",
+    [
+        Ball(3, radius=2.0, center=[1.0, 0.0, 0.0]),
+        Box([-1.0, 0.0, 2.0], 3.0),
+        Simplex(3, 2.0),
+        Ellipsoid([[2.0, 0.5, 0.0], [0.5, 1.0, 0.1], [0.0, 0.1, 3.0]], 1.5, [0.3, -0.2, 1.0]),
+        Product(Ball(2), Box([-1.0], [2.0])),
+        Shift(Product(Box([0.0], [1.0]), Simplex(2)), [1.0, -2.0, 0.5]),
+    ],
 )
 def test_least_points_are_least(domain):
     for cost in RNG.normal(size=(20, 3)):
@@ -181,7 +190,15 @@ def test_fpl_in_the_mean_is_below_its_bound_and_without_noise_is_not():
 @wide
 @pytest.mark.parametrize("k", [1, 1000])
 @pytest.mark.parametrize(
-    "make", [lambda d: AdaptiveRevision(d, 0.5), lambda d: AdaDelay(d, 9.0, 8), SOLO, lambda d: FPL(d, 1.0)]
+    "make",
+    [
+        lambda d: AdaptiveRevision(d, 0.5),
+        lambda d: AdaDelay(d, 9.0, 8),
+        SOLO,
+        AdaFTRL,
+        lambda d: ODFTRL(d, 2.0, hint="mean"),
+        lambda d: FPL(d, 1.0),
+    ],
 )
 def test_dimensions_and_zero_weights(make, k):
     rows, domain = RNG.normal(size=(30, k)), Ball(k)
@@ -200,7 +217,7 @@ def test_dimensions_and_zero_weights(make, k):
         (lambda: AdaptiveRevision(UNIT, scale=1.0, floor=0.0), ValueError, "floor must be positive"),
         (lambda: AdaDelay(UNIT, 1.0, max_delay=-1), ValueError, "max_delay must be a whole number"),
         (lambda: SOLO(UNIT, scale=-1.0), ValueError, "scale must be positive"),
-        (lambda: FPL(tarry.domains.Ellipsoid(np.eye(2)), 1.0), TypeError, "needs a Ball, Box or Simplex"),
+        (lambda: FPL(Product(UNIT, CUSTOM), 1.0), TypeError, "needs a formula for least points"),
         (lambda: FPL(UNIT, 0.0), ValueError, "spread must be positive"),
     ],
 )

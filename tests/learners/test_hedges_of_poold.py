@@ -20,9 +20,10 @@ def _theirs(name, rows, delay, hint="none"):
         s = t - 1 - delay
         loss = {"fun": lambda w, s=s: float(rows[s] @ w), "grad": lambda w, s=s: rows[s]}
         guess = None
-        if hint == "recent" and s >= 0:  # DORM's hints are of regrets, the others' of gradients
-            like = rows[s] @ plays[s] - rows[s] if name.startswith("dorm") else rows[s]
-            guess = {"grad": lambda w, like=like, t=t: (min(t, delay) + 1) * like}
+        if hint != "none" and s >= 0:  # DORM's hints are of regrets, the others' of gradients
+            seen = [rows[r] @ plays[r] - rows[r] if name.startswith("dorm") else rows[r] for r in range(s + 1)]
+            guessed = {"recent": (delay + 1) * seen[-1], "previous": seen[-1], "mean": (delay + 1) * np.mean(seen, 0)}
+            guess = {"grad": lambda w, vector=guessed[hint]: vector}
         plays.append(np.array(learner.update_and_play([(s, loss)] if s >= 0 else [], hint=guess)))
         temperatures.append(learner.get_params().get("lam", 0.0))
     return np.array(plays), np.array(temperatures)
@@ -41,7 +42,7 @@ def _ours(name, rows, delay, hint="none"):
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("delay", [0, 1, 5])
 @pytest.mark.parametrize("kind", ["mixed", "drifting", "positive"])
-@pytest.mark.parametrize("hint", ["none", "recent"])
+@pytest.mark.parametrize("hint", ["none", "recent", "previous", "mean"])
 def test_plays_are_those_of_poold(name, delay, kind, hint):
     rng = np.random.default_rng(delay + 17)
     rows = rng.normal(size=(120, 4))

@@ -9,7 +9,20 @@ import tarry
 from tarry.domains import Ball, nearest
 from tarry.game.world import run_rounds
 from tarry.kernel import is_compiled
-from tarry.learners import BOLD, DOGD, DOGDSC, DWFTRL, OGD, SOLID, Adaptive, Anytime, Interleaving, Power, inverse_time
+from tarry.learners import (
+    BOLD,
+    DOGD,
+    DOGDSC,
+    DWFTRL,
+    OGD,
+    SOLID,
+    Adaptive,
+    Anytime,
+    Exp3,
+    Interleaving,
+    Power,
+    inverse_time,
+)
 from tarry.learners.base import absorb, allocate, enter, predict
 
 RNG = np.random.default_rng(12)
@@ -167,7 +180,11 @@ def test_a_second_call_does_not_compile():
         (lambda: SOLID(DWFTRL(UNIT, rate=Anytime(2.0, 1.0))), "cannot follow the game as Anytime does"),
         (lambda: BOLD(Adaptive(UNIT, gradient_bound=1.0)), "cannot follow the game as Growing does"),
         (lambda: BOLD(SOLID(BASES["descent"])), "wraps another"),
-        (lambda: Interleaving(tarry.learners.DWFTBL(UNIT, 0.1, 0.1), 2), "must be a learner of gradients"),
+        (lambda: SOLID(tarry.learners.DWFTBL(UNIT, 0.1, 0.1)), "must be a learner of gradients"),
+        (lambda: Interleaving(tarry.learners.DWFTBL(UNIT, 0.1, Power(0.5, 0.25)), 2), "one radius for all rounds"),
+        (lambda: BOLD(Exp3(3, rate=Anytime(2.0, 1.0))), "cannot follow the game as Anytime does"),
+        (lambda: BOLD(tarry.learners.SOLO(UNIT)), "copies of SOLO cannot be kept"),
+        (lambda: BOLD(OGD), "must be a learner of gradients"),
     ],
 )
 def test_refusals(make, sentence):

@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 from postgres import Server
+from stored import make_on
 
 _numbers = count(1)
 
@@ -29,3 +30,13 @@ def new_store(request, tmp_path):
         return request.getfixturevalue("postgres").url(f"t{number}")
 
     return make
+
+
+@pytest.fixture
+def ours(tmp_path):
+    """A file with a session of some rounds."""
+    path = tmp_path / "ours.db"
+    with make_on(path) as session:
+        session.ask_many(ids=[f"r{i}" for i in range(40)])
+    assert not list(tmp_path.glob("*-wal"))
+    return path

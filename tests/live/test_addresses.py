@@ -41,7 +41,7 @@ def test_a_lost_file_is_not_made_again(is_emptied, tmp_path):
             path.touch()
         for _ in range(2):
             with pytest.raises(
-                StoreError, match="is empty: make a session first" if is_emptied else "cannot be opened"
+                StoreError, match="is empty: make a session or join first" if is_emptied else "cannot be opened"
             ):
                 session.ask()
         assert path.exists() == is_emptied
@@ -75,7 +75,7 @@ def test_a_closed_session_stays_closed(tmp_path):
     session.ask()
     session.close()
     for call in (session.ask, session.status, session.ask, lambda: session.fate(1), session.ask):
-        with pytest.raises(StoreError, match="this session was closed: open it again"):
+        with pytest.raises(StoreError, match="this was closed: open it again"):
             call()
     session.close()
 
@@ -124,7 +124,7 @@ def test_a_driver_that_quotes_the_password_is_not_quoted(rest):
 def test_opening_makes_no_tables_in_a_database(new_store):
     url = new_store("postgresql")
     for attempt in (lambda: tarry.Session.open(url), lambda: stored_names(url)):
-        with pytest.raises(StoreError, match="make a session first"):
+        with pytest.raises(StoreError, match="make a session or join first"):
             attempt()
     with psycopg.connect(url) as database:
         assert database.execute("SELECT to_regclass('tarry_format')").fetchone() == (None,)

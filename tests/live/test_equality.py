@@ -32,6 +32,7 @@ SCHEDULERS = {
     "Guessing": tarry.schedulers.Guessing(safety=20.0),
     "Thinning": tarry.schedulers.Thinning(safety=2.0),
     "Timeout": tarry.schedulers.Timeout(12),
+    "Skipping": tarry.schedulers.Skipping(3, patience=1.5),
     "RandomEvict": tarry.schedulers.RandomEvict(),
     "Reservoir": tarry.schedulers.Reservoir(),
     "Always": tarry.schedulers.Always(),

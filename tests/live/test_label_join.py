@@ -63,7 +63,7 @@ def test_callers_ids_and_expiry():
     ticket = join.decide("features", id="order-7")
     assert ticket.tracked
     assert join.decide("again", id="order-7").id == "order-7"
-    assert join.label("order-7", 1) == tarry.live.Row("features", 1, 1.0)
+    assert join.label("order-7", 1) == Row("features", 1, 1.0, "order-7")
     assert join.label("order-7", 1) is None
     join.decide("b", id="order-8")
     assert join.expire("order-8").status is tarry.Answer.EXPIRED
@@ -74,11 +74,16 @@ def test_callers_ids_and_expiry():
 def test_several_windows_and_expiries_at_once():
     join = tarry.LabelJoin(8, labels="sum", rng=1)
     join.decide_many([1, 2, 3], ids=["a", "b", "c"])
-    join.label_many(["a", "a", "b"], [1, 2, "x"])
-    with pytest.raises(TypeError):
-        join.finish_many(["a", "b"])
+    join.label_many(["a", "a", "b"], [1, 2, 9])
+    with pytest.raises(ValueError, match="the label of 'a' is nan, which is not finite"):
+        join.finish_many(["a", "b"], missing=float("nan"))
     assert join.fate("a").name == "PENDING"
-    assert join.finish_many(["a", "c", "a", "nobody"], missing=0) == [Row(1, 3, 1.0), Row(3, 0, 1.0), None, None]
+    assert join.finish_many(["a", "c", "a", "nobody"], missing=0) == [
+        Row(1, 3, 1.0, "a"),
+        Row(3, 0, 1.0, "c"),
+        None,
+        None,
+    ]
     assert [status.name for status in join.expire_many(["b", "a"]).statuses] == ["EXPIRED", "DUPLICATE"]
     for call in (join.finish_many, join.expire_many):
         with pytest.raises(ValueError, match="ids must be several, got the single 'abc'"):

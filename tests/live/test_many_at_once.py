@@ -51,6 +51,18 @@ def test_asking_and_telling_many(kind, named, durable, tmp_path):
     many.close()
 
 
+@pytest.mark.parametrize("shape", [np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2], lambda a: a[::-1]])
+def test_gradients_may_lie_in_memory_in_any_way(shape):
+    given = feedback_for("gradient", 5, 1)
+    odd, plain = make(), make()
+    for session, gradients in ((odd, shape(given)), (plain, np.array(shape(given), order="C"))):
+        session.ask_many(5)
+        session.tell_many(range(1, 6), gradients=gradients)
+        session.ask()
+        session.tell(6, gradient=gradients[0])
+    assert np.array_equal(odd.ask().play, plain.ask().play)
+
+
 def test_each_is_many_as_rounds():
     each, single = make(), make()
     assert [tuple(map(str, one)) for one in each.ask_each(4)] == [tuple(map(str, single.ask())) for _ in range(4)]
@@ -109,6 +121,23 @@ def test_frames_of_feedback(as_frame):
         (lambda s: s.tell_many([1, 2], gradients=[[1, 0, 0], [np.nan, 0, 0]]), ValueError, "in row 1: nothing was"),
         (lambda s: s.tell_many([1], values=[1]), ValueError, "learns from gradients: call tell_many"),
         (lambda s: s.tell_many({"id": [1]}), ValueError, r"the frame has no column 'gradient', only \['id'\]"),
+        (
+            lambda s: s.tell_many([1], [[1, 0, 0]]),
+            TypeError,
+            r"learns from gradients: name them, tell_many\(…, gradients=",
+        ),
+        (lambda s: s.tell(1, [1, 0, 0]), TypeError, r"learns from gradients: name them, tell\(…, gradient="),
+        (
+            lambda s: s.tell_many(1, gradients=[[1, 0, 0]]),
+            ValueError,
+            "ids must be several, got the single 1: put it in",
+        ),
+        (lambda s: s.tell_many([1], gradients=[1, 0, 0]), ValueError, r"shape \(3,\), the session needs \(1, 3\)"),
+        (
+            lambda s: s.tell_many([1, 2], gradients=[[1, 0, 0], [1]]),
+            ValueError,
+            "must be numbers, as many in each row, got",
+        ),
         (lambda s: s.ask_many(), ValueError, "one of the two"),
         (lambda s: s.ask_many(ids=["a", None]), ValueError, "give ids always or never"),
         (lambda s: s.ask_many(2, ids=["a", "b"]), ValueError, "one of the two"),
@@ -121,6 +150,23 @@ def test_malformed_batches_change_nothing(call, error, sentence):
         call(session)
     assert session.status()[:5] == twin.status()[:5]
     assert session.tell(1, gradient=[1, 0, 0]) == twin.tell(1, gradient=[1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([[1], [2]], r"values has shape \(2, 1\), the session needs \(2,\)"),
+        (3.0, r"values has shape \(1,\), the session needs \(2,\)"),
+        ([1, "x"], r"values must be numbers, got \[1, 'x'\]"),
+        ([1, np.inf], "got inf in row 1: nothing was changed"),
+    ],
+)
+def test_values_of_the_wrong_shape(values, sentence):
+    session = make("value")
+    session.ask_many(2)
+    with pytest.raises(ValueError, match=sentence):
+        session.tell_many([1, 2], values=values)
+    assert session.status().fates["used"] == 0
 
 
 class Pandas:
@@ -143,7 +189,7 @@ def test_joins_take_frames(as_frame):
     expected = [single.label(id, age) for id, age in zip(ids, ages, strict=True)]
     assert rows == [row for row in expected if row is not None]
     assert len(rows) == 4
-    assert all(row.features == {"age": row.label} for row in rows)
+    assert all(row.features == {"age": row.label} and row.id == f"o{row.label}" for row in rows)
     assert join.label_each(ids[:2], [1, 1]) == [None, None]
 
 
@@ -152,7 +198,7 @@ def test_joins_take_lists_and_numbers():
     tickets = join.decide_many([{"a": 1}, None, "text"])
     assert [ticket.id for ticket in tickets] == [1, 2, 3]
     rows = join.label_each(np.array([3, 1, 9]), np.array([0.5, 1.5, 2.5]))
-    assert rows == [("text", 0.5, 1.0), ({"a": 1}, 1.5, 1.0), None]
+    assert rows == [("text", 0.5, 1.0, 3), ({"a": 1}, 1.5, 1.0, 1), None]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +208,22 @@ def test_joins_take_lists_and_numbers():
         (lambda j: j.label_many(["x", "y"], [1]), ValueError, "there are 2 ids and 1 labels: give one each"),
         (lambda j: j.label_many(["x", 2.5], [1, 2]), TypeError, "an id must be a string"),
         (lambda j: j.label_many({"id": ["x"]}), ValueError, "no column 'label'"),
+        (
+            lambda j: j.label_many(["x", "y"], [1, float("nan")]),
+            ValueError,
+            "the label of 'y' is nan, which is not finite",
+        ),
+        (lambda j: j.label_many("x", [1]), ValueError, "ids must be several, got the single 'x'"),
+        (lambda j: j.label_many(["x"], 1), ValueError, "labels must be several, got the single 1"),
+        (
+            lambda j: j.decide_many(3, ids=["y"]),
+            ValueError,
+            "decisions must be several, got the single 3: put it in a list",
+        ),
+        (lambda j: j.decide_many("ab", ids=["y", "z"]), ValueError, "decisions must be several, got the single 'ab'"),
+        (lambda j: j.decide_many([1], ids=7), ValueError, "ids must be several, got the single 7"),
+        (lambda j: j.decide_many([1], ids=["y"], delays=7), ValueError, "delays must be several, got the single 7"),
+        (lambda j: j.decide_many(np.array(3)), ValueError, "decisions must be several, got the single 3"),
     ],
 )
 def test_malformed_batches_of_joins_change_nothing(call, error, sentence):
@@ -170,7 +232,7 @@ def test_malformed_batches_of_joins_change_nothing(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call(join)
     assert join.status().rounds == 1
-    assert join.label("x", 1) == ("kept", 1, 1.0)
+    assert join.label("x", 1) == ("kept", 1, 1.0, "x")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +244,7 @@ def test_malformed_batches_of_joins_change_nothing(call, error, sentence):
         (lambda j: j.decide_many([1, 2], ids="ab"), "ids must be several, got the single 'ab': put it in a list"),
         (lambda j: j.label_many("ab", [1, 2]), "ids must be several"),
         (lambda j: j.decide_many([1, 2], delays=[3]), "there are 2 rounds and 1 delays: give one each"),
-        (lambda j: j.decide_many([1, 2], delays=[3, 4]), "a non-clairvoyant session takes no delay, got 3"),
+        (lambda j: j.decide_many([1, 2], delays=[3, 4]), "a non-clairvoyant join takes no delay, got 3"),
     ],
 )
 def test_what_is_not_one_each_is_told(call, sentence):

@@ -66,6 +66,35 @@ def test_a_tracked_round_is_returned_however_long_ago():
     assert session.status().answers["repeated"] == 1
 
 
+@pytest.mark.parametrize("store", ["memory:", "sqlite:///{}/a.db"])
+def test_a_decision_made_again_is_tracked_as_it_was_at_first(store, tmp_path):
+    """Also once it was preempted, used or expired, and when nothing but its fate is kept."""
+    join = tarry.LabelJoin(8, rng=4, memory=400, store=store.format(tmp_path), durability="process")
+    first = {i: join.decide(id=i).tracked for i in range(100)}
+    pending = [i for i in range(100) if join.fate(i) is Answer.PENDING]
+    join.label(pending[0], 1.0), join.expire(pending[1])
+    fates = {join.fate(i) for i in range(100)}
+    assert fates == {Answer.PENDING, Answer.UNTRACKED, Answer.PREEMPTED, Answer.USED, Answer.EXPIRED}
+    assert {i: join.decide(id=i).tracked for i in range(100)} == first
+    assert join.status().answers["repeated"] == 100
+    join.decide_many([None] * Vault.recent, ids=range(100, 100 + Vault.recent))
+    assert {i: join.decide(id=i).tracked for i in range(100)} == first
+    assert join.status().answers["late"] > 50
+    assert join.status().rounds == 100 + Vault.recent
+    join.close()
+
+
+def test_an_old_round_asked_again_has_no_play_but_is_tracked_as_it_was():
+    session = make(capacity=2)
+    first = {i: session.ask(id=i).tracked for i in range(50)}
+    session.ask_many(ids=range(50, 60 + Vault.recent))
+    again = {i: session.ask(id=i) for i in range(50)}
+    assert {i: round.tracked for i, round in again.items()} == first
+    late = [round for round in again.values() if round.status is Answer.LATE]
+    assert len(late) >= 48
+    assert all(round.play is None for round in late)
+
+
 def test_joins_keep_features_of_tracked_decisions_only():
     join = tarry.LabelJoin(3, rng=1)
     for i in range(200):

@@ -216,10 +216,10 @@ def test_a_stale_process_finds_ids_that_came_round(kind, new_store):
 
 def test_ids_of_a_first_call_that_failed_are_nobodys(new_store):
     with make(new_store("sqlite")) as session:
-        session._tracker.vault.store._database.execute("PRAGMA query_only = 1")
+        session._tracker.vault.store.database.execute("PRAGMA query_only = 1")
         with pytest.raises(tarry.errors.StoreError, match="read-only"):
             session.ask_many(ids=["a", "b", "c"])
-        session._tracker.vault.store._database.execute("PRAGMA query_only = 0")
+        session._tracker.vault.store.database.execute("PRAGMA query_only = 0")
         assert session.ask("x").status is not tarry.Answer.LATE
         assert session.ask("c").status in (tarry.Answer.PENDING, tarry.Answer.UNTRACKED)
         assert session.status().rounds == 2

@@ -28,11 +28,11 @@ def stream(frame, capacity=8, **options):
 
 def test_the_order_of_time_and_labels_after_the_end():
     rows, join = stream(LOG)
-    assert rows == [Row({"age": 30}, "c", 1.0), Row({"age": 50}, "b", 1.0)]
+    assert rows == [Row({"age": 30}, "c", 1.0, 2), Row({"age": 50}, "b", 1.0, 3)]
     assert join.status().rounds == 4
     assert join.status().tracked == 2
     delivered, join = stream(LOG, at_end="deliver")
-    assert delivered == [*rows, Row({"age": 10}, "a", 1.0)]
+    assert delivered == [*rows, Row({"age": 10}, "a", 1.0, 1)]
     assert join.status().tracked == 1  # the one that is never labelled
 
 
@@ -87,13 +87,31 @@ def test_equal_to_calls_one_by_one():
         (LOG, {"at_end": "keep"}, "at_end must be one of 'drop', 'deliver', got 'keep'"),
         ({"at": [1], "label": [1]}, {}, r"the frame has no column 'seen', only \['at', 'label'\]"),
         ({"at": [1, 7], "seen": [1, 5], "label": [1, 1]}, {}, "row 1 is labelled at 5, before it was decided at 7"),
+        (LOG | {"at": [5, None, 3, 9]}, {}, "row 1 has no time in 'at': every decision needs one"),
+        (LOG | {"at": [5, float("nan"), 3, 9]}, {}, "row 1 has no time in 'at'"),
+        (
+            LOG | {"at": [5, "1", 3, 9]},
+            {},
+            "the times in 'at' and 'seen' cannot be compared with each other .*one type",
+        ),
+        (LOG | {"seen": [6, datetime(2024, 1, 1), 3, None]}, {}, "cannot be compared with each other"),
+        (
+            LOG | {"label": [1, 2, float("inf"), 4]},
+            {},
+            "row 2 has the label inf, which is not finite: leave 'seen' empty",
+        ),
     ],
 )
 def test_refusals(frame, options, sentence):
     join = tarry.LabelJoin(4, rng=1)
     with pytest.raises(ValueError, match=sentence):
-        list(join.stream(frame, **NAMES, **options))
+        join.stream(frame, **NAMES, **options)
     assert join.status().rounds == 0
+
+
+def test_rows_that_are_never_labelled_may_have_any_label():
+    rows, _ = stream(LOG | {"label": [1.0, 2.0, 3.0, float("nan")]}, at_end="deliver")
+    assert [row.label for row in rows] == [3.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("last", 3), ("sum", 6), ("all", [1, 2, 3])])
@@ -104,8 +122,8 @@ def test_several_labels_gather_until_the_window_ends(rule, expected, store, tmp_
         join.decide({"name": i}, id=i)
     assert [join.label("a", label) for label in (1, 2, 3)] == [None] * 3
     assert join.fate("a") is Answer.PENDING
-    assert join.finish("a") == Row({"name": "a"}, expected, 1.0)
-    assert join.finish("b", missing=0) == Row({"name": "b"}, 0, 1.0)
+    assert join.finish("a") == Row({"name": "a"}, expected, 1.0, "a")
+    assert join.finish("b", missing=0) == Row({"name": "b"}, 0, 1.0, "b")
     assert join.finish("a") is None
     assert join.label("a", 9) is None
     assert join.status().answers["duplicate"] == 2
@@ -117,9 +135,11 @@ def test_a_gathered_label_that_cannot_be_stored_changes_nothing(tmp_path):
     with tarry.LabelJoin(4, labels="all", rng=1, store=f"sqlite:///{tmp_path / 'a.db'}") as join:
         join.decide(id="a")
         join.label("a", 1)
-        with pytest.raises(ValueError, match="a durable store takes JSON values or bytes"):
+        with pytest.raises(
+            ValueError, match=r"a durable store takes JSON values, got <object .* as the label of 'a': convert it"
+        ):
             join.label("a", object())
-        assert join.finish("a") == Row(None, [1], 1.0)
+        assert join.finish("a") == Row(None, [1], 1.0, "a")
 
 
 def test_rules_are_checked():
@@ -132,7 +152,8 @@ def test_rules_are_checked():
 
 def test_a_log_with_ids():
     rows, join = stream(LOG | {"id": ["w", "x", "y", "z"]}, at_end="deliver")
-    assert rows == stream(LOG, at_end="deliver")[0]
+    assert [row[:3] for row in rows] == [row[:3] for row in stream(LOG, at_end="deliver")[0]]
+    assert [row.id for row in rows] == ["y", "w", "x"]
     assert [join.fate(id) for id in "wxyz"] == [Answer.USED] * 3 + [Answer.PENDING]
     with pytest.raises(TypeError, match="an id must be"):
         stream(LOG | {"id": ["w", "x", "y", 1.5]})

@@ -87,6 +87,11 @@ def test_rows_are_endless_and_repeatable():
     assert Quadratic(block_targets(10, rng=1)).horizon is None
 
 
+def test_without_noise_every_row_is_the_direction():
+    rows = Drawn(4, 0.7, 0.0, rng=3)
+    assert np.array_equal(table(rows, 5), np.tile(0.7 * rows.direction, (5, 1)))
+
+
 def test_largest_norm():
     assert Drawn(3, finish="none", rng=1).largest_norm() == np.inf
     assert Drawn(3, 0.4, 0.0, rng=1).largest_norm() == 0.4

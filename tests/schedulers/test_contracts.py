@@ -132,6 +132,11 @@ class TestTimeout(SchedulerContract):
     information = "non-clairvoyant"
 
 
+class TestSkipping(SchedulerContract):
+    scheduler = schedulers.Skipping(3, patience=2.0)
+    information = "non-clairvoyant"
+
+
 class TestRandomEvict(SchedulerContract):
     scheduler = schedulers.RandomEvict()
     information = "non-clairvoyant"

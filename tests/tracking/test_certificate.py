@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recount import Heard, by_gradients, by_values, total_epochs
+from recount import by_gradients, by_values, heard_by, rates_of, total_epochs
 
 import tarry
 from tarry.kernel import is_compiled
-from tarry.learners import DWFTBL, DWFTRL, Adaptive, Doubled, Mahalanobis, Power, inverse_time
+from tarry.learners import DWFTBL, DWFTRL, Adaptive, Doubled, Mahalanobis, Power
 from tarry.theory import bandit_weighted_regret_bound
 
 HORIZON, CAPACITY = 70, 4
@@ -29,20 +29,8 @@ SCHEDULERS = {
 NAMES = ["VarOpt", "Always"] if is_compiled() else list(SCHEDULERS)
 
 
-def _heard(record, now, size):
-    """Rounds used by the end of round ``now``, from the log."""
-    rows = record.events().filter(record.events()["event"] == "feedback").iter_rows(named=True)
-    return [Heard(row["s"], row["t"], row["weight"], size(row["s"])) for row in rows if row["t"] <= now]
-
-
 def _game(feedback, losses, name="VarOpt"):
     return tarry.Game(DOMAIN, losses, DELAYS, capacity=None if name == "Always" else CAPACITY, feedback=feedback)
-
-
-def _rates(rule, horizon=HORIZON):
-    """η_{t−1} by t from 1, η_0 = η_1."""
-    eta = [min(rule.cap, rule.scale * t**-rule.exponent) for t in range(1, horizon + 1)]
-    return dict(enumerate([eta[0], *eta], 1))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -57,13 +45,13 @@ def test_gradients(name, stated):
     player = tarry.Player(DWFTRL(DOMAIN, rate=RATE), SCHEDULERS[name])
     record = tarry.simulate(_game("gradient", losses_of(ROWS), name), player, seeds=[3], keep_rounds=True)
     norms = np.linalg.norm(ROWS, axis=1)
-    rates = _rates(RATE)
+    rates = rates_of(RATE, HORIZON)
 
     def size(s):
         return norms.max() if stated else norms[s - 1]
 
     for now, bound in zip(record.checkpoints.tolist(), record.bound_at[0], strict=True):
-        own, pairs = by_gradients(_heard(record, now, size), rates)
+        own, pairs = by_gradients(heard_by(record, now, size), rates)
         np.testing.assert_allclose(bound, 4.0 / (2 * rates[now + 1]) + own + pairs, rtol=1e-12)
     found = record.certificates[0]
     np.testing.assert_allclose(found[1:5], (4.0 / (2 * rates[HORIZON + 1]), own, pairs, 0.0), rtol=1e-12)
@@ -80,9 +68,9 @@ def test_values(name):
     player = tarry.Player(DWFTBL(DOMAIN, rate=RATE, smoothing=RADIUS), SCHEDULERS[name])
     record = tarry.simulate(_game("value", losses, name), player, seeds=[3], keep_rounds=True)
     steep, most = losses.gradient_bound(DOMAIN), losses.value_bound(DOMAIN)
-    rates, radii = _rates(RATE), {t: 0.8 * t**-0.25 for t in range(1, HORIZON + 1)}
+    rates, radii = rates_of(RATE, HORIZON), {t: 0.8 * t**-0.25 for t in range(1, HORIZON + 1)}
     for now, bound in zip(record.checkpoints.tolist(), record.bound_at[0], strict=True):
-        own, exact, root, plain, smoothed = by_values(_heard(record, now, lambda s: 3 * most), rates, radii)
+        own, exact, root, plain, smoothed = by_values(heard_by(record, now, lambda s: 3 * most), rates, radii)
         pairs = 3 * most * steep * root + steep**2 * plain
         drift = 3 * steep * 2.0 * smoothed
         np.testing.assert_allclose(bound, 4.0 / (2 * rates[now + 1]) + own + pairs + drift, rtol=1e-11)
@@ -135,7 +123,7 @@ def test_epochs(over):
     rates = {t: 2.0 / steep / np.sqrt(magnitudes[t - 1]) for t in range(1, HORIZON + 1)}
     for now, bound in zip(record.checkpoints.tolist(), record.bound_at[0], strict=True):
         spread = sum(4.0 / (2 * rates[starts[m]]) for m in set(levels[:now]))
-        heard = _heard(record, now, lambda s: steep if over == "gradient" else 3 * most)
+        heard = heard_by(record, now, lambda s: steep if over == "gradient" else 3 * most)
         assert all(levels[one.s - 1] == levels[one.at - 1] for one in heard)
         if over == "gradient":
             own, pairs = by_gradients(heard, rates)
@@ -222,81 +210,8 @@ def test_mahalanobis():
     game = tarry.Game(domain, tarry.losses.Linear(rows), DELAYS, capacity=CAPACITY)
     record = tarry.simulate(game, tarry.Player(learner), seeds=[3], keep_rounds=True)
     sizes = np.sqrt(np.einsum("ti,ij,tj->t", rows, np.linalg.inv(q), rows))
-    own, pairs = by_gradients(_heard(record, HORIZON, lambda s: sizes[s - 1]), dict.fromkeys(range(1, 99), 0.1))
+    own, pairs = by_gradients(heard_by(record, HORIZON, lambda s: sizes[s - 1]), dict.fromkeys(range(1, 99), 0.1))
     np.testing.assert_allclose(record.certificates[0][1:4], (4.0 / 0.2, own, pairs), rtol=1e-10)
-
-
-def test_strong_convexity_leaves_the_first_sum_out_and_says_so():
-    learner, curved = DWFTRL(DOMAIN, rate=inverse_time(0.5)), tarry.losses.Quadratic(ROWS, strong_convexity=0.5)
-    record = tarry.simulate(_game("gradient", curved), tarry.Player(learner), seeds=[3], keep_rounds=True)
-    rates = _rates(Power(2.0, 1.0))
-    steep = curved.gradient_bound(DOMAIN)
-    own, pairs = by_gradients(_heard(record, HORIZON, lambda s: steep), rates)
-    found = record.certificates[0]
-    np.testing.assert_allclose(found[1:5], (0.0, own, pairs, 0.0), rtol=1e-12)
-    assert "second sum only, no bound on one path" in found.holds
-    assert "λ = 0.5" in found.holds
-    assert "restart" not in found.holds
-    weights = record.rounds()["weight"].to_numpy()
-    assert found.left_out == pytest.approx(0.5 * 0.5 * 4.0 * np.maximum(0, 1 - weights).sum())
-    # Flat losses do not earn it: the rate 1/(λt) is then one among others.
-    flat = tarry.simulate(_game("gradient", tarry.losses.Linear(ROWS)), tarry.Player(learner)).certificates[0]
-    capped = tarry.Player(DWFTRL(DOMAIN, rate=Power(2.0, 1.0, cap=0.5)))
-    assert tarry.simulate(_game("gradient", curved), capped).certificates[0].regularisation == flat.regularisation
-    assert flat.regularisation == pytest.approx(4.0 * 0.5 * HORIZON / 2)
-    assert flat.holds == "on every path"
-
-
-def test_one_path_may_exceed_the_second_sum_but_not_the_full_bound():
-    """f = ½(x − 1)² heard at x = 0 in round 10 only: regret ½ against 1, second sum ½η."""
-    learner = DWFTRL(tarry.domains.Ball(1), rate=inverse_time(1.0))
-    session = tarry.Session(tarry.Player(learner, tarry.schedulers.Always()), capacity=None, rng=0)
-    last = [session.ask() for _ in range(10)][-1]
-    session.tell(last.id, gradient=[last.play[0] - 1.0])
-    found = session.status().certificate
-    assert found.bound == pytest.approx(0.5 / 9)  # below the regret, ½
-    assert "on every path" not in found.holds
-    assert "no bound on one path" in found.holds
-    assert found.full_bound == pytest.approx(0.5 / 9 + 0.5 * 4.0 * 9)
-
-
-@given(seed=st.integers(0, 10**6), rounds=st.integers(1, 30), capacity=st.integers(2, 6))
-@settings(deadline=None, max_examples=12 if is_compiled() else 60, derandomize=True)
-def test_the_full_bound_dominates_on_every_path(seed, rounds, capacity):
-    """Strongly convex losses, random tells: the worst weighted regret over a grid of comparators stays below."""
-    rng, grid = np.random.default_rng(seed), np.linspace(-1, 1, 21)
-    player = tarry.Player(DWFTRL(tarry.domains.Ball(1), rate=inverse_time(1.0)))
-    session = tarry.Session(player, capacity=capacity, rng=seed)
-    regret, waiting, targets = np.zeros(21), {}, rng.choice([-0.9, 0.9, 0.0], rounds + 1)
-    for _ in range(rounds):
-        r = session.ask()
-        for id in r.released:
-            waiting.pop(id)
-        if r.tracked:
-            waiting[r.id] = r.play[0]
-        for id in [i for i in waiting if rng.random() < 0.3]:
-            x, z = waiting.pop(id), targets[id]
-            weight = session.tell(id, gradient=[x - z]).weight
-            regret += weight * ((x - z) ** 2 - (grid - z) ** 2) / 2
-            assert regret.max() <= session.status().certificate.full_bound * (1 + 1e-12)
-
-
-def test_restarts_are_said_to_drop_rounds():
-    player = tarry.Player(DWFTRL(DOMAIN, rate=inverse_time(0.5)), None, tarry.Doubling("backlog"))
-    curved = tarry.losses.Quadratic(ROWS, strong_convexity=0.5)
-    record = tarry.simulate(_game("gradient", curved), player, seeds=[3], keep_rounds=True)
-    found, weights = record.certificates[0], record.rounds()["weight"].to_numpy()
-    assert "a round that a restart dropped adds up to ½λD²" in found.holds
-    assert found.left_out == pytest.approx(0.5 * 0.5 * 4.0 * np.maximum(0, 1 - weights).sum())
-
-
-def test_strong_convexity_with_values():
-    learner = DWFTBL(DOMAIN, rate=inverse_time(0.5), smoothing=0.5)
-    session = tarry.Session(tarry.Player(learner), capacity=4, rng=1, gradient_bound=2.0, value_bound=3.0)
-    session.tell(session.ask().id, value=1.0)
-    found = session.status().certificate
-    np.testing.assert_allclose(found[1:5], (0.0, 0.5 * 2.0 * (3 * 3 / 0.5) ** 2, 0.0, 10 * 4 / 0.5 * 0.5))
-    assert "|y_t − u|²" in found.holds
 
 
 def test_who_has_none():

@@ -84,8 +84,8 @@ def test_a_session_mentions_restarts_too():
 @pytest.mark.parametrize(
     ("scheduler", "options", "sentence"),
     [
-        (tarry.schedulers.Thinning(), {}, "but this game or session is non-clairvoyant: use VarOpt"),
-        (tarry.schedulers.VarOpt(), {"preemption": False}, "which this game or session forbids: use Morris"),
+        (tarry.schedulers.Thinning(), {}, "but this game, session or join is non-clairvoyant: use VarOpt"),
+        (tarry.schedulers.VarOpt(), {"preemption": False}, "which this game, session or join forbids: use Morris"),
         (tarry.schedulers.Always(), {"preemption": False}, "use Morris"),
         (tarry.schedulers.Batching(5), {"preemption": False, "capacity": 1}, r"raise it, or use Bernoulli\(prob"),
     ],

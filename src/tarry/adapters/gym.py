@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tarry.checks import as_whole
 from tarry.delays import geometric
 from tarry.delays.base import delay
 from tarry.domains import Ball
@@ -153,6 +154,10 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         self._games = game if callable(game) else lambda _seed: game
         self._scheduler, self._reveals_loss = scheduler, reveal_loss
         first = self._games(0)
+        if not isinstance(first, Game):
+            raise ValueError(f"an environment needs a tarry.Game, or a function from a seed to one, got {first!r}")
+        if first.feedback not in (GRADIENT, VALUE):
+            raise ValueError(f"an environment's game gives 'gradient' or 'value' feedback, got {first.feedback!r}")
         self._player(first)
         corners = [first.domain.linear_minimiser(sign * row) for sign in (1.0, -1.0) for row in np.eye(first.dimension)]
         low, high = np.min(corners, axis=0), np.max(corners, axis=0)
@@ -190,9 +195,11 @@ class DelayedGame(gymnasium.Env[Array, Array]):
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play one round."""
+        if not hasattr(self, "_bench"):
+            raise ValueError("no game has begun: call reset() before step()")
         if self._t >= self._game.horizon:
             raise ValueError(f"the game is over after {self._game.horizon} rounds: call reset()")
-        play = nearest(self._game.domain, action)
+        play = nearest(self._game.domain, _as_point(action))
         log = self._round(play)
         news, loss = self._bench.state.learner, float(log.loss[0])
         released = log.released[: log.counts[0]].tolist()
@@ -236,6 +243,13 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         return {"delay": int(delay(self._game.delays, self._t + 1))}
 
 
+def _as_point(action: Any) -> Array:
+    try:
+        return np.asarray(action, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"an action is a point of the domain, an array of numbers, got {action!r}") from None
+
+
 def _fresh_log(bench: Bench) -> Noted:
     cells = np.zeros(1), np.zeros(1, np.int64)
     lists = np.zeros(bench.state.table.rounds.size, np.int64), np.zeros(bench.world.wheel.room, np.int64)
@@ -253,6 +267,7 @@ def standard_game(
     reveal_loss: bool = False,
 ) -> DelayedGame:
     """Quadratic losses about drawn targets on the unit ball, geometric delays: the registered environments' game."""
+    dimension, horizon = as_whole(dimension, "dimension", 1), as_whole(horizon, "horizon", 1)
 
     def draw(seed: int) -> Game:
         targets = np.random.default_rng(seed).normal(0.2, 0.3, (horizon, dimension))

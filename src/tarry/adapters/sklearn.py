@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from math import isfinite
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.adapters.waiting import Waiting
+from tarry.adapters.waiting import Waiting, check_id
 from tarry.kernel import make_seed
 from tarry.live import Ticket
 from tarry.results import Weights
 
 try:
-    from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-    from sklearn.utils import check_array, get_tags
+    from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+    from sklearn.utils import check_consistent_length, get_tags
     from sklearn.utils.metaestimators import available_if
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("the scikit-learn adapter needs scikit-learn: pip install 'tarry[sklearn]'") from error
 
@@ -33,6 +35,10 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ``decide(X)`` registers rows and says which are tracked; ``label(ids, y)`` learns from the tracked ones among them
     in one call of the model's ``partial_fit``, each row with its weight. A row of weight zero never reaches the model,
     whose clock it would advance. ``classes`` are a classifier's, as its first ``partial_fit`` needs them.
+
+    As scikit-learn has it, parameters are looked at when they are first used: a model that cannot learn so, or a
+    classifier without classes, is refused by the first ``decide``, before any decision is taken. A label that is NaN or
+    of no known class is refused, with all told together with it, whether its decision is tracked or not.
 
     >>> from sklearn.linear_model import SGDRegressor
     >>> model = LateLabels(SGDRegressor(random_state=0), capacity=64, random_state=1)
@@ -60,25 +66,28 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def decide(self, X: ArrayLike, ids: Iterable[Hashable] | None = None) -> list[Ticket]:  # noqa: N803
         """Register the rows of X as decisions, under these ids or under their numbers."""
-        self._begin()
-        rows = check_array(X, dtype=None)
-        names = [None] * len(rows) if ids is None else list(ids)
+        self._begin(self.classes)
+        rows = self._rows(X)
+        names = [None] * len(rows) if ids is None else _listed(ids)
         if len(names) != len(rows):
             raise ValueError(f"X has {len(rows)} rows and there are {len(names)} ids: give one each")
+        if ids is not None and None in names:
+            raise ValueError(f"row {names.index(None)} has no id: give ids always or never")
         return [self.waiting_.decide(row.copy(), name) for row, name in zip(rows, names, strict=True)]
 
     def label(self, ids: Iterable[Hashable], y: ArrayLike) -> int:
         """Learn from these decisions' labels; how many of them were tracked."""
-        self._begin()
-        names, labels = list(ids), np.asarray(y)
+        self._begin(self.classes)
+        names, labels = _listed(ids), _labels(y)
         if len(names) != len(labels):
             raise ValueError(f"there are {len(names)} ids and {len(labels)} labels: give one each")
+        self._check_labels(labels, "the decision {!r}", names, self.classes)
         kept = [self.waiting_.label(name) for name in names]
         heard = [i for i, (row, weight) in enumerate(kept) if row is not None and weight != 0.0]
         if heard:
             rows, weights = np.stack([kept[i][0] for i in heard]), np.array([kept[i][1] for i in heard])
             try:
-                self._learn(rows, labels[heard], weights)
+                self._learn(rows, labels[heard], weights, self.classes)
             except BaseException as error:
                 self.waiting_.give_back(((names[i], *kept[i]) for i in heard), error)
                 raise
@@ -86,9 +95,11 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
         """Begin afresh: nothing is awaited any more, and the model knows these rows only."""
-        for name in ("waiting_", "estimator_"):
+        check_weighted(self.estimator)
+        for name in ("waiting_", "estimator_", "has_learnt_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        return self.partial_fit(X, y, np.unique(y) if is_classifier(self) else None, sample_weight)
+        is_told = self.classes is not None or not is_classifier(self)
+        return self.partial_fit(X, y, self.classes if is_told else np.unique(y), sample_weight)
 
     def partial_fit(
         self,
@@ -98,28 +109,63 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from rows whose labels are at hand and were awaited by nobody; those of weight zero are left out."""
-        self._begin()
-        rows, labels = check_array(X, dtype=None), np.asarray(y)
+        known = self.classes if classes is None else classes
+        self._begin(known)
+        rows, labels = self._rows(X), _labels(y)
         weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, float)
+        check_consistent_length(rows, labels, weights)
+        if not np.all((weights >= 0) & (weights < np.inf)):
+            raise ValueError(f"sample_weight must be finite and at least 0, got {weights[~(weights >= 0)][:1]}")
+        self._check_labels(labels, "row {}", range(len(labels)), known)
         heard = weights != 0.0
         if heard.any():
-            self._learn(rows[heard], labels[heard], weights[heard], classes)
+            self._learn(rows[heard], labels[heard], weights[heard], known)
         return self
 
-    def _learn(self, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray, classes: Any = None) -> None:
-        known = self.classes if classes is None else classes
-        first = {} if known is None else {"classes": np.asarray(known)}
+    def _learn(self, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray, classes: Any) -> None:
+        first = {} if classes is None else {"classes": np.asarray(classes)}
         self.estimator_.partial_fit(rows, labels, sample_weight=weights, **first)
+        self.has_learnt_ = True
 
-    def _begin(self) -> None:
-        if hasattr(self, "waiting_"):
-            return
-        check_weighted(self.estimator)
-        self.waiting_ = Waiting(self.capacity, self.scheduler, _seed_of(self.random_state))
-        self.estimator_ = clone(self.estimator)
+    def _begin(self, classes: Any) -> None:
+        if not hasattr(self, "waiting_"):
+            check_weighted(self.estimator)
+            waiting = Waiting(self.capacity, self.scheduler, _seed_of(self.random_state))
+            self.estimator_, self.waiting_ = clone(self.estimator), waiting
+        if is_classifier(self) and classes is None and not hasattr(self.estimator_, "classes_"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} must know its classes before its labels come: "
+                "LateLabels(…, classes=[…])"
+            )
+        if classes is not None and np.ndim(classes) == 0:
+            raise ValueError(f"classes must be a list of all classes, got {classes!r}")
+
+    def _rows(self, X: ArrayLike) -> np.ndarray:  # noqa: N803
+        rows: np.ndarray = validate_data(self, X, reset=not hasattr(self, "n_features_in_"), dtype=None)
+        return rows
+
+    def _check_labels(self, labels: np.ndarray, whose: str, names: Sequence[Any], classes: Any) -> None:
+        """Refuse labels that this kind of model cannot learn from; ``whose`` says which, as a format of its name."""
+        if is_classifier(self) and labels.ndim == 1:
+            known = np.asarray(self.classes_ if classes is None else classes).tolist()
+            bad, wanted = [y not in known for y in labels.tolist()], f"one of the classes {known}"
+        else:
+            is_number = is_regressor(self)
+            bad, wanted = [any(_is_bad(y, is_number) for y in np.ravel(row)) for row in labels], "a finite number"
+        if any(bad):
+            i = bad.index(True)
+            told = labels.tolist()[i]
+            raise ValueError(
+                f"{whose.format(names[i])} has the label {told!r}, but it must be {wanted}: nothing changed"
+            )
+
+    def _check_learnt(self) -> None:
+        check_is_fitted(
+            self, msg="%(name)s has learnt from no label yet, so it cannot predict: label some, or call fit"
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
+        return hasattr(self, "has_learnt_")
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -130,44 +176,47 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def classes_(self) -> Any:
         """The model's classes."""
+        check_is_fitted(self, "estimator_")
         return self.estimator_.classes_
 
     def predict(self, X: ArrayLike) -> Any:  # noqa: N803
         """The model's predictions; nothing is registered."""
-        check_is_fitted(self)
-        return self.estimator_.predict(X)
+        self._check_learnt()
+        return self.estimator_.predict(self._rows(X))
 
     @_if_model_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Any:  # noqa: N803
         """The model's probabilities."""
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
+        self._check_learnt()
+        return self.estimator_.predict_proba(self._rows(X))
 
     @_if_model_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Any:  # noqa: N803
         """The model's decision function."""
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)
+        self._check_learnt()
+        return self.estimator_.decision_function(self._rows(X))
 
     @_if_model_has("score")  # type: ignore[untyped-decorator]
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:  # noqa: N803
         """The model's own score."""
-        check_is_fitted(self)
-        return self.estimator_.score(X, y, sample_weight)
+        self._check_learnt()
+        return self.estimator_.score(self._rows(X), y, sample_weight)
 
     def fates(self) -> dict[str, int]:
         """Decisions by fate; they sum to the decisions made."""
-        check_is_fitted(self)
+        check_is_fitted(self, "waiting_")
         return self.waiting_.slots.fates()
 
     def weights(self) -> Weights:
         """The moments of the weights; their mean tends to 1."""
-        check_is_fitted(self)
+        check_is_fitted(self, "waiting_")
         return self.waiting_.slots.weights()
 
 
 def check_weighted(model: Any) -> None:
     """Refuse, by name, a model that cannot learn from weighted rows a few at a time."""
+    if isinstance(model, type):
+        raise ValueError(f"{model.__name__} is a class: give a model, {model.__name__}(…)")
     name = type(model).__name__
     if not hasattr(model, "partial_fit"):
         raise ValueError(f"{name} has no partial_fit, so it cannot learn as labels come: use SGDClassifier, say")
@@ -176,6 +225,26 @@ def check_weighted(model: Any) -> None:
             f"{name}.partial_fit takes no sample_weight: labels that stand for several would count once. "
             "Use a model that does, such as SGDClassifier or GaussianNB"
         )
+
+
+def _listed(ids: Iterable[Hashable]) -> list[Any]:
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise ValueError(f"ids must be a list of ids, got {ids!r}")
+    names = list(ids)
+    for name in names:
+        check_id(name)
+    return names
+
+
+def _labels(y: ArrayLike) -> np.ndarray:
+    labels = np.asarray(y)
+    if labels.ndim == 0:
+        raise ValueError(f"y must be a list of labels, got {y!r}")
+    return labels
+
+
+def _is_bad(y: Any, is_number: bool) -> bool:
+    return not isfinite(y) if isinstance(y, Real) else is_number or y is None
 
 
 def _seed_of(random_state: Any) -> int:

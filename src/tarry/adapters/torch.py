@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from math import isfinite
 from typing import Any
 
 from tarry.adapters.waiting import Waiting
 from tarry.checks import as_whole
 from tarry.live import Ticket
 from tarry.results import Weights
+
+_SUCH_AS = {"module": "torch.nn.Linear(3, 1)", "loss": "torch.nn.MSELoss(reduction='none')"}
 
 
 class LateLabels:
@@ -21,7 +24,8 @@ class LateLabels:
 
     so the gradient is unbiased for the loss over all decisions. Dividing by Σ w instead would not be. ``loss`` gives
     one number a row (``reduction="none"``). Rows are put together by ``collate``, PyTorch's own by default. Any
-    optimiser will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights.
+    optimiser will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights. A batch
+    whose loss is NaN or infinite makes no step: its decisions may be labelled again.
     """
 
     def __init__(
@@ -39,6 +43,11 @@ class LateLabels:
         reduction = getattr(loss, "reduction", "none")
         if reduction != "none":
             raise _summed(loss, f"has reduction={reduction!r}")
+        for name, part in (("module", module), ("loss", loss)):
+            if not callable(part) or isinstance(part, type):
+                raise ValueError(f"{name} must be callable, such as {_SUCH_AS[name]}, got {part!r}")
+        if isinstance(optimiser, type) or not all(hasattr(optimiser, act) for act in ("step", "zero_grad")):
+            raise ValueError(f"optimiser must be one of PyTorch's, with step() and zero_grad(), got {optimiser!r}")
         self.module, self.optimiser, self.loss = module, optimiser, loss
         self.batch_size = as_whole(batch_size, "batch_size", 1)
         self._collate = _default_collate() if collate is None else collate
@@ -78,10 +87,14 @@ class LateLabels:
             raise _summed(self.loss, f"gives shape {tuple(losses.shape)} for {len(batch)} rows")
         by_row = losses.reshape(len(batch), -1).mean(1)
         total = (by_row * losses.new_tensor([weight for *_, weight in batch])).sum() / len(batch)
+        value = float(total.item())
+        if not isfinite(value):
+            whose = [id for (id, *_), loss in zip(batch, by_row.tolist(), strict=True) if not isfinite(loss)]
+            raise ValueError(f"the loss is {value}, so no step was made; labels or outputs are not finite for {whose}")
         self.optimiser.zero_grad()
         total.backward()
         self.optimiser.step()
-        return float(total.item())
+        return value
 
     def fates(self) -> dict[str, int]:
         """Decisions by fate; they sum to the decisions made."""

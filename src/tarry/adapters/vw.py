@@ -22,12 +22,13 @@ def as_text(row: Row, tag: str = "") -> str:
     >>> as_text(Row({"age": 41, "city": "Bern"}, 1, 2.5), tag="c7")
     "1 2.5 'c7 | age:41 city=Bern"
     """
+    _check_row(row)
     spaces = []
     for space, features in _namespaces(row.features):
         words = [word for name, value in features.items() if (word := _word(name, value)) is not None]
         spaces.append(" ".join([f"|{_plain(space, 'namespace')}", *words]))
     head = [_number(row.label, "label"), _importance(row.weight)]
-    return " ".join([*head, *([f"'{_plain(tag, 'tag')}"] if tag else []), *spaces])
+    return " ".join([*head, *([f"'{_plain(tag, 'tag')}"] if tag != "" else []), *spaces])
 
 
 def as_json(row: Row, tag: str = "") -> str:
@@ -36,9 +37,10 @@ def as_json(row: Row, tag: str = "") -> str:
     >>> as_json(Row({"age": 41, "city": "Bern"}, 1, 2.5))
     '{"_label": {"Label": 1, "Weight": 2.5}, "age": 41, "city": "Bern"}'
     """
+    _check_row(row)
     line: dict[str, Any] = {"_label": {"Label": _value(row.label, "label"), "Weight": float(_importance(row.weight))}}
-    if tag:
-        line["_tag"] = tag
+    if tag != "":
+        line["_tag"] = str(tag)
     for space, features in _namespaces(row.features):
         kept = {str(name): _feature(name, value) for name, value in features.items() if value is not None}
         hidden = [name for name in (kept if not space else [space]) if name.startswith("_")]
@@ -48,11 +50,24 @@ def as_json(row: Row, tag: str = "") -> str:
     return json.dumps(line, ensure_ascii=False)
 
 
-def lines(rows: Iterable[Row], form: Callable[[Row], str] = as_text) -> Iterator[str]:
-    """The lines of these rows; those of weight zero have none."""
+def lines(rows: Iterable[Row | None], form: Callable[[Row], str] = as_text) -> Iterator[str]:
+    """The lines of these rows; those of weight zero have none, nor has None, a join's answer if nobody is tracked."""
+    if not callable(form):
+        raise ValueError(f"form must be as_text or as_json, got {form!r}")
+    return _lines(rows, form)
+
+
+def _lines(rows: Iterable[Row | None], form: Callable[[Row], str]) -> Iterator[str]:
     for row in rows:
-        if row.weight != 0.0:
-            yield form(row)
+        if row is not None:
+            _check_row(row)
+            if row.weight != 0.0:
+                yield form(row)
+
+
+def _check_row(row: Any) -> None:
+    if not isinstance(row, Row):
+        raise ValueError(f"a line is made of a row, as join.label(…) gives where a decision is tracked, got {row!r}")
 
 
 def _namespaces(features: Any) -> Iterator[tuple[str, Mapping[Any, Any]]]:
@@ -81,6 +96,8 @@ def _feature(name: Any, value: Any) -> Any:
 
 
 def _plain(text: Any, what: str) -> str:
+    if str(text) == "" and what == "feature":
+        raise ValueError("a feature in Vowpal Wabbit's text has a name, got '': give it one")
     if any(special in str(text) for special in _SPECIAL):
         raise ValueError(f"a {what} in Vowpal Wabbit's text has no spaces, colons or bars, got {text!r}: rename it")
     return str(text)
@@ -98,6 +115,6 @@ def _number(value: Any, what: str) -> str:
 
 
 def _importance(weight: float) -> str:
-    if not weight > 0:
+    if isinstance(weight, Real) and not weight > 0:
         raise ValueError(f"a row without weight has no line, got weight {weight}: leave it out, as lines() does")
     return _number(weight, "weight")

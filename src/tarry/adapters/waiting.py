@@ -7,7 +7,6 @@ what is left is arrays and a dictionary, which can be copied and pickled along w
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,14 @@ from tarry.game.problem import check_grants, setting_of
 from tarry.kernel import handle, make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
+from tarry.live.label_join import new_ticket
 from tarry.live.steps import Desk, hand_over, open_round
+from tarry.live.tracker import CHECKED, FIRST_SLOTS
 from tarry.results import FATES, Weights
 from tarry.tracking import Player, fresh_state, grow_state, keyed_draws
 from tarry.tracking.balance import check_balance
-from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
+from tarry.tracking.tally import weights_of
 
-FIRST_SLOTS = 64
-CHECKED = 4096
 RECENT = 1024
 _NOTHING = np.zeros(1)
 
@@ -43,8 +42,9 @@ class Slots:
 
     def _place(self, state: Any) -> None:
         self._state, self._counts = state, memoryview(state.table.counts)
-        self._box = handle(Desk(self._player, self._setting, keyed_draws(self._seed), state))
-        self._open, self._hand = open_round.of(self._player), hand_over.of(self._player)
+        self._box = box = handle(Desk(self._player, self._setting, keyed_draws(self._seed), state))
+        self._open = open_round.at((box, 1, -1), self._player)
+        self._hand = hand_over.at((box, 1, 1, _NOTHING), self._player)
 
     def open(self, delay: int = -1) -> bool:
         """Begin the next round; whether it is tracked. ``delay`` is for the clairvoyant model only."""
@@ -79,12 +79,7 @@ class Slots:
 
     def weights(self) -> Weights:
         """The moments of the weights over settled rounds; their mean tends to 1."""
-        sums, settled = self._state.tally.sums, self.rounds - self.tracked
-        total, squares, largest = float(sums[WEIGHT]), float(sums[SQUARE]), float(sums[LARGEST])
-        size = total * total / squares if squares else 0.0
-        return (
-            Weights(total / settled, squares / settled, largest, size) if settled else Weights(nan, nan, largest, size)
-        )
+        return weights_of(self._state.tally, self.rounds - self.tracked)
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
@@ -123,28 +118,37 @@ class Waiting:
         """
         is_named = id is not None
         if self._is_named is not is_named:
-            self._settle_naming(is_named)
+            self._settle_naming(id)
         if is_named:
-            if id in self._kept or id in self._recent or id in self._returned:
-                return Ticket(id, id in self._kept or id in self._returned, ())
+            try:
+                if id in self._kept or id in self._recent or id in self._returned:
+                    return Ticket(id, id in self._kept or id in self._returned, ())
+            except TypeError:
+                check_id(id)
+                raise
+            if id != id:
+                check_id(id)
             self._recent[id] = None
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
         slots = self.slots
         tracked = slots.open()
+        t = slots.rounds
         if not is_named:
-            id = slots.rounds
+            id = t
         gone = slots.released()
         released = tuple(map(self._forget, gone)) if gone else ()
         if tracked:
-            self._kept[id] = slots.rounds, payload if keep is None else keep(payload)
-            self._ids[slots.rounds] = id
-        return Ticket(id, tracked, released)
+            self._kept[id] = t, payload if keep is None else keep(payload)
+            self._ids[t] = id
+        return new_ticket((id, tracked, released))
 
-    def _settle_naming(self, is_named: bool) -> None:
+    def _settle_naming(self, id: Hashable) -> None:
         if self._is_named is not None:
             raise ValueError("some decisions have an id and some have none: give ids always or never")
-        self._is_named = is_named
+        if id is not None:
+            check_id(id)
+        self._is_named = id is not None
 
     def _forget(self, t: int) -> Hashable:
         id = self._ids.pop(t)
@@ -153,8 +157,14 @@ class Waiting:
 
     def label(self, id: Hashable) -> tuple[Any, float]:
         """A label has come: what was kept and its weight; None and 0 if the decision is not tracked (any more)."""
-        kept = self._kept.pop(id, None)
+        try:
+            kept = self._kept.pop(id, None)
+        except TypeError:
+            check_id(id)
+            raise
         if kept is None:
+            if type(id) is Ticket or not self._kept:  # an empty dictionary looks at nothing
+                check_id(id)
             return self._returned.pop(id, (None, 0.0)) if self._returned else (None, 0.0)
         t, payload = kept
         del self._ids[t]
@@ -171,3 +181,15 @@ class Waiting:
         for id in list(self._returned)[:-RECENT]:
             del self._returned[id]
         error.add_note(f"nothing was learnt from the decisions {[id for id, *_ in given]}: label them again")
+
+
+def check_id(id: Any) -> None:
+    """Refuse what cannot name a decision: a ticket instead of its id, and what a dictionary cannot find again."""
+    if type(id) is Ticket:
+        raise ValueError(f"a decision has an id, and this is its ticket: give ticket.id, here {id.id!r}")
+    try:
+        is_good = hash(id) is not None and id == id
+    except TypeError:
+        is_good = False
+    if not is_good:
+        raise ValueError(f"an id must be hashable and equal to itself, such as a string or a number, got {id!r}")

@@ -48,8 +48,8 @@ def bias_chart(stream: Stream, figures: Iterable[Figures]) -> Any:
         truth.mark_rule(color="#222", strokeDash=[5, 4]).encode(x="x:Q"),
         base.mark_rule(strokeWidth=3, opacity=0.5).encode(y=y, x="low:Q", x2="high:Q", color=colour),
         base.mark_point(filled=True, size=80, opacity=1).encode(y=y, x=x, color=colour, shape=shape),
-        base.mark_text(align="left", fontSize=11.5, color="#222").encode(y=y, x=alt.value(WIDTH - 110), text="text:N"),
-        truth.mark_text(dy=-8, fontSize=11.5, color="#222", fontWeight="bold").encode(
+        base.mark_text(align="left", fontSize=12, color="#222").encode(y=y, x=alt.value(WIDTH - 110), text="text:N"),
+        truth.mark_text(dy=-8, fontSize=12, color="#222", fontWeight="bold").encode(
             x="x:Q", y=alt.value(0), text="text:N"
         ),
     ]
@@ -100,14 +100,16 @@ def timeline_chart(stream: Stream, panels: dict[str, list[dict[str, Any]]], slot
     stays = [row for rows in panels.values() for row in rows]
     heaviest = max((row["weight"] for row in stays), default=1.0)
     unit, length = ("days", 1440.0) if max((row["stop"] for row in stays), default=0.0) > 4320 else ("minutes", 1.0)
-    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, heaviest], range=[0, 240]), legend=None)
+    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, heaviest], range=[0, 320]), legend=None)
     drawn = []
     for name, rows in panels.items():
         scaled = [{**row, "start": row["start"] / length, "stop": row["stop"] / length} for row in rows]
         drawn.append(_panel(alt, name, scaled, slots, size, unit if name == list(panels)[-1] else None))
     stacked = alt.vconcat(*drawn, spacing=14).resolve_scale(x="shared", color="shared", size="shared")
     title = f"{slots} slots for everything that waits"
-    return _finished(alt, stacked, title, f"{stream.name}; the area of a dot is the weight of a label heard")
+    return _finished(
+        alt, stacked, title, f"{stream.name}; a line is a slot, the area of a dot the weight of a label heard"
+    )
 
 
 def _panel(alt: Any, name: str, rows: list[dict[str, Any]], slots: int, size: Any, unit: str | None) -> Any:
@@ -121,7 +123,7 @@ def _panel(alt: Any, name: str, rows: list[dict[str, Any]], slots: int, size: An
     axis = alt.Axis(grid=False, labels=unit is not None, ticks=unit is not None, tickCount=8)
     x = alt.X("start:Q", title=unit, axis=axis, scale=alt.Scale(nice=False))
     y = alt.Y("lane:Q", title="slot", axis=None, scale=alt.Scale(domain=[-0.7, slots - 0.3]))
-    bars = base.mark_rule(strokeWidth=4, opacity=0.75).encode(x=x, x2="stop:Q", y=y, color=colour)
+    bars = base.mark_rule(strokeWidth=3, opacity=0.75).encode(x=x, x2="stop:Q", y=y, color=colour)
     used = base.transform_filter("datum.weight > 0")
     dots = used.mark_circle(opacity=0.9, color=WEIGHTED).encode(x="stop:Q", y=y, size=size)
     gaps = base.mark_tick(color="#fff", thickness=1.5, size=7).encode(x="stop:Q", y=y)
@@ -132,10 +134,10 @@ def _finished(alt: Any, chart: Any, title: str, subtitle: str) -> Any:
     heading = alt.TitleParams(
         title, subtitle=subtitle, fontSize=16, subtitleFontSize=12, subtitleColor=GREY, anchor="start", offset=14
     )
-    axes = {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "gridColor": "#ececec"}
+    axes = {"labelFontSize": 12, "titleFontSize": 12.5, "titleFontWeight": "normal", "gridColor": "#ececec"}
     return (
         chart.properties(title=heading, padding=14, background="#fff")
-        .configure_axis(**axes, domainColor="#bbb", tickColor="#bbb")
+        .configure_axis(**axes, domainColor="#bbb", tickColor="#bbb", labelFlush=False, labelPadding=4)
         .configure_view(stroke=None)
         .configure_legend(labelFontSize=12)
     )

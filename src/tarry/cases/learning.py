@@ -6,7 +6,7 @@ scikit-learn's models hear the labels a replay says are heard, with the weights 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -37,22 +37,26 @@ class Result(NamedTuple):
     note: str
 
 
-def other_learners(whole: Stream, capacity: int, seeds: int, rounds: int = SLICE) -> Iterator[Result]:
+def other_learners(
+    whole: Stream, capacity: int, seeds: int, rounds: int = SLICE, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[Result]:
     """DW-FTRL on squares and on the logistic loss, River's linear regression, scikit-learn's boosted trees.
 
-    On the first ``rounds`` decisions; River, which is plain Python, on 20 000 of them at most.
+    On the first ``rounds`` decisions; River, which is plain Python, on 20 000 of them at most. ``tell`` hears of each
+    before it begins.
     """
     stream = whole.head(rounds)
-    for policy in FOUR:
-        yield _first_order("DW-FTRL", stream, policy, capacity, seeds)
-    for policy in FOUR:
-        yield _first_order("logistic", stream, policy, capacity, seeds)
-    for learn, name, what in (
-        (_river, "River linear", "progressive"),
-        (_trees, "sklearn trees", "last model"),
-    ):
+    way, end = f"progressive, {stream.unit}²", f"last model, {stream.unit}²"
+    learners: dict[str, Callable[[Policy], Result]] = {
+        "DW-FTRL": lambda policy: _first_order("DW-FTRL", stream, policy, capacity, seeds),
+        "logistic": lambda policy: _first_order("logistic", stream, policy, capacity, seeds),
+        "River linear": lambda policy: _river(stream, policy, capacity, "River linear", way),
+        "sklearn trees": lambda policy: _trees(stream, policy, capacity, "sklearn trees", end),
+    }
+    for name, learn in learners.items():
         for policy in FOUR:
-            yield learn(stream, policy, capacity, name, f"{what}, {stream.unit}²")
+            tell(f"{name}, {policy.name}")
+            yield learn(policy)
 
 
 def _first_order(learner: str, stream: Stream, policy: Policy, capacity: int, seeds: int) -> Result:

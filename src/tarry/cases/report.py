@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.cases.charts import bias_chart, precision_chart, timeline_chart
+from tarry.cases.findings import findings
 from tarry.cases.learning import FOUR, SLICE, Result, other_learners
 from tarry.cases.measure import Figures, Spread, believe, measure
 from tarry.cases.policies import POLICIES, Policy
@@ -38,19 +39,15 @@ class Case(NamedTuple):
 
     def figures(self, seeds: int, policies: Iterable[Policy] | None = None, tell: Tell = quietly) -> list[Figures]:
         """Every policy in turn."""
-        found = []
-        for policy in self.policies if policies is None else policies:
-            tell(policy.name)
+        chosen, found = list(self.policies if policies is None else policies), []
+        for i, policy in enumerate(chosen, 1):
+            tell(f"{policy.name} ({i} of {len(chosen)} policies)")
             found.append(measure(self.stream, policy, self.capacity, seeds))
         return found
 
     def others(self, seeds: int, rounds: int = SLICE, tell: Tell = quietly) -> list[Result]:
         """Every other learner under four policies."""
-        found = []
-        for result in other_learners(self.stream, self.capacity, seeds, rounds):
-            tell(f"{result.learner}, {result.policy}")
-            found.append(result)
-        return found
+        return list(other_learners(self.stream, self.capacity, seeds, rounds, tell))
 
     def precision(self, seeds: int, tell: Tell = quietly) -> list[tuple[str, int, Spread]]:
         """The believed mean label by policy and capacity, up to the largest backlog, beyond which nothing is lost."""
@@ -88,6 +85,7 @@ def save_page(case: Case, figures: list[Figures], others: list[Result], pictures
     """Write one self-contained page: story, pictures, tables."""
     stream = case.stream
     parts = [f"<h1>{escape(stream.name)}</h1>", f"<p>{escape(stream.facts)}.</p>", f"<p>{escape(case.story)}</p>"]
+    parts.append(f"<p>{escape(findings(stream, figures))}</p>")
     parts += [figure(chart, name) for name, chart in pictures.items()]
     parts.append(html(columns(stream), [cells(one) for one in figures], LEGEND))
     if others:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tarry.checks import as_whole
 from tarry.delays import array
 from tarry.domains import Ball
 from tarry.losses import LeastSquares
@@ -109,6 +110,4 @@ class Stream:
 
 def first_rows(count: int | None, most: int) -> int:
     """How many rows to take: all of them, or the first ones."""
-    if count is not None and count < 2:
-        raise ValueError(f"a slice needs at least 2 decisions, got {count}")
-    return most if count is None else min(count, most)
+    return most if count is None else min(as_whole(count, "first (a slice's decisions)", 2), most)

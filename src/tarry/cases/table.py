@@ -26,20 +26,25 @@ OTHERS = (
 def columns(stream: Stream) -> tuple[str, ...]:
     """The heads of the first table."""
     unit = stream.unit
-    heads = (f"progressive {unit}²", f"last model {unit}²", f"believed mean {unit}", "seen", "pending")
-    return ("policy", "slots", *heads)
+    return (
+        "policy",
+        f"progressive, {unit}²",
+        f"last model, {unit}²",
+        f"believed mean, {unit}",
+        "seen",
+        "pending, bytes",
+    )
 
 
 def cells(one: Figures) -> tuple[str, ...]:
     """A row of the first table as text."""
     return (
         one.policy if one.is_unbiased else f"{one.policy} *",
-        str(one.capacity or "∞"),
         shown(one.progressive),
         shown(one.last),
         _with(one.believed.mean, one.believed.deviation if one.believed.runs > 1 else None),
         f"{one.seen:.1%}",
-        f"{one.memory:,} B",
+        f"{one.memory:,}",
     )
 
 
@@ -57,7 +62,8 @@ def _with(mean: float, error: float | None) -> str:
 def figures_table(stream: Stream, figures: list[Figures]) -> Table:
     """The policies side by side, for ``rich`` to print."""
     unit, best = stream.unit, stream.best_error
-    title = f"{stream.name}: true mean {stream.mean:.1f} {unit}, best linear model {best:,.0f} {unit}²"
+    slots = max((one.capacity or 0) for one in figures)
+    title = f"{stream.name}, {slots} slots: true mean {stream.mean:.1f} {unit}, best linear model {best:,.0f} {unit}²"
     table = _table(title, LEGEND, columns(stream))
     for one in figures:
         table.add_row(*cells(one), style="bold" if one.policy == "VarOpt" else None)
@@ -94,8 +100,18 @@ def _table(title: str, caption: str, heads: tuple[str, ...]) -> Table:
     from rich.table import Table
 
     table = Table(
-        title=title, title_justify="left", caption=caption, caption_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        title=title,
+        title_justify="left",
+        caption=caption,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     for head in heads:
-        table.add_column(head, justify="left" if head in ("policy", "learner", "what") else "right", no_wrap=True)
+        is_text = head in ("policy", "learner", "what")
+        # What a number measures goes above its unit; words may be wrapped, figures may not.
+        table.add_column(
+            head if is_text else head.replace(", ", "\n"), justify="left" if is_text else "right", no_wrap=not is_text
+        )
     return table

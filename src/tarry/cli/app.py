@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tarry._version import __version__
 from tarry.cli.bound import bound_command
@@ -17,6 +16,7 @@ from tarry.cli.join import join_app
 from tarry.cli.plan import plan_command
 from tarry.cli.report import report_command
 from tarry.cli.results import results_app
+from tarry.cli.screen import screen
 from tarry.cli.session import session_app
 from tarry.cli.sweep import sweep_app
 from tarry.versions import show_versions
@@ -67,7 +67,7 @@ def demo(
     except OSError as error:
         typer.echo(f"cannot write to {out}: {error.strerror}; choose another folder with --out", err=True)
         raise typer.Exit(2) from error
-    run_demo(Console(), out, seeds, horizon)
+    run_demo(screen(), out, seeds, horizon)
 
 
 @app.command()
@@ -85,4 +85,4 @@ def compare(
         except OSError as error:
             typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
             raise typer.Exit(2) from error
-    run_compare(Console(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)
+    run_compare(screen(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)

@@ -1,4 +1,4 @@
-"""Commands that look and change nothing: status, ledger, export; the same for sessions and joins."""
+"""Commands that look and change nothing: status, fate, ledger, export; the same for sessions and joins."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tarry.cli.stored import (
     StoreOption,
     answering,
     as_store,
+    end,
+    ids_of,
     is_json,
     plain,
     show_lines,
@@ -26,7 +28,7 @@ from tarry.live.stores import MAIN, without_password
 
 
 def add_audits(app: typer.Typer, kind: type[Session] | type[LabelJoin]) -> None:
-    """Add the three commands for a kind of session."""
+    """Add the four commands for a kind of session."""
 
     @app.command("status", epilog=EPILOG)
     def status(store: StoreOption = DEFAULT_STORE, name: NameOption = MAIN, output: FormatOption = None) -> None:
@@ -34,6 +36,20 @@ def add_audits(app: typer.Typer, kind: type[Session] | type[LabelJoin]) -> None:
         with answering(), kind.open(as_store(store), name=name) as face:
             found = face.status()
             show_one(found, found.rows(), output)
+
+    @app.command("fate", epilog=EPILOG)
+    def fate(
+        ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
+        store: StoreOption = DEFAULT_STORE,
+        name: NameOption = MAIN,
+        output: FormatOption = None,
+    ) -> None:
+        """Print what has become of these rounds."""
+        with answering(), kind.open(as_store(store), name=name) as face:
+            names = ids_of(face, ids)
+            fates = [face.fate(id) for id in names]
+            show_lines(({"id": id, "fate": found} for id, found in zip(names, fates, strict=True)), output)
+            end(fates)
 
     @app.command("ledger", epilog=EPILOG)
     def ledger(

@@ -7,9 +7,9 @@ from dataclasses import fields
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tarry.cli.plan import Format, refusing
+from tarry.cli.screen import screen
 from tarry.planning import Constants, list_bounds, trivial_bound
 from tarry.reports import bounds_table
 
@@ -55,4 +55,4 @@ def bound_command(
         found = {"constants": constants.known(), "trivial": trivial, "bounds": [b._asdict() for b in bounds]}
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        Console().print(bounds_table(bounds, trivial))
+        screen().print(bounds_table(bounds, trivial))

@@ -11,19 +11,24 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from tarry.cases import Case, Figures, Result, clinical_case, flights_case, queue_case, save_page, save_pictures
+from tarry.cases.findings import findings
 from tarry.cases.policies import choose
 from tarry.cases.table import figures_table, others_table
+from tarry.checks import as_whole
 from tarry.cli.plan import refusing
+from tarry.cli.screen import screen, telling
+
+LEAST = 100  # decisions: with fewer there is nothing to see
+OPTIONS = ("first", "slots", "seeds", "learners")
 
 case_app = typer.Typer(no_args_is_help=True, help="Case studies: late labels, real ones among them.")
 
-First = Annotated[int | None, typer.Option(min=100, help="Take only the first so many decisions.")]
-Slots = Annotated[int | None, typer.Option(min=2, help="Slots (default: the case's own).")]
-Seeds = Annotated[int, typer.Option(min=2, help="Runs of each policy that draws.")]
-Rounds = Annotated[int, typer.Option(min=0, help="Decisions for the other learners (0: leave them out).")]
+First = Annotated[int | None, typer.Option(help="Take only the first so many decisions.")]
+Slots = Annotated[int | None, typer.Option(help="Slots (default: the case's own).")]
+Seeds = Annotated[int, typer.Option(help="Runs of each policy that draws.")]
+Rounds = Annotated[int, typer.Option(help="Decisions for the other learners (0: leave them out).")]
 Out = Annotated[Path | None, typer.Option(help="Folder for the page.")]
 Json = Annotated[Path | None, typer.Option("--json", help="File for all numbers.")]
 
@@ -53,8 +58,7 @@ def flights_command(
     file: Json = None,
 ) -> None:
     """How late will this flight be? 2013, New York; told at take-off or landing."""
-    with refusing():
-        _run(flights_case(label.value, first, slots), seeds, learners, out, file)
+    _run(lambda: flights_case(label.value, first, slots), first, seeds, learners, out, file)
 
 
 @case_app.command("clinical")
@@ -67,8 +71,7 @@ def clinical_command(
     file: Json = None,
 ) -> None:
     """Does a patient die within a year? Deaths are told at once, survival after the year."""
-    with refusing():
-        _run(clinical_case(first, slots), seeds, learners, out, file)
+    _run(lambda: clinical_case(first, slots), first, seeds, learners, out, file)
 
 
 @case_app.command("queue")
@@ -81,8 +84,7 @@ def queue_command(
     file: Json = None,
 ) -> None:
     """Will a ticket end in a refund? A few stay open for ever, and few are open at once."""
-    with refusing():
-        _run(queue_case(first, slots), seeds, learners, out, file)
+    _run(lambda: queue_case(first, slots), first, seeds, learners, out, file)
 
 
 @case_app.command("pictures")
@@ -94,7 +96,8 @@ def pictures_command(
     kind: Annotated[Kind, typer.Option("--format", help="svg or png.")] = Kind.svg,
 ) -> None:
     """The three pictures people look at first, of departures: bias, precision, who holds a slot."""
-    with refusing(), _progress() as tell:
+    with refusing(OPTIONS), _quiet(), telling("playing") as tell:
+        _check(first, seeds, 0)
         case = flights_case(first=first, capacity=slots)
         chosen = choose(["VarOpt", "Priority", "Morris", "Bernoulli (calibrated)", "drop newest", "reservoir"])
         chosen += choose(["drop oldest", "time out"])[1:]
@@ -104,22 +107,34 @@ def pictures_command(
         typer.echo(path)
 
 
-def _run(case: Case, seeds: int, learners: int, out: Path | None, file: Path | None) -> None:
-    console = Console()
-    console.print(f"{case.stream.facts}.", highlight=False)
-    with _progress() as tell:
-        figures = case.figures(seeds, tell=tell)
-        others = case.others(min(seeds, 6), learners, tell) if learners else []
-        pictures = case.pictures(figures, seeds, tell) if out is not None else {}
-    console.print(figures_table(case.stream, figures))
-    if others:
-        console.print(others_table(case.stream, others, learners))
-    console.print(case.story, highlight=False)
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(_numbers(case, figures, others), indent=1) + "\n", encoding="utf-8")
-    if out is not None:
-        console.print(f"page: {save_page(case, figures, others, pictures, out / 'index.html')}", soft_wrap=True)
+def _run(
+    make: Callable[[], Case], first: int | None, seeds: int, learners: int, out: Path | None, file: Path | None
+) -> None:
+    with refusing(OPTIONS), _quiet():
+        _check(first, seeds, learners)
+        case, console = make(), screen()
+        console.print(f"{case.stream.facts}.", highlight=False)
+        with telling("playing") as tell:
+            figures = case.figures(seeds, tell=tell)
+            others = case.others(min(seeds, 6), learners, tell) if learners else []
+            pictures = case.pictures(figures, seeds, tell) if out is not None else {}
+        console.print(figures_table(case.stream, figures))
+        if others:
+            console.print(others_table(case.stream, others, learners))
+        console.print(f"{case.story}\n\n{findings(case.stream, figures)}", highlight=False)
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(_numbers(case, figures, others), indent=1) + "\n", encoding="utf-8")
+        if out is not None:
+            console.print(f"page: {save_page(case, figures, others, pictures, out / 'index.html')}", soft_wrap=True)
+
+
+def _check(first: int | None, seeds: int, learners: int) -> None:
+    if first is not None:
+        as_whole(first, "first", LEAST)
+    as_whole(seeds, "seeds", 2)
+    if learners != 0 and learners < LEAST:
+        raise ValueError(f"--learners must be 0, to leave them out, or at least {LEAST}, got {learners}")
 
 
 def _numbers(case: Case, figures: list[Figures], others: list[Result]) -> dict[str, Any]:
@@ -143,13 +158,12 @@ def _plain(row: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A line that says what is being played; warnings about refused rounds are what the tables are about."""
+def _quiet() -> Iterator[None]:
+    """Warnings about refused rounds are what the tables are about."""
     logger = logging.getLogger("tarry")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with Console(stderr=True).status("reading") as status:
-            yield lambda text: status.update(f"playing: {text}")
+        yield
     finally:
         logger.setLevel(level)

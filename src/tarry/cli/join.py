@@ -9,6 +9,7 @@ import typer
 
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import choose_scheduler
+from tarry.cli.expiry import add_expire
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -75,7 +76,7 @@ def decide(
     id: Annotated[str | None, typer.Option("--id", help="An id of your own (default: a number).")] = None,
     delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when the label will come.")] = None,
     many: Annotated[
-        bool, typer.Option("--many", help="Read JSON lines with features and id, in one transaction.")
+        bool, typer.Option("--many", help="Read JSON lines with features, id and delay, in one transaction.")
     ] = False,
     store: StoreOption = DEFAULT_STORE,
     name: NameOption = MAIN,
@@ -85,7 +86,7 @@ def decide(
     """Register a decision; print id, tracked and released."""
     with answering():
         if many and not (features is None and id is None and delay is None):
-            raise ValueError("--many reads features and ids from standard input: leave the others out")
+            raise ValueError("--many reads features, ids and delays from standard input: leave the others out")
         with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
             if many:
                 tickets = _decide_lines(join)
@@ -96,10 +97,9 @@ def decide(
 
 
 def _decide_lines(join: LabelJoin) -> list[Ticket]:
-    rows = read_lines(("id", "features"))
-    ids = [row.get("id") for row in rows]
-    features = [row.get("features") for row in rows]
-    return join.decide_many(features, ids=None if all(id is None for id in ids) else ids)
+    rows = read_lines(("id", "features", "delay"))
+    ids, features, delays = ([row.get(name) for row in rows] for name in ("id", "features", "delay"))
+    return join.decide_many(features, ids=None if all(id is None for id in ids) else ids, delays=delays)
 
 
 @join_app.command("label", epilog=EPILOG, context_settings=NUMBERS)
@@ -144,22 +144,6 @@ def finish(
             _show(join, names, join.finish_many(names, instead), output)
 
 
-@join_app.command("expire", epilog=EPILOG)
-def expire(
-    ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    durability: DurabilityOption = POWER,
-    output: FormatOption = None,
-) -> None:
-    """No label will come for these decisions; on tracked ones that biases (see docs/live.md)."""
-    with answering(), LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-        told = join.expire_many(ids_of(join, ids))
-        rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
-        show_lines(({"id": id, "status": status, "weight": weight} for id, status, weight in rows), output)
-        end(told.statuses)
-
-
 @join_app.command("estimate", epilog=EPILOG)
 def estimate(
     level: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
@@ -170,7 +154,7 @@ def estimate(
     """Print the mean label with a confidence interval, and the naive mean of those seen."""
     with answering(), LabelJoin.open(as_store(store), name=name) as join:
         found = join.estimate(level)
-        show_one(found, {key: f"{value:.6g}" for key, value in found._asdict().items()}, output)
+        show_one(found, found.rows(), output)
 
 
 def _show(join: LabelJoin, ids: list[Hashable], rows: list[Row | None], output: Any) -> None:
@@ -181,3 +165,4 @@ def _show(join: LabelJoin, ids: list[Hashable], rows: list[Row | None], output: 
 
 
 add_audits(join_app, LabelJoin)
+add_expire(join_app, LabelJoin)

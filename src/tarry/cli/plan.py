@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from tarry.checks import as_positive
+from tarry.cli.screen import screen
 from tarry.cli.words import as_model_options, as_options
 from tarry.planning import MODELS, Plan, model_delays, plan, read_log, second_moment_target
 from tarry.planning.policies import choose_policies
@@ -161,7 +162,7 @@ def _print(made: Plan, output: Format) -> None:
     if output is Format.json:
         typer.echo(json.dumps(made.to_dict(), indent=2, ensure_ascii=False))
         return
-    console = Console()
+    console = screen()
     console.print(made.backlog.sentence, highlight=False)
     console.print(made.backlog.little, highlight=False)
     for warning in made.warnings:

@@ -9,6 +9,7 @@ import typer
 
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import DOMAINS, choose_rate, choose_recommended, make_domain
+from tarry.cli.expiry import add_expire
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -24,10 +25,10 @@ from tarry.cli.stored import (
     as_value,
     column,
     end,
-    ids_of,
     read_lines,
     show_lines,
     show_one,
+    show_receipts,
 )
 from tarry.live import Receipts, Round, Session
 from tarry.live.stores import MAIN, POWER, without_password
@@ -80,13 +81,17 @@ def new(
         chosen = choose_recommended(place, known) if rate is None else choose_rate(place, rate, smoothing, known)
         rules: dict[str, Any] = {"capacity": capacity, "information": information, "preemption": preemption}
         where: dict[str, Any] = {"store": as_store(store), "name": name}
-        with Session(chosen.player, **rules, **where, durability=durability, rng=seed, memory=memory) as session:
+        bounds: dict[str, Any] = {"gradient_bound": gradient_bound, "value_bound": value_bound}
+        with Session(
+            chosen.player, **rules, **bounds, **where, durability=durability, rng=seed, memory=memory
+        ) as session:
             told = {"store": without_password(store), "name": name} | {
                 "learner": type(chosen.player.learner).__name__,
                 "scheduler": type(chosen.player.scheduler).__name__,
                 "reason": chosen.reason,
                 "is_proved": chosen.is_proved,
                 **rules,
+                **bounds,
                 "memory": memory,
                 "rounds": session.status().rounds,
             }
@@ -144,7 +149,7 @@ def tell(
             raise ValueError("give an id and its feedback, or --many with JSON lines on standard input")
         with Session.open(as_store(store), name=name, durability=durability) as session:
             told = _tell_lines(session) if many else _tell(session, str(id), str(feedback))
-        _show(told, output)
+        show_receipts(told, output)
 
 
 def _tell(session: Session, text: str, feedback: str) -> Receipts:
@@ -159,23 +164,5 @@ def _tell_lines(session: Session) -> Receipts:
     return session.tell_many(column(rows, "id"), **{f"{kind}s": column(rows, kind)})
 
 
-@session_app.command("expire", epilog=EPILOG)
-def expire(
-    ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    durability: DurabilityOption = POWER,
-    output: FormatOption = None,
-) -> None:
-    """No outcome will come for these rounds; on tracked ones that biases (see docs/live.md)."""
-    with answering(), Session.open(as_store(store), name=name, durability=durability) as session:
-        _show(session.expire_many(ids_of(session, ids)), output)
-
-
-def _show(told: Receipts, output: Any) -> None:
-    rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
-    show_lines(({"id": id, "status": status, "weight": weight} for id, status, weight in rows), output)
-    end(told.statuses)
-
-
 add_audits(session_app, Session)
+add_expire(session_app, Session)

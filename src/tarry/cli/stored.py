@@ -17,12 +17,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from tarry.cli.plan import Format
+from tarry.cli.screen import screen
 from tarry.errors import TarryError
+from tarry.live.batches import Receipts
 from tarry.live.face import Face
 from tarry.live.items import id_of, plain_id
 from tarry.results import Answer
@@ -39,7 +40,7 @@ NUMBERS = {"ignore_unknown_options": True}
 StoreOption = Annotated[
     str, typer.Option("--store", envvar="TARRY_STORE", help="sqlite:///file.db or postgresql://user@host/database.")
 ]
-NameOption = Annotated[str, typer.Option("--name", help="Which session in the store.")]
+NameOption = Annotated[str, typer.Option("--name", help="Which session or join in the store.")]
 DurabilityOption = Annotated[
     str, typer.Option("--durability", help="What a call survives: power (its loss) or process (only our end).")
 ]
@@ -81,7 +82,9 @@ def telling() -> Iterator[None]:
 def as_store(url: str) -> str:
     """A store that outlives the command."""
     if url == "memory:":
-        raise ValueError("a session in memory ends with its command: give --store sqlite:///file.db or postgresql://…")
+        raise ValueError(
+            "what is kept in memory ends with its command: give --store sqlite:///file.db or postgresql://…"
+        )
     return url
 
 
@@ -177,7 +180,7 @@ def show_lines(rows: Iterable[dict[str, Any]], output: Format | None) -> None:
             table = _table(*told[0])
             for row in told:
                 table.add_row(*(_shown(value) for value in row.values()))
-            Console().print(table)
+            screen().print(table)
 
 
 def show_one(value: Any, rows: dict[str, str], output: Format | None) -> None:
@@ -190,7 +193,14 @@ def show_one(value: Any, rows: dict[str, str], output: Format | None) -> None:
         table.show_header = False
         for name, text in rows.items():
             table.add_row(name, escape(text))
-        Console().print(table)
+        screen().print(table)
+
+
+def show_receipts(told: Receipts, output: Format | None) -> None:
+    """Print id, status and weight of several calls, and exit with 1 if some id was unknown or forgotten."""
+    rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
+    show_lines(({"id": id, "status": status, "weight": weight} for id, status, weight in rows), output)
+    end(told.statuses)
 
 
 def is_json(output: Format | None) -> bool:

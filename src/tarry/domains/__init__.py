@@ -16,6 +16,7 @@ from tarry.domains.custom import Custom
 from tarry.domains.ellipsoid import Ellipsoid
 from tarry.domains.product import Product, product
 from tarry.domains.shift import Shift
+from tarry.domains.shrink import Shrink
 from tarry.domains.simplex import Simplex
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Ellipsoid",
     "Product",
     "Shift",
+    "Shrink",
     "Simplex",
     "as_definite",
     "as_dimension",

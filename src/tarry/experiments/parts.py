@@ -50,9 +50,7 @@ def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | No
 
 def list_parts(folder: Path) -> list[Path]:
     """Every part, in a fixed order."""
-    with contextlib.suppress(FileNotFoundError):
-        return sorted(folder / name for name in os.listdir(folder) if name.startswith(PREFIX) and name.endswith(SUFFIX))  # noqa: PTH208
-    return []
+    return sorted(folder.glob(f"{PREFIX}*{SUFFIX}"))
 
 
 def write_whole(path: Path, data: bytes) -> None:

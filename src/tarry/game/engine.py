@@ -15,6 +15,7 @@ from tarry.game.world import (
     Gradients,
     Log,
     Nothing,
+    Points,
     Silent,
     Values,
     World,
@@ -23,12 +24,13 @@ from tarry.game.world import (
     make_world,
     run_rounds,
 )
+from tarry.learners.base import queries_of
 from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Draws, Player, State, fresh_state, grow_state
 from tarry.tracking.balance import check_balance
 from tarry.tracking.tally import Tally
 
-Kind = Gradients | Values | Examples | Nothing
+Kind = Gradients | Values | Points | Examples | Nothing
 KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
@@ -115,14 +117,21 @@ def set_up(task: Task, block: int) -> Bench:
     """Everything a run works on before its first round, with room for a block of rounds."""
     dimension = task.player.learner.dimension
     slots = block if task.setting.capacity == UNLIMITED else min(task.setting.capacity, int(task.delays.horizon))
-    width = {"gradient": dimension, "example": task.losses.rows.width}.get(task.feedback, 1)
+    queries = queries_of(task.player.learner)
+    width = {"gradient": dimension, "example": task.losses.rows.width}.get(task.feedback, queries)
     return Bench(
         run=run_rounds.of(task.player, task.losses, task.delays),
         state=fresh_state(task.player, slots, task.setting.capacity),
         world=make_world(task.losses.rows.width, width, slots, block, task.rounds),
-        kind=KINDS[task.feedback],
+        kind=kind_of(task.player.learner, task.feedback),
         log=make_log(int(task.delays.horizon) if block > 1 else 1, dimension) if task.keep_rounds else Silent(),
     )
+
+
+def kind_of(learner: Any, feedback: str) -> Kind:
+    """How the world answers this learner."""
+    queries = queries_of(learner)
+    return KINDS[feedback] if queries == 1 else Points(np.zeros(learner.dimension), np.zeros(queries))
 
 
 def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | None:

@@ -139,6 +139,7 @@ def _actor(game: Any, player: Any) -> Player:
         capacity=game.capacity,
         information=game.information,
         preemption=game.preemption,
+        queries=game.queries,
     )
     if actor.learner.dimension != game.dimension:
         raise ValueError(f"the learner plays in R^{actor.learner.dimension}, the game in R^{game.dimension}")

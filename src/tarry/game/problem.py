@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_whole
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
+from tarry.learners.base import queries_of
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
@@ -33,7 +34,9 @@ class Game:
     * ``"semi-clairvoyant"``: an empty acknowledgement when an untracked round's feedback passes by;
     * ``"non-clairvoyant"``: nothing beyond the feedback itself.
 
-    Without ``preemption`` a tracked round stays until its feedback arrives.
+    Without ``preemption`` a tracked round stays until its feedback arrives. With value feedback a round may grant
+    several ``queries``: a learner that makes them is told the values at as many points around its play, all at once,
+    and the round's loss is their mean.
     """
 
     domain: Any
@@ -43,10 +46,12 @@ class Game:
     capacity: int | None = None
     information: str = "semi-clairvoyant"
     preemption: bool = True
+    queries: int = 1
 
     def __post_init__(self) -> None:
         _check_choice(self.feedback, "feedback", tuple(FEEDBACK))
         _check_choice(self.information, "information", tuple(INFORMATION))
+        _check_queries(self.feedback, self.queries)
         check_capacity(self.capacity)
         object.__setattr__(self, "capacity", None if self.capacity is None else int(self.capacity))
         _check_sizes(self.domain, self.losses, self.delays)
@@ -63,7 +68,7 @@ class Game:
     def __repr__(self) -> str:
         return (
             f"Game({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
-            f"{type(self.losses).__name__} losses, {self.feedback} feedback, capacity {self.capacity}, "
+            f"{type(self.losses).__name__} losses, {_told(self)} feedback, capacity {self.capacity}, "
             f"{self.information}, {'preemptive' if self.preemption else 'non-preemptive'})"
         )
 
@@ -73,7 +78,7 @@ class Game:
             "domain": repr(self.domain),
             "losses": type(self.losses).__name__,
             "delays": type(self.delays).__name__,
-            "feedback": self.feedback,
+            "feedback": _told(self),
             "capacity": str(self.capacity),
             "information": self.information,
             "preemption": "allowed" if self.preemption else "forbidden",
@@ -97,9 +102,11 @@ class WeightedGame:
     capacity: None = field(default=None, init=False)
     information: str = field(default="semi-clairvoyant", init=False)
     preemption: bool = field(default=True, init=False)
+    queries: int = 1
 
     def __post_init__(self) -> None:
         _check_choice(self.feedback, "feedback", tuple(FEEDBACK))
+        _check_queries(self.feedback, self.queries)
         _check_sizes(self.domain, self.losses, self.delays)
         _check_examples(self.feedback, self.losses)
         weights = np.array(self.weights, dtype=np.float64)
@@ -121,7 +128,7 @@ class WeightedGame:
     def __repr__(self) -> str:
         return (
             f"WeightedGame({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
-            f"{type(self.losses).__name__} losses, {self.feedback} feedback)"
+            f"{type(self.losses).__name__} losses, {_told(self)} feedback)"
         )
 
 
@@ -138,7 +145,7 @@ def setting_of(capacity: int | None, information: str, *, certify: int, hears: b
 
 
 def check_grants(
-    player: Any, *, feedback: str | None, capacity: int | None, information: str, preemption: bool
+    player: Any, *, feedback: str | None, capacity: int | None, information: str, preemption: bool, queries: int = 1
 ) -> None:
     """Refuse a player that needs what the game does not grant."""
     _check_choice(information, "information", tuple(INFORMATION))
@@ -151,7 +158,13 @@ def check_grants(
             f"{feedback}: use {FEEDBACK.get(feedback, 'another learner')}, "
             f"or feedback={player.learner.feedback!r}"
         )
-    disclosed, here = INFORMATION[information], f"this game or session is {information}"
+    needed = queries_of(player.learner)
+    if needed > queries:
+        raise NotGranted(
+            f"{type(player.learner).__name__} asks for {needed} values a round, this game or session grants {queries}: "
+            f"use OnePoint or DWFTBL, or queries={needed}"
+        )
+    disclosed, here = INFORMATION[information], f"this game, session or join is {information}"
     if player.epochs.needs_preemption and not preemption:
         raise NotGranted(
             "doubling empties the tracking set when it restarts, which is preemption, and this game or session forbids "
@@ -164,8 +177,8 @@ def check_grants(
         )
     if player.scheduler.needs_preemption and not preemption:
         raise NotGranted(
-            f"{name} preempts tracked rounds, which this game or session forbids: use Morris or Bernoulli, or "
-            "preemption=True"
+            f"{name} preempts tracked rounds, which this game, session or join forbids: use Morris or Bernoulli, "
+            "or preemption=True"
         )
     if player.scheduler.needs_delays and disclosed != CLAIRVOYANT:
         raise NotGranted(
@@ -190,6 +203,15 @@ def check_grants(
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def _check_queries(feedback: str, queries: int) -> None:
+    if as_whole(queries, "queries", 1) > 1 and feedback != "value":
+        raise ValueError(f"queries={queries} are of values, this game gives {feedback} feedback: give feedback='value'")
+
+
+def _told(game: Any) -> str:
+    return game.feedback if game.queries == 1 else f"{game.feedback} ({game.queries} points a round)"
 
 
 def _check_sizes(domain: Any, losses: Any, delays: Any) -> None:

@@ -10,7 +10,7 @@ from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, acknowledge, begin, deliver
 from tarry.kernel import entry, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
-from tarry.learners.base import closing_rate
+from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
 from tarry.tracking.table import find
 from tarry.tracking.tally import SUMS
@@ -164,6 +164,33 @@ class Nothing(NamedTuple):
     """No feedback: only who is heard, and with what weight, is of interest."""
 
 
+class Points(NamedTuple):
+    """Bandit feedback at several points a round: room for one of them and for the values."""
+
+    point: np.ndarray
+    values: np.ndarray
+
+
+@verb
+def suffer(kind: Any, player: Any, draws: Any, losses: Any, t: int, row: Any, play: Any) -> float:
+    """The loss of round t: at the play, or the mean over the points around it."""
+
+
+@suffer.otherwise
+def _at_the_play(kind: Any, player: Any, draws: Any, losses: Any, t: Any, row: Any, play: Any) -> Any:
+    return value_in(losses.rows, losses, t, row, play)
+
+
+@suffer.on(Points)
+def _at_points(kind: Any, player: Any, draws: Any, losses: Any, t: Any, row: Any, play: Any) -> Any:
+    total = 0.0
+    for j in range(kind.values.size):
+        query(player.learner, draws.directions, t, j, play, kind.point)
+        kind.values[j] = value_in(losses.rows, losses, t, row, kind.point)
+        total += kind.values[j]
+    return total / kind.values.size
+
+
 @give.on(Gradients)
 def _give_gradient(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
     gradient_in(losses.rows, losses, t, row, play, out)
@@ -172,6 +199,12 @@ def _give_gradient(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: An
 @give.on(Values)
 def _give_value(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
     out[0] = loss
+
+
+@give.on(Points)
+def _give_values(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+    for j in range(kind.values.size):
+        out[j] = kind.values[j]
 
 
 @give.on(Examples)
@@ -214,7 +247,7 @@ def run_rounds(
         slot = begin(player, setting, draws, state, t, disclosed)
         if slot >= 0 or setting.hears:
             schedule(world.wheel, t, t + delay(delays, t), t)
-        loss = value_in(losses.rows, losses, t, world.row, state.play)
+        loss = suffer(kind, player, draws, losses, t, world.row, state.play)
         total += loss
         if t & _HEARING == 0 and (stop[0] != 0 or not abs(total) < np.inf):
             break

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
-from numba import config, njit
+from numba import config, njit, typeof
+from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from tarry.kernel.cache import Fingerprint, attach_cache, walk
@@ -142,6 +143,14 @@ class Entry:
                     attach_cache(dispatcher, fingerprint)
                 self._dispatchers[fingerprint] = dispatcher
             return self._dispatchers[fingerprint]
+
+    def at(self, arguments: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
+        """As :meth:`of`, for arguments of exactly these types: nobody looks at them again, which costs 0.5 µs a handle.
+
+        The caller vouches that they stay the same, contiguity of arrays included.
+        """
+        run = self.of(*parameters)
+        return run.compile(tuple(map(typeof, arguments))) if isinstance(run, Dispatcher) else run
 
     def _plain(self) -> Callable[..., Any]:
         @functools.wraps(self.function)

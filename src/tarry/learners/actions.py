@@ -12,7 +12,7 @@ from tarry.domains import Simplex
 from tarry.kernel import step, verb
 from tarry.kernel.keyed import uniform
 from tarry.learners.base import KeyedDirections, RecordedDirections
-from tarry.learners.rules import check_length
+from tarry.learners.rules import check_length, counts_tracked
 
 
 class OnSimplex:
@@ -37,6 +37,11 @@ class Rated(OnSimplex):
     @property
     def needs_acknowledgements(self) -> bool:
         return getattr(self.rate, "needs_acknowledgements", False)
+
+    @property
+    def watches_tracked(self) -> bool:
+        """Whether plays depend on how many rounds are tracked."""
+        return counts_tracked(self.rate)
 
     def check_horizon(self, horizon: int | None) -> None:
         """Refuse games longer than the sequences given (None: a session, which has no end)."""

@@ -24,7 +24,7 @@ from tarry.kernel import Parameters, step
 from tarry.learners.actions import OnSimplex, even_weights, simplex_of, softmin
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
 from tarry.learners.dorm import keep_play
-from tarry.learners.hints import Hinted, as_hint, guess_missing
+from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
 
 
 class _AdaHedgeDFields(NamedTuple):
@@ -37,8 +37,8 @@ class AdaHedgeD(Parameters, OnSimplex, Hinted, _AdaHedgeDFields):
 
     The temperature λ starts at 0 (follow the leader) and grows by what each arrival proves to have been lost. Play,
     temperature and θ are kept for each tracked round. Arrivals may come in any order: what a round missed is taken to
-    be what arrived while it was out, which is the original's sum where delays are constant. ``hint="recent"`` takes
-    all missing gradients to be like the last that came, and needs acknowledgements. Flaspohler et al., Online Learning
+    be what arrived while it was out, which is the original's sum where delays are constant. ``hint`` guesses the
+    missing gradients: "recent", "previous" or "mean" (:mod:`tarry.learners.hints`). Flaspohler et al., Online Learning
     with Optimism and Delay (ICML 2021).
 
     >>> AdaHedgeD(3).dimension
@@ -58,8 +58,9 @@ class AdaHedgeDState(NamedTuple):
 
     point: np.ndarray
     total: np.ndarray
-    last: np.ndarray
+    guess: np.ndarray
     hint: np.ndarray
+    mass: np.ndarray
     scratch: np.ndarray
     missed: np.ndarray
     temperature: np.ndarray
@@ -77,8 +78,9 @@ def _allocate(learner: AdaHedgeD, slots: int) -> AdaHedgeDState:
     return AdaHedgeDState(
         point=even_weights(k),
         total=np.zeros(k),
-        last=np.zeros(k),
+        guess=np.zeros(k),
         hint=np.zeros(k),
+        mass=np.zeros(1),
         scratch=np.zeros(k),
         missed=np.zeros(k),
         temperature=np.zeros(2),
@@ -93,8 +95,9 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
         state.total[i] = 0.0
-        state.last[i] = 0.0
+        state.guess[i] = 0.0
         state.hint[i] = 0.0
+    state.mass[0] = 0.0
     state.temperature[NOW] = 0.0
     state.temperature[PLAYED] = 0.0
 
@@ -156,9 +159,9 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
     total, missed, other = state.total, state.missed, state.scratch
     played, temperature = state.plays[slot], state.played_at[slot]
     for i in range(total.size):
-        state.last[i] = weight * feedback[i]
-        total[i] += state.last[i]
+        total[i] += weight * feedback[i]
         missed[i] = total[i] - state.seen[slot, i]
+    liken(learner.hint, state.mass, weight, feedback, state.guess)
     softmin(total, temperature, other)
     drift = lost_to(feedback, weight, played, other)
     whole = mixability_gap(total, missed, 1.0, played, temperature)
@@ -174,7 +177,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 @advance.on(AdaHedgeD)
 def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
     state.temperature[PLAYED] = state.temperature[NOW]
-    guess_missing(learner.hint, state.last, pending, state.hint)
+    guess_missing(learner.hint, state.guess, pending, state.hint)
     for i in range(state.total.size):
         state.scratch[i] = state.total[i] + state.hint[i]
     softmin(state.scratch, state.temperature[PLAYED], state.point)

@@ -13,7 +13,9 @@ see how many are in it, never who. One round is
 
 ``play`` is the same array in every round and still holds the last play.
 Feedback is a vector: the gradient at x_s, the one value f_s(x_s), or the example itself, features
-and then the label. A zero weight never reaches ``absorb``: it is an exact no-op for every learner.
+and then the label. A learner that has ``queries`` > 1 is told that many values instead, at the points
+``query(learner, directions, t, j, play, out)`` around its play, and loses their mean. A zero weight
+never reaches ``absorb``: it is an exact no-op for every learner.
 """
 
 from __future__ import annotations
@@ -51,6 +53,31 @@ def allocate(learner: Any, slots: int) -> Any:
 @verb
 def predict(learner: Any, state: Any, directions: Any, t: int, play: Any) -> None:
     """Write the play of round t."""
+
+
+@verb
+def query(learner: Any, directions: Any, t: int, j: int, play: Any, out: Any) -> None:
+    """Write the j-th point (from 0) at which round t is evaluated, for learners with more than one."""
+
+
+@query.otherwise
+def _query_the_play(learner: Any, directions: Any, t: Any, j: Any, play: Any, out: Any) -> None:
+    for i in range(play.size):
+        out[i] = play[i]
+
+
+def queries_of(learner: Any) -> int:
+    """How many values a round the learner needs; 1 for most."""
+    return int(getattr(learner, "queries", 1))
+
+
+def points_of(learner: Any, directions: Any, t: int, play: np.ndarray) -> np.ndarray:
+    """Where round t is evaluated, a point a row (Python only)."""
+    points = np.zeros((queries_of(learner), play.size))
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+        for j, point in enumerate(points):
+            query(learner, directions, t, j, play, point)
+    return points
 
 
 @verb

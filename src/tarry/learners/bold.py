@@ -12,9 +12,8 @@ import numpy as np
 
 from tarry.kernel import Parameters, step
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.interleaving import Copies, as_copied, make_copies, restart_copies, teach
-from tarry.learners.ogd import show_point
+from tarry.learners.base import absorb, advance, allocate, enter, predict, restart
+from tarry.learners.interleaving import Copies, as_copied, copy_of, make_copies, restart_copies, show_copy, teach
 from tarry.learners.solid import check_base
 
 CREATED, PLAYED, MARKS = range(3)
@@ -27,7 +26,8 @@ class _BOLDFields(NamedTuple):
 class BOLD(Parameters, _BOLDFields):
     """Black-box online learning under delays: as many copies of a base learner as rounds are ever out, plus one.
 
-    ``base`` is OGD, DOGD, DWFTRL or DOGDSC with a rate of time alone; each copy's clock counts its own feedbacks.
+    ``base`` is OGD, DOGD, DWFTRL or DOGDSC, or for values Exp3, TsallisFTRL or, with one radius for all rounds, DWFTBL;
+    its rate is of time alone. Each copy's clock counts its own feedbacks; what is drawn is drawn for the game's round.
     Where every round is tracked the regret is at most (σ_max + 1)·Reg(T/(σ_max + 1)), Reg the base's without delay,
     concave. Needs no knowledge of delays; with a fixed delay it is :class:`Interleaving`.
 
@@ -45,10 +45,12 @@ class BOLD(Parameters, _BOLDFields):
 
     __slots__ = ()
 
-    feedback = GRADIENT
-
     def __new__(cls, base: Any) -> Self:
         return cls.make(as_copied(base))
+
+    @property
+    def feedback(self) -> str:
+        return str(self.base.feedback)
 
     @property
     def domain(self) -> Any:
@@ -91,7 +93,7 @@ def set_free(state: Pool, slot: int) -> None:
 @allocate.on(BOLD)
 def _allocate(learner: BOLD, slots: int) -> Pool:
     return Pool(
-        copies=make_copies(learner.base, slots + 1),
+        copies=make_copies(learner.base, slots + 1, slots),
         held=np.full(slots, -1, np.int64),
         free=make_heap(slots + 1),
         marks=np.zeros(MARKS, np.int64),
@@ -112,7 +114,7 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 @predict.on(BOLD)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
     state.marks[PLAYED] = next_copy(state)
-    show_point(state.copies.states.point[state.marks[PLAYED]], play)
+    show_copy(learner.base, copy_of(state.copies.states, state.marks[PLAYED]), directions, t, play)
 
 
 @enter.on(BOLD)
@@ -124,6 +126,7 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
         discard(state.free, copy)
     set_free(state, slot)  # its round was dropped, or weighed nothing
     state.held[slot] = copy
+    enter(learner.base, copy_of(state.copies.states, copy), slot, t)
 
 
 @absorb.on(BOLD)
@@ -131,7 +134,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
     copy = state.held[slot]
     if copy < 0:
         return
-    teach(learner.base, state.copies, copy, directions, s, weight, feedback)
+    teach(learner.base, state.copies, copy, directions, slot, s, weight, feedback)
     set_free(state, slot)
 
 

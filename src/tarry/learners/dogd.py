@@ -30,9 +30,9 @@ class DOGD(Parameters, _DOGDFields):
     """Delayed online gradient descent.
 
     ``rate`` is a number, a sequence, a function of t or a rule, of the round of arrival. With a constant η and unit
-    weights the regret is at most D²/(2η) + ηG²(T/2 + d_tot), so GD√(T + 2d_tot) for :meth:`tuned`; the constant was
-    checked on worst cases up to T = 6, not proved for this eager form (it is for the lazy one, DWFTRL). Where no
-    projection is active it *is* DWFTRL. Weights multiply gradients, as there.
+    weights the regret is at most D²/(2η) + ηG²(T/2 + d_tot), so GD√(T + 2d_tot) for :meth:`tuned`; proved in
+    docs/methods.md, and attained by worst cases up to T = 6. Where no projection is active it *is* DWFTRL. Weights
+    multiply gradients, as there.
 
     Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015.
 

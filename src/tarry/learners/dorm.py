@@ -16,7 +16,7 @@ from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import OnSimplex, even_weights, simplex_of
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.hints import Hinted, as_hint, guess_missing
+from tarry.learners.hints import Hinted, as_hint, guess_missing, likened, share_of
 
 
 class _DORMFields(NamedTuple):
@@ -28,8 +28,8 @@ class DORM(Parameters, OnSimplex, Hinted, _DORMFields):
     """Delayed regret matching over ``dimension`` experts; nothing to tune.
 
     With m_t = w_t‖r_t‖₂ and no hint the weighted regret is, on every path, at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s)
-    (docs/methods.md). ``hint="recent"`` takes all missing regrets to be like the last that came, and needs
-    acknowledgements. Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
+    (docs/methods.md). ``hint`` guesses the missing regrets: "recent", "previous" or "mean"
+    (:mod:`tarry.learners.hints`). Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
 
     >>> DORM(5).dimension
     5
@@ -44,13 +44,14 @@ class DORM(Parameters, OnSimplex, Hinted, _DORMFields):
 
 
 class MatchingState(NamedTuple):
-    """The play, summed regrets, those of this round and the last alone, the hint, and by slot the plays."""
+    """The play, summed regrets, those of this round, the guess of one round, the hint, Σ w_s, and by slot the plays."""
 
     point: np.ndarray
     regrets: np.ndarray
     fresh: np.ndarray
-    last: np.ndarray
+    guess: np.ndarray
     hint: np.ndarray
+    mass: np.ndarray
     plays: np.ndarray
 
 
@@ -60,8 +61,9 @@ def fresh_matching(dimension: int, slots: int) -> MatchingState:
         point=even_weights(dimension),
         regrets=np.zeros(dimension),
         fresh=np.zeros(dimension),
-        last=np.zeros(dimension),
+        guess=np.zeros(dimension),
         hint=np.zeros(dimension),
+        mass=np.zeros(1),
         plays=np.zeros((slots, dimension)),
     )
 
@@ -73,19 +75,21 @@ def restart_matching(state: MatchingState) -> None:
         state.point[i] = 1.0 / state.point.size
         state.regrets[i] = 0.0
         state.fresh[i] = 0.0
-        state.last[i] = 0.0
+        state.guess[i] = 0.0
         state.hint[i] = 0.0
+    state.mass[0] = 0.0
 
 
 @step
-def add_regrets(state: MatchingState, slot: int, weight: float, gradient: Any) -> None:
+def add_regrets(state: MatchingState, hint: int, slot: int, weight: float, gradient: Any) -> None:
     """Add w_s r_s of the round in this slot."""
     own = 0.0
     for i in range(gradient.size):
         own += gradient[i] * state.plays[slot, i]
+    share = share_of(hint, state.mass, weight)
     for i in range(gradient.size):
-        state.last[i] = weight * (own - gradient[i])
-        state.fresh[i] += state.last[i]
+        state.guess[i] = likened(hint, share, weight, state.guess[i], own - gradient[i])
+        state.fresh[i] += weight * (own - gradient[i])
 
 
 @step
@@ -128,12 +132,12 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 @absorb.on(DORM)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    add_regrets(state, slot, weight, feedback)
+    add_regrets(state, learner.hint, slot, weight, feedback)
 
 
 @advance.on(DORM)
 def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    guess_missing(learner.hint, state.last, pending, state.hint)
+    guess_missing(learner.hint, state.guess, pending, state.hint)
     for i in range(state.point.size):
         state.regrets[i] += state.fresh[i]
         state.fresh[i] = 0.0

@@ -71,7 +71,7 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 @absorb.on(DORMPlus)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    add_regrets(state, slot, weight, feedback)
+    add_regrets(state, learner.hint, slot, weight, feedback)
 
 
 @advance.on(DORMPlus)
@@ -79,7 +79,7 @@ def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
     for i in range(state.point.size):
         state.regrets[i] += state.fresh[i] - state.hint[i]
         state.fresh[i] = 0.0
-    guess_missing(learner.hint, state.last, pending, state.hint)
+    guess_missing(learner.hint, state.guess, pending, state.hint)
     for i in range(state.point.size):
         state.regrets[i] = max(0.0, state.regrets[i] + state.hint[i])
         state.point[i] = state.regrets[i]

@@ -19,7 +19,7 @@ from tarry.kernel import Parameters, step
 from tarry.learners.actions import OnSimplex, even_weights, simplex_of, softmin
 from tarry.learners.adahedged import largest_entry
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.hints import Hinted, as_hint, guess_missing
+from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
 
 ARRIVED, LARGEST, SQUARES = range(3)
 
@@ -52,8 +52,9 @@ class DUBState(NamedTuple):
 
     point: np.ndarray
     total: np.ndarray
-    last: np.ndarray
+    guess: np.ndarray
     hint: np.ndarray
+    mass: np.ndarray
     scratch: np.ndarray
     sums: np.ndarray
     seen: np.ndarray
@@ -66,8 +67,9 @@ def _allocate(learner: DUB, slots: int) -> DUBState:
     return DUBState(
         point=even_weights(k),
         total=np.zeros(k),
-        last=np.zeros(k),
+        guess=np.zeros(k),
         hint=np.zeros(k),
+        mass=np.zeros(1),
         scratch=np.zeros(k),
         sums=np.zeros(3),
         seen=np.zeros((slots, k)),
@@ -80,8 +82,9 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
         state.total[i] = 0.0
-        state.last[i] = 0.0
+        state.guess[i] = 0.0
         state.hint[i] = 0.0
+    state.mass[0] = 0.0
     for i in range(state.sums.size):
         state.sums[i] = 0.0
 
@@ -109,10 +112,10 @@ def temperature_of(sums: Any, dimension: int) -> Any:
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     sums = state.sums
     for i in range(state.total.size):
-        state.last[i] = weight * feedback[i]
-        state.total[i] += state.last[i]
+        state.total[i] += weight * feedback[i]
         state.scratch[i] = state.total[i] - state.seen[slot, i]
-    size, error = largest_entry(state.last), largest_entry(state.scratch)
+    liken(learner.hint, state.mass, weight, feedback, state.guess)
+    size, error = weight * largest_entry(feedback), largest_entry(state.scratch)
     beyond = max(0.0, error - size)
     own = 2.0 * min(size, error)
     sums[LARGEST] = max(sums[LARGEST], sums[ARRIVED] - state.arrived[slot])
@@ -122,7 +125,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 @advance.on(DUB)
 def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    guess_missing(learner.hint, state.last, pending, state.hint)
+    guess_missing(learner.hint, state.guess, pending, state.hint)
     for i in range(state.total.size):
         state.scratch[i] = state.total[i] + state.hint[i]
     softmin(state.scratch, temperature_of(state.sums, state.total.size), state.point)

@@ -8,12 +8,13 @@ late value needs is recomputed: nothing is stored per pending round.
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
+from tarry.checks import as_positive, as_whole
 from tarry.domains import as_domain, as_vector
 from tarry.kernel import Parameters
 from tarry.learners.base import (
@@ -82,10 +83,27 @@ class DWFTBL(Parameters, _DWFTBLFields):
     ) -> Self:
         as_domain(domain, "domain")
         middle = as_vector(domain.center if origin is None else origin, "origin", domain.dimension)
-        room = _inner_radius(domain, middle, origin is not None, inner_radius)
+        room = inner_room(domain, middle if origin is not None else None, inner_radius)
         rule = as_rule(smoothing, "smoothing")
-        _check_smoothing(rule, room)
+        check_smoothing(rule, room)
         return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
+
+    @classmethod
+    def unlimited(
+        cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int = 0
+    ) -> Self:
+        """δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = kM/(Gδ), D = 2R.
+
+        With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation: the order
+        √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634), whose reduction itself is
+        ``OnePoint.ryabchenko``.
+        """
+        rounds, late = as_whole(horizon, "horizon", 1), as_whole(total_delay, "total_delay")
+        room, slope = inner_room(as_domain(domain, "domain")), as_positive(gradient_bound, "gradient_bound")
+        length = domain.dimension * as_positive(value_bound, "value_bound") / slope
+        delta = min(room, sqrt(length * room / sqrt(rounds)))
+        energy = 6.0 * (rounds * (length / delta) ** 2 + late)
+        return cls(domain, 2.0 * domain.outer_radius / (slope * sqrt(energy)), delta)
 
     @property
     def dimension(self) -> int:
@@ -116,8 +134,9 @@ class DWFTBL(Parameters, _DWFTBLFields):
         return low
 
 
-def _inner_radius(domain: Any, origin: np.ndarray, moved: bool, given: float | None) -> float:
-    room = float(domain.depth(origin)) if moved else float(domain.inner_radius)
+def inner_room(domain: Any, origin: np.ndarray | None = None, given: float | None = None) -> float:
+    """The radius of a ball around the origin (default: the centre) inside the domain; a sentence if there is none."""
+    room = float(domain.inner_radius if origin is None else domain.depth(origin))
     if given is None:
         if room <= 0:
             raise ValueError(
@@ -131,7 +150,8 @@ def _inner_radius(domain: Any, origin: np.ndarray, moved: bool, given: float | N
     return asked
 
 
-def _check_smoothing(rule: Any, room: float) -> None:
+def check_smoothing(rule: Any, room: float) -> None:
+    """Refuse a radius that is ever larger than the room there is."""
     first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
     if first > room * (1 + 1e-12):
         raise ValueError(

@@ -1,17 +1,19 @@
 """Exp3 on delayed and weighted values: exponential weights over arms of which only the played one is seen.
 
     A_t ~ x_t, the play is the vertex e_{A_t}
-    L_i = Σ_{s∈O_{t+1}} w_s f_s 1{A_s = i} / x_{s,i},   x_{t+1} ∝ exp(−η_t L_i)
+    L_i = Σ_{s∈O_{t+1}} w_s f_s 1{A_s = i} / (x_{s,i} + γ),   x_{t+1} ∝ exp(−η_t L_i)
 
-The arm and its probability are kept for each tracked round: two numbers.
+The arm and its probability are kept for each tracked round: two numbers. γ > 0 is implicit exploration.
 """
 
 from __future__ import annotations
 
+from math import inf, log, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tarry.checks import as_positive, as_whole
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import Rated, draw_action, even_weights, show_vertex, simplex_of
@@ -31,10 +33,13 @@ from tarry.learners.dwftrl import LeaderState, final_rate, fresh_leader, leading
 from tarry.learners.entropic import follow_entropy
 from tarry.learners.rules import as_rule, count_tracked
 
+RARE = 2.0**-53  # draws come in steps of this size: an arm less probable is drawn by rounding if at all
+
 
 class _Exp3Fields(NamedTuple):
     domain: Simplex
     rate: Any
+    exploration: float
     start: np.ndarray
 
 
@@ -45,37 +50,52 @@ class Exp3(Parameters, Rated, _Exp3Fields):
     ``rate`` is a number, a sequence, a function of t or a rule; it may not increase. For losses in [0, 1] and a
     constant rate the expected weighted regret is at most
 
-        ln K/η + η Σ_t (K E[w_t²] + Σ_{s∈B_t} E[w_t w_s]),
+        ln K/η + η Σ_t (K E[w_t²] + Σ_{s∈B_t} E[w_t w_s]) + γK Σ_t E[w_t],
 
-    so with unit weights η = √(ln K/(K·T + total delay)) is best; ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)``
-    follows the backlog instead. Exp3 with delays: Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in
-    Nonstochastic Bandits (JMLR 2019); the weights are this project's addition, proved in docs/methods.md.
+    so with unit weights and γ = 0 η = √(ln K/(K·T + total delay)) is best (:meth:`tuned`);
+    ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog instead. ``exploration`` is γ, at least 0: with
+    γ > 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (η/2 is usual). With γ = 0
+    probabilities count as 2^−53 at least, so that all stays finite.
 
-    >>> Exp3(3, rate=0.1).start.round(3).tolist()
-    [0.333, 0.333, 0.333]
+    Exp3 with delays: Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019);
+    implicit exploration with them: György and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits
+    (ICML 2021); the weights are this project's addition, proved in docs/methods.md.
+
+    >>> round(Exp3.tuned(3, horizon=100, total_delay=400).rate.value, 4)
+    0.0396
     """
 
     __slots__ = ()
 
     feedback = VALUE
 
-    def __new__(cls, dimension: int, rate: Any) -> Self:
+    def __new__(cls, dimension: int, rate: Any, *, exploration: float = 0.0) -> Self:
         domain = simplex_of(dimension)
-        return cls.make(domain, as_rule(rate, "rate"), even_weights(domain.dimension))
+        if not 0 <= exploration < inf:
+            raise ValueError(f"exploration must be finite and not negative, got {exploration}")
+        return cls.make(domain, as_rule(rate, "rate"), float(exploration), even_weights(domain.dimension))
+
+    @classmethod
+    def tuned(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
+        """η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
+        rounds = as_positive(level, "level") * dimension * as_whole(horizon, "horizon", 1)
+        return cls(dimension, sqrt(log(dimension) / (rounds + as_whole(total_delay, "total_delay"))))
 
 
 class ArmsState(NamedTuple):
-    """The leader; the arm drawn last; by slot the arm of a tracked round and its probability."""
+    """The leader; the arm drawn last; how many are tracked; by slot the arm of a tracked round and its probability."""
 
     leader: LeaderState
     drawn: np.ndarray
+    tracked: np.ndarray
     arm: np.ndarray
     chance: np.ndarray
 
 
 def fresh_arms(start: np.ndarray, slots: int) -> ArmsState:
     """The state before the first round."""
-    return ArmsState(fresh_leader(start), np.zeros(1, np.int64), np.zeros(slots, np.int64), np.ones(slots))
+    one = np.zeros(1, np.int64)
+    return ArmsState(fresh_leader(start), one, one.copy(), np.zeros(slots, np.int64), np.ones(slots))
 
 
 @step
@@ -89,13 +109,13 @@ def play_arm(state: ArmsState, directions: Any, t: int, play: Any) -> None:
 def keep_arm(state: ArmsState, slot: int) -> None:
     """Keep the arm just drawn and its probability."""
     state.arm[slot] = state.drawn[0]
-    state.chance[slot] = state.leader.point[state.drawn[0]]
+    state.chance[slot] = max(RARE, state.leader.point[state.drawn[0]])
 
 
 @step
-def add_loss(state: ArmsState, slot: int, weight: float, loss: float) -> None:
+def add_loss(state: ArmsState, slot: int, weight: float, loss: float, exploration: float) -> None:
     """Add the loss of the arm in this slot, weighted by how seldom it would have been seen."""
-    state.leader.total[state.arm[slot]] += weight * loss / state.chance[slot]
+    state.leader.total[state.arm[slot]] += weight * loss / (state.chance[slot] + exploration)
     state.leader.changed[0] = 1
 
 
@@ -126,7 +146,7 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 @absorb.on(Exp3)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    add_loss(state, slot, weight, feedback[0])
+    add_loss(state, slot, weight, feedback[0], learner.exploration)
 
 
 @advance.on(Exp3)

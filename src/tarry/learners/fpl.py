@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.checks import as_positive, as_whole
-from tarry.domains import Ball, Box, Simplex, as_domain
+from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Simplex, as_domain
 from tarry.kernel import Parameters, verb
 from tarry.kernel.keyed import uniform_at
 from tarry.learners.base import (
@@ -34,7 +34,7 @@ class _FPLFields(NamedTuple):
 class FPL(Parameters, _FPLFields):
     """Follow the perturbed leader, for **linear** losses fixed in advance; ``spread`` is 1/ε.
 
-    Domains: Ball, Box and Simplex, whose least points have a formula; no projections, no steps. With unit weights
+    Domains: those whose least points have a formula, all but Custom; no projections, no steps. With unit weights
     and every round tracked E R_T ≤ εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A, ⟨c_t, x − y⟩ ≤ R and
     |x − y|₁ ≤ W on the domain: a round misses σ_t + 1 costs, and each moves the perturbed sum by at most A. The order
     is the source's, these constants follow from Kalai and Vempala's argument. The noise is the seed's, the same in
@@ -54,8 +54,8 @@ class FPL(Parameters, _FPLFields):
 
     def __new__(cls, domain: Any, spread: float) -> Self:
         as_domain(domain, "domain")
-        if not any(isinstance(domain, known) for known in least.registry.members):
-            raise TypeError(f"FPL needs a Ball, Box or Simplex, got {type(domain).__name__}: use DOGD there")
+        if not has_least(domain):
+            raise TypeError(f"FPL needs a formula for least points, which {domain!r} has not: use DOGD there")
         return cls.make(domain, as_positive(spread, "spread"))
 
     @classmethod
@@ -85,6 +85,13 @@ def least(domain: Any, cost: Any, out: Any) -> None:
     """Write a point of the domain where ⟨cost, x⟩ is least."""
 
 
+def has_least(domain: Any) -> bool:
+    """Whether a domain, with all it is made of, answers ``least``."""
+    if not any(isinstance(domain, known) for known in least.registry.members):
+        return False
+    return all(has_least(part) for part in domain if hasattr(part, "linear_minimiser"))
+
+
 @least.on(Ball)
 def _on_ball(domain: Any, cost: Any, out: Any) -> None:
     squares = 0.0
@@ -109,6 +116,36 @@ def _on_simplex(domain: Any, cost: Any, out: Any) -> None:
         if cost[i] < cost[best]:
             best = i
     out[best] = domain.scale
+
+
+@least.on(Ellipsoid)
+def _on_ellipsoid(domain: Any, cost: Any, out: Any) -> None:
+    for j in range(cost.size):
+        out[j] = 0.0
+    squares = 0.0
+    for i in range(cost.size):
+        along = 0.0
+        for j in range(cost.size):
+            along += domain.axes[i, j] * cost[j]
+        squares += along * along / domain.eigenvalues[i]
+        for j in range(cost.size):
+            out[j] += domain.axes[i, j] * along / domain.eigenvalues[i]
+    reach = domain.radius / sqrt(squares) if squares > 0.0 else 0.0
+    for j in range(cost.size):
+        out[j] = domain.center[j] - reach * out[j]
+
+
+@least.on(Product)
+def _on_product(domain: Any, cost: Any, out: Any) -> None:
+    least(domain.first, cost[: domain.split], out[: domain.split])
+    least(domain.second, cost[domain.split :], out[domain.split :])
+
+
+@least.on(Shift)
+def _on_shift(domain: Any, cost: Any, out: Any) -> None:
+    least(domain.domain, cost, out)
+    for i in range(cost.size):
+        out[i] += domain.offset[i]
 
 
 @verb

@@ -1,9 +1,12 @@
 """Hints: guesses of what has not arrived yet, for optimistic learners.
 
-    "none"     0
-    "recent"   (σ_{t+1} + 1) · what arrived last, weighted: every missing round, and the one to come, is like it
+    "none"      0
+    "recent"    (σ_{t+1} + 1) · what arrived last, weighted: every missing round, and the one to come, is like it
+    "previous"  what arrived last, weighted, once: the round to come is like it, and nothing is said of the missing
+    "mean"      (σ_{t+1} + 1) · Σ w_s v_s / Σ w_s over what has arrived: all are like the average so far
 
-A wrong hint costs, and a right one takes delays' cost away.
+A wrong hint costs, and a right one takes delays' cost away. "recent" and "mean" count the missing rounds, so they need
+acknowledgements.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from typing import Any
 
 from tarry.kernel import step
 
-HINTS = ("none", "recent")
-NO_HINT = 0
+HINTS = ("none", "recent", "previous", "mean")
+NO_HINT, RECENT, PREVIOUS, MEAN = range(len(HINTS))
 
 
 def as_hint(name: str) -> int:
@@ -32,11 +35,33 @@ class Hinted:
 
     @property
     def needs_acknowledgements(self) -> bool:
-        return self.hint != NO_HINT
+        return self.hint in (RECENT, MEAN)
 
 
 @step
-def guess_missing(hint: int, last: Any, pending: int, out: Any) -> None:
-    """Write the hint for the next round, given what arrived last."""
+def share_of(hint: int, mass: Any, weight: float) -> Any:
+    """The share that an arrival of this weight has in the guess; ``mass`` = Σ w_s is kept for the mean."""
+    mass[0] += weight
+    return weight / mass[0] if hint == MEAN else 1.0
+
+
+@step
+def likened(hint: int, share: float, weight: float, guess: float, arrived: float) -> Any:
+    """An entry of what one missing round is guessed to be, after this one of an arrival."""
+    return guess + share * (arrived - guess) if hint == MEAN else weight * arrived
+
+
+@step
+def liken(hint: int, mass: Any, weight: float, arrived: Any, guess: Any) -> None:
+    """Let what one missing round is guessed to be follow an arrival."""
+    share = share_of(hint, mass, weight)
+    for i in range(guess.size):
+        guess[i] = likened(hint, share, weight, guess[i], arrived[i])
+
+
+@step
+def guess_missing(hint: int, guess: Any, pending: int, out: Any) -> None:
+    """Write the hint for the next round, given the guess of one."""
+    times = 0 if hint == NO_HINT else 1 if hint == PREVIOUS else pending + 1
     for i in range(out.size):
-        out[i] = (pending + 1) * last[i] if hint != NO_HINT else 0.0
+        out[i] = times * guess[i]

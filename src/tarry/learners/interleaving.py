@@ -11,10 +11,14 @@ import numpy as np
 
 from tarry.checks import as_whole
 from tarry.kernel import Parameters, step, verb
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
+from tarry.learners.base import VALUE, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import LeaderState
-from tarry.learners.ogd import DescentState, show_point
+from tarry.learners.exp3 import ArmsState, Exp3
+from tarry.learners.ogd import DescentState, by_time, show_point
+from tarry.learners.rules import Constant
 from tarry.learners.solid import as_immediate, check_base
+from tarry.learners.tsallis import TsallisFTRL
 
 
 class _InterleavingFields(NamedTuple):
@@ -25,7 +29,8 @@ class _InterleavingFields(NamedTuple):
 class Interleaving(Parameters, _InterleavingFields):
     """``delay`` + 1 independent copies of a base learner in turn, for one known, fixed delay d ≥ 0.
 
-    ``base`` is OGD, DOGD, DWFTRL or DOGDSC with a rate of time alone; each copy's clock counts its own feedbacks.
+    ``base`` is OGD, DOGD, DWFTRL or DOGDSC, or for values Exp3, TsallisFTRL or, with one radius for all rounds, DWFTBL;
+    its rate is of time alone. Each copy's clock counts its own feedbacks; what is drawn is drawn for the game's round.
     Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay. Each copy sees one round in d + 1, so it
     learns slowly. Feedback later than d still goes to its copy, but after that copy has played again, and nothing
     is promised. Rounds that were dropped, or weigh nothing, are rounds their copy did not have.
@@ -41,10 +46,12 @@ class Interleaving(Parameters, _InterleavingFields):
 
     __slots__ = ()
 
-    feedback = GRADIENT
-
     def __new__(cls, base: Any, delay: int) -> Self:
         return cls.make(as_copied(base), as_whole(delay, "delay"))
+
+    @property
+    def feedback(self) -> str:
+        return str(self.base.feedback)
 
     @property
     def copies(self) -> int:
@@ -64,7 +71,10 @@ class Interleaving(Parameters, _InterleavingFields):
 
 
 class Copies(NamedTuple):
-    """The base's states with one axis more, and how many feedbacks each copy has had."""
+    """The base's states with one axis more, and how many feedbacks each copy has had.
+
+    What is kept by slot has no axis more: a slot is one round's, and so one copy's.
+    """
 
     states: Any
     turns: np.ndarray
@@ -96,21 +106,61 @@ def _descent(states: Any, i: Any) -> Any:
     return DescentState(states.point[i], states.total[i], states.scratch[i], states.memory[i], states.clock[i])
 
 
+@copy_of.on(ArmsState)
+def _arms(states: Any, i: Any) -> Any:
+    return ArmsState(copy_of(states.leader, i), states.drawn, states.tracked, states.arm, states.chance)
+
+
+@verb
+def show_copy(base: Any, state: Any, directions: Any, t: int, play: Any) -> None:
+    """Write the play of a copy in round t of the game; whether it has moved since *its* last play does not matter."""
+
+
+@show_copy.otherwise
+def _point(base: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    show_point(state.point, play)
+
+
+@show_copy.on(DWFTBL, Exp3, TsallisFTRL)
+def _drawn(base: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+    predict(base, state, directions, t, play)
+
+
 def as_copied(base: Any) -> Any:
     """A base whose state can be kept in copies, or a sentence saying why not."""
-    as_immediate(base)
-    if type(allocate(base, 1)) not in copy_of.registry.members:
-        raise TypeError(f"copies of {type(base).__name__} cannot be kept: use OGD, DOGD, DWFTRL or DOGDSC as the base")
+    if isinstance(base, tuple(show_copy.registry.members)):
+        _check_valued(base)
+    elif getattr(base, "feedback", None) != VALUE:
+        as_immediate(base)
+    if isinstance(base, type) or type(allocate(base, 1)) not in copy_of.registry.members:
+        kind = base.__name__ if isinstance(base, type) else type(base).__name__
+        raise TypeError(
+            f"copies of {kind} cannot be kept: use OGD, DOGD, DWFTRL or DOGDSC as the base, or for values Exp3, "
+            "TsallisFTRL or DWFTBL"
+        )
     return base
 
 
-def make_copies(base: Any, copies: int) -> Copies:
+def _check_valued(base: Any) -> None:
+    """A copy's clock is not the game's, so its radius may not depend on either."""
+    if hasattr(base, "rate"):
+        by_time(base.rate)
+    if not isinstance(getattr(base, "smoothing", None), (Constant, type(None))):
+        raise TypeError(f"copies of DWFTBL need one radius for all rounds, got {base.smoothing!r}: give a number")
+    if getattr(base, "watches_tracked", False):
+        raise TypeError(f"a copy waits for one round at most and cannot count the tracked ones, got {base!r}")
+
+
+def make_copies(base: Any, copies: int, slots: int) -> Copies:
     """This many fresh copies."""
-    one = allocate(base, 1)
-    return Copies(type(one)(*(_stacked(part, copies) for part in one)), np.zeros(copies, np.int64))
+    return Copies(_stacked(allocate(base, slots), copies), np.zeros(copies, np.int64))
 
 
-def _stacked(part: np.ndarray, copies: int) -> np.ndarray:
+def _stacked(part: Any, copies: int) -> Any:
+    if isinstance(part, ArmsState):
+        return part._replace(leader=_stacked(part.leader, copies))
+    if isinstance(part, tuple):
+        return type(part)(*(_stacked(inner, copies) for inner in part))
     rows = np.zeros((copies, *part.shape), part.dtype)
     if part.any():  # else the pages of copies that are never made stay untouched
         rows[:] = part
@@ -126,17 +176,17 @@ def restart_copies(base: Any, copies: Copies, magnitude: float) -> None:
 
 
 @step
-def teach(base: Any, copies: Copies, i: int, directions: Any, s: int, weight: float, feedback: Any) -> None:
+def teach(base: Any, copies: Copies, i: int, directions: Any, slot: int, s: int, weight: float, feedback: Any) -> None:
     """One round of the i-th copy's clock, with this feedback."""
     copies.turns[i] += 1
     state = copy_of(copies.states, i)
-    absorb(base, state, directions, 0, s, weight, feedback)
+    absorb(base, state, directions, slot, s, weight, feedback)
     advance(base, state, copies.turns[i], 0)
 
 
 @allocate.on(Interleaving)
 def _allocate(learner: Interleaving, slots: int) -> Copies:
-    return make_copies(learner.base, learner.copies)
+    return make_copies(learner.base, learner.copies, slots)
 
 
 @restart.on(Interleaving)
@@ -146,12 +196,17 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 
 @predict.on(Interleaving)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.states.point[(t - 1) % (learner.delay + 1)], play)
+    show_copy(learner.base, copy_of(state.states, (t - 1) % (learner.delay + 1)), directions, t, play)
+
+
+@enter.on(Interleaving)
+def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+    enter(learner.base, copy_of(state.states, (t - 1) % (learner.delay + 1)), slot, t)
 
 
 @absorb.on(Interleaving)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    teach(learner.base, state, (s - 1) % (learner.delay + 1), directions, s, weight, feedback)
+    teach(learner.base, state, (s - 1) % (learner.delay + 1), directions, slot, s, weight, feedback)
 
 
 @advance.on(Interleaving)

@@ -32,8 +32,8 @@ class SOLO(Parameters, _SOLOFields):
     ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q. With delays its theory is
     silent. Weights multiply gradients, in Q too.
 
-    Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018 (whose AdaFTRL is not built
-    here).
+    Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018 (whose other method is
+    :class:`AdaFTRL`).
 
     >>> from tarry.domains import Ball
     >>> round(SOLO(Ball(2)).scale, 4)

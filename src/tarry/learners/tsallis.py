@@ -2,8 +2,8 @@
 
     x_t = argmin_x ⟨L, x⟩ − 2 a_t Σ_i √x_i + b_t Σ_i x_i ln x_i,   a_t = √(level·t),   b_t = √(2 Σ_{s≤t} σ_s / ln K)
 
-over the simplex, L as in Exp3 and σ_s the backlog when round s begins. At the minimum h(x_i) = ν − L_i with
-h(x) = b ln x − a/√x for one number ν, which makes the entries add up to 1.
+over the simplex, L as in Exp3 and σ_s the backlog when round s begins, or its tracked part. At the minimum
+h(x_i) = ν − L_i with h(x) = b ln x − a/√x for one number ν, which makes the entries add up to 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tarry.checks import as_positive
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import OnSimplex, even_weights, simplex_of
-from tarry.learners.base import VALUE, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.base import VALUE, absorb, advance, allocate, enter, notice, predict, restart
 from tarry.learners.dwftrl import restart_leader
 from tarry.learners.exp3 import ArmsState, add_loss, fresh_arms, keep_arm, play_arm
 from tarry.learners.rules import SUM
@@ -26,9 +26,14 @@ STEPS = 100
 CLOSE = 1e-14
 
 
+COUNTS = ("pending", "tracked")
+TRACKED = 1
+
+
 class _TsallisFTRLFields(NamedTuple):
     domain: Simplex
     level: float
+    counts: int
     start: np.ndarray
 
 
@@ -41,18 +46,31 @@ class TsallisFTRL(Parameters, OnSimplex, _TsallisFTRLFields):
     multiplies K·T there (this project's reading; not proved). Zimmert and Seldin, An Optimal Algorithm for
     Adversarial Bandits with Arbitrary Delays (AISTATS 2020), simple tuning.
 
+    ``counts="tracked"`` lets σ_s be the rounds tracked when round s begins, and needs no acknowledgements: with the
+    scheduler ``Skipping``, which gives up rounds that wait too long, this is the source's advanced tuning.
+
     >>> TsallisFTRL(4)
-    TsallisFTRL(domain=Simplex(dimension=4, scale=1), level=1, start=[0.25, 0.25, 0.25, 0.25])
+    TsallisFTRL(domain=Simplex(dimension=4, scale=1), level=1, counts=0, start=[0.25, 0.25, 0.25, 0.25])
     """
 
     __slots__ = ()
 
     feedback = VALUE
-    needs_acknowledgements = True
 
-    def __new__(cls, dimension: int, *, level: float = 1.0) -> Self:
+    def __new__(cls, dimension: int, *, level: float = 1.0, counts: str = "pending") -> Self:
         domain = simplex_of(dimension)
-        return cls.make(domain, as_positive(level, "level"), even_weights(domain.dimension))
+        if counts not in COUNTS:
+            raise ValueError(f"counts must be one of {', '.join(map(repr, COUNTS))}, got {counts!r}")
+        return cls.make(domain, as_positive(level, "level"), COUNTS.index(counts), even_weights(domain.dimension))
+
+    @property
+    def watches_tracked(self) -> bool:
+        """Whether plays depend on how many rounds are tracked."""
+        return self.counts == TRACKED
+
+    @property
+    def needs_acknowledgements(self) -> bool:
+        return self.counts != TRACKED
 
 
 @step
@@ -116,6 +134,7 @@ def _allocate(learner: TsallisFTRL, slots: int) -> ArmsState:
 @restart.on(TsallisFTRL)
 def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     restart_leader(learner.start, state.leader, t, magnitude)
+    state.tracked[0] = 0
 
 
 @predict.on(TsallisFTRL)
@@ -123,20 +142,27 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
     play_arm(state, directions, t, play)
 
 
+@notice.on(TsallisFTRL)
+def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+    state.tracked[0] = tracked
+
+
 @enter.on(TsallisFTRL)
 def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
     keep_arm(state, slot)
+    state.tracked[0] += 1
 
 
 @absorb.on(TsallisFTRL)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    add_loss(state, slot, weight, feedback[0])
+    add_loss(state, slot, weight, feedback[0], 0.0)
+    state.tracked[0] -= 1
 
 
 @advance.on(TsallisFTRL)
 def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
     leader = state.leader
-    leader.memory[SUM] += pending
+    leader.memory[SUM] += state.tracked[0] if learner.counts == TRACKED else pending
     age = t + 1 - leader.before[0]  # of the next round, whose play this is
     b = sqrt(2.0 * leader.memory[SUM] / log(leader.point.size))
     mix_regularisers(leader.total, sqrt(learner.level * age), b, leader.point)

@@ -1,12 +1,11 @@
 """Live use: decisions now, feedback whenever, by the same steps as simulation."""
 
-from tarry.live.batches import Receipts, Rounds
+from tarry.live.batches import Receipt, Receipts, Rounds
 from tarry.live.estimates import Estimate
 from tarry.live.label_join import LabelJoin, Row, Ticket
 from tarry.live.session import Round, Session
 from tarry.live.sizes import expected_size
 from tarry.live.status import Status
-from tarry.live.tracker import Receipt
 
 __all__ = [
     "Estimate",

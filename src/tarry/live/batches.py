@@ -9,6 +9,7 @@ import numpy as np
 
 from tarry.checks import as_whole
 from tarry.live.ids import as_id
+from tarry.live.texts import brief
 from tarry.results import Answer
 
 if TYPE_CHECKING:
@@ -23,6 +24,13 @@ class Rounds(NamedTuple):
     tracked: np.ndarray
     released: list[Hashable]
     statuses: list[Answer]
+
+
+class Receipt(NamedTuple):
+    """What became of a call: a status and the weight the feedback was given."""
+
+    status: Answer
+    weight: float
 
 
 class Receipts(NamedTuple):
@@ -63,7 +71,7 @@ def column(frame: Any, name: str) -> list[Any]:
     values = frame[name]
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ValueError(f"the column {name!r} must be a list of values, got {values!r}")
-    return as_list(values)
+    return as_list(values, f"the column {name!r}")
 
 
 def records(frame: Any, without: Iterable[str] = ()) -> list[dict[str, Any]]:
@@ -77,11 +85,17 @@ def records(frame: Any, without: Iterable[str] = ()) -> list[dict[str, Any]]:
     return [{name: values[i] for name, values in kept.items()} for i in range(count)]
 
 
-def as_list(values: Any) -> list[Any]:
-    """Plain Python values of an array, a series or any iterable."""
+def as_list(values: Any, what: str) -> list[Any]:
+    """Plain Python values of an array, a series or any iterable but a text."""
     if hasattr(values, "to_list"):
         return list(values.to_list())
-    return list(values.tolist() if isinstance(values, np.ndarray) else values)
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise ValueError(f"{what} must be several, got the single {brief(values)}: put it in a list")
+    if isinstance(values, np.ndarray):
+        if not values.ndim:
+            raise ValueError(f"{what} must be several, got the single {values.item()!r}: put it in a list")
+        return list(values.tolist())
+    return list(values)
 
 
 def is_missing(value: Any) -> bool:
@@ -91,18 +105,11 @@ def is_missing(value: Any) -> bool:
 
 def as_ids(values: Any) -> list[Hashable]:
     """Ids, every one of them checked before anything is begun."""
-    _check_several(values)
-    return [as_id(id) for id in as_list(values)]
-
-
-def _check_several(ids: Any) -> None:
-    if isinstance(ids, (str, bytes)):
-        raise ValueError(f"ids must be several, got the single {ids!r}: put it in a list")
+    return [as_id(id) for id in as_list(values, "ids")]
 
 
 def as_names(count: int | None, ids: Any) -> list[Any]:
     """A name for each of several rounds: the ids given, or none for this many."""
     if (count is None) == (ids is None):
         raise ValueError("say how many rounds, or give their ids: one of the two")
-    _check_several(ids)
-    return [None] * as_whole(count, "the number of rounds") if ids is None else as_list(ids)
+    return [None] * as_whole(count, "the number of rounds") if ids is None else as_list(ids, "ids")

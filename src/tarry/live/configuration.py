@@ -16,9 +16,11 @@ import numpy as np
 
 from tarry.errors import StoreError
 from tarry.kernel import Parameters
+from tarry.live.differences import difference
 from tarry.tracking import Player
 
 FORMAT = 1
+SESSION, JOIN = "session", "join"
 # Where parameter types live. Nothing else is imported because a file says so.
 _ROOMS = ("delays", "domains", "kernel", "learners", "losses", "players", "schedulers", "tracking")
 
@@ -46,7 +48,7 @@ def decode(text: str, player: Player | None = None) -> Configuration:
     """The configuration of a JSON text; ``player`` stands in where it cannot be built from names."""
     plain = json.loads(text)
     if plain.pop("format") != FORMAT:
-        raise other_version()
+        raise other_version(plain)
     del plain["layout"]
     built = player if player is not None else _built(plain["player"])
     return Configuration(**plain | {"player": built})
@@ -54,23 +56,32 @@ def decode(text: str, player: Player | None = None) -> Configuration:
 
 def check_layout(text: str, layout: str) -> None:
     """Refuse to read bytes that another version laid out otherwise."""
-    if json.loads(text)["layout"] != layout:
-        raise other_version()
+    plain = json.loads(text)
+    if plain["layout"] != layout:
+        raise other_version(plain)
 
 
-def other_version() -> StoreError:
+def other_version(plain: dict[str, Any]) -> StoreError:
     """What was stored is not what this version would store."""
-    return StoreError("this session was written by another version of Tarry: open it with that version")
+    return StoreError(
+        f"this {plain.get('kind', SESSION)} was written by another version of Tarry: open it with that version"
+    )
 
 
 def check_same(stored: str, wanted: Configuration, *, with_seed: bool) -> None:
     """Refuse to continue a session as something else."""
     was, now = json.loads(stored), json.loads(encode(wanted))
+    if was["kind"] != now["kind"]:
+        raise ValueError(
+            f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
+        )
     names = [n for n in Configuration._fields if n != "seed" or with_seed]
     for name in names:
         if was[name] != now[name]:
+            path, then, today = difference(was[name], now[name])
+            said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
             raise ValueError(
-                f"the store holds a {was['kind']} with another {name} ({_shown(was[name])}, not {_shown(now[name])}): "
+                f"the store holds a {was['kind']} with another {said} ({then}, not {today}): "
                 "open it with the same arguments, or give another store or name"
             )
 
@@ -116,13 +127,6 @@ def _found(module: str, name: str) -> Any:
 
 
 def _not_ours(name: str) -> StoreError:
-    return StoreError(f"this session's player uses {name}, which is not part of Tarry: pass the same player to open it")
-
-
-def _shown(plain: Any) -> str:
-    if isinstance(plain, dict) and "type" in plain:
-        inner = ", ".join(f"{n}={_shown(v)}" for n, v in plain["fields"].items())
-        return f"{plain['type'].split(':')[1]}({inner})"
-    if isinstance(plain, dict):
-        return str(plain.get("float") or plain.get("function") or f"array{tuple(plain.get('shape', ()))}")
-    return repr(plain)
+    return StoreError(
+        f"the player that is stored uses {name}, which is not part of Tarry: pass the same player to open it"
+    )

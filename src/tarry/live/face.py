@@ -1,21 +1,53 @@
-"""What sessions and joins have in common: they can be asked about themselves, and closed."""
+"""What sessions and joins have in common: they are opened, asked about themselves, and closed."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Self
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
+from typing import Any, ClassVar, Self
 
 from tarry.checks import as_whole
 from tarry.live.audit import export_of, ledger_of
+from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
+from tarry.live.opening import reopen
 from tarry.live.status import Status, status_of
+from tarry.live.stores import MAIN, POWER
 from tarry.live.tracker import Tracker
 from tarry.results import Answer, html_table
+from tarry.tracking import Player
 
 
-class Face:
+class Face(ABC):
     """A thin face on a tracker."""
 
+    _kind: ClassVar[str]
     _tracker: Tracker
+
+    @classmethod
+    def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
+        """Continue what is in a store; ``player`` is needed only if parts of it are not Tarry's own."""
+        face = cls.__new__(cls)
+        face._take(reopen(cls._kind, store, name=name, player=player, durability=durability))
+        return face
+
+    @abstractmethod
+    def _take(self, tracker: Tracker) -> None:
+        """Begin to be the face of this tracker."""
+
+    def expire(self, id: Hashable) -> Receipt:
+        """No outcome will come: the empty acknowledgement of an untracked round.
+
+        On a *tracked* round it frees the slot and nothing is learnt, which biases: a missing outcome that means
+        something must be told as a value or a label at the end of its window.
+        """
+        with self._tracker.vault.lock, self._tracker.vault:
+            return self._tracker.answer(id, None)[0]
+
+    def expire_many(self, ids: Iterable[Any]) -> Receipts:
+        """As :meth:`expire`, for several rounds in one transaction."""
+        names = as_ids(ids)
+        with self._tracker.vault.lock, self._tracker.vault:
+            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     def fate(self, id: Hashable) -> Answer:
         """What became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""

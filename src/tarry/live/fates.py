@@ -50,6 +50,10 @@ class Fates(Region):
         """The fate of round t, which is not tracked."""
         return _FATES[self.read(t)]
 
+    def was_tracked(self, t: int) -> bool:
+        """Whether round t held a slot at first, whatever became of it."""
+        return self.read(t) >= PREEMPTED
+
     def was_answered(self, t: int) -> bool:
         """Whether feedback, or its end, has come for round t."""
         return _ANSWERED[self.read(t)]

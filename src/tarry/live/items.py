@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from tarry.live.texts import text_of
 from tarry.results import Answer
 
 _JSON, _BYTES = b"j", b"b"
@@ -35,6 +36,13 @@ class Item(NamedTuple):
 new_item = partial(tuple.__new__, Item)
 
 
+def as_shown(play: np.ndarray) -> np.ndarray:
+    """A copy that its reader cannot change."""
+    copy = play.copy()
+    copy.flags.writeable = False
+    return copy
+
+
 class ItemRow(NamedTuple):
     """An item as text and bytes."""
 
@@ -56,9 +64,10 @@ def encode_item(item: Item) -> ItemRow:
         "tracked": item.tracked,
         "released": [plain_id(id) for id in item.released],
         "answer": int(item.answer),
-        "gathered": [_label(label) for label in item.gathered],
+        "gathered": item.gathered,
     }
-    return ItemRow(_text(body), b"" if item.play is None else item.play.tobytes(), encode_payload(item.payload))
+    play = b"" if item.play is None else item.play.tobytes()
+    return ItemRow(json.dumps(body, allow_nan=False), play, encode_payload(item.payload))
 
 
 def decode_item(row: ItemRow) -> Item:
@@ -82,7 +91,7 @@ def encode_payload(payload: Any) -> bytes | None:
         return None
     if isinstance(payload, bytes):
         return _BYTES + payload
-    return _JSON + _text(payload).encode()
+    return _JSON + text_of(payload, "features", "JSON values or bytes").encode()
 
 
 def plain_payload(payload: Any) -> Any:
@@ -104,27 +113,3 @@ def plain_id(id: Hashable) -> Any:
 def id_of(plain: Any) -> Hashable:
     """The id of a JSON value."""
     return b64decode(plain["bytes"]) if isinstance(plain, dict) else plain
-
-
-def _label(label: Any) -> Any:
-    """A label as JSON keeps it: NumPy's numbers become Python's."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _text(value: Any) -> str:
-    try:
-        return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"a durable store takes JSON values or bytes, got {_brief(value)} ({error}): "
-            "convert it, for example with .tolist()"
-        ) from error
-
-
-def _brief(value: Any) -> str:
-    kind = f"a {type(value).__name__}"
-    try:
-        text = kind if isinstance(value, (list, tuple, dict)) else repr(value)
-    except ValueError:  # a whole number of too many digits
-        text = kind
-    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.learners import Idle
 from tarry.live.batches import (
-    Receipts,
     as_ids,
     as_list,
     as_names,
     column,
     is_frame,
-    is_missing,
     names_of,
-    receipts_of,
     records,
 )
-from tarry.live.configuration import Configuration
-from tarry.live.estimates import Estimate, book_label, estimate_of
+from tarry.live.configuration import JOIN, Configuration
+from tarry.live.estimates import Estimate, book_label, estimate_now
 from tarry.live.face import Face
-from tarry.live.opening import make_or_open, reopen
+from tarry.live.labels import FIRST, RULES, as_gathered, check_label
+from tarry.live.opening import make_or_open
 from tarry.live.stores import MAIN, POWER
-from tarry.live.tracker import Receipt, Tracker
+from tarry.live.streams import AT_END, DROP, in_order, log_of
+from tarry.live.tracker import Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
 
-KIND = "join"
 _NOTHING = np.zeros(1)
-_RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], "sum": sum, "all": list}
-AT_END = ("drop", "deliver")
 
 
 class Ticket(NamedTuple):
-    """A decision on its way: ``released`` ids were tracked until now and need no label any more."""
+    """A decision on its way: ``released`` ids were tracked until now and need no label any more.
+
+    Decided again, ``tracked`` is what it was at first; :meth:`LabelJoin.fate` tells what has become of it since.
+    """
 
     id: Hashable
     tracked: bool
@@ -48,11 +48,12 @@ new_ticket = partial(tuple.__new__, Ticket)  # as ``new_item``: the first three 
 
 
 class Row(NamedTuple):
-    """One training row: weigh it by ``weight`` and every sum is unbiased."""
+    """One training row: weigh it by ``weight`` and every sum is unbiased; ``id`` is the decision's."""
 
     features: Any
     label: Any
     weight: float
+    id: Hashable = None
 
 
 class LabelJoin(Face):
@@ -69,8 +70,10 @@ class LabelJoin(Face):
     >>> join = LabelJoin(capacity=64, rng=1)
     >>> ticket = join.decide({"age": 41})
     >>> join.label(ticket.id, 1)
-    Row(features={'age': 41}, label=1, weight=1.0)
+    Row(features={'age': 41}, label=1, weight=1.0, id=1)
     """
+
+    _kind = JOIN
 
     def __init__(
         self,
@@ -86,27 +89,21 @@ class LabelJoin(Face):
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        if labels != "first" and labels not in _RULES:
-            raise ValueError(f"labels must be 'first', {', '.join(map(repr, _RULES))}, got {labels!r}")
+        if labels != FIRST and labels not in RULES:
+            raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
         if getattr(scheduler, "withholds_feedback", False):
             raise ValueError(
                 f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
                 "some until their batch ends: use VarOpt or Morris, or a Session"
             )
         player, options = Player(Idle(), scheduler), {"labels": labels}
-        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, options)
+        wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
-
-    @classmethod
-    def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
-        """Continue the join in a store."""
-        join = cls.__new__(cls)
-        join._take(reopen(KIND, store, name=name, player=player, durability=durability))
-        return join
 
     def _take(self, tracker: Tracker) -> None:
         self._tracker = tracker
-        self._rule = _RULES.get(tracker.configuration.options["labels"])
+        self._labels = tracker.configuration.options["labels"]
+        self._rule = RULES.get(self._labels)
 
     def decide(self, features: Any = None, id: Hashable = None, *, delay: int | None = None) -> Ticket:
         """Register a decision; whether it is tracked is known at once.
@@ -129,11 +126,11 @@ class LabelJoin(Face):
             if ids is None and "id" in names_of(features):
                 ids = column(features, "id")
             features = records(features, without=("id",))
-        rows = as_list(features)
+        rows = as_list(features, "decisions")
         names = as_names(None, ids) if ids is not None else [None] * len(rows)
         if len(names) != len(rows):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
-        waits = [None] * len(rows) if delays is None else as_list(delays)
+        waits = [None] * len(rows) if delays is None else as_list(delays, "delays")
         with self._tracker.vault.lock, self._tracker.vault:
             opened = self._tracker.open_many(names, waits, rows)
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
@@ -141,24 +138,39 @@ class LabelJoin(Face):
     def label(self, id: Hashable, label: Any) -> Row | None:
         """The decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
 
-        Where labels gather, always None: :meth:`finish` gives the row.
+        Where labels gather, always None: :meth:`finish` gives the row. A number that is not finite is refused, and
+        where labels are added up, whatever is no number.
         """
+        kind = type(label)
+        if self._rule is not None or (kind is not int and (kind is not float or not isfinite(label))):
+            label = self._checked(id, label)
         with self._tracker.vault.lock, self._tracker.vault:
             return self._finish(id, label) if self._rule is None else self._label(id, label)
 
     def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
-        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label."""
+        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label.
+
+        Labels of decisions that are not tracked give no row: match rows by ``row.id``, or see :meth:`label_each`.
+        """
         return [row for row in self.label_each(ids, labels) if row is not None]
 
     def label_each(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row | None]:
         """As :meth:`label_many`, with an entry for each label: its row, or None."""
         if is_frame(ids):
             ids, labels = column(ids, "id"), column(ids, "label")
-        names, values = as_ids(ids), as_list([] if labels is None else labels)
+        names, values = as_ids(ids), as_list([] if labels is None else labels, "labels")
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
+        values = [self._checked(*pair) for pair in zip(names, values, strict=True)]
         with self._tracker.vault.lock, self._tracker.vault:
             return [self._label(*pair) for pair in zip(names, values, strict=True)]
+
+    def _checked(self, id: Hashable, label: Any) -> Any:
+        """A label that can be used, or kept with others, before anything is changed."""
+        if self._rule is not None:
+            return as_gathered(id, label, self._labels, is_durable=self._tracker.vault.is_durable)
+        check_label(id, label)
+        return label
 
     def _label(self, id: Hashable, label: Any) -> Row | None:
         if self._rule is None:
@@ -176,8 +188,10 @@ class LabelJoin(Face):
         if rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = as_ids(ids)
+        for id in names:
+            check_label(id, missing)
         with self._tracker.vault.lock, self._tracker.vault:
-            labels = [self._gathered(id, missing, rule) for id in names]  # may fail: before anything is changed
+            labels = [self._gathered(id, missing, rule) for id in names]
             return [self._finish(*pair) for pair in zip(names, labels, strict=True)]
 
     def _gathered(self, id: Hashable, missing: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:
@@ -189,27 +203,17 @@ class LabelJoin(Face):
         if status is not Answer.USED or item is None:
             return None
         book_label(self._tracker.vault.sums, weight, label)
-        return Row(item.payload, label, weight)
-
-    def expire(self, id: Hashable) -> Receipt:
-        """No label will come; see :meth:`tarry.Session.expire` for why that biases on tracked ones."""
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._tracker.answer(id, None)[0]
-
-    def expire_many(self, ids: Iterable[Any]) -> Receipts:
-        """As :meth:`expire`, for several decisions in one transaction."""
-        names = as_ids(ids)
-        with self._tracker.vault.lock, self._tracker.vault:
-            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
+        return Row(item.payload, label, weight, item.id)
 
     def estimate(self, level: float = 0.95) -> Estimate:
-        """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it."""
-        with self._tracker.vault.reading():
-            return estimate_of(self._tracker.vault.sums, level)
+        """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
 
-    def stream(
-        self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = "drop"
-    ) -> Iterator[Row]:
+        While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are.
+        """
+        with self._tracker.vault.reading():
+            return estimate_now(self._tracker, level)
+
+    def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
@@ -223,35 +227,22 @@ class LabelJoin(Face):
             )
         if at_end not in AT_END:
             raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
-        times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
+        log = log_of(frame, decided_at, labelled_at, label)
         features = records(frame, without=(decided_at, labelled_at, label, "id"))
-        names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(times)
-        return self._stream(times, come, labels, features, names, at_end)
+        names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(features)
+        return self._stream(in_order(log, at_end), log.labels, features, names)
 
     def _stream(
-        self, times: list[Any], come: list[Any], labels: list[Any], features: list[Any], names: list[Any], at_end: str
+        self, events: Iterator[tuple[int, bool]], labels: list[Any], features: list[Any], names: list[Any]
     ) -> Iterator[Row]:
-        order = sorted(range(len(times)), key=times.__getitem__)
-        arrivals = sorted((i for i in order if not is_missing(come[i])), key=come.__getitem__)
-        early = next((i for i in arrivals if come[i] < times[i]), None)
-        if early is not None:
-            raise ValueError(f"row {early} is labelled at {come[early]}, before it was decided at {times[early]}")
         ids: dict[int, Hashable] = {}
-        waiting = iter([*arrivals, None])
-        due = next(waiting)
-        for i in order:
-            while due is not None and come[due] < times[i]:
-                yield from self._come(ids.pop(due, None), labels[due])
-                due = next(waiting)
-            ids[i] = self.decide(features[i], names[i]).id
-        while due is not None and at_end == "deliver":
-            yield from self._come(ids.pop(due, None), labels[due])
-            due = next(waiting)
-
-    def _come(self, id: Hashable, label: Any) -> Iterator[Row]:
-        row = None if id is None else self.label(id, label)
-        if row is not None:
-            yield row
+        for i, is_label in events:
+            if not is_label:
+                ids[i] = self.decide(features[i], names[i]).id
+                continue
+            row = self.label(ids.pop(i), labels[i])
+            if row is not None:
+                yield row
 
     def __repr__(self) -> str:
         s = self.status()

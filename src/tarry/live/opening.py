@@ -15,6 +15,8 @@ from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
 from tarry.live.tracker import Tracker
 from tarry.tracking import Player
 
+_TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
+
 
 def make_or_open(wanted: Configuration, rng: Any, *, store: str, name: str, durability: str) -> Tracker:
     """A tracker on this store: continued if the same is there, made otherwise."""
@@ -35,7 +37,7 @@ def _as_plain(wanted: Configuration) -> Configuration:
 def _make_or_open(wanted: Configuration, place: Store, *, with_seed: bool) -> Tracker:
     stored = _asked(place, place.configuration)
     if stored is None:
-        tracker = Tracker(wanted, place)
+        tracker = _tracker_of(wanted, place)
         if _asked(place, tracker.create):
             return tracker
         stored = _asked(place, place.configuration)
@@ -61,8 +63,21 @@ def reopen(
         return _continued(configuration, place, stored)
 
 
+def _tracker_of(configuration: Configuration, place: Store) -> Tracker:
+    """A tracker, or a sentence where the machine has no room for it."""
+    try:
+        if max(configuration.capacity or 0, configuration.memory) > _TOO_MANY:
+            raise MemoryError
+        return Tracker(configuration, place)
+    except MemoryError:
+        raise ValueError(
+            f"a {configuration.kind} of capacity {configuration.capacity} that remembers memory={configuration.memory} "
+            "rounds takes more memory than there is: give a smaller capacity or memory"
+        ) from None
+
+
 def _continued(configuration: Configuration, place: Store, stored: str) -> Tracker:
-    tracker = Tracker(configuration, place)
+    tracker = _tracker_of(configuration, place)
     check_layout(stored, tracker.layout)
     return tracker
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
-from tarry.live.batches import Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
-from tarry.live.configuration import Configuration
+from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
+from tarry.live.batches import Receipt, Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
+from tarry.live.configuration import SESSION, Configuration
 from tarry.live.face import Face
-from tarry.live.opening import make_or_open, reopen
+from tarry.live.opening import make_or_open
 from tarry.live.steps import LARGEST
 from tarry.live.stores import MAIN, POWER
-from tarry.live.tracker import Receipt, Tracker
+from tarry.live.tracker import Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
-
-KIND = "session"
 
 
 class Round(NamedTuple):
     """A round: what to play, whether its feedback will be used, and whose need no longer be kept.
 
-    ``status`` is its fate so far, REPEATED if it was asked before, LATE (and no play) if only its id is known.
+    ``status`` is its fate so far, REPEATED if it was asked before, LATE (and no play) if only its id is known. Asked
+    again, ``tracked`` is what it was at first; :meth:`Session.fate` tells what has become of the round since.
     """
 
     id: Hashable
@@ -62,6 +62,8 @@ class Session(Face):
     [-0.5, 0.0]
     """
 
+    _kind = SESSION
+
     def __init__(
         self,
         player: Player,
@@ -84,21 +86,14 @@ class Session(Face):
         given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}
         if strong_convexity is not None:
             given["strong_convexity"] = _as_curvature(strong_convexity)
-        wanted = Configuration(KIND, player, capacity, information, preemption, 0, memory, given)
+        wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
-
-    @classmethod
-    def open(cls, store: str, *, name: str = MAIN, player: Player | None = None, durability: str = POWER) -> Self:
-        """Continue the session in a store; ``player`` is needed only if parts of it are not Tarry's own."""
-        session = cls.__new__(cls)
-        session._take(reopen(KIND, store, name=name, player=player, durability=durability))
-        return session
 
     def _take(self, tracker: Tracker) -> None:
         self._tracker = tracker
         learner = tracker.player.learner
         self._feedback = learner.feedback
-        self._size = learner.dimension if self._feedback == GRADIENT else 1
+        self._size = learner.dimension if self._feedback == GRADIENT else queries_of(learner)
 
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
@@ -130,49 +125,55 @@ class Session(Face):
     ) -> list[Round]:
         """As :meth:`ask_many`, with a round each instead of arrays."""
         names = as_names(rounds, ids)
-        waits = [None] * len(names) if delays is None else as_list(delays)
+        waits = [None] * len(names) if delays is None else as_list(delays, "delays")
         if len(waits) != len(names):
             raise ValueError(f"there are {len(names)} rounds and {len(waits)} delays: give one each")
         with self._tracker.vault.lock, self._tracker.vault:
             opened = self._tracker.open_many(names, waits, [None] * len(names))
         return [Round(one.id, one.play, one.tracked, one.released, one.answer) for one in opened]
 
-    def tell(self, id: Hashable, *, gradient: ArrayLike | None = None, value: float | None = None) -> Receipt:
+    def points(self, id: Hashable) -> np.ndarray:
+        """Where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
+
+        Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
+        """
+        with self._tracker.vault.reading():
+            found = self._tracker.points(id)
+        if found is None:
+            raise ValueError(
+                f"the play of round {id!r} is not known: it has not begun, or is neither tracked nor recent"
+            )
+        return found
+
+    def tell(
+        self, id: Hashable, *unnamed: Never, gradient: ArrayLike | None = None, value: float | ArrayLike | None = None
+    ) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
+        if unnamed:
+            raise self._unnamed("tell", self._feedback)
         feedback = self._checked(gradient, value, (self._size,))
         with self._tracker.vault.lock, self._tracker.vault:
             return self._tracker.answer(id, feedback)[0]
 
-    def tell_many(self, ids: Any, *, gradients: ArrayLike | None = None, values: ArrayLike | None = None) -> Receipts:
+    def tell_many(
+        self, ids: Any, *unnamed: Never, gradients: ArrayLike | None = None, values: ArrayLike | None = None
+    ) -> Receipts:
         """Hand over the feedback of several rounds in one transaction.
 
         ``ids`` may be a frame with columns id and gradient (lists) or value.
         """
+        if unnamed:
+            raise self._unnamed("tell_many", f"{self._feedback}s")
         if is_frame(ids):
             given = column(ids, self._feedback)
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
             ids = column(ids, "id")
         names = as_ids(ids)
-        if self._feedback == VALUE and values is not None:
-            values = np.reshape(np.asarray(values, dtype=object), (-1, 1)).tolist()
-        feedback = self._checked(gradients, values, (len(names), self._size), plural=True)
+        is_single = self._feedback == VALUE and self._size == 1
+        shape = (len(names),) if is_single else (len(names), self._size)
+        feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
         with self._tracker.vault.lock, self._tracker.vault:
             return receipts_of(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])
-
-    def expire(self, id: Hashable) -> Receipt:
-        """No outcome will come: the empty acknowledgement of an untracked round.
-
-        On a *tracked* round it frees the slot and the learner gets nothing, which biases: a missing
-        outcome that means something must be told as a value at the end of its window.
-        """
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._tracker.answer(id, None)[0]
-
-    def expire_many(self, ids: Iterable[Any]) -> Receipts:
-        """The empty acknowledgement of several rounds, in one transaction."""
-        names = as_ids(ids)
-        with self._tracker.vault.lock, self._tracker.vault:
-            return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
 
     @property
     def player(self) -> Player:
@@ -182,6 +183,9 @@ class Session(Face):
         s = self.status()
         return f"Session({s.rounds} rounds, {s.pending} pending, {s.tracked} tracked of {self._tracker.capacity})"
 
+    def _unnamed(self, call: str, word: str) -> TypeError:
+        return TypeError(f"this session learns from {self._feedback}s: name them, {call}(…, {word}=…)")
+
     def _checked(self, gradient: Any, value: Any, shape: tuple[int, ...], *, plural: bool = False) -> np.ndarray:
         """Feedback of the right kind, shape and size, before anything is begun."""
         word = self._feedback + ("s" if plural else "")
@@ -189,15 +193,17 @@ class Session(Face):
         if given is None or (gradient is not None and value is not None):
             raise ValueError(f"this session learns from {self._feedback}s: call tell{'_many' * plural}(…, {word}=…)")
         try:
-            feedback = np.array(given, dtype=np.float64, ndmin=1)
+            feedback = np.array(given, dtype=np.float64, order="C", ndmin=1)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{word} must be numbers, got {given!r}") from error
+            raise ValueError(
+                f"{word} must be numbers{', as many in each row' * (len(shape) > 1)}, got {reprlib.repr(given)}"
+            ) from error
         if feedback.size == 0 and shape[0] == 0:  # nobody's feedback has no width
             feedback = feedback.reshape(shape)
         if feedback.shape != shape:
             raise ValueError(f"{word} has shape {feedback.shape}, the session needs {shape}")
         if plural and not (np.abs(feedback) < LARGEST).all():
-            row = int(np.flatnonzero(~(np.abs(feedback) < LARGEST).all(axis=1))[0])
+            row = int(np.argwhere(~(np.abs(feedback) < LARGEST))[0][0])
             raise ValueError(
                 f"{word} must be finite and below 1e100, got {feedback[row]} in row {row}: nothing was changed"
             )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tarry.checks import as_whole
 from tarry.game.problem import setting_of
 from tarry.learners import Idle
+from tarry.live.holdings import fresh_holdings
 from tarry.live.regions import CHUNK, leaves
-from tarry.live.vault import Vault, fresh_holdings
+from tarry.live.vault import Vault
 from tarry.tracking import Player, fresh_state
 
 _EMPTY = 8 * 4096  # pages of the tables before anything is in them

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import NamedTuple
 
+from tarry.live.configuration import JOIN
+from tarry.live.estimates import Estimate, estimate_now
+from tarry.live.holdings import ANSWERED, ANSWERS
 from tarry.live.tracker import Tracker
-from tarry.live.vault import ANSWERED, ANSWERS
 from tarry.results import Answer, Certificate, Weights
-from tarry.tracking import certificate_now, restart_warnings
+from tarry.tracking import bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.balance import balance
-from tarry.tracking.tally import LARGEST, SQUARE, WEIGHT
+from tarry.tracking.tally import weights_of
 
 OFTEN = 0.01
+MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
 
 
 class Status(NamedTuple):
@@ -21,6 +25,7 @@ class Status(NamedTuple):
     mean tends to 1. ``fates`` sum to ``rounds``; ``answers`` count calls; ``balance`` is arrived plus held weight per
     round, exactly 1 for VarOpt, NaN for schedulers without that identity. ``certificate`` bounds the weighted regret
     over the rounds that have arrived; None before the first round, for joins, and for learners without a rate.
+    ``estimate`` is a join's, None for sessions. docs/live.md has a table of all of them.
     """
 
     rounds: int
@@ -32,14 +37,16 @@ class Status(NamedTuple):
     balance: float
     certificate: Certificate | None
     warnings: tuple[str, ...]
+    estimate: Estimate | None = None
 
     def rows(self) -> dict[str, str]:
         """The same as text, for tables."""
         shown = {"rounds": str(self.rounds), "pending": str(self.pending), "tracked": str(self.tracked)}
         shown |= {f"fate {name}": str(count) for name, count in self.fates.items() if count}
         shown |= {f"weights {name}": f"{number:.4g}" for name, number in self.weights._asdict().items()}
-        if self.certificate is not None:
-            shown |= {f"certificate {name}": text for name, text in self.certificate.rows().items()}
+        shown |= {} if isnan(self.balance) else {"balance": f"{self.balance:.6g}"}
+        for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
+            shown |= {} if part is None else {f"{name} {key}": text for key, text in part.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
 
 
@@ -52,13 +59,13 @@ def status_of(tracker: Tracker) -> Status:
 def read_status(tracker: Tracker) -> Status:
     """The same, to be called within a change."""
     tally, tracked = tracker.state.tally, int(tracker.state.table.counts[0])
-    total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
-    settled = tracker.rounds - tracked
-    weights = Weights(
-        mean=total / settled if settled else float("nan"),
-        second_moment=squares / settled if settled else float("nan"),
-        max=float(tally.sums[LARGEST]),
-        effective_sample_size=total * total / squares if squares else 0.0,
+    weights = weights_of(tally, tracker.rounds - tracked)
+    estimate = estimate_now(tracker) if tracker.configuration.kind == JOIN else None
+    warnings = (
+        *_warnings(tracker),
+        *_estimate_warnings(estimate),
+        *restart_warnings(tracker.player, weights.mean),
+        *bound_warnings(tracker.terms, tally.sums),
     )
     return Status(
         rounds=tracker.rounds,
@@ -69,7 +76,8 @@ def read_status(tracker: Tracker) -> Status:
         weights=weights,
         balance=balance(tracker.player, tracker.state, tracker.rounds),
         certificate=certificate_now(tracker.player, tracker.state, tracker.terms, tracker.rounds),
-        warnings=(*_warnings(tracker), *restart_warnings(tracker.player, weights.mean)),
+        warnings=warnings,
+        estimate=estimate,
     )
 
 
@@ -91,3 +99,12 @@ def _warnings(tracker: Tracker) -> tuple[str, ...]:
             "something (no conversion), tell it as a value at the end of its window, or sums are biased"
         )
     return tuple(found)
+
+
+def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
+    if estimate is None or not estimate.labels or not estimate.outstanding > MANY_OUT:
+        return ()
+    return (
+        f"about {estimate.outstanding:.0%} of the labels are still awaited, so the estimate leans towards those that "
+        "come quickly: wait until few are",
+    )

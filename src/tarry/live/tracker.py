@@ -8,24 +8,29 @@ each of the last ``memory`` rounds, and the plays of the last few.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from tarry.checks import as_whole
-from tarry.game.problem import check_grants, setting_of
-from tarry.kernel import handle
+from tarry.game.problem import setting_of
+from tarry.kernel import Entry, handle
+from tarry.learners.base import points_of
 from tarry.live import fates
+from tarry.live.batches import Receipt
 from tarry.live.configuration import Configuration, encode
+from tarry.live.grants import check_naming, check_player, disclosed_delay, terms_for
+from tarry.live.holdings import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, fresh_holdings
 from tarry.live.ids import CALLERS, OURS, as_id
-from tarry.live.items import Item, encode_payload, new_item
+from tarry.live.items import Item, as_shown, encode_payload, new_item
 from tarry.live.regions import describe
 from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
 from tarry.live.stores import Store
-from tarry.live.vault import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, Vault, fresh_holdings
+from tarry.live.vault import Vault
 from tarry.results import FATES, Answer
 from tarry.schedulers.base import SATURATED
-from tarry.tracking import Terms, fresh_state, grow_state, keyed_draws, terms_of
+from tarry.tracking import fresh_state, grow_state, keyed_draws
 from tarry.tracking.balance import check_balance
 from tarry.tracking.tally import UNCERTIFIED
 
@@ -36,29 +41,25 @@ _NOWHERE = np.zeros(0)
 _ENDED = ((fates.USED, Answer.USED), (fates.EXPIRED, Answer.EXPIRED))
 
 
-class Receipt(NamedTuple):
-    """What became of a call: a status and the weight the feedback was given."""
-
-    status: Answer
-    weight: float
-
-
 class Tracker:
     """See the module's text. Safe to share among threads."""
 
     def __init__(self, configuration: Configuration, store: Store) -> None:
         self.configuration = configuration
         self.player, self.capacity = configuration.player, configuration.capacity
-        self._check_player()
+        check_player(configuration)
         self.memory = as_whole(configuration.memory, "memory", 1)
-        self.terms = self._terms()
+        self.terms = terms_for(configuration)
         certify = UNCERTIFIED if self.terms is None else self.terms.sizes
         self._setting = setting_of(self.capacity, configuration.information, certify=certify)
         self._is_clairvoyant = configuration.information == "clairvoyant"
         self._plays = self.player.learner.dimension > 0
-        self._open, self._hand, self._drop = (step.of(self.player) for step in (open_round, hand_over, give_up))
+        self._open = partial(self._compile, "_open", open_round)
+        self._hand = partial(self._compile, "_hand", hand_over)
+        self._drop = partial(self._compile, "_drop", give_up)
         self.vault = Vault(
             store,
+            kind=configuration.kind,
             slots=self.capacity or FIRST_SLOTS,
             memory=self.memory,
             seed=configuration.seed,
@@ -66,22 +67,17 @@ class Tracker:
             placed=self._placed,
         )
 
-    def _check_player(self) -> None:
-        _, player, capacity, information, preemption, *_ = self.configuration
-        check_grants(player, feedback=None, capacity=capacity, information=information, preemption=preemption)
-        if hasattr(player.learner, "check_horizon"):
-            player.learner.check_horizon(None)
-
-    def _terms(self) -> Terms | None:
-        stated = ("gradient_bound", "value_bound", "strong_convexity")
-        given = {n: v for n, v in self.configuration.options.items() if n in stated}
-        return terms_of(self.player.learner, **given, restarts=self.player.epochs.needs_preemption)
-
     def _fresh(self, slots: int) -> Holdings:
         return fresh_holdings(fresh_state(self.player, slots, self._setting.capacity))
 
     def _placed(self, held: Holdings) -> None:
         self._box = handle(Desk(self.player, self._setting, keyed_draws(self.configuration.seed), held.play))
+
+    def _compile(self, name: str, step: Entry, *arguments: Any) -> Any:
+        """The first call of a step finds the compiled one, which takes its place."""
+        compiled = step.at(arguments, self.player)
+        setattr(self, name, compiled)
+        return compiled(*arguments)
 
     def create(self) -> bool:
         """Store the session before its first round; False if it is there already."""
@@ -112,7 +108,7 @@ class Tracker:
 
         Bad arguments begin nothing.
         """
-        disclosed = -1 if delay is None and not self._is_clairvoyant else self._disclosed(delay)
+        disclosed = -1 if delay is None and not self._is_clairvoyant else disclosed_delay(self.configuration, delay)
         if payload is not None and self.vault.is_durable:
             encode_payload(payload)  # refused whether or not the round will be tracked
         if id is not None:
@@ -121,7 +117,7 @@ class Tracker:
             if known is not None:
                 return self._again(known, id)
         if self.vault.rounds and (id is not None) != (self.vault.naming == CALLERS):
-            self.check_naming(id is not None)
+            check_naming(self.configuration, self.vault.naming, id is not None)
         return self._begin(id, disclosed, payload)
 
     def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
@@ -132,9 +128,9 @@ class Tracker:
         if len(named) not in (0, len(ids)):
             raise ValueError("some rounds have an id and some have none: give ids always or never")
         for delay in delays:
-            self._disclosed(delay)
+            disclosed_delay(self.configuration, delay)
         if self.vault.rounds and not (named and all(self._find(id) is not None for id in named)):
-            self.check_naming(bool(named))
+            check_naming(self.configuration, self.vault.naming, bool(named))
         return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
 
     def _begin(self, id: Hashable, delay: int, payload: Any) -> Item:
@@ -152,7 +148,7 @@ class Tracker:
         vault.rounds = vault.counts[ROUNDS] = t
         gone = state.table.counts[2]
         released = tuple(map(self._retire, state.table.released[:gone].tolist())) if gone else ()
-        play = _shown(state.play) if self._plays else _NOWHERE
+        play = as_shown(state.play) if self._plays else _NOWHERE
         if id is not None:
             vault.ids.add(id, t, vault.tracked)
         if slot >= 0:
@@ -246,6 +242,13 @@ class Tracker:
         t = self._find(as_id(id))
         return None if t is None else self.vault.item(t)
 
+    def points(self, id: Hashable) -> np.ndarray | None:
+        """The points at which a round is evaluated, made again from its play; None where that is not kept."""
+        t, item = self._find(as_id(id)), self.item(id)
+        if t is None or item is None or item.play is None:
+            return None
+        return points_of(self.player.learner, keyed_draws(self.configuration.seed).directions, t, item.play)
+
     def fate(self, id: Hashable) -> Answer:
         """What became of a round, as far as it is remembered."""
         id = as_id(id)
@@ -282,29 +285,14 @@ class Tracker:
         return Answer.DUPLICATE if vault.fates.was_answered(t) else None
 
     def _again(self, t: int, id: Hashable) -> Item:
-        """A round that began before: as it was (REPEATED), or LATE with no play where it is forgotten."""
+        """A round that began before: as it was (REPEATED), or LATE with no play where that is forgotten.
+
+        Whether it was tracked at first is known for as long as its fate is.
+        """
         before = self.vault.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
         self.vault.counts[ANSWERS + answer] += 1
-        return Item(id, False, (), answer, None) if before is None else before._replace(answer=answer)
-
-    def check_naming(self, named: bool) -> None:
-        """Refuse an id of the other kind than those before."""
-        if named == (self.vault.naming == CALLERS):
-            return
-        used = "round numbers" if named else "your own ids"
-        raise ValueError(f"this session has used {used} so far: give ids always or never")
-
-    def _disclosed(self, delay: int | None) -> int:
-        if self.configuration.information == "clairvoyant":
-            return as_whole(delay, "the delay (a clairvoyant session needs each round's)", 0)
-        if delay is not None:
-            raise ValueError(f"a {self.configuration.information} session takes no delay, got {delay}: leave it out")
-        return -1
-
-
-def _shown(play: np.ndarray) -> np.ndarray:
-    """A copy that its reader cannot change."""
-    copy = play.copy()
-    copy.flags.writeable = False
-    return copy
+        if before is not None:
+            return before._replace(answer=answer)
+        was_tracked = t > self.vault.rounds - self.memory and self.vault.fates.was_tracked(t)
+        return Item(id, was_tracked, (), answer, None)

@@ -11,34 +11,17 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from tarry.errors import StoreError, TarryError
 from tarry.live.fates import Fates
+from tarry.live.holdings import NAMING, ROUNDS, Holdings
 from tarry.live.ids import CALLERS, Ids
 from tarry.live.items import Item, ItemRow, decode_item, encode_item
 from tarry.live.regions import CHUNK, FATES, IDS, STATE, Region, Watched, lay_out
 from tarry.live.stores import Head, Store
-from tarry.results import Answer
 
-ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)
-SUMS = 8
 _NEVER = -1
-
-
-class Holdings(NamedTuple):
-    """``play`` is the player's state, ``counts`` are by the names above, ``sums`` those of an estimate."""
-
-    play: Any
-    counts: np.ndarray
-    sums: np.ndarray
-
-
-def fresh_holdings(play: Any) -> Holdings:
-    """Before the first round."""
-    return Holdings(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(SUMS))
 
 
 class Vault:
@@ -50,6 +33,7 @@ class Vault:
         self,
         store: Store,
         *,
+        kind: str,
         slots: int,
         memory: int,
         seed: int,
@@ -57,6 +41,7 @@ class Vault:
         placed: Callable[[Holdings], None],
     ) -> None:
         self.store, self.lock = store, threading.RLock()
+        self._kind = kind  # in sentences: a session or a join
         self.is_durable = store.is_durable  # asked several times a call
         self.rounds = self.naming = 0  # as in the counts
         self.fates, self.memory = Fates(memory), memory
@@ -134,14 +119,14 @@ class Vault:
         if self._frame is not None:
             if _is_running(self._frame):
                 raise TarryError(
-                    "this session is in the middle of a call: a signal handler, or a function called back, must wait "
-                    "until that call is done"
+                    f"this {self._kind} is in the middle of a call: a signal handler, or a function called back, must "
+                    "wait until that call is done"
                 )
             self._frame = None
             self._judge(KeyboardInterrupt)  # an interrupt kept the last change from being closed
             self._abandon()
         if self.is_broken:
-            raise TarryError(f"{self.is_broken}, so this session's state cannot be trusted: start a new one")
+            raise TarryError(f"{self.is_broken}, so this {self._kind}'s state cannot be trusted: start a new one")
 
     def _judge(self, kind: Any) -> None:
         """Without a store, what a call leaves half done cannot be put right."""
@@ -275,10 +260,10 @@ class Vault:
         taken = -1
         for taken, chunk in enumerate(self.store.changed(number, since)):
             if chunk.number != taken and since == _NEVER:
-                raise StoreError(f"the store has lost chunk {taken} of a session's bytes: restore a copy of it")
+                raise StoreError(f"the store has lost chunk {taken} of a {self._kind}'s bytes: restore a copy of it")
             region.load(*chunk)
         if number == STATE and since == _NEVER and taken + 1 != region.buffer.size // CHUNK:
-            raise StoreError(f"the store has lost chunk {taken + 1} of a session's bytes: restore a copy of it")
+            raise StoreError(f"the store has lost chunk {taken + 1} of a {self._kind}'s bytes: restore a copy of it")
 
     def _load_ids(self, since: int, before: int) -> None:
         ids, rounds = self.ids, self.rounds

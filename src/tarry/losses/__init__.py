@@ -4,6 +4,7 @@ from tarry.losses.absolute import Absolute
 from tarry.losses.base import Listed, Losses
 from tarry.losses.callables import Callables
 from tarry.losses.custom import Custom
+from tarry.losses.distance import Distance
 from tarry.losses.drawn import Drawn, block_targets, blocks, drifting, drifting_targets
 from tarry.losses.hinge import Hinge
 from tarry.losses.huber import Huber
@@ -17,6 +18,7 @@ __all__ = [
     "Absolute",
     "Callables",
     "Custom",
+    "Distance",
     "Drawn",
     "Hinge",
     "Huber",

@@ -88,7 +88,11 @@ def _direction(key: Any, dimension: int) -> np.ndarray:
 @fetch.on(Drawn)
 def _drawn(rows: Any, t: Any, row: Any) -> None:
     k = rows.direction.size
-    normals(rows.key, (t - 1) // rows.block + 1, row)  # draw 0 is the direction's
+    if rows.noise > 0.0:
+        normals(rows.key, (t - 1) // rows.block + 1, row)  # draw 0 is the direction's
+    else:
+        for i in range(k):
+            row[i] = 0.0
     scale = rows.noise / sqrt(float(k))
     squares = 0.0
     for i in range(k):

@@ -26,7 +26,7 @@ def convex(game: Game, *, tuning: str = "paper", max_backlog: int | None = None)
     ``max_backlog`` is given, or Morris. ``tuning="optimised"`` takes the rate that minimises the scheduler's bound.
     """
     _check(game, "gradient", tuning)
-    summary, capacity = game.delays.summary(), _capacity(game)
+    summary, capacity = game.delays.summary(), capacity_of(game)
     scheduler = _convex_scheduler(game, tuning, max_backlog)
     sizes = {"horizon": game.horizon, "total_delay": summary.total_delay}
     bounds = {"diameter": game.domain.diameter, "gradient_bound": _gradient_bound(game)}
@@ -70,7 +70,7 @@ def bandit_strongly_convex(game: Game, *, tuning: str = "paper") -> Player:
 
 
 def _convex_scheduler(game: Game, tuning: str, max_backlog: int | None) -> Any:
-    capacity = _capacity(game)
+    capacity = capacity_of(game)
     if game.information == "clairvoyant":
         return schedulers.Coin()
     if game.preemption:
@@ -83,14 +83,14 @@ def _convex_scheduler(game: Game, tuning: str, max_backlog: int | None) -> Any:
 
 
 def _coin(game: Game, tuning: str) -> Any:
-    peak, capacity = game.delays.summary().max_backlog, _capacity(game)
+    peak, capacity = game.delays.summary().max_backlog, capacity_of(game)
     if tuning == "paper":
         return schedulers.Bernoulli(max_backlog=peak)
     return schedulers.Bernoulli.calibrated(peak, capacity, saturation=SATURATION)
 
 
 def _crowd(game: Game) -> dict[str, int]:
-    return {"max_backlog": game.delays.summary().max_backlog, "capacity": _capacity(game)}
+    return {"max_backlog": game.delays.summary().max_backlog, "capacity": capacity_of(game)}
 
 
 def _check(game: Game, feedback: str, tuning: str) -> None:
@@ -100,7 +100,8 @@ def _check(game: Game, feedback: str, tuning: str) -> None:
         raise NotGranted(f"this theorem is about {feedback} feedback, the game gives {game.feedback}")
 
 
-def _capacity(game: Game) -> int:
+def capacity_of(game: Game) -> int:
+    """The game's capacity, which theorems speak of, or a sentence asking for it."""
     if game.capacity is None:
         raise ValueError("the theorems speak of a capacity, the game has none: give capacity=…")
     return game.capacity

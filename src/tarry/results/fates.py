@@ -9,7 +9,17 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Fate(IntEnum):
+class _Word(IntEnum):
+    """A number for arrays that reads as a word."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, form: str) -> str:
+        return format(self.name, form)
+
+
+class Fate(_Word):
     """What became of a round."""
 
     USED = 0
@@ -20,8 +30,12 @@ class Fate(IntEnum):
     PENDING = 5
 
 
-class Answer(IntEnum):
-    """What a call was answered: the fates, then words about the call itself."""
+class Answer(_Word):
+    """What a call was answered: the fates, then words about the call itself.
+
+    >>> f"{Answer.LATE}", int(Answer.LATE)
+    ('LATE', 8)
+    """
 
     USED = 0
     UNTRACKED = 1

@@ -2,7 +2,7 @@
 
 The paper's: Pareto, Bernoulli, Coin, and Proxy with a curve of one's own. This project's own: VarOpt (the
 default), Priority, Morris, Thinning. For delays with a known bound: Batching. Without a limit: Always. Naive and
-biased, for comparison: DropNewest, DropOldest, Timeout, RandomEvict, Reservoir.
+biased, for comparison: DropNewest, DropOldest, Timeout, RandomEvict, Reservoir. For arms, biased by design: Skipping.
 """
 
 from tarry.schedulers.always import Always
@@ -18,6 +18,7 @@ from tarry.schedulers.priority import Priority
 from tarry.schedulers.proxy import Proxy
 from tarry.schedulers.random_evict import RandomEvict
 from tarry.schedulers.reservoir import Reservoir
+from tarry.schedulers.skipping import Skipping
 from tarry.schedulers.thinning import Thinning
 from tarry.schedulers.timeout import Timeout
 from tarry.schedulers.varopt import VarOpt
@@ -36,6 +37,7 @@ __all__ = [
     "Proxy",
     "RandomEvict",
     "Reservoir",
+    "Skipping",
     "Thinning",
     "Timeout",
     "VarOpt",

@@ -10,7 +10,17 @@ import numpy as np
 
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
-from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict, rate_in_force, restart
+from tarry.learners.base import (
+    KeyedDirections,
+    absorb,
+    advance,
+    allocate,
+    enter,
+    predict,
+    queries_of,
+    rate_in_force,
+    restart,
+)
 from tarry.losses import LeastSquares, Linear
 
 SEED = np.uint64(0x5EED)
@@ -42,19 +52,28 @@ class LearnerContract:
         return Linear(rows / np.linalg.norm(rows, axis=1)[:, None])
 
     def _play(
-        self, learner: Any, state: Any, first: int, last: int, weights: np.ndarray, play: np.ndarray | None = None
+        self,
+        learner: Any,
+        state: Any,
+        first: int,
+        last: int,
+        weights: np.ndarray,
+        play: np.ndarray | None = None,
+        waits: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Rounds first..last with feedback three rounds late; keyed directions."""
+        """Rounds first..last with feedback as late as ``waits`` says, three rounds by default; keyed directions."""
         play = np.zeros(learner.dimension) if play is None else play
+        arrival = np.arange(1, self.horizon + 1) + (3 if waits is None else waits)
         directions, losses = KeyedDirections(SEED), self.losses(learner)
         plays = np.zeros((last - first + 1, learner.dimension))
         with np.errstate(over="ignore"):
             for t in range(first, last + 1):
                 predict(learner, state, directions, t, play)
                 plays[t - first] = play
-                s = t - 3
-                if s >= 1 and weights[s - 1] != 0:
-                    absorb(learner, state, directions, s % SLOTS, s, weights[s - 1], self._feedback(learner, losses, s))
+                for s in range(max(1, t - SLOTS + 1), t):
+                    if arrival[s - 1] == t and weights[s - 1] != 0:
+                        feedback = self._feedback(learner, losses, s)
+                        absorb(learner, state, directions, s % SLOTS, s, weights[s - 1], feedback)
                 enter(learner, state, t % SLOTS, t)
                 advance(learner, state, t, min(t, 3))
         return plays
@@ -63,7 +82,9 @@ class LearnerContract:
         x = np.asarray(learner.domain.center)
         if learner.feedback == "example":
             return np.asarray(losses.row(s))
-        return losses.gradient(x, s) if learner.feedback == "gradient" else np.array([1.0 + losses.value(x, s)])
+        if learner.feedback == "gradient":
+            return np.asarray(losses.gradient(x, s))
+        return np.array([1.0 + losses.value(x + 0.1 * j, s) for j in range(queries_of(learner))])
 
     def test_plays_stay_in_the_domain(self) -> None:
         learner = self.learner()
@@ -103,6 +124,19 @@ class LearnerContract:
         resumed = copy.deepcopy(state)
         assert np.array_equal(whole[25:], self._play(learner, resumed, 26, self.horizon, weights, play.copy()))
 
+    def test_feedback_may_come_in_any_order(self) -> None:
+        """Later rounds may be heard first; plays stay in the domain, and a copied state goes on bit for bit."""
+        learner, weights = self.learner(), np.random.default_rng(6).exponential(1.0, self.horizon)
+        waits = np.random.default_rng(7).integers(1, SLOTS, self.horizon)
+        whole = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, weights, waits=waits)
+        for point in whole:
+            assert contains(learner.domain, point, 1e-9 * max(1.0, learner.domain.diameter))
+        state, play = allocate(learner, SLOTS), np.zeros(learner.dimension)
+        cut = self.horizon // 2
+        self._play(learner, state, 1, cut, weights, play, waits)
+        resumed = self._play(learner, copy.deepcopy(state), cut + 1, self.horizon, weights, play.copy(), waits)
+        assert np.array_equal(whole[cut:], resumed)
+
     def test_state_does_not_grow(self) -> None:
         learner = self.learner()
         state = allocate(learner, SLOTS)
@@ -123,9 +157,8 @@ class LearnerContract:
 
         learner = self.learner()
         waits = np.random.default_rng(4).integers(0, 9, self.horizon)
-        game = WeightedGame(
-            learner.domain, self.losses(learner), array(waits), np.ones(self.horizon), feedback=learner.feedback
-        )
+        ones, asked = np.ones(self.horizon), {"feedback": learner.feedback, "queries": queries_of(learner)}
+        game = WeightedGame(learner.domain, self.losses(learner), array(waits), ones, **asked)
         record = simulate(game, learner, seeds=2)
         assert np.all(np.isfinite(record.regret))
 

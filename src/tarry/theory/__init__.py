@@ -1,5 +1,13 @@
 """Theory: the formulas behind the methods, as functions of plain numbers."""
 
+from tarry.theory.actions import (
+    arms_bound,
+    arms_rate,
+    batching_second_moments,
+    experts_bound,
+    experts_rate,
+    pareto_second_moments,
+)
 from tarry.theory.arguments import harmonic
 from tarry.theory.backlog import backlogs, life_peaks
 from tarry.theory.bandit import (
@@ -106,6 +114,8 @@ from tarry.theory.tunings import (
 
 __all__ = [
     "anytime_rates",
+    "arms_bound",
+    "arms_rate",
     "backlog_labels",
     "backlog_sums",
     "backlogs",
@@ -127,6 +137,7 @@ __all__ = [
     "batch_length",
     "batching_convex_bound",
     "batching_cost",
+    "batching_second_moments",
     "batching_strongly_convex_bound",
     "bernoulli_anytime_bound",
     "bernoulli_survival",
@@ -147,6 +158,8 @@ __all__ = [
     "energy_thresholds",
     "expected_bandit_bound",
     "expected_bound",
+    "experts_bound",
+    "experts_rate",
     "harmonic",
     "increments",
     "kappa",
@@ -167,6 +180,7 @@ __all__ = [
     "optimised_rate",
     "pair_labels",
     "pareto_cost",
+    "pareto_second_moments",
     "pareto_survival",
     "poisson_binomial_tail",
     "poisson_mean",

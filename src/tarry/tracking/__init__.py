@@ -1,6 +1,6 @@
 """Tracking: the bounded set of pending rounds, its books, and the player around a learner."""
 
-from tarry.tracking.certificate import Terms, certificate_now, terms_of
+from tarry.tracking.certificate import Terms, bound_warnings, certificate_now, terms_of
 from tarry.tracking.doubling import Doubling, Single
 from tarry.tracking.player import Draws, Player, State, fresh_state, grow_state, keyed_draws, restart_warnings
 
@@ -11,6 +11,7 @@ __all__ = [
     "Single",
     "State",
     "Terms",
+    "bound_warnings",
     "certificate_now",
     "fresh_state",
     "grow_state",

@@ -168,6 +168,12 @@ def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -
     return certificate(terms, state.tally.sums, rate, int(state.tally.fates[Fate.USED]))
 
 
+def bound_warnings(terms: Terms | None, sums: Array) -> tuple[str, ...]:
+    """A sentence if feedback was larger than it was said to be."""
+    longest = float(sums[LONGEST])
+    return (_caveat(terms, longest),) if terms is not None and _exceeded(terms, longest) else ()
+
+
 def _exceeded(terms: Terms, longest: Any) -> Any:
     return longest > terms.level * (1 + _SLACK)
 

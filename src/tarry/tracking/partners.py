@@ -6,9 +6,10 @@ from math import inf
 from typing import Any
 
 from tarry.errors import NotGranted
-from tarry.learners import DWFTBL, DWFTRL, EnergyRadius, EnergyRate
+from tarry.learners import DWFTBL, DWFTRL, GOLD, EnergyRadius, EnergyRate
 from tarry.learners.base import notice
 from tarry.learners.rules import counts_tracked, rules_of
+from tarry.learners.shrunken import OnShrunken
 from tarry.schedulers import Guessing
 
 
@@ -57,7 +58,9 @@ def check_room(learner: Any, capacity: int | None) -> None:
 
 def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
     """Whether it takes notice of how many are tracked: the leader-following learners do where a rule does."""
-    if isinstance(learner, (DWFTRL, DWFTBL)):
+    if hasattr(learner, "watches_tracked"):
+        return bool(learner.watches_tracked)
+    if isinstance(learner, (DWFTRL, DWFTBL, GOLD, OnShrunken)):
         return any(counts_tracked(rule) for rule in rules)
     return isinstance(learner, tuple(notice.registry.members))
 

@@ -12,11 +12,13 @@ over pairs.
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.kernel import step
+from tarry.results import Weights
 
 SUMS = 13
 (
@@ -58,6 +60,17 @@ class Tally(NamedTuple):
 def make_tally(slots: int) -> Tally:
     """Empty books."""
     return Tally(np.zeros(6, np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *(np.zeros(slots) for _ in range(5)))
+
+
+def weights_of(tally: Tally, settled: int) -> Weights:
+    """The moments of the weights over so many settled rounds (NaN before the first)."""
+    total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
+    return Weights(
+        mean=total / settled if settled else nan,
+        second_moment=squares / settled if settled else nan,
+        max=float(tally.sums[LARGEST]),
+        effective_sample_size=total * total / squares if squares else 0.0,
+    )
 
 
 @step

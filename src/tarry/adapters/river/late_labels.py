@@ -8,10 +8,13 @@ from typing import Any, Self
 
 from river import base
 
+from tarry.adapters.river.rows import check_label, check_weight
 from tarry.adapters.river.weights import check_weighted
 from tarry.adapters.waiting import Waiting
 from tarry.live import Ticket
 from tarry.results import Weights
+
+_WHOSE = "the decision {!r}"
 
 
 class Policy:
@@ -35,8 +38,11 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
 
     With ``on``, a feature that names the decision (or a function of the features), ``predict_one(x)`` registers it and
     ``learn_one(x, y)`` learns when the label comes; of x only that feature is needed then. Without, ``decide(x)`` gives
-    a ticket and ``learn_one(ticket.id, y)`` learns; ``learn_one(x, y)`` is a label that came at once. The features of
-    tracked decisions are kept, of no others; a label that is not (or no more) awaited is ignored.
+    a ticket and ``learn_one(ticket.id, y)`` learns; ``learn_one(x, y)`` is refused then, since nothing would say which
+    decision it answers and the capacity could not apply (with ``capacity=None`` it is a label that came at once).
+
+    The features of tracked decisions are kept, of no others; a label that is not (or no more) awaited is ignored. One
+    that is None, NaN or infinite is refused and changes nothing, whether it is awaited or not.
 
     >>> from river import linear_model
     >>> model = LateLabels(linear_model.LinearRegression(), capacity=64, on="trip", seed=1)
@@ -46,6 +52,8 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
     >>> model.fates()["used"]
     1
     """
+
+    _is_number = False
 
     def __new__(cls, model: Any = None, *_: Any, **__: Any) -> Self:
         """The class that fits the model, so that River sees a classifier or a regressor."""
@@ -75,7 +83,7 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         from river import linear_model
 
         model = linear_model.LinearRegression if issubclass(cls, base.Regressor) else linear_model.LogisticRegression
-        yield {"model": model(), "capacity": 100}
+        yield {"model": model(), "capacity": None}
 
     @property
     def _wrapped_model(self) -> Any:
@@ -85,39 +93,62 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         """Register a decision (under the id of ``on``, if there is one): its id and whether its label will be used."""
         if self.on is None:
             return self._waiting.decide(x, id, copy)
-        return self._waiting.decide(self._features(x), self._name(x) if id is None else id)
+        return self._waiting.decide(x, self._name(x) if id is None else id, self._features)
 
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         """The model's prediction; with ``on``, the decision is registered."""
+        if self.on is None and not kwargs:  # the shortest way, since it is the most walked
+            return self.model.predict_one(x)
         return self.model.predict_one(x if self.on is None else self._asked(x), **kwargs)
 
     def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
         """Learn from the label of a decision, named by its id or, with ``on``, by features; ``w`` is multiplied in."""
-        if not isinstance(x, dict):
-            id = x
-        else:
-            id = self.decide(x).id if self.on is None else self._name(x)
+        id = self._whose(x) if isinstance(x, dict) else x
+        check_label(y, self._is_number, _WHOSE, id)
+        own = kwargs.pop("w", 1.0) if kwargs else 1.0
+        if own != 1.0:
+            check_weight(own, _WHOSE, id)
+        if self.on is None and id is not x:
+            self._waiting.decide(x, None, copy)
         features, weight = self._waiting.label(id)
-        if weight != 0.0 and kwargs.get("w", 1.0) != 0.0:
-            self.model.learn_one(features, y, **kwargs | {"w": weight * kwargs.get("w", 1.0)})
+        if weight != 0.0 and own != 0.0:
+            try:
+                self.model.learn_one(features, y, w=weight * own, **kwargs)
+            except BaseException as error:
+                self._waiting.give_back([(id, features, weight)], error)
+                raise
+
+    def _whose(self, x: Any) -> Hashable:
+        if self.on is not None:
+            return self._name(x)
+        if self.capacity is None:
+            return self._waiting.slots.rounds + 1  # it will be decided now
+        raise ValueError(
+            f"without on=, nothing says which decision these features answer, so the capacity of {self.capacity} would "
+            "not apply: name the feature that identifies a decision (on='id'), or answer tickets, "
+            "learn_one(ticket.id, y). For labels that come at once, teach the model inside, or give capacity=None"
+        )
 
     def _asked(self, x: Any) -> Any:
-        features = self._features(x)
-        self._waiting.decide(features, self._name(x))
-        return features
+        self._waiting.decide(x, self._name(x), self._features)
+        return self._features(x)
 
     def _name(self, x: Any) -> Hashable:
+        name: Hashable
         if callable(self.on):
-            return self.on(x)
-        if self.on not in x:
+            name = self.on(x)
+        elif self.on not in x:
             raise ValueError(f"x has no feature {self.on!r} to name its decision, only {list(x)}")
-        name: Hashable = x[self.on]
+        else:
+            name = x[self.on]
+        if name is None:
+            raise ValueError(f"a decision cannot be named None, got {x!r}: give each its id")
         return name
 
     def _features(self, x: Any) -> Any:
         """What the model sees; a copy, since x may change until the label comes."""
         features = copy(x)
-        if isinstance(self.on, str):
+        if not callable(self.on):
             features.pop(self.on, None)
         return features
 
@@ -135,8 +166,12 @@ class LateClassifier(LateLabels, base.Classifier):
 
     def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
         """The model's probabilities; with ``on``, the decision is registered."""
+        if self.on is None and not kwargs:
+            return self.model.predict_proba_one(x)
         return self.model.predict_proba_one(x if self.on is None else self._asked(x), **kwargs)
 
 
 class LateRegressor(LateLabels, base.Regressor):
     """What :class:`LateLabels` makes of a regressor."""
+
+    _is_number = True

@@ -15,9 +15,11 @@ from typing import Any
 
 from river import base, metrics, stream, utils
 
+from tarry.adapters.river.rows import Rows
 from tarry.adapters.river.weights import check_weighted
 from tarry.adapters.waiting import Slots
-from tarry.live.label_join import AT_END
+from tarry.checks import as_whole
+from tarry.live.streams import AT_END
 
 
 def iter_progressive_val_score(
@@ -40,7 +42,8 @@ def iter_progressive_val_score(
 
     The metric is told every label, as River's is; the model learns from the tracked ones, with their weights. Labels
     still out after the last prediction are delivered, as River does, or dropped with ``at_end="drop"``. With a limit,
-    reports have ``"Samples used"``.
+    reports have ``"Samples used"``. A row whose label is None, NaN or infinite, or whose delay is negative, is refused
+    by its number before the model sees it.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
@@ -53,29 +56,33 @@ def iter_progressive_val_score(
     check_weighted(model)
     if at_end not in AT_END:
         raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
+    if not isinstance(metric, metrics.base.Metric):
+        raise ValueError(f"metric must be one of River's, such as metrics.Accuracy(), got {metric!r}")
     if not metric.works_with(model):
         raise ValueError(f"{type(metric).__name__} does not score what {model} predicts: choose another metric")
-    discloses = getattr(scheduler, "needs_delays", False)
-    slots = Slots(capacity, scheduler, seed, "clairvoyant" if discloses else "semi-clairvoyant")
-    disclosed: list[int] = [-1]
-    if discloses:
-        delay = _told(moment, delay, disclosed)
-    over: list[bool] = []
-    rows = _watched(dataset, over) if at_end == "drop" else dataset
+    step = as_whole(step, "step (0 for no reports)")
+    is_told = getattr(scheduler, "needs_delays", False)
+    slots = Slots(capacity, scheduler, seed, "clairvoyant" if is_told else "semi-clairvoyant")
+    rows = Rows(dataset, moment, delay, is_number=isinstance(model, base.Regressor), is_told=is_told)
+    report = _Reports(model, metric, measure_time, measure_memory, yield_predictions, capacity is not None)
+    return _play(rows, model, metric, slots, step, report, at_end == "drop")
 
+
+def _play(
+    rows: Rows, model: Any, metric: Any, slots: Slots, step: int, report: _Reports, drops: bool
+) -> Iterator[dict[str, Any]]:
     by_probability = isinstance(model, base.Classifier) and not metric.requires_labels
     predict, learn = model.predict_proba_one if by_probability else model.predict_one, model.learn_one
-    report = _Reports(model, metric, measure_time, measure_memory, yield_predictions, capacity is not None)
     predictions: dict[int, Any] = {}
     scored = used = last = 0
-    for i, x, y, *extra in stream.simulate_qa(rows, moment, delay, copy=False):
-        if over:
+    for i, x, y, *extra in stream.simulate_qa(rows, rows.moment, rows.delay, copy=False):
+        if drops and rows.is_over:
             break
         options = dict(extra[0]) if extra else {}
         own = options.pop("w", 1.0) if extra else 1.0
         if y is None:
             predictions[i] = predict(copy(x), **options)
-            slots.open(disclosed[0])
+            slots.open(rows.wait)
             continue
         prediction = predictions.pop(i)
         if prediction is not None and prediction != {}:
@@ -151,23 +158,3 @@ def progressive_val_score(
             parts.append(utils.pretty.humanize_bytes(report["Memory"]))
         print(" – ".join(parts), **print_kwargs)  # noqa: T201 (River's print_every)
     return metric
-
-
-def _told(moment: Any, delay: Any, disclosed: list[int]) -> Callable[[Any, Any], int]:
-    """The same delays as a function that leaves each where the loop finds it when its question comes."""
-    if moment is not None:
-        raise ValueError(f"a scheduler that is told delays needs them in rounds: leave moment out, got {moment!r}")
-
-    def tell(x: Any, y: Any) -> int:
-        wait = delay(x, y) if callable(delay) else x[delay] if isinstance(delay, str) else delay or 0
-        if int(wait) != wait or wait < 0:
-            raise ValueError(f"a scheduler that is told delays needs whole numbers of rounds, got {wait!r}")
-        disclosed[0] = max(int(wait) - 1, 0)
-        return int(wait)
-
-    return tell
-
-
-def _watched(dataset: Iterable[Any], over: list[bool]) -> Iterator[Any]:
-    yield from dataset
-    over.append(True)

@@ -17,6 +17,8 @@ FORWARDING = (
 
 def check_weighted(model: Any) -> None:
     """Refuse, by name, a model that would lose the weights of labels or that learns from no labels."""
+    if isinstance(model, type):
+        raise ValueError(f"{model.__name__} is a class: give a model, {model.__name__}(…)")
     if isinstance(model, ActiveLearningClassifier):
         raise ValueError(f"{type(model).__name__} chooses its labels itself: wrap the classifier inside it")
     if not getattr(model, "_supervised", False):

@@ -45,4 +45,6 @@ def _told(error: BaseException) -> str:
 
 def died(cell: str) -> Outcome:
     """What is said of a cell over which workers die."""
-    return Outcome(cell, None, f"{TRIES} workers died while playing it: give them more memory, or see what kills them")
+    return Outcome(
+        cell, None, "worker after worker died while playing it: give them more memory, or see what kills them"
+    )

@@ -74,7 +74,7 @@ class Dask:
 
     def _room(self, client: Any) -> int:
         """Tasks to have under way; clusters may grow and shrink."""
-        return AHEAD * max(1, sum(client.nthreads().values()))
+        return AHEAD * max(1, int(sum(client.nthreads().values())))
 
     def _blamed(self, future: Any, cell: str) -> Outcome:
         error = future.exception()

@@ -19,7 +19,7 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
     if durability not in (POWER, PROCESS):
         raise ValueError(f"durability must be {POWER!r} or {PROCESS!r}, got {durability!r}")
     if not isinstance(name, str) or not name or re.search("[\x00\ud800-\udfff]", name):
-        raise ValueError(f"a session's name must be a text that databases can hold, got {name!r}")
+        raise ValueError(f"the name of a session or join must be a text that databases can hold, got {name!r}")
     if url == "memory:":
         return Memory()
     if str(url).startswith(_SQLITE) and len(url) > len(_SQLITE):

@@ -7,14 +7,18 @@ that is stored; whoever holds an older one loads the chunks that have changed si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
+from tarry.errors import StoreError
 from tarry.live.items import ItemRow
+from tarry.live.regions import FATES, IDS, STATE
 
 MAIN = "main"
 POWER, PROCESS = "power", "process"
+TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
+CLOSED = "this was closed: open it again"
 
 
 class Head(NamedTuple):
@@ -36,6 +40,35 @@ def checksum_of(place: int, version: int, data: bytes) -> int:
     if not (isinstance(version, int) and isinstance(data, bytes)):
         return -1  # SQLite's columns have no fixed type: damage may turn bytes into a number
     return crc32(data, crc32(b"%d at %d" % (place, version)))
+
+
+Damaged = Callable[[str], StoreError]  # what to raise about a place in the tables
+
+
+def chunk_of(region: int, row: tuple[Any, ...], damaged: Damaged) -> Chunk:
+    """The chunk of a row of number, version, checksum and data."""
+    number, version, checksum, data = row
+    if checksum_of(number, version, data) != checksum:
+        raise damaged(f"chunk {number} of {TABLES[region]}")
+    return Chunk(number, data)
+
+
+def item_row_of(t: int, row: tuple[Any, ...] | None, damaged: Damaged) -> ItemRow | None:
+    """The item row of body, play, payload and checksum, if there is one."""
+    if row is None:
+        return None
+    *parts, checksum = row
+    found = ItemRow(*parts)
+    if found.checksum(t) != checksum:
+        raise damaged(f"round {t} of tarry_items")
+    return found
+
+
+def configuration_of(text: Any, checksum: int, damaged: Damaged) -> str:
+    """A configuration that is as it was written."""
+    if crc32(str(text).encode()) != checksum:
+        raise damaged("tarry_sessions")
+    return str(text)
 
 
 class Store(Protocol):

@@ -11,9 +11,18 @@ from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.items import ItemRow
-from tarry.live.regions import FATES, IDS, STATE
 from tarry.live.stores import without_password
-from tarry.live.stores.base import PROCESS, Chunk, Head, checksum_of
+from tarry.live.stores.base import (
+    CLOSED,
+    PROCESS,
+    TABLES,
+    Chunk,
+    Head,
+    checksum_of,
+    chunk_of,
+    configuration_of,
+    item_row_of,
+)
 
 try:
     import psycopg
@@ -23,7 +32,6 @@ except ImportError as error:
 FORMAT = 1
 PATIENCE = 60.0  # seconds to wait for another writer
 _LOCK = 0x54617279  # an advisory lock, so that two processes do not make the tables at once
-_TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_sessions "
@@ -35,7 +43,7 @@ _SCHEMA = (
     *(
         f"CREATE TABLE IF NOT EXISTS {table} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
         "checksum BIGINT NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (session, chunk))"
-        for table in _TABLES.values()
+        for table in TABLES.values()
     ),
 )
 # A process that has stopped in the middle of a call must not keep the others waiting for ever.
@@ -97,12 +105,12 @@ class Postgres:
         found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
         written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
         if written is None:
-            raise StoreError("the database holds no sessions of Tarry: make a session first")
+            raise StoreError("the database holds nothing of Tarry's: make a session or join first")
         _check_format(written[0])
 
     def _ready(self) -> psycopg.Connection[Any]:
         if self._is_closed:
-            raise StoreError("this session was closed: open it again")
+            raise StoreError(CLOSED)
         if self._process != os.getpid():  # a connection does not survive a fork
             _inherited.append(self._database)
             self._connect()
@@ -122,9 +130,7 @@ class Postgres:
         if found is None:
             return None
         self._number, text, checksum = found
-        if crc32(text.encode()) != checksum:
-            raise _damaged("tarry_sessions")
-        return str(text)
+        return configuration_of(text, checksum, _damaged)
 
     def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
         run = self._ready().execute
@@ -166,21 +172,19 @@ class Postgres:
             f"SELECT version, slots FROM tarry_heads WHERE session = %s {lock}", (self._number,)
         ).fetchone()
         if found is None:
-            raise StoreError(f"the session {self.name!r} is gone from the database")
+            raise StoreError(f"{self.name!r} is gone from the database")
         return Head(*found)
 
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
         first, last = (0, 1 << 40) if only is None else (only.start, only.stop - 1)
         found = self._database.execute(
-            f"SELECT chunk, version, checksum, data FROM {_TABLES[region]} "
+            f"SELECT chunk, version, checksum, data FROM {TABLES[region]} "
             "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s ORDER BY chunk",
             (self._number, first, last, since),
             binary=True,
         )
-        for chunk, version, checksum, data in found:
-            if checksum_of(chunk, version, data) != checksum:
-                raise _damaged(f"chunk {chunk} of {_TABLES[region]}")
-            yield Chunk(chunk, data)
+        for row in found:
+            yield chunk_of(region, row, _damaged)
 
     def item(self, t: int) -> ItemRow | None:
         found = self._database.execute(
@@ -188,12 +192,7 @@ class Postgres:
             (self._number, t),
             binary=True,
         ).fetchone()
-        if found is None:
-            return None
-        row = ItemRow(*found[:3])
-        if row.checksum(t) != found[3]:
-            raise _damaged(f"round {t} of tarry_items")
-        return row
+        return item_row_of(t, found, _damaged)
 
     def commit(
         self,
@@ -208,7 +207,7 @@ class Postgres:
             for region, pieces in chunks.items():
                 rows = [(self._number, i, head.version, checksum_of(i, head.version, data), data) for i, data in pieces]
                 if rows:
-                    cursor.executemany(_UPSERT.format(_TABLES[region]), rows)
+                    cursor.executemany(_UPSERT.format(TABLES[region]), rows)
             if gone:
                 cursor.execute("DELETE FROM tarry_items WHERE session = %s AND round = ANY(%s)", (self._number, gone))
             if kept:
@@ -217,7 +216,7 @@ class Postgres:
             cursor.execute("COMMIT")
 
     def size(self) -> int:
-        tables = ", ".join(f"pg_total_relation_size('{t}')" for t in (*_TABLES.values(), "tarry_items"))
+        tables = ", ".join(f"pg_total_relation_size('{t}')" for t in (*TABLES.values(), "tarry_items"))
         found = self._ready().execute(f"SELECT {tables.replace(', ', ' + ')}").fetchone()
         return int(found[0]) if found else 0
 
@@ -230,7 +229,7 @@ class Postgres:
         said = self._without_secrets(str(error)).strip()
         first = said.splitlines()[0] if said else type(error).__name__
         if isinstance(error, psycopg.errors.LockNotAvailable):
-            return f"another process has held the session for {PATIENCE:.0f} seconds; nothing was changed: call again"
+            return f"another process has held {self.name!r} for {PATIENCE:.0f} seconds; nothing was changed: call again"
         if isinstance(error, psycopg.errors.DiskFull):
             return "the database's disk is full, so nothing was changed: make room and call again"
         if isinstance(error, psycopg.OperationalError):

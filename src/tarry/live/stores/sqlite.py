@@ -10,19 +10,28 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.items import ItemRow
-from tarry.live.regions import FATES, IDS, STATE
-from tarry.live.stores.base import PROCESS, Chunk, Head, checksum_of
+from tarry.live.regions import STATE
+from tarry.live.stores.base import (
+    CLOSED,
+    PROCESS,
+    TABLES,
+    Chunk,
+    Head,
+    checksum_of,
+    chunk_of,
+    configuration_of,
+    item_row_of,
+)
 from tarry.live.stores.files import check_file, network_file_system
+from tarry.live.stores.forks import let_go_of_parents, open_stores
 
 APPLICATION = 0x54617279
 FORMAT = 1
 PATIENCE = 60.0  # seconds to wait for another writer
-_TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 _SCHEMA = (
     "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, "
     "configuration TEXT NOT NULL, checksum INTEGER NOT NULL)",
@@ -31,7 +40,7 @@ _SCHEMA = (
     *(
         f"CREATE TABLE {table} "
         "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"
-        for table in _TABLES.values()
+        for table in TABLES.values()
     ),
 )
 # The key of a row is the session's number above this bit and the chunk or round below it: rows of one
@@ -40,7 +49,6 @@ _SCHEMA = (
 _BITS = 40
 _HEAD = 0
 _FIRST = 1
-_open: WeakSet[SQLite] = WeakSet()
 
 
 class SQLite:
@@ -68,25 +76,25 @@ class SQLite:
             raise StoreError(self.explain(error)) from error
 
     def _connect(self, *, must_exist: bool) -> None:
-        _let_go_of_parents()
-        self._process, self._is_lost = os.getpid(), False
+        let_go_of_parents()
+        self.process, self._is_lost = os.getpid(), False
         address = f"{self.path.as_uri()}?mode={'rw' if must_exist else 'rwc'}"
-        self._database = sqlite3.connect(
+        self.database = sqlite3.connect(
             address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
         try:
             self._set_up(must_exist)
         except BaseException:  # whoever keeps the error must not keep the file locked
-            self._database.close()
+            self.database.close()
             raise
-        _open.add(self)
+        open_stores.add(self)
 
     def _set_up(self, must_exist: bool) -> None:
         if self._is_empty():
             if must_exist:
-                raise StoreError(f"{self.path} is empty: make a session first, or restore a copy")
+                raise StoreError(f"{self.path} is empty: make a session or join first, or restore a copy")
             self._make_tables()
-        run = self._database.execute
+        run = self.database.execute
         mode = self._switch_to_log()
         if mode != "wal":
             raise StoreError(
@@ -102,14 +110,14 @@ class SQLite:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                return str(self._database.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+                return str(self.database.execute("PRAGMA journal_mode = WAL").fetchone()[0])
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 
     def _make_tables(self) -> None:
-        run = self._database.execute
+        run = self.database.execute
         run("BEGIN IMMEDIATE")
         if self._is_empty():  # nobody was faster
             # The mark is written before the write-ahead log is switched on, so it stands in the file itself.
@@ -120,14 +128,14 @@ class SQLite:
         run("COMMIT")
 
     def _is_empty(self) -> bool:
-        return not self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        return not self.database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
     def _ready(self) -> sqlite3.Connection:
         if self._is_closed:
-            raise StoreError(f"{self.path}: {_CLOSED}")
-        if self._is_lost or self._process != os.getpid():  # a connection does not survive a fork
+            raise StoreError(f"{self.path}: {CLOSED}")
+        if self._is_lost or self.process != os.getpid():  # a connection does not survive a fork
             self._connect(must_exist=True)
-        return self._database
+        return self.database
 
     def names(self) -> list[str]:
         """The sessions in this file."""
@@ -142,9 +150,7 @@ class SQLite:
         if found is None:
             return None
         self._number, text, checksum = found
-        if crc32(str(text).encode()) != checksum:
-            raise self._damaged("tarry_sessions")
-        return str(text)
+        return configuration_of(text, checksum, self._damaged)
 
     def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
         run = self._ready().execute
@@ -176,18 +182,18 @@ class SQLite:
         if self._is_closed:
             return
         try:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
+            if self.database.in_transaction:
+                self.database.execute("ROLLBACK")
         except sqlite3.Error:  # the end of a connection is the end of its transaction too
             self._let_go()
             self._is_lost = True
 
     def _head(self) -> Head:
-        found = self._database.execute(
+        found = self.database.execute(
             "SELECT version, checksum, data FROM tarry_state WHERE place = ?", (self._place(_HEAD),)
         ).fetchone()
         if found is None:
-            raise StoreError(f"the session {self.name!r} is gone from {self.path}")
+            raise StoreError(f"{self.name!r} is gone from {self.path}")
         version, checksum, slots = found
         if checksum_of(_HEAD, version, slots) != checksum:
             raise self._damaged("head of tarry_state")
@@ -196,26 +202,19 @@ class SQLite:
     def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
         base = self._place(_FIRST)
         first, last = (0, (1 << _BITS) - 1 - _FIRST) if only is None else (only.start, only.stop - 1)
-        found = self._database.execute(
-            f"SELECT place, version, checksum, data FROM {_TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ? "
+        found = self.database.execute(
+            f"SELECT place, version, checksum, data FROM {TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ? "
             "ORDER BY place",
             (base + first, base + last, since),
         )
-        for place, version, checksum, data in found:
-            if checksum_of(place - base, version, data) != checksum:
-                raise self._damaged(f"chunk {place - base} of {_TABLES[region]}")
-            yield Chunk(place - base, data)
+        for place, *rest in found:
+            yield chunk_of(region, (place - base, *rest), self._damaged)
 
     def item(self, t: int) -> ItemRow | None:
-        found = self._database.execute(
+        found = self.database.execute(
             "SELECT body, play, payload, checksum FROM tarry_items WHERE place = ?", (self._place(t),)
         ).fetchone()
-        if found is None:
-            return None
-        row = ItemRow(*found[:3])
-        if row.checksum(t) != found[3]:
-            raise self._damaged(f"round {t} of tarry_items")
-        return row
+        return item_row_of(t, found, self._damaged)
 
     def commit(
         self,
@@ -223,7 +222,7 @@ class SQLite:
         chunks: Mapping[int, Iterable[tuple[int, bytes]]],
         items: Mapping[int, ItemRow | None],
     ) -> None:
-        run, many = self._database.execute, self._database.executemany
+        run, many = self.database.execute, self.database.executemany
         base = self._place(_FIRST)
         for region, pieces in chunks.items():
             rows = [(base + i, head.version, checksum_of(i, head.version, data), data) for i, data in pieces]
@@ -231,7 +230,7 @@ class SQLite:
                 slots = head.slots.to_bytes(8, "little")
                 rows.append((self._place(_HEAD), head.version, checksum_of(_HEAD, head.version, slots), slots))
             if rows:
-                many(f"INSERT OR REPLACE INTO {_TABLES[region]} VALUES (?, ?, ?, ?)", rows)
+                many(f"INSERT OR REPLACE INTO {TABLES[region]} VALUES (?, ?, ?, ?)", rows)
         gone = [(self._place(t),) for t, row in items.items() if row is None]
         kept = [(self._place(t), *row, row.checksum(t)) for t, row in items.items() if row is not None]
         if gone:
@@ -253,9 +252,9 @@ class SQLite:
         self._let_go()
 
     def _let_go(self) -> None:
-        if self._process == os.getpid():
-            _open.discard(self)
-            self._database.close()
+        if self.process == os.getpid():
+            open_stores.discard(self)
+            self.database.close()
 
     def _damaged(self, place: str) -> StoreError:
         return StoreError(f"{self.path} is damaged ({place}) and was left as it is: restore a copy")
@@ -268,33 +267,8 @@ class SQLite:
         return f"{self.path}: the database says {text!r}; nothing was changed"
 
 
-def _let_go_of_parents() -> None:
-    """After a fork, close what the parent had open.
-
-    Locks are not inherited, but SQLite believes it has them for as long as a connection of the parent's is open here,
-    and takes none of its own: others would then remove the log beneath us. Closing takes nothing from the parent.
-    """
-    parents = [store for store in _open if store._process != os.getpid()]
-    for store in parents:
-        if _is_busy(store._database):
-            raise StoreError(
-                f"this process was forked while another thread was busy with {store.path}: fork before that, or spawn"
-            )
-        store._database.close()
-    for store in parents:
-        _open.discard(store)
-
-
-def _is_busy(database: sqlite3.Connection) -> bool:
-    try:
-        return database.in_transaction
-    except sqlite3.ProgrammingError:
-        return False  # closed already
-
-
-_CLOSED = "this session was closed: open it again"
 _SENTENCES: dict[str, Any] = {
-    "closed database": _CLOSED,
+    "closed database": CLOSED,
     "readonly": "the file or its folder is read-only, so nothing was changed: make both writable",
     "disk is full": "the disk is full, so nothing was changed: make room and call again",
     "locked": f"another process has held the file for {PATIENCE:.0f} seconds; nothing was changed: call again",

@@ -1,0 +1,36 @@
+"""How regret grows: the table of measured slopes in docs/methods.md. `python -m benchmarks.slopes [part of a name]`.
+
+Slopes are those of log regret against log T, and against the log of the length of blocks; beside each, in brackets, is
+that of the order stated, on the same sizes. Compiled: a few minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from tarry.testing.methods import METHODS
+from tarry.testing.promises import Method, Slope, slope_in_delay, slope_in_horizon
+
+
+def cells(method: Method, slope_in: Callable[[Method, str], Slope], sizes: Sequence[int]) -> list[str]:
+    """The slope on the pattern that attains the order, and the steepest of all patterns."""
+    if not sizes:
+        return ["–", "–"]
+    slopes = [slope_in(method, pattern) for pattern in method.patterns]
+    steepest = max(slopes, key=lambda slope: slope.excess)
+    return [f"{slopes[0].measured:.2f} ({slopes[0].stated:.2f})", f"{steepest.measured:.2f}"]
+
+
+def main() -> None:
+    """Print the table, a row as soon as it is measured."""
+    print("| method | attained on | in T | steepest | in the delay | steepest |")
+    print("|---|---|---|---|---|---|")
+    for name, method in METHODS.items():
+        if (method.horizons or method.lengths) and all(part in name for part in sys.argv[1:]):
+            told = cells(method, slope_in_horizon, method.horizons) + cells(method, slope_in_delay, method.lengths)
+            print(f"| {name} | {method.patterns[0]} | {' | '.join(told)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

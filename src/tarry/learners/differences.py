@@ -1,0 +1,80 @@
+"""k + 1 values a round: forward differences along the axes, for any learner of gradients.
+
+    ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ,   y the base's iterate on K_δ
+
+Nothing is drawn. The game must grant k + 1 queries; a round loses the mean of its k + 1 values.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+from tarry.checks import as_whole
+from tarry.kernel import Parameters
+from tarry.learners.base import query
+from tarry.learners.dogd import DOGD
+from tarry.learners.dogdsc import DOGDSC
+from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
+from tarry.learners.two_point import small_radius
+
+
+class _DifferencesFields(NamedTuple):
+    base: Any
+    smoothing: float
+
+
+class Differences(Parameters, OnShrunken, _DifferencesFields):
+    """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
+
+    For linear losses ĝ is the gradient, so this is the base itself on K_δ; for losses whose gradients are L-Lipschitz
+    it is within √k Lδ/2 of it, and the base's bound (for gradients as long as ĝ) holds up to (√k LD/2 + (2 + R/r)G)δT.
+    Losses with kinks have no such bound: use :class:`TwoPoint`. ``base`` as there; the recorded play is y_t. O(k²) a
+    round, the values included.
+
+    Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
+    2010; with delays and :meth:`strongly_convex`, Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown
+    Delays*, Machine Learning 111, 2022 (arXiv 2103.11354).
+
+    >>> from tarry.domains import Ball
+    >>> Differences.tuned(Ball(4), gradient_bound=1.0, horizon=100).queries
+    5
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, base: Any, smoothing: float) -> Self:
+        return cls.make(on_shrunken(base, smoothing), float(smoothing))
+
+    @classmethod
+    def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int = 0) -> Self:
+        """DOGD with η = R/(G√(T + 2·total delay)), δ = r ln T/T: regret at most GR√(T + 2·total delay) and δ's part."""
+        rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
+        sizes = scales_of(domain, gradient_bound, horizon)
+        base = DOGD(domain, sizes.outer / (sizes.gradient * sqrt(rounds)))
+        return cls(base, small_radius(sizes.inner, sizes.rounds))
+
+    @classmethod
+    def strongly_convex(cls, domain: Any, strong_convexity: float, horizon: int, *, share: float = 1.0) -> Self:
+        """DOGD-SC from values: δ = r ln T/T, regret of order (G²/λ)·max delay·ln T."""
+        sizes = scales_of(domain, 1.0, horizon)
+        base = DOGDSC(domain, strong_convexity, share=share)
+        return cls(base, small_radius(sizes.inner, sizes.rounds))
+
+    @property
+    def queries(self) -> int:
+        return self.dimension + 1
+
+
+@query.on(Differences)
+def _query(learner: Any, directions: Any, t: Any, j: Any, play: Any, out: Any) -> None:
+    for i in range(out.size):
+        out[i] = play[i]
+    if j > 0:
+        out[j - 1] += learner.smoothing
+
+
+@estimate.on(Differences)
+def _estimate(learner: Any, directions: Any, s: Any, feedback: Any, out: Any) -> None:
+    for i in range(out.size):
+        out[i] = (feedback[i + 1] - feedback[0]) / learner.smoothing

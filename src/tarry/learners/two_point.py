@@ -1,0 +1,102 @@
+"""Two values a round: the two-point estimate, for any learner of gradients.
+
+    ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s,   y the base's iterate on K_δ
+
+The game must grant two queries; a round loses the mean of its two values.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import Any, NamedTuple, Self
+
+from tarry.checks import as_whole
+from tarry.kernel import Parameters
+from tarry.learners.base import direction, query
+from tarry.learners.dogd import DOGD
+from tarry.learners.ogd import OGD
+from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
+
+
+class _TwoPointFields(NamedTuple):
+    base: Any
+    smoothing: float
+
+
+class TwoPoint(Parameters, OnShrunken, _TwoPointFields):
+    """A learner of gradients that sees two values a round; ``smoothing`` is δ, at most the domain's inner radius.
+
+    The estimate has the same mean as with one point, but its length does not grow as δ falls: |ĝ| ≤ kG, and
+    E|ĝ|² ≤ vG² with v = k²/max(1, k − 1), so δ may be as small as rounding allows. ``base`` is built on the game's
+    domain and moved to K_δ; with OGD it takes a step per arrival, with DOGD, DOGDSC or DWFTRL a step a round. A
+    weight multiplies its estimate. The recorded play is y_t, around which the game evaluates.
+
+    Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
+    2010; Shamir, *An Optimal Algorithm for Bandit and Zero-Order Convex Optimization with Two-Point Feedback*, JMLR
+    2017 (arXiv 2015).
+
+    >>> from tarry.domains import Ball
+    >>> TwoPoint.agarwal(Ball(4), gradient_bound=1.0, horizon=100).rate
+    Constant(value=0.05)
+    >>> TwoPoint.shamir(Ball(4), gradient_bound=1.0, horizon=100).rate
+    Constant(value=0.1)
+    """
+
+    __slots__ = ()
+
+    queries = 2
+
+    def __new__(cls, base: Any, smoothing: float) -> Self:
+        return cls.make(on_shrunken(base, smoothing), float(smoothing))
+
+    @classmethod
+    def agarwal(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
+        """η = D/(kG√T), δ = r ln T/T: regret of order kGD√T, no delay."""
+        k, inner, _, gradient, _, rounds = scales_of(domain, gradient_bound, horizon)
+        return cls(OGD(domain, domain.diameter / (k * gradient * sqrt(rounds))), small_radius(inner, rounds))
+
+    @classmethod
+    def strongly_convex(cls, domain: Any, strong_convexity: float, horizon: int) -> Self:
+        """Agarwal's for λ-strongly convex losses: η_n = 1/(λn), δ = r ln T/T, regret of order k²(G²/λ) ln T."""
+        sizes = scales_of(domain, 1.0, horizon)
+        return cls(OGD.strongly_convex(domain, strong_convexity), small_radius(sizes.inner, sizes.rounds))
+
+    @classmethod
+    def shamir(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
+        """η = D/(G√(kT)), δ = r ln T/T: regret of order GD√(kT), no delay."""
+        k, inner, _, gradient, _, rounds = scales_of(domain, gradient_bound, horizon)
+        return cls(OGD(domain, domain.diameter / (gradient * sqrt(k * rounds))), small_radius(inner, rounds))
+
+    @classmethod
+    def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int = 0) -> Self:
+        """η = R/(G√(vT + 2√v·total delay)) around DOGD, δ = min{r, R/((2 + R/r)T)}, the explicit one.
+
+        Regret at most GR√(vT + 2√v·total delay) + GR in expectation, v as above (docs/methods.md).
+        """
+        late = as_whole(total_delay, "total_delay")
+        sizes = scales_of(domain, gradient_bound, horizon)
+        k, inner, outer, gradient, _, rounds = sizes
+        square = k * k / max(1, k - 1)
+        rate = outer / (gradient * sqrt(square * rounds + 2.0 * sqrt(square) * late))
+        return cls(DOGD(domain, rate), min(inner, outer * gradient / (sizes.bias * rounds)))
+
+
+def small_radius(inner: float, rounds: int) -> float:
+    """δ = r ln T/T (T = 2 where there is one round)."""
+    return inner * log(max(rounds, 2)) / max(rounds, 2)
+
+
+@query.on(TwoPoint)
+def _query(learner: Any, directions: Any, t: Any, j: Any, play: Any, out: Any) -> None:
+    direction(directions, t, out)
+    delta = learner.smoothing if j == 0 else -learner.smoothing
+    for i in range(out.size):
+        out[i] = play[i] + delta * out[i]
+
+
+@estimate.on(TwoPoint)
+def _estimate(learner: Any, directions: Any, s: Any, feedback: Any, out: Any) -> None:
+    direction(directions, s, out)
+    scale = (out.size / (2.0 * learner.smoothing)) * (feedback[0] - feedback[1])
+    for i in range(out.size):
+        out[i] *= scale

@@ -1,0 +1,74 @@
+"""Methods that choose among finitely many actions: experts and arms."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import Any
+
+from tarry.game.hard import arms, choices, sides
+from tarry.learners import (
+    DORM,
+    DUB,
+    AdaHedgeD,
+    DORMPlus,
+    EntropicFTRL,
+    Exp3,
+    TsallisFTRL,
+)
+from tarry.testing.methods.stated import (
+    entropic_rate,
+    exp3_rate,
+    of_matching,
+    on_choices,
+    root,
+    waited,
+)
+from tarry.testing.promises import Method, Tight
+
+SHORT = tuple(2**i for i in range(8, 14))
+DRAWN: dict[str, Any] = {"patterns": ("coins", "one way"), "horizons": SHORT, "lengths": (4, 16, 64), "long": 2**13}
+"""For methods that draw their plays: means over shorter games."""
+
+
+ACTIONS: dict[str, Method] = {
+    "FPL": Method(
+        on_choices,
+        root,
+        lambda game, record: 2 * sqrt(2 * waited(game, 1)),
+        Tight(256, length=8, seeds=200),
+        stage=choices,
+        **DRAWN,
+        seeds=150,
+    ),
+    "EntropicFTRL": Method(
+        lambda game: EntropicFTRL(game.dimension, entropic_rate(game)),
+        root,
+        lambda game, record: sqrt(2 * log(game.dimension) * waited(game, 2)),
+        Tight(4096, length=8),
+        stage=sides,
+    ),
+    "DORM": Method(lambda game: DORM(game.dimension), root, of_matching, Tight(2048, length=8), stage=sides),
+    "DORMPlus": Method(lambda game: DORMPlus(game.dimension), root, of_matching, Tight(2048, length=8), stage=sides),
+    "AdaHedgeD": Method(lambda game: AdaHedgeD(game.dimension), root, stage=sides),
+    "DUB": Method(lambda game: DUB(game.dimension), root, stage=sides, lengths=(4, 8, 16, 32, 64)),
+    "Exp3": Method(
+        lambda game: Exp3(game.dimension, exp3_rate(game)),
+        root,
+        lambda game, record: 2 * log(game.dimension) / exp3_rate(game),
+        Tight(1024, length=16, run=1024, seeds=10),
+        stage=arms,
+        **DRAWN,
+        seeds=150,
+    ),
+    "TsallisFTRL": Method(
+        lambda game: TsallisFTRL(game.dimension),
+        root,
+        lambda game, record: (
+            4 * sqrt(game.dimension * game.horizon) + sqrt(8 * game.delays.total_delay * log(game.dimension))
+        ),
+        Tight(4096, length=128, run=2048, seeds=5),
+        stage=arms,
+        **DRAWN | {"patterns": ("coins",)},
+        seeds=100,
+    ),
+}

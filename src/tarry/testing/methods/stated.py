@@ -1,0 +1,187 @@
+"""Tunings, bounds and orders of the methods as their sources state them, for :mod:`tarry.testing.methods`.
+
+T rounds in blocks of n, D the diameter, G the largest gradient, λ the strong convexity, d the total delay.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from tarry import theory
+from tarry.game import Record
+from tarry.learners import DWFTBL, DWFTRL, FPL, BestOfBoth, LevelRadius, LevelRate
+
+
+def steepness(game: Any) -> float:
+    """G."""
+    return float(game.losses.gradient_bound(game.domain))
+
+
+def reach(game: Any) -> float:
+    """GD."""
+    return steepness(game) * float(game.domain.diameter)
+
+
+def curve(game: Any) -> float:
+    """λ."""
+    return float(game.losses.strong_convexity)
+
+
+def waited(game: Any, share: float) -> float:
+    """T + share·d."""
+    return float(game.horizon + share * game.delays.total_delay)
+
+
+def tuned_step(game: Any) -> float:
+    """D/(G√(T + 2d))."""
+    return float(game.domain.diameter) / (steepness(game) * sqrt(waited(game, 2)))
+
+
+def root(horizon: float, length: float) -> float:
+    """√(Tn), the order of √(T + 2d) in batches."""
+    return sqrt(horizon * length)
+
+
+def root_alone(horizon: float, length: float) -> float:
+    """√T."""
+    return sqrt(horizon)
+
+
+def logarithm(horizon: float, length: float) -> float:
+    """n ln T."""
+    return length * log(horizon)
+
+
+def shared_logarithm(horizon: float, length: float) -> float:
+    """n(1 + ln(T/n)): n copies of a method, a logarithm each."""
+    return length * (1 + log(horizon / length))
+
+
+def of_hazan(game: Any, copies: int = 1) -> float:
+    """n(G²/(2λ))(1 + ln(T/n)): strongly convex descent without delay, in n copies."""
+    return copies * steepness(game) ** 2 / (2 * curve(game)) * (1 + log(ceil(game.horizon / copies)))
+
+
+def of_zinkevich(game: Any, copies: int = 1) -> float:
+    """1.5·GD·n√(T/n): descent with steps D/(G√t) without delay, in n copies."""
+    return 1.5 * reach(game) * copies * sqrt(ceil(game.horizon / copies))
+
+
+def of_constant_step(game: Any, rate: float) -> float:
+    """D²/(2η) + ηG²(T/2 + d)."""
+    return float(game.domain.diameter**2 / (2 * rate) + rate * steepness(game) ** 2 * waited(game, 2) / 2)
+
+
+def of_inverse_time(game: Any, record: Record) -> float:
+    """(G²/λ) Σ(½ + σ_t)/max(1, t − 1)."""
+    age = np.maximum(1, np.arange(game.horizon))
+    return float(steepness(game) ** 2 / curve(game) * np.sum((0.5 + game.delays.backlog()) / age))
+
+
+def of_best_of_both(game: Any, record: Record) -> float:
+    """2 min{(G²/λ) Σσ_t/(t−1), GD√(2d)} + (G²/(2λ))(1 + H_{T−1})."""
+    age, scale = np.arange(1, game.horizon), steepness(game) ** 2 / curve(game)
+    curved = scale * float(np.sum(game.delays.backlog()[1:] / age))
+    flat = reach(game) * sqrt(2 * game.delays.total_delay)
+    return 2 * min(curved, flat) + scale / 2 * (1 + float(np.sum(1 / age)))
+
+
+def of_adadelay(game: Any, record: Record) -> float:
+    """√2·D√Λ_T for gradients of one size."""
+    tau = game.delays.max_delay
+    return reach(game) * sqrt(2 * (waited(game, 2) + (tau + 1) * (3 * tau + 1)))
+
+
+def of_solo(game: Any, record: Record) -> float:
+    """(|u − x₁|²/(2·scale) + 2.75·scale)G√T + 3.5·min{scale·√(T−1), D}G, u at most D/2 away."""
+    across = float(game.domain.diameter)
+    scale = across / sqrt(5.5)
+    per_root = across**2 / (8 * scale) + 2.75 * scale
+    return steepness(game) * (per_root * sqrt(game.horizon) + 3.5 * min(scale * sqrt(game.horizon - 1), across))
+
+
+def of_matching(game: Any, record: Record) -> float:
+    """√Σ(m_t² + 2 m_t Σ_{B_t} m_s), m_t = ‖⟨g_t, x_t⟩1 − g_t‖₂ of the plays made."""
+    rows = np.array([game.losses.row(t) for t in range(1, game.horizon + 1)])
+    size = np.linalg.norm(np.sum(rows * record.plays(), axis=1, keepdims=True) - rows, axis=1)
+    own, pairs = theory.backlog_sums(size, game.delays.values, np.ones(game.horizon))
+    return sqrt(own + 2 * pairs)
+
+
+def entropic_rate(game: Any) -> float:
+    """√(ln K/(T/2 + d))."""
+    return sqrt(2 * log(game.dimension) / waited(game, 2))
+
+
+def exp3_rate(game: Any) -> float:
+    """√(ln K/(K·T + d))."""
+    return sqrt(log(game.dimension) / (waited(game, 1) + (game.dimension - 1) * game.horizon))
+
+
+def on_choices(game: Any) -> FPL:
+    """FPL for losses of which one entry is 1 and the rest 0."""
+    return FPL.tuned(
+        game.domain, size=1.0, span=1.0, width=2.0, horizon=game.horizon, total_delay=game.delays.total_delay
+    )
+
+
+def both_rates(game: Any) -> DWFTRL:
+    """The rate that is no worse than the better of curvature and regularisation."""
+    return DWFTRL(game.domain, BestOfBoth(curve(game), steepness(game), game.domain.diameter))
+
+
+def spread_in(game: Any) -> float:
+    """νk = kM/(Gr)."""
+    return theory.spread_of(
+        value_bound=game.losses.value_bound(game.domain),
+        gradient_bound=steepness(game),
+        inner_radius=game.domain.inner_radius,
+        dimension=game.dimension,
+    )
+
+
+def steady_bandit(game: Any) -> DWFTBL:
+    """DW-FTBL from one end, with a constant radius r/25 and the rate that is best for it, where nothing is late."""
+    radius = game.domain.inner_radius / 25
+    length = game.dimension * game.losses.value_bound(game.domain) / radius
+    rate = game.domain.diameter / (length * sqrt(game.horizon))
+    return DWFTBL(game.domain, rate, radius, start=game.domain.linear_minimiser(np.ones(game.dimension)))
+
+
+def of_steady_bandit(game: Any, record: Record) -> float:
+    """Theorem 5 for constant rate and radius, where nothing is late."""
+    rate, even = steady_bandit(game).rate.value, np.ones(game.horizon)
+    spread = spread_in(game)
+    return theory.expected_bandit_bound(
+        diameter=game.domain.diameter,
+        gradient_bound=steepness(game),
+        spread=spread,
+        rates=rate * even,
+        ratios=even / 25,
+        moments=even,
+        crosses=0 * even,
+        backlogs=game.delays.backlog(),
+    )
+
+
+def anytime_bandit(game: Any) -> DWFTBL:
+    """DW-FTBL that follows the observed backlog, unit weights."""
+    spread = spread_in(game)
+    rate = LevelRate(game.domain.diameter, steepness(game), spread, 1.0)
+    return DWFTBL(game.domain, rate, LevelRadius(game.domain.inner_radius, spread, 1.0))
+
+
+def of_anytime_bandit(game: Any, record: Record) -> float:
+    """GD[2.45√d + 6√(νk)T^(3/4)], Theorem 5 (b) for unit weights."""
+    return theory.tracking_bandit_bound(
+        diameter=game.domain.diameter,
+        gradient_bound=steepness(game),
+        spread=spread_in(game),
+        level=1.0,
+        horizon=game.horizon,
+        total_delay=game.delays.total_delay,
+        anytime=True,
+    )

@@ -1,0 +1,163 @@
+"""River's numbers where nothing is left out, and the truth where something is."""
+
+import copy
+import datetime as dt
+import io
+
+import numpy as np
+import pytest
+from latecomers import CAPACITY, assert_weights_matter, labels, wait
+from river import evaluate, metrics
+from river_models import PHISHING, TRUMP, Mean, Spy, classifier, regressor, trees
+
+import tarry
+from tarry.adapters import river as late
+from tarry.kernel import is_compiled
+
+
+def date_of(x):
+    return dt.datetime.fromordinal(x["ordinal_date"])
+
+
+def weighted(dataset):
+    return [(x, y, {"w": 1.0 + i % 3}) for i, (x, y) in enumerate(dataset)]
+
+
+CASES = {
+    "no delay": (PHISHING, classifier, metrics.ROCAUC, {}),
+    "zero delay": (PHISHING, classifier, metrics.Accuracy, {"delay": 0}),
+    "one": (PHISHING, classifier, metrics.LogLoss, {"delay": 1}),
+    "many": (PHISHING, trees, metrics.Accuracy, {"delay": 150}),
+    "callable": (PHISHING, classifier, metrics.LogLoss, {"delay": lambda x, y: 3 + 40 * y}),
+    "moment and int": (TRUMP, regressor, metrics.MAE, {"moment": "ordinal_date", "delay": 30}),
+    "moment and feature": (TRUMP, regressor, metrics.MAE, {"moment": "ordinal_date", "delay": "gallup"}),
+    "timedelta": (TRUMP, regressor, metrics.RMSE, {"moment": date_of, "delay": dt.timedelta(days=17)}),
+    "callable timedelta": (
+        TRUMP,
+        regressor,
+        metrics.MAE,
+        {"moment": date_of, "delay": lambda x, y: dt.timedelta(days=int(y))},
+    ),
+    "weights of one's own": (weighted(PHISHING), classifier, metrics.LogLoss, {"delay": 7}),
+    "two metrics": (TRUMP, regressor, lambda: metrics.MAE() + metrics.RMSE(), {"delay": 20}),
+}
+
+
+def told(reports):
+    return [{name: repr(value) for name, value in report.items() if name != "Samples used"} for report in reports]
+
+
+@pytest.mark.parametrize("capacity", [None, 500])
+@pytest.mark.parametrize("case", CASES)
+def test_gives_river_s_numbers(case, capacity):
+    data, model, metric, times = CASES[case]
+    theirs = evaluate.iter_progressive_val_score(
+        copy.deepcopy(data), model(), metric(), step=7, yield_predictions=True, **times
+    )
+    ours = late.iter_progressive_val_score(
+        data, model(), metric(), step=7, yield_predictions=True, capacity=capacity, seed=1, **times
+    )
+    expected = told(theirs)
+    assert told(ours) == expected
+    assert len(expected) == -(-len(data) // 7)
+
+
+def test_prints_what_river_prints():
+    def printed(score, **limit):
+        out = io.StringIO()
+        score(PHISHING, classifier(), metrics.ROCAUC(), delay=20, print_every=100, file=out, **limit)
+        return out.getvalue()
+
+    assert printed(late.progressive_val_score) == printed(evaluate.progressive_val_score)
+    assert " samples used\n" in printed(late.progressive_val_score, capacity=5, seed=1)
+    timed, out = {"show_time": True, "show_memory": True}, io.StringIO()
+    late.progressive_val_score(PHISHING[:10], classifier(), metrics.ROCAUC(), print_every=5, file=out, **timed)
+    assert all(line.count(" – ") == 2 and line.endswith("B") for line in out.getvalue().splitlines())
+
+
+def test_reports_nothing_without_a_step_and_the_rest_at_the_end():
+    assert list(late.iter_progressive_val_score(PHISHING, classifier(), metrics.Accuracy(), step=0)) == []
+    steps = [r["Step"] for r in late.iter_progressive_val_score(PHISHING, classifier(), metrics.Accuracy(), step=400)]
+    assert steps == [400, 800, 1200, 1250]
+
+
+def run(delays, scheduler, *, capacity, seed=5, **options):
+    """The weights that reach a model, by row, when row i waits ``delays[i]`` of River's steps."""
+    data = [({"i": i, "d": int(d)}, bool(i % 2)) for i, d in enumerate(delays)]
+    spy = Spy()
+    limits = {"capacity": capacity, "scheduler": scheduler, "seed": seed}
+    late.progressive_val_score(data, spy, metrics.Accuracy(), delay="d", **limits, **options)
+    return {x["i"]: w for x, _, w in spy.rows}
+
+
+TOLD = [
+    (tarry.schedulers.VarOpt(), "semi-clairvoyant"),
+    (tarry.schedulers.Reservoir(), "semi-clairvoyant"),
+    (tarry.schedulers.Coin(), "clairvoyant"),
+]
+
+
+@pytest.mark.parametrize(("scheduler", "information"), TOLD[:1] if is_compiled() else TOLD)
+def test_a_delay_of_theirs_is_one_less_of_ours(scheduler, information):
+    delays = np.random.default_rng(2).integers(0, 60, 300)
+    ours = np.maximum(delays - 1, 0)
+    game = tarry.Game(
+        tarry.domains.Ball(1),
+        tarry.losses.Linear(np.zeros((300, 1))),
+        tarry.delays.array(ours),
+        capacity=6,
+        information=information,
+    )
+    player = tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.1), scheduler)
+    record = tarry.simulate(game, player, seeds=[5], keep_rounds=True)
+    came = {
+        s - 1: w
+        for t, kind, s, w in record.events().select("t", "event", "s", "weight").iter_rows()
+        if kind == "feedback" and t < 300
+    }
+    assert run(delays, scheduler, capacity=6, at_end="drop") == {i: w for i, w in came.items() if w}
+
+
+def test_delays_that_are_told_are_whole_rounds():
+    coin = {"scheduler": tarry.schedulers.Coin(), "capacity": 5}
+    with pytest.raises(ValueError, match="leave moment out, got 'ordinal_date'"):
+        late.progressive_val_score(TRUMP, regressor(), metrics.MAE(), moment="ordinal_date", delay=3, **coin)
+    with pytest.raises(ValueError, match=r"whole numbers of rounds, got 2\.5"):
+        late.progressive_val_score(TRUMP, regressor(), metrics.MAE(), delay=2.5, **coin)
+
+
+def test_drop_leaves_out_what_comes_after_the_last_prediction():
+    metric = metrics.Accuracy()
+    late.progressive_val_score(PHISHING, Spy(), metric, delay=50, at_end="drop")
+    assert metric.cm.n_samples == len(PHISHING) - 50
+    with pytest.raises(ValueError, match="at_end must be one of 'drop', 'deliver', got 'wait'"):
+        late.progressive_val_score(PHISHING, Spy(), metric, at_end="wait")
+
+
+def test_weights_multiply_and_zero_never_reaches_the_model():
+    data = [({"i": i}, True, {"w": float(i % 3)}) for i in range(30)]
+    spy = Spy()
+    late.progressive_val_score(data, spy, metrics.Accuracy(), delay=2, capacity=100)
+    assert [w for _, _, w in spy.rows] == [float(i % 3) for i in range(30) if i % 3]
+    assert data[1][2] == {"w": 1.0}, "the caller's rows are left alone"
+
+
+def test_evaluation_recovers_the_truth_only_with_weights():
+    data = [({"i": i}, y) for i, y in enumerate(labels())]
+
+    def learn(change):
+        model = Mean(change)
+        times = {"delay": lambda x, y: wait(y)}
+        late.progressive_val_score(data, model, metrics.MAE(), capacity=CAPACITY, seed=1, **times)
+        return model.predict_one({})
+
+    assert_weights_matter(learn)
+
+
+def test_says_what_to_install(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.delitem(sys.modules, "tarry.adapters.river")
+    with pytest.raises(ImportError, match="pip install 'tarry\\[river\\]'"):
+        import tarry.adapters.river  # noqa: F401

@@ -1,0 +1,355 @@
+"""One, two and k + 1 values a round: estimates, plain recursions, queries that a game grants, bounds."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.domains import Ball, Box, Shrink, contains, nearest
+from tarry.errors import NotGranted
+from tarry.game.world import run_rounds
+from tarry.kernel import is_compiled
+from tarry.learners import (
+    DOGD,
+    DOGDSC,
+    DWFTBL,
+    DWFTRL,
+    FPL,
+    OGD,
+    SOLID,
+    Differences,
+    Exp3,
+    Mahalanobis,
+    OnePoint,
+    Power,
+    Ridge,
+    TwoPoint,
+    inverse_time,
+)
+from tarry.learners.base import RecordedDirections, query
+from tarry.learners.shrunken import estimate
+
+RNG = np.random.default_rng(41)
+HORIZON, K = 70, 3
+ROWS = RNG.normal(size=(HORIZON, K))
+ROWS /= np.linalg.norm(ROWS, axis=1)[:, None]
+DELAYS = tarry.delays.array(RNG.integers(0, 12, HORIZON)).values
+NONE = np.zeros(HORIZON, int)
+WEIGHTS = RNG.exponential(size=HORIZON) + 0.1
+SPHERE = RNG.normal(size=(HORIZON, K))
+SPHERE /= np.linalg.norm(SPHERE, axis=1)[:, None]
+DOMAIN = Box([-1.0, 0.0, -2.0], [1.0, 4.0, 2.0])
+TARGETS = RNG.normal(size=(HORIZON, K))
+QUADRATIC = tarry.losses.Quadratic(TARGETS, strong_convexity=0.7)
+LINEAR = tarry.losses.Linear(ROWS)
+
+wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
+
+
+def play(learner, losses=QUADRATIC, delays=DELAYS, weights=WEIGHTS):
+    """Plays and losses of a weighted game with recorded directions."""
+    game = tarry.WeightedGame(
+        learner.domain,
+        losses,
+        tarry.delays.array(delays),
+        weights,
+        feedback=learner.feedback,
+        queries=getattr(learner, "queries", 1),
+    )
+    draws = tarry.Recorded(directions=SPHERE)
+    record = tarry.simulate(game, learner, draws=draws, keep_rounds=True)
+    return record.plays(), record.rounds()["loss"].to_numpy()
+
+
+def on_box(x, delta):
+    """The nearest point of the shrunken box, written out."""
+    low, high = np.array([-1.0, 0.0, -2.0]), np.array([1.0, 4.0, 2.0])
+    middle, keep = (low + high) / 2, 1.0 - delta
+    return np.clip(x, middle - keep * (high - low) / 2, middle + keep * (high - low) / 2)
+
+
+def values_at(points, t, losses=QUADRATIC):
+    return [losses.value(x, t + 1) for x in points]
+
+
+def one(y, t, delta):
+    u = SPHERE[t]
+    return K / delta * values_at([y + delta * u], t)[0] * u
+
+
+def two(y, t, delta):
+    u = SPHERE[t]
+    above, below = values_at([y + delta * u, y - delta * u], t)
+    return K / (2 * delta) * (above - below) * u
+
+
+def differences(y, t, delta):
+    here, *there = values_at([y, *(y + delta * e for e in np.eye(K))], t)
+    return (np.array(there) - here) / delta
+
+
+def replay(kind, rule, delta, delays, rate):
+    """The iterates of a base with these estimates: written without the library."""
+    y, center = np.array([0.0, 2.0, 0.0]), np.array([0.0, 2.0, 0.0])
+    made, iterates, total, anchor, count, level = {}, [], np.zeros(K), np.zeros(K), 0, 0.0
+    for t in range(HORIZON):
+        iterates.append(y)
+        made[t] = WEIGHTS[t] * rule(y, t, delta)
+        came = [s for s in range(t + 1) if s + delays[s] == t]
+        if kind == "descent":
+            for s in came:
+                count += 1
+                y = on_box(y - rate / sqrt(count) * made[s], delta)
+        elif kind == "delayed descent":
+            y = on_box(y - rate / sqrt(t + 1) * sum(made[s] for s in came), delta) if came else y
+        elif kind == "strongly convex":
+            level += 0.5 * sum(WEIGHTS[s] for s in came)
+            y = on_box(y - sum(made[s] for s in came) / level, delta) if came else y
+        elif kind == "leader":
+            anchor = anchor + 0.5 * y
+            total = total + sum((made[s] for s in came), np.zeros(K))
+            y = on_box((anchor - total) / (0.5 * (t + 1)), delta)
+        else:
+            total = total + sum((made[s] for s in came), np.zeros(K))
+            y = on_box(center - rate * total, delta)
+    return np.array(iterates)
+
+
+BASES = {
+    "descent": lambda rate: OGD(DOMAIN, rate=Power(rate, 0.5)),
+    "delayed descent": lambda rate: DOGD(DOMAIN, rate=Power(rate, 0.5)),
+    "strongly convex": lambda rate: DOGDSC(DOMAIN, strong_convexity=0.5),
+    "leader": lambda rate: DWFTRL(DOMAIN, rate=inverse_time(0.5)),
+    "reduction": lambda rate: SOLID(DWFTRL(DOMAIN, rate=rate)),
+}
+RULES = {
+    "one": (OnePoint, one, 0.4, 0.01),
+    "two": (TwoPoint, two, 0.05, 0.2),
+    "differences": (Differences, differences, 0.05, 0.2),
+}
+SOME = [("one", "reduction"), ("two", "delayed descent"), ("differences", "strongly convex")]
+
+
+@pytest.mark.parametrize(("rule", "kind"), SOME if is_compiled() else [(r, b) for r in RULES for b in BASES])
+def test_they_are_the_plain_recursions(rule, kind):
+    wrapper, numbers, delta, rate = RULES[rule]
+    for delays in (DELAYS,) if is_compiled() else (DELAYS, NONE):
+        found, _ = play(wrapper(BASES[kind](rate), smoothing=delta), delays=delays)
+        expected = replay(kind, numbers, delta, delays, rate)
+        if rule == "one":
+            expected = expected + delta * SPHERE
+        assert np.abs(expected - expected[0]).max() > 0.1  # it moves
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@wide
+@pytest.mark.parametrize("kind", BASES)
+def test_with_linear_losses_differences_are_the_base_on_the_shrunken_set(kind):
+    learner = Differences(BASES[kind](0.3), smoothing=0.25)
+    moved, _ = play(learner, LINEAR)
+    plain = tarry.WeightedGame(learner.base.domain, LINEAR, tarry.delays.array(DELAYS), WEIGHTS)
+    first_order = tarry.simulate(plain, learner.base, keep_rounds=True).plays()
+    np.testing.assert_allclose(moved, first_order, atol=1e-11)
+
+
+@pytest.mark.parametrize("wrapper", [TwoPoint] if is_compiled() else [TwoPoint, Differences])
+def test_a_round_loses_the_mean_of_its_values(wrapper):
+    learner = wrapper(DOGD(DOMAIN, rate=Power(0.2, 0.5)), smoothing=0.5)
+    centers, losses = play(learner)
+    for t in range(HORIZON):
+        points = [np.zeros(K) for _ in range(learner.queries)]
+        for j, point in enumerate(points):
+            query(learner, RecordedDirections(SPHERE), t + 1, j, centers[t], point)
+            assert contains(DOMAIN, point, 1e-12)
+        assert losses[t] == pytest.approx(np.mean(values_at(points, t)), abs=1e-12)
+
+
+def made_from(learner, values, u):
+    out = np.zeros(learner.dimension)
+    estimate(learner, RecordedDirections(np.array([u])), 1, np.array(values), out)
+    return out
+
+
+def convex(x):
+    return np.exp(x[0] - 0.5 * x[1]) + abs(x[1])
+
+
+def slope(x):
+    part = np.exp(x[0] - 0.5 * x[1])
+    return np.array([part, -0.5 * part + np.sign(x[1])])
+
+
+def test_on_a_circle_the_mean_estimate_is_the_gradient_of_the_smoothed_loss():
+    """All directions of a circle, all points of a disc: both means by quadrature, on a loss with a kink."""
+    y, delta, n = np.array([0.3, 0.1]), 0.4, 4000
+    angles = 2 * np.pi * (np.arange(n) + 0.5) / n
+    circle = np.stack((np.cos(angles), np.sin(angles)), axis=1)
+    radii = delta * np.sqrt((np.arange(400) + 0.5) / 400)
+    smoothed = np.mean([slope(y + a * u) for a in radii for u in circle[::10]], axis=0)
+    base = OGD(Ball(2), rate=0.1)
+    once, twice = OnePoint(base, delta), TwoPoint(base, delta)
+    from_one = np.mean([made_from(once, [convex(y + delta * u)], u) for u in circle], axis=0)
+    pairs = [made_from(twice, [convex(y + delta * u), convex(y - delta * u)], u) for u in circle]
+    np.testing.assert_allclose(from_one, smoothed, atol=2e-3)
+    np.testing.assert_allclose(np.mean(pairs, axis=0), smoothed, atol=2e-3)
+
+
+def test_in_one_dimension_both_directions_make_the_difference_quotient():
+    learner, y, delta = OnePoint(OGD(Ball(1), rate=0.1), 0.3), 0.1, 0.3
+    mean = np.mean([made_from(learner, [abs(y + delta * u)], [u]) for u in (-1.0, 1.0)])
+    assert mean == pytest.approx((abs(y + delta) - abs(y - delta)) / (2 * delta), abs=1e-15)
+
+
+def test_on_linear_losses_two_points_see_the_slope_along_the_direction():
+    learner, g, y = TwoPoint(OGD(Ball(K), rate=0.1), 1e-3), ROWS[0], np.array([0.1, 0.2, 0.3])
+    for u in SPHERE[:10]:
+        values = [g @ (y + 1e-3 * u), g @ (y - 1e-3 * u)]
+        np.testing.assert_allclose(made_from(learner, values, u), K * (g @ u) * u, atol=1e-12)
+
+
+def test_two_points_are_as_short_as_the_tuning_says():
+    """E|ĝ|² ≤ vG², v = k²/(k − 1): near k for |x_1| away from its kink, less on it."""
+    u = np.random.default_rng(3).normal(size=(4000, 5))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    learner = TwoPoint(OGD(Ball(5), rate=0.1), 0.1)
+    squares = [np.sum(made_from(learner, [abs(0.05 + 0.1 * v[0]), abs(0.05 - 0.1 * v[0])], v) ** 2) for v in u]
+    far = [np.sum(made_from(learner, [0.1 * v[0], -0.1 * v[0]], v) ** 2) for v in u]
+    assert np.mean(squares) < np.mean(far)
+    assert 4.5 < np.mean(far) < 25 / 4
+
+
+def test_a_game_must_grant_the_queries():
+    def game(**more):
+        return tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", **more)
+
+    with pytest.raises(NotGranted, match="TwoPoint asks for 2 values a round, this game or session grants 1"):
+        tarry.simulate(game(), TwoPoint(DOGD(DOMAIN, rate=0.1), 0.1))
+    with pytest.raises(NotGranted, match="Differences asks for 4 values a round, this game or session grants 2"):
+        tarry.simulate(game(queries=2), Differences(DOGD(DOMAIN, rate=0.1), 0.1))
+    with pytest.raises(ValueError, match="queries=2 are of values, this game gives gradient feedback"):
+        tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), queries=2)
+    with pytest.raises(ValueError, match="queries must be a whole number of at least 1"):
+        game(queries=0)
+    assert "value (2 points a round) feedback" in repr(game(queries=2))
+
+
+@wide
+def test_more_queries_than_needed_change_nothing():
+    learner = OnePoint(DOGD(DOMAIN, rate=0.01), 0.4)
+    games = [
+        tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=queries)
+        for queries in (1, 3)
+    ]
+    few, many = (tarry.simulate(game, learner, seeds=2).regret for game in games)
+    assert np.array_equal(few, many)
+
+
+@wide
+@pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.Batching(max_delay=11)])
+def test_they_play_under_a_capacity(scheduler):
+    for learner in (
+        OnePoint.bistritz(DOMAIN, 2.0, 3.0, HORIZON, 300),
+        TwoPoint.tuned(DOMAIN, 2.0, HORIZON, 300),
+        Differences.tuned(DOMAIN, 2.0, HORIZON, 300),
+    ):
+        game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=K + 1, capacity=4)
+        record = tarry.simulate(game, tarry.Player(learner, scheduler), seeds=3)
+        assert np.all(np.isfinite(record.regret))
+        assert np.all(record.observed < 1)
+
+
+@wide
+@pytest.mark.parametrize("wrapper", [OnePoint, TwoPoint, Differences])
+def test_a_session_plays_as_the_game_does(wrapper, tmp_path):
+    learner = wrapper(DOGD(DOMAIN, rate=0.02), 0.4)
+    player = tarry.Player(learner, tarry.schedulers.Always())
+    game = tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", queries=K + 1)
+    record = tarry.simulate(game, player, seeds=[9], keep_rounds=True)
+    plays, losses = record.plays(), record.rounds()["loss"].to_numpy()
+    store = f"sqlite:///{tmp_path / 'state.db'}"
+    session = tarry.Session(player, capacity=None, rng=9, store=store)
+    for t in range(1, HORIZON + 1):
+        if t == HORIZON // 2:
+            session.close()
+            session = tarry.Session.open(store)
+        assert np.array_equal(session.ask().play, plays[t - 1])
+        for s in range(1, t + 1):
+            if s + DELAYS[s - 1] == t:
+                values = values_at(session.points(s), s - 1)
+                assert np.mean(values) == pytest.approx(losses[s - 1], abs=1e-12)
+                session.tell(s, value=values if len(values) > 1 else values[0])
+    session.close()
+
+
+@wide
+def test_a_session_takes_as_many_values_as_were_asked_for():
+    session = tarry.Session(tarry.Player(TwoPoint(DOGD(DOMAIN, rate=0.02), 0.4)), capacity=8, rng=1)
+    rounds = session.ask_many(3)
+    assert session.points(2).shape == (2, K)
+    np.testing.assert_allclose(session.points(2).mean(axis=0), rounds.plays[1], atol=1e-15)
+    with pytest.raises(ValueError, match="value has shape"):
+        session.tell(1, value=1.0)
+    with pytest.raises(ValueError, match="values has shape"):
+        session.tell_many([1, 2], values=[1.0, 0.5])
+    with pytest.raises(ValueError, match="the play of round 7 is not known"):
+        session.points(7)
+    told = session.tell_many([1, 2, 3], values=[[1.0, 0.5], [0.2, 0.3], [0.1, 0.4]])
+    assert [status.name for status in told.statuses] == ["USED"] * 3
+    assert not np.array_equal(session.ask().play, rounds.plays[2])
+
+
+@wide
+@pytest.mark.parametrize("k", [1, 1000])
+def test_any_dimension(k):
+    ball, horizon = Ball(k), 3
+    losses = tarry.losses.Linear(np.ones((horizon, k)) / sqrt(k))
+    for learner in (OnePoint(OGD(ball, 0.1), 0.1), TwoPoint(DOGD(ball, 0.1), 0.1), Differences(DOGD(ball, 0.1), 0.1)):
+        game = tarry.Game(ball, losses, tarry.delays.array(np.ones(horizon)), feedback="value", queries=k + 1)
+        assert np.all(np.isfinite(tarry.simulate(game, learner).regret))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("rule", "kind"), SOME)
+def test_a_second_call_does_not_compile(rule, kind):
+    wrapper, _, delta, rate = RULES[rule]
+    play(wrapper(BASES[kind](rate), delta))
+    before = [len(d.signatures) for d in run_rounds.dispatchers]
+    play(wrapper(BASES[kind](2 * rate), delta / 2), delays=np.full(HORIZON, 3))
+    assert [len(d.signatures) for d in run_rounds.dispatchers] == before
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: OnePoint(OGD, 0.1), "must be a learner of gradients"),
+        (lambda: OnePoint(DWFTBL(DOMAIN, 0.1, 0.1), 0.1), "must be a learner of gradients"),
+        (lambda: TwoPoint(Exp3(3, rate=0.1), 0.1), "must be a learner of gradients"),
+        (lambda: TwoPoint(Ridge(DOMAIN, penalty=1.0), 0.1), "must be a learner of gradients"),
+        (lambda: OnePoint(FPL(DOMAIN, spread=1.0), 0.1), "FPL cannot be moved to a smaller domain"),
+        (
+            lambda: OnePoint(DWFTRL(tarry.domains.Ellipsoid(np.eye(2)), 0.1, norm=Mahalanobis(np.eye(2))), 0.1),
+            "DWFTRL cannot be moved to a smaller domain",
+        ),
+    ],
+)
+def test_refusals(make, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        make()
+
+
+def test_radii_that_do_not_fit():
+    with pytest.raises(ValueError, match="smoothing may not exceed the inner radius 1, got 2"):
+        OnePoint(OGD(DOMAIN, rate=0.1), 2.0)
+    with pytest.raises(ValueError, match="has inner radius 0 there"):
+        TwoPoint(OGD(tarry.domains.Simplex(3), rate=0.1), 0.1)
+    assert OnePoint(OGD(DOMAIN, rate=0.1), 1.0).base.domain.factor == 0.0
+
+
+def test_the_base_starts_where_it_was_told_to_drawn_in():
+    learner = OnePoint(OGD(Ball(2), rate=0.1, start=[1.0, 0.0]), 0.25)
+    assert learner.base.start.tolist() == [0.75, 0.0]
+    assert learner.base.domain == Shrink(Ball(2), 0.75)
+    assert np.allclose(nearest(learner.base.domain, [3.0, 0.0]), [0.75, 0.0])

@@ -1,0 +1,98 @@
+"""What may be a label: anything but a number that is not finite; where labels are added up, a number."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.live import Row
+
+STORES = ["memory:", "sqlite:///{}/a.db"]
+ENDLESS = [nan, inf, -inf, np.float64(nan), np.float32(inf)]
+NO_NUMBERS = ["x", [1], {"a": 1}, None, b"1", 1j, np.ones(2), 10**400, -1e100]
+
+
+def make(store, tmp_path, **options):
+    join = tarry.LabelJoin(4, rng=1, store=store.format(tmp_path), **options)
+    join.decide({"n": 1}, id="a")
+    return join
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("labels", ["first", "last", "sum", "all"])
+def test_numbers_that_are_not_finite_change_nothing(store, labels, tmp_path):
+    join = make(store, tmp_path, labels=labels)
+    before = repr(join.export(payloads=True))
+    for bad in ENDLESS:
+        with pytest.raises(ValueError, match=rf"the label of 'a' is {float(bad)}, which is not finite"):
+            join.label("a", bad)
+        with pytest.raises(ValueError, match="not finite"):
+            join.label_each(["a", "b"], [1, bad])
+    assert repr(join.export(payloads=True)) == before
+    join.close()
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("bad", NO_NUMBERS, ids=lambda bad: type(bad).__name__)
+def test_what_cannot_be_added_up_is_refused_when_it_comes(store, bad, tmp_path):
+    join = make(store, tmp_path, labels="sum")
+    join.label("a", 20.0)
+    with pytest.raises(ValueError, match=r"this join adds labels up, .* and that of 'a' is .*: nothing was changed"):
+        join.label("a", bad)
+    with pytest.raises(ValueError, match="adds labels up"):
+        join.label_many(["a", "a"], [1, bad])
+    join.label("a", -5)
+    assert join.finish("a") == Row({"n": 1}, 15.0, 1.0, "a")
+    join.close()
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_numbers_of_numpy_add_up_alike_in_every_store(store, tmp_path):
+    join = make(store, tmp_path, labels="sum")
+    for label in (np.float32(0.1), True, np.int8(100), np.int8(100), np.True_):
+        join.label("a", label)
+    assert join.finish("a").label == float(np.float32(0.1)) + 1 + 200 + 1
+    join.close()
+
+
+@pytest.mark.parametrize("label", ["late", None, True, 3, 2.5, [1, 2], {"stars": 5}, b"raw", np.float32(0.5)])
+def test_the_first_label_is_handed_back_as_it_is(label, tmp_path):
+    join = make("sqlite:///{}/a.db", tmp_path)
+    assert join.label("a", label).label is label
+    join.close()
+
+
+@pytest.mark.parametrize(
+    ("value", "where", "way_out"),
+    [
+        ({"x": [1, nan]}, r"got nan as .* at \['x'\]\[1\]", "JSON has no such number, so give None"),
+        ({"x": {1, 2}}, r"got \{1, 2\} as .* at \['x'\]", "convert it to texts, numbers"),
+        (np.ones(2), r"got array\(\[1., 1.\]\) as", "convert it, for example with .tolist"),
+        ({(1, 2): 3}, "got a dict as", "keys must be texts"),
+    ],
+)
+def test_what_cannot_be_stored_is_named(value, where, way_out, tmp_path):
+    join = make("sqlite:///{}/a.db", tmp_path, labels="all")
+    for call, what in ((join.label, "the label of 'a'"), (lambda id, x: join.decide(x, "b"), "features")):
+        with pytest.raises(ValueError, match=where) as caught:
+            call("a", value)
+        assert way_out in str(caught.value)
+        assert f"as {what}" in str(caught.value)
+    ring = []
+    ring.append(ring)
+    with pytest.raises(ValueError, match="nothing may contain itself"):
+        join.decide(ring, "b")
+    assert join.status().rounds == 1
+    join.close()
+
+
+def test_json_makes_lists_of_tuples_and_texts_of_numbers(tmp_path):
+    join = make("sqlite:///{}/a.db", tmp_path, labels="all")
+    join.decide({"at": (1, 2), 3: "three"}, id="b")
+    join.label("b", (1, 2))
+    row = join.finish("b")
+    assert row == Row({"at": [1, 2], "3": "three"}, [[1, 2]], 1.0, "b")
+    join.close()
