@@ -136,6 +136,14 @@ def test_one_piece_is_the_usual_regret(seen, replays):
         assert along == sorted(along)
 
 
+def test_what_cannot_be_played_again_is_said(seen):
+    broken = seen.cells.with_columns(pl.col("content").str.replace("geometric", "gone"))
+    made, note = replay_lines(seen._replace(cells=broken), ranking(seen), lambda _: None)
+    assert made is None
+    assert "could not be played again" in note
+    assert "gone" in note
+
+
 @pytest.fixture
 def content(seen):
     return json.loads(seen.runs.join(seen.cells.select("cell", "content"), on="cell")["content"][0])

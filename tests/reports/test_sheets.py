@@ -39,7 +39,7 @@ def test_markdown_escapes_bars():
 def test_latex_is_booktabs_and_escaped():
     text = latex([SHEET])
     assert "\\begin{tabular}{llr}\n\\toprule\nsetting & player & regret \\\\\n\\midrule" in text
-    assert "a|b & C\\_1 & 1,200 $\\pm$ 12 \\\\\nc & 50\\% & -- \\\\\n\\bottomrule" in text
+    assert "{}a$|$b & C\\_1 & 1,200 $\\pm$ 12 \\\\\n{}c & 50\\% & -- \\\\\n\\bottomrule" in text
     assert "\\caption{One \\& all}" in text
     assert text.count("{") == text.count("}")
     assert text.isascii()

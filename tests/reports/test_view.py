@@ -7,6 +7,7 @@ import json
 import polars as pl
 from sweep_tables import tables
 
+from tarry.reports.baselines import with_baselines
 from tarry.reports.view import view
 
 
@@ -52,3 +53,30 @@ def test_a_cell_under_two_names_counts_for_both():
     seen = view(twice, runs, curves)
     assert seen.lines == ["A", "B"]
     assert seen.runs.height == 2 * runs.height
+
+
+def mixed():
+    """A with four and sixteen slots, a baseline without a limit, both at two mean delays."""
+    cells, runs, curves = tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None), means=(10, 20))
+    kept = cells.filter((pl.col("player") == "A") == pl.col("capacity").is_not_null())
+    return view(kept, runs, curves)
+
+
+def test_baselines_stand_in_every_setting_they_match():
+    seen = mixed()
+    beside = with_baselines(seen)
+    assert len(seen.settings) == 6
+    assert beside.settings == [f"drift, C = {c}, mean = {m}" for c in (4, 16) for m in (10, 20)]
+    means = beside.runs.group_by("setting", "line").agg(pl.col("regret").mean(), pl.col("capacity").first())
+    assert means.height == 8
+    for setting, line, regret, capacity in means.iter_rows():
+        if line == "free":
+            own = seen.runs.filter((pl.col("line") == "free") & (pl.col("setting") == f"drift, C = ∞,{setting[-10:]}"))
+            assert regret == own["regret"].mean()
+        assert f"C = {capacity}," in setting
+    assert beside.curves.height == seen.curves.height + seen.curves.filter(pl.col("line") == "free").height
+
+
+def test_who_is_met_with_and_without_a_limit_stays():
+    seen = view(*tables({"A": 1.0}, capacities=(4, None)))
+    assert with_baselines(seen) is seen

@@ -12,6 +12,7 @@ import polars as pl
 from tarry.cli.pieces import best_of_pieces, head
 from tarry.experiments.play import build_game, build_player
 from tarry.game import Game, simulate
+from tarry.reports.baselines import with_baselines
 from tarry.reports.figures.look import TOLD_APART
 from tarry.reports.replays import DELAYS, Replays
 from tarry.reports.view import View
@@ -38,6 +39,13 @@ def replay_lines(view: View, ranked: list[str], tell: Callable[[str], None]) -> 
     scene = _scene(view, ranked)
     if scene is None:
         return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
+    try:
+        return _replayed(view, scene, tell), ""
+    except (ValueError, TypeError, OSError) as error:  # what results show does not hang on what can be played now
+        return None, f"{scene.setting} could not be played again, so figures that need it are left out: {error}."
+
+
+def _replayed(view: View, scene: _Scene, tell: Callable[[str], None]) -> Replays:
     whole = build_game(next(iter(scene.contents.values()))["game"], scene.seed).game
     played = min(whole.horizon, PLAYED)
     short = head(whole, played)
@@ -53,7 +61,7 @@ def replay_lines(view: View, ranked: list[str], tell: Callable[[str], None]) -> 
         _add(frames, line, {"survival": _survival(player.scheduler, whole)})
     _add(frames, DELAYS, {"survival": _still_out(whole)})
     tell("comparators")
-    made = Replays(
+    return Replays(
         scene.setting,
         scene.seed,
         whole.capacity,
@@ -62,9 +70,8 @@ def replay_lines(view: View, ranked: list[str], tell: Callable[[str], None]) -> 
         played,
         **{name: pl.DataFrame(columns) for name, columns in frames.items()},
         waiting=pl.DataFrame({"t": thin, "waiting": backlog[thin - 1]}),
-        segments=_segments(view, scene, whole),
+        segments=_segments(with_baselines(view), scene, whole),
     )
-    return made, ""
 
 
 def _scene(view: View, ranked: list[str]) -> _Scene | None:

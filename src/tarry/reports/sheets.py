@@ -13,6 +13,7 @@ TEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    **{sign: f"${sign}$" for sign in "<>|"},
     "±": r"$\pm$",
     "σ": r"$\sigma$",
     "²": r"$^2$",
@@ -82,7 +83,8 @@ def latex(sheets: Iterable[Sheet]) -> str:
 
 def _latex(sheet: Sheet) -> str:
     columns = "l" * sheet.left + "r" * (len(sheet.columns) - sheet.left)
-    rows = "\n".join(f"{' & '.join(map(tex, row))} \\\\" for row in sheet.rows)
+    # The braces keep a row that begins with a bracket from being read as an argument of the line before.
+    rows = "\n".join(f"{{}}{' & '.join(map(tex, row))} \\\\" for row in sheet.rows)
     caption = tex(f"{sheet.title}. {sheet.note}" if sheet.note else sheet.title)
     return (
         f"\\begin{{table}}\n\\centering\n\\caption{{{caption}}}\n\\label{{tab:{sheet.name}}}\n"

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tarry.reports.baselines import with_baselines
 from tarry.reports.figures.comparators import comparator_figures
 from tarry.reports.figures.curves import regret_curves
 from tarry.reports.figures.ledger import ledger_figures
@@ -56,7 +57,7 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Rep
     """Everything that the results can show, and what a replay adds."""
     cast = choose_cast(ranking(view))
     scaled = scaling_figures(view, cast)
-    figures = [*regret_curves(view, cast), *(figure for figure, _ in scaled)]
+    figures = [*regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
     if replays is not None:
         figures += comparator_figures(replays, cast)
     figures += [*weight_figures(view, cast), *occupancy_figures(view, cast), *ledger_figures(view)]
@@ -153,6 +154,8 @@ def _origin(story: Story) -> str:
         parts.append("</ul>")
     if story.file:
         parts.append(f"<details open><summary>The sweep's file</summary><pre>{escape(story.file)}</pre></details>")
+    else:
+        parts.append("<p class=note>The sweep's file is not shown: <code>tarry report --file FILE</code> adds it.</p>")
     return "\n".join([*parts, "</section>"])
 
 

@@ -22,7 +22,7 @@ def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
     alt = altair()
     if not replays.segments.height:
         return []
-    look = encodings(cast)
+    look = encodings(cast, only=list(dict.fromkeys(replays.segments["line"])))
     rows = [{**row, "group": cast.of(row["line"])} for row in replays.segments.to_dicts()]
     rows.sort(key=lambda row: row["line"] in cast.shown)
     pieces = sorted({row["pieces"] for row in rows})

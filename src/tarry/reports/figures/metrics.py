@@ -15,6 +15,7 @@ from tarry.reports.figures.look import (
     encodings,
     lines_of,
     rows_height,
+    ticks,
 )
 from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
@@ -43,7 +44,7 @@ def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, st
     if not runs.height:
         return None
     panel, mine = _middle(runs)
-    by_capacity = mine["capacity"].n_unique() > 1 and mine["capacity"].null_count() < mine.height
+    by_capacity = mine["capacity"].drop_nulls().n_unique() > 1
     draw = _against_capacity if by_capacity else _by_line
     charts = [draw(_means(mine, metric), cast, metric, i == 0) for i, metric in enumerate(metrics)]
     row = alt.hconcat(*charts, spacing=18) if by_capacity or len(charts) > 1 else charts[0]
@@ -69,19 +70,22 @@ def _means(runs: pl.DataFrame, metric: Metric) -> pl.DataFrame:
 def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any]]:
     rows = [{**row, "group": cast.of(row["line"])} for row in frame.drop("seeds").to_dicts()]
     kept = [row for row in rows if row["mean"] > 0 or not metric.is_log]
+    for row in kept:  # no value is negative, and a logarithm has no room for zero either
+        row["low"] = max(row["low"], row["mean"] / 3 if metric.is_log else 0.0)
     return sorted(kept, key=lambda row: row["line"] in cast.shown)
 
 
 def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
     import polars as pl
 
-    alt, look = altair(), encodings(cast)
-    rows = _rows(frame.filter(pl.col("capacity").is_not_null()).sort("capacity"), cast, metric)
+    limited = frame.filter(pl.col("capacity").is_not_null()).sort("capacity")
+    alt, look = altair(), encodings(cast, only=list(dict.fromkeys(limited["line"])))
+    rows = _rows(limited, cast, metric)
     slots = sorted({row["capacity"] for row in rows})
     scale = alt.Scale(type="log", base=2, nice=False)
     axis = alt.Axis(values=slots[:: 1 + len(slots) // 7], format="~s", grid=False, labelOverlap=True)
     kind = _scale(metric, rows)
-    y = alt.Y("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
+    y = alt.Y("mean:Q", title=None, scale=kind, axis=_axis(metric, rows))
     base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     x = alt.X("capacity:Q", title="capacity C (slots)", scale=scale, axis=axis)
     dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=26, opacity=1)
@@ -89,12 +93,24 @@ def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first:
     return drawn.properties(width=THIRD, height=190)
 
 
+def _reach(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """The ends of a logarithmic axis, with some air."""
+    return min((row["low"] for row in rows), default=1.0) / 1.2, max((row["high"] for row in rows), default=1.0) * 1.2
+
+
 def _scale(metric: Metric, rows: list[dict[str, Any]]) -> Any:
     """From zero up, with a height also where everything is zero; or logarithmic."""
     alt = altair()
     if metric.is_log:
-        return alt.Scale(type="log")
+        return alt.Scale(type="log", domain=_reach(rows), nice=False)
     return alt.Scale(zero=True) if any(row["mean"] > 0 for row in rows) else alt.Scale(domain=[0, 1])
+
+
+def _axis(metric: Metric, rows: list[dict[str, Any]]) -> Any:
+    alt = altair()
+    if not metric.is_log:
+        return alt.Axis(format=metric.format, tickCount=4)
+    return alt.Axis(format=metric.format, values=ticks(*_reach(rows)), labelOverlap=True)
 
 
 def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
@@ -103,11 +119,11 @@ def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) ->
     order = list(dict.fromkeys(frame["line"]))
     kind = _scale(metric, rows)
     axis = alt.Axis(labels=is_first, ticks=False, domain=False, labelLimit=220, labelPadding=6)
-    x = alt.X("mean:Q", title=None, scale=kind, axis=alt.Axis(format=metric.format, tickCount=4))
+    x = alt.X("mean:Q", title=None, scale=kind, axis=_axis(metric, rows))
     base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     colour = encodings(cast)["color"]
     colour.legend = None
     y = alt.Y("line:N", sort=order, title=None, axis=axis)
-    spread = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, x=x, x2="high:Q", color=colour)
+    spread = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, x="low:Q", x2="high:Q", color=colour)
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, x=x, color=colour)
     return (spread + dots).properties(width=min(HALF, THIRD - 40), height=rows_height(len(order)))

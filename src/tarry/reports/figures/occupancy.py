@@ -45,7 +45,7 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
     alt = altair()
     look = encodings(cast, only=replays.lines)
     out, rows = replays.waiting.to_dicts(), [{**r, "group": cast.of(r["line"])} for r in replays.tracked.to_dicts()]
-    scale, axis = alt.Scale(nice=False), alt.Axis(format="~s", tickCount=6, grid=False)
+    scale, axis = alt.Scale(nice=False), alt.Axis(format=short(replays.played), tickCount=6, grid=False)
     bare = alt.Axis(labels=False, ticks=False, grid=False)
     area = alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")
     above = area.encode(x=alt.X("t:Q", title=None, scale=scale, axis=bare), y=_count(alt, "waiting", "still out", out))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tarry.reports.baselines import with_baselines
 from tarry.reports.figures.look import (
     IS_OTHER,
     IS_SHOWN,
@@ -72,7 +73,11 @@ class _Scene(NamedTuple):
 
 def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
     """A figure for each quantity that varies, and its exponents."""
-    return [_figure(view, one, cast, AGAIN if i else TEXT) for i, one in enumerate(quantities(view))]
+    beside = with_baselines(view)
+    return [
+        _figure(view if "capacity" in one.drivers else beside, one, cast, AGAIN if i else TEXT)
+        for i, one in enumerate(quantities(view))
+    ]
 
 
 def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Figure, list[Fit]]:
@@ -100,9 +105,9 @@ def _without(cast: Cast, view: View, quantity: Quantity) -> Cast:
     """The cast under the names they have where the quantity's drivers are not mentioned."""
     if not set(quantity.drivers) & set(view.player_keys):
         return cast
-    named = view.named(view.cells, quantity.drivers)
+    named = view.named(view.runs, quantity.drivers)
     short_names = dict(zip(named["line"], named["name"], strict=True))
-    shown = list(dict.fromkeys(short_names[line] for line in cast.shown))
+    shown = list(dict.fromkeys(short_names[line] for line in cast.shown if line in short_names))
     return Cast(shown, len(set(short_names.values()) - set(shown)))
 
 
@@ -136,7 +141,9 @@ def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
 
 def _axes(alt: Any, rows: Rows, levels: Rows, words: str, is_log: bool) -> tuple[Any, Any]:
     if not is_log:
-        return alt.X("x:Q", title=words), alt.Y("low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s"))
+        return alt.X("x:Q", title=words, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False)), alt.Y(
+            "low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s")
+        )
     xs = [row["x"] for row in rows]
     lows, highs = ([row[key] for row in rows + levels] for key in ("low", "high"))
     is_few = len(set(xs)) <= 6 and max(xs) < 10_000 and all(x == int(x) for x in xs)
