@@ -26,9 +26,9 @@ SAID = (
 UPPER_SAID = (
     "Lines marked 'upper bound' are of games that have to be learnt: there the rate is a ceiling, and nothing says "
     "that it is reached. In 'signs' no player whatsoever does better than the rate. In the games of cones and late "
-    "starts these players pay the rate because they are tuned as their theorems say; other players might pay less. So the "
-    "exponents of the bandits' half, and those of k and C, are attained by the methods, and are upper bounds only on "
-    "what a method must pay."
+    "starts these players pay the rate because they are tuned as their theorems say; other players might pay less. So "
+    "the exponents of the bandits' half, and those of k and C, are attained by the methods, and are upper bounds only "
+    "on what a method must pay."
 )
 
 
