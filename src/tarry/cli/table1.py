@@ -51,7 +51,7 @@ def table1_command(
 def _table(sheet: Sheet) -> Table:
     table = Table(title=sheet.title, caption=sheet.note, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for i, name in enumerate(sheet.columns):
-        table.add_column(name, justify="left" if i < sheet.left or i > 4 else "right", no_wrap=i < 5)
+        table.add_column(name, justify="left" if i < sheet.left else "right", no_wrap=True)
     for row in sheet.rows:
         table.add_row(*row)
     return table

@@ -16,7 +16,7 @@ from tarry.reports.sweeps import style
 from tarry.results.charts import altair
 
 TITLE = "Table 1, as measured"
-COLUMNS = ("source", "in", "claimed", "measured", "95 % interval", "game", "verdict")
+COLUMNS = ("source", "in", "game", "claimed", "measured", "95 % interval", "verdict")
 SAID = (
     "Each line is one exponent of the paper's Table 1: the power of T, of the delay, of the capacity C or of the "
     "dimension k in a player's bound on regret, and beside it the slope of its measured regret on logarithmic axes. A "
@@ -47,7 +47,7 @@ def sheets(measured: Sequence[Measured]) -> list[Sheet]:
     for cell in CELLS:
         rates.setdefault(cell.row, []).append(f"{cell.column}: {cell.rate}")
     return [
-        Sheet(f"row-{i}", row, COLUMNS, [_line(one) for one in measured if one.claim.row == row], 2, "; ".join(said))
+        Sheet(f"row-{i}", row, COLUMNS, [_line(one) for one in measured if one.claim.row == row], 3, "; ".join(said))
         for i, (row, said) in enumerate(rates.items(), 1)
     ]
 
@@ -55,9 +55,13 @@ def sheets(measured: Sequence[Measured]) -> list[Sheet]:
 def _line(one: Measured) -> tuple[str, ...]:
     claim, found = one.claim, one.found
     kind = f" ({claim.kind})" if claim.kind == UPPER else ""
-    slope = DASH if found is None else f"{found.slope:.2f}"
-    interval = DASH if found is None else f"{found.low:.2f} to {found.high:.2f}"
-    return claim.column, SYMBOLS[claim.by], power(claim.exponent), slope, interval, claim.game, one.verdict + kind
+    slope = DASH if found is None else _rounded(found.slope)
+    interval = DASH if found is None else f"{_rounded(found.low)} to {_rounded(found.high)}"
+    return claim.column, SYMBOLS[claim.by], claim.game, power(claim.exponent), slope, interval, one.verdict + kind
+
+
+def _rounded(number: float) -> str:
+    return f"{round(number, 2) + 0.0:.2f}"  # adding 0 takes the sign off a zero
 
 
 def exponent_chart(measured: Sequence[Measured]) -> Any:
