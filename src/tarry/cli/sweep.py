@@ -147,8 +147,11 @@ def _refused(sweep: Sweep) -> dict[str, str]:
     return {pair: sentence for pair, sentence in reversed(found.items()) if sentence}
 
 
-def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, **chosen: Any) -> None:
-    """Play what is missing with a bar, and say how it ended; ``again`` is the command that goes on."""
+def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bool = False, **chosen: Any) -> None:
+    """Play what is missing with a bar, and say how it ended (``aside``: not on standard output).
+
+    ``again`` is the command that goes on after an interrupt.
+    """
     console = Console(stderr=True)
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings are kept with the results
     try:
@@ -157,7 +160,7 @@ def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, **chosen:
     except KeyboardInterrupt:
         typer.echo(f"interrupted; finished cells are kept: {again} goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    typer.echo(_told(done, folder))
+    typer.echo(_told(done, folder), err=aside)
     _tell_failures(sweep, done.failed)
     if done.failed:
         raise typer.Exit(1)

@@ -35,7 +35,8 @@ def table1_command(
         folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
         sweep = load_sweep(QUICK if quick else FULL)
         command = f"tarry table1{' --quick' if quick else ''} --results {folder.path}"
-        play_sweep(sweep, folder, command, engine=engine, workers=workers, scheduler=scheduler, task=task)
+        chosen = {"engine": engine, "workers": workers, "scheduler": scheduler}
+        play_sweep(sweep, folder, command, task=task, aside=True, **chosen)
         found = measure(folder.tables(), claims())
         paths = save_table1(found, folder.path, command)
     if output is Format.json:
