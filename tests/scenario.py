@@ -166,7 +166,7 @@ def everything(session: Any) -> dict[str, Any]:
     with vault:
         rounds = vault.rounds
         rows = {t: vault.store.item(t) for t in range(1, rounds + 1)} if vault.is_durable else {}
-        places = {id: session._tracker._find(id) for id in (*"abcdefghij", *range(1, 10))}
+        places = {id: session._tracker.find(id) for id in (*"abcdefghij", *range(1, 10))}
     status = session.status()
     return {
         "state": b"".join(a.tobytes() for a in leaves(vault.held.play)).hex(),

@@ -47,10 +47,15 @@ def encode(configuration: Configuration, layout: str = "") -> str:
 def decode(text: str, player: Player | None = None) -> Configuration:
     """The configuration of a JSON text; ``player`` stands in where it cannot be built from names."""
     plain = json.loads(text)
-    if plain.pop("format") != FORMAT:
+    if plain.pop("format", None) != FORMAT or plain.keys() != {*Configuration._fields, "layout"}:
+        raise other_version(plain)
+    if plain["kind"] == JOIN and plain["options"].keys() != {"labels"}:
         raise other_version(plain)
     del plain["layout"]
-    built = player if player is not None else _built(plain["player"])
+    try:
+        built = player if player is not None else _built(plain["player"])
+    except (TypeError, ValueError, KeyError, AttributeError) as error:  # fields that have other values now
+        raise other_version(plain) from error
     return Configuration(**plain | {"player": built})
 
 
@@ -71,6 +76,8 @@ def other_version(plain: dict[str, Any]) -> StoreError:
 def check_same(stored: str, wanted: Configuration, *, with_seed: bool) -> None:
     """Refuse to continue a session as something else."""
     was, now = json.loads(stored), json.loads(encode(wanted))
+    if was.keys() != now.keys():
+        raise other_version(was)
     if was["kind"] != now["kind"]:
         raise ValueError(
             f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
@@ -113,6 +120,8 @@ def _built(plain: Any) -> Any:
     kind = _found(*plain["type"].partition(":")[::2])
     if not (isinstance(kind, type) and issubclass(kind, Parameters)):
         raise _not_ours(plain["type"])
+    if [*plain["fields"]] != [*kind._fields]:  # type: ignore[attr-defined]
+        raise TypeError(f"{plain['type']} has other fields")
     return kind.make(*(_built(value) for value in plain["fields"].values()))
 
 
