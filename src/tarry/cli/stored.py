@@ -26,6 +26,7 @@ from tarry.errors import TarryError
 from tarry.live.batches import Receipts
 from tarry.live.face import Face
 from tarry.live.items import id_of, plain_id
+from tarry.live.texts import brief
 from tarry.results import Answer
 
 ABSENT, REFUSED, STORE = 1, 2, 3
@@ -88,7 +89,7 @@ def as_store(url: str) -> str:
     return url
 
 
-def as_id(face: Face) -> Callable[[str], Hashable]:
+def id_reader(face: Face) -> Callable[[str], Hashable]:
     """Reads ids given on the command line: texts, but numbers where rounds go by their numbers."""
     is_numbered = face.is_numbered
     return lambda text: int(text) if is_numbered and text.isascii() and text.isdigit() else text
@@ -97,12 +98,18 @@ def as_id(face: Face) -> Callable[[str], Hashable]:
 def as_value(text: str, name: str) -> Any:
     """A JSON value from an argument, or from standard input."""
     given = sys.stdin.read() if text == STANDARD_INPUT else text
+    return _loaded(given, f"{name} must be JSON, got {{}}: a text needs its own quotes, '\"like this\"'")
+
+
+def _loaded(text: str, sentence: str) -> Any:
+    """A JSON value, or a sentence about what stands there instead."""
     try:
-        return json.loads(given)
+        return json.loads(text)
     except json.JSONDecodeError:
-        raise ValueError(
-            f"{name} must be JSON, got {given.strip()!r}: a text needs its own quotes, '\"like this\"'"
-        ) from None
+        raise ValueError(sentence.format(brief(text.strip()))) from None
+    except (ValueError, RecursionError):  # JSON as such, but beyond Python's limits
+        why = "whose numbers have too many digits, or that is nested too deeply"
+        raise ValueError(sentence.format(f"{brief(text.strip())}, {why}")) from None
 
 
 def read_lines(fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -115,19 +122,26 @@ def read_lines(fields: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _row(line: str, number: int, fields: Sequence[str]) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError:
-        raise ValueError(f"line {number} is not JSON: {line.strip()!r}; nothing was changed") from None
+    row = _loaded(line, f"line {number} is not JSON: {{}}; nothing was changed")
     row = row if isinstance(row, dict) and not _is_bytes(row) else {"id": row}
     extra = [name for name in row if name not in fields]
     if extra:
         raise ValueError(
             f"line {number} has a field {extra[0]!r}, only {', '.join(fields)} are known; nothing was changed"
         )
-    if _is_bytes(row.get("id")):
-        row["id"] = id_of(row["id"])
+    for name in ("id", "key"):
+        if _is_bytes(row.get(name)):
+            row[name] = _bytes_of(row[name], number)
     return row
+
+
+def _bytes_of(value: dict[str, Any], number: int) -> Hashable:
+    try:
+        return id_of(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"line {number} has the bytes {brief(value['bytes'])}, which are not base64; nothing was changed"
+        ) from None
 
 
 def _is_bytes(value: Any) -> bool:
@@ -149,7 +163,7 @@ def ids_of(face: Face, texts: list[str]) -> list[Hashable]:
     """Ids from arguments, or from standard input."""
     if texts == [STANDARD_INPUT]:
         return column(read_lines(("id",)), "id")
-    return [*map(as_id(face), texts)]
+    return [*map(id_reader(face), texts)]
 
 
 def plain(value: Any) -> Any:

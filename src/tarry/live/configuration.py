@@ -47,16 +47,23 @@ def encode(configuration: Configuration, layout: str = "") -> str:
 def decode(text: str, player: Player | None = None) -> Configuration:
     """The configuration of a JSON text; ``player`` stands in where it cannot be built from names."""
     plain = json.loads(text)
-    if plain.pop("format", None) != FORMAT or plain.keys() != {*Configuration._fields, "layout"}:
+    _check_version(plain)
+    built = player if player is not None else _built(plain["player"])
+    return Configuration(**{name: plain[name] for name in Configuration._fields} | {"player": built})
+
+
+def _check_version(plain: dict[str, Any]) -> None:
+    """Refuse what has other fields than this version would write."""
+    if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
     if plain["kind"] == JOIN and plain["options"].keys() != {"labels"}:
         raise other_version(plain)
-    del plain["layout"]
     try:
-        built = player if player is not None else _built(plain["player"])
-    except (TypeError, ValueError, KeyError, AttributeError) as error:  # fields that have other values now
+        _built(plain["player"])
+    except StoreError:
+        pass  # it has parts from elsewhere, which only their owner can judge
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise other_version(plain) from error
-    return Configuration(**plain | {"player": built})
 
 
 def check_layout(text: str, layout: str) -> None:
@@ -76,8 +83,7 @@ def other_version(plain: dict[str, Any]) -> StoreError:
 def check_same(stored: str, wanted: Configuration, *, with_seed: bool) -> None:
     """Refuse to continue a session as something else."""
     was, now = json.loads(stored), json.loads(encode(wanted))
-    if was.keys() != now.keys():
-        raise other_version(was)
+    _check_version(was)
     if was["kind"] != now["kind"]:
         raise ValueError(
             f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"

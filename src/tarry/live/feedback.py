@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -40,7 +41,7 @@ def _is_masked(given: Any) -> bool:
 
 
 def _is_real(entry: Any) -> bool:
-    return isinstance(entry, (Real, np.number)) and not isinstance(entry, np.complexfloating)
+    return isinstance(entry, (Real, Decimal, np.number)) and not isinstance(entry, np.complexfloating)
 
 
 def _refused(given: Any, word: str, is_table: bool) -> ValueError:
