@@ -41,9 +41,9 @@ def test_malformed_feedback_raises_and_changes_nothing(bad, id):
     session.ask_many(ids=["used", "tracked"])
     session.tell("used", gradient=[0.0, 1.0])
     before = repr(session.export())
-    with pytest.raises(ValueError, match="gradient must be numbers|gradient has shape|must be finite and below 1e100"):
+    with pytest.raises(ValueError, match=r"gradient must be numbers|gradient has shape|must be finite and below 1e100"):
         session.tell(id, gradient=bad)
-    with pytest.raises(ValueError, match="gradients must be numbers|gradients has shape|finite and below 1e100"):
+    with pytest.raises(ValueError, match=r"gradients must be numbers|gradients has shape|finite and below 1e100"):
         session.tell_many([id, "tracked"], gradients=[bad, [0.0, 0.0]])
     assert repr(session.export()) == before
     assert session.tell("tracked", gradient=[1, 2]).status is tarry.Answer.USED

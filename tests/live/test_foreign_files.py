@@ -179,7 +179,7 @@ def test_places_that_are_none(place, sentence, tmp_path):
     "options", [{"capacity": 1 << 50}, {"capacity": 1 << 39}, {"memory": 1 << 41}, {"preemption": False}]
 )
 def test_what_is_refused_leaves_no_file(options, tmp_path):
-    with pytest.raises(ValueError, match="takes more memory than there is|preempt"):
+    with pytest.raises(ValueError, match=r"takes more memory than there is|preempt"):
         tarry.LabelJoin(**{"capacity": 4} | options, store=f"sqlite:///{tmp_path / 'a.db'}")
     assert not list(tmp_path.iterdir())
 

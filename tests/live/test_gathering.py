@@ -52,7 +52,7 @@ def test_keys_in_batches_and_frames(tmp_path):
     assert [row.label for row in join.finish_many(["a", "b"])] == [13, 26]
     with pytest.raises(ValueError, match="there are 2 ids and 1 keys"):
         join.label_many(["a", "b"], [1, 2], keys=["x"])
-    with pytest.raises(TypeError, match="must be a string, a whole number or bytes, got 1.5"):
+    with pytest.raises(TypeError, match=r"must be a string, a whole number or bytes, got 1\.5"):
         join.label("a", 1, key=1.5)
 
 
