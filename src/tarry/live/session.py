@@ -109,8 +109,8 @@ class Session(Face):
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
 
-        That holds for tracked rounds and for the last 256; of an older one only the id is known, and
-        the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
+        That holds for tracked rounds and for the last 256 (``memory``, if less); of an older one only the id is known,
+        and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
         with self._tracker.vault.lock, self._tracker.vault:
             item = self._tracker.open(id, delay)
