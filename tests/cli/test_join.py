@@ -206,19 +206,18 @@ def test_a_label_counts_once_under_its_key(call):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[" * 20000, "nested too deeply"),
-        ("1" + "0" * 5000, "numbers have too many digits"),
-        ("{", "the label must be JSON, got '{'"),
+        ("[" * 20000, "{} is nested too deeply, "),
+        ("1" + "0" * 5000, "{} has a number of too many digits, "),
     ],
-    ids=["deep", "long", "broken"],
+    ids=["deep", "long"],
 )
 def test_json_beyond_all_limits(call, text, sentence):
     call("new", "--capacity", 8)
     done = call("label", "a", text, code=2)
-    assert sentence in done.stderr
+    assert done.stderr.startswith(sentence.format("the label"))
     assert len(done.stderr) < 300
     done = call("label", "--many", given=f'{{"id": "a", "label": {text}}}\n', code=2)
-    assert "line 1 is not JSON" in done.stderr
+    assert done.stderr.startswith(sentence.format("line 1"))
 
 
 @pytest.mark.parametrize("given", ['{"bytes": 5}', '{"bytes": "a"}', '{"bytes": null}'])

@@ -35,6 +35,7 @@ EPILOG = (
     "Exit codes: 0 done; 1 done, but an id was unknown or forgotten, or the answer cannot be printed; "
     "2 the arguments are wrong, nothing was changed; 3 the store cannot be used."
 )
+_QUOTES = "a text needs its own quotes, '\"like this\"'"
 # So that a negative number is an argument and not an option.
 NUMBERS = {"ignore_unknown_options": True}
 
@@ -98,18 +99,24 @@ def id_reader(face: Face) -> Callable[[str], Hashable]:
 def as_value(text: str, name: str) -> Any:
     """A JSON value from an argument, or from standard input."""
     given = sys.stdin.read() if text == STANDARD_INPUT else text
-    return _loaded(given, f"{name} must be JSON, got {{}}: a text needs its own quotes, '\"like this\"'")
+    try:
+        return _loaded(given, name)
+    except json.JSONDecodeError:
+        raise ValueError(f"{name} must be JSON, got {brief(given.strip())}: {_QUOTES}") from None
 
 
-def _loaded(text: str, sentence: str) -> Any:
-    """A JSON value, or a sentence about what stands there instead."""
+def _loaded(text: str, name: str) -> Any:
+    """A JSON value, or a sentence where Python's limits end before JSON's do."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
-        raise ValueError(sentence.format(brief(text.strip()))) from None
-    except (ValueError, RecursionError):  # JSON as such, but beyond Python's limits
-        why = "whose numbers have too many digits, or that is nested too deeply"
-        raise ValueError(sentence.format(f"{brief(text.strip())}, {why}")) from None
+        raise
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply, {brief(text.strip())}; nothing was changed") from None
+    except ValueError:
+        raise ValueError(
+            f"{name} has a number of too many digits, {brief(text.strip())}; nothing was changed"
+        ) from None
 
 
 def read_lines(fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -122,7 +129,10 @@ def read_lines(fields: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _row(line: str, number: int, fields: Sequence[str]) -> dict[str, Any]:
-    row = _loaded(line, f"line {number} is not JSON: {{}}; nothing was changed")
+    try:
+        row = _loaded(line, f"line {number}")
+    except json.JSONDecodeError:
+        raise ValueError(f"line {number} is not JSON: {brief(line.strip())}; nothing was changed") from None
     row = row if isinstance(row, dict) and not _is_bytes(row) else {"id": row}
     extra = [name for name in row if name not in fields]
     if extra:
