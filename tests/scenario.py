@@ -123,13 +123,9 @@ class Client:
         return LOST if again and extra else [_plain(row) for row in rows]
 
     def _gather(self, join: Any, step: Any, again: bool) -> Any:
-        """A label gathered twice counts twice, so one that came is not repeated."""
+        """A label gathered twice counts twice, unless it has a key."""
         id, number = step
-        with self.quietly(), join._tracker.vault:
-            item = join._tracker.item(id)
-        if not (again and item is not None and len(item.gathered) == number):
-            join.label(id, label(id) * number)
-        return None
+        return self._row(join, again, lambda: join.label(id, label(id) * number, key=f"label {number}"))
 
     def _finish(self, join: Any, id: Any, again: bool) -> Any:
         return self._row(join, again, lambda: join.finish(id, missing=0.0))
@@ -166,7 +162,7 @@ def everything(session: Any) -> dict[str, Any]:
     with vault:
         rounds = vault.rounds
         rows = {t: vault.store.item(t) for t in range(1, rounds + 1)} if vault.is_durable else {}
-        places = {id: session._tracker._find(id) for id in (*"abcdefghij", *range(1, 10))}
+        places = {id: session._tracker.find(id) for id in (*"abcdefghij", *range(1, 10))}
     status = session.status()
     return {
         "state": b"".join(a.tobytes() for a in leaves(vault.held.play)).hex(),

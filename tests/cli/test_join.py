@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from zlib import crc32
 
 import pytest
 from shell import lines
@@ -10,6 +12,9 @@ from typer.testing import CliRunner
 
 import tarry
 from tarry.cli.app import app
+from tarry.errors import StoreError
+from tarry.live.face import Face
+from tarry.live.stores.sqlite import SQLite
 
 
 @pytest.fixture
@@ -172,3 +177,61 @@ def test_what_was_done_is_not_told_as_refused(given, code, tmp_path):
     with tarry.LabelJoin.open(store) as join:
         assert join.status().rounds == 1
     assert json.loads(done.stdout)["id"] == "ünïcode" if code == 0 else "this was done" in done.stderr
+
+
+def test_a_row_is_told_even_if_nothing_can_be_read_after_it(call, monkeypatch):
+    """It is handed out once: what comes with it is from the same transaction."""
+    call("new", "--capacity", 8)
+    call("decide", '{"f": 1}', "--id", "a")
+
+    def out_of_reach(*_):
+        raise StoreError("the database cannot be reached")
+
+    monkeypatch.setattr(SQLite, "look", out_of_reach)
+    monkeypatch.setattr(Face, "is_numbered", False)
+    (found,) = lines(call("label", "a", 1))
+    assert found == {"id": "a", "fate": "used", "row": {"features": {"f": 1}, "label": 1, "weight": 1.0, "id": "a"}}
+
+
+def test_a_label_counts_once_under_its_key(call):
+    call("new", "--capacity", 8, "--labels", "sum")
+    call("decide", "--many", given='{"id": "a"}\n{"id": "b"}\n')
+    for _ in range(2):
+        call("label", "a", 20, "--key", "order-1")
+        call("label", "--many", given='{"id": "a", "label": -5, "key": {"bytes": "YQ=="}}\n{"id": "b", "label": 1}\n')
+    assert [one["row"]["label"] for one in lines(call("finish", "a", "b"))] == [15, 2]
+    assert "give an id and its label, or --many" in call("label", "--many", "--key", "x", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[" * 20000, "{} is nested too deeply, "),
+        ("1" + "0" * 5000, "{} has a number of too many digits, "),
+    ],
+    ids=["deep", "long"],
+)
+def test_json_beyond_all_limits(call, text, sentence):
+    call("new", "--capacity", 8)
+    done = call("label", "a", text, code=2)
+    assert done.stderr.startswith(sentence.format("the label"))
+    assert len(done.stderr) < 300
+    done = call("label", "--many", given=f'{{"id": "a", "label": {text}}}\n', code=2)
+    assert done.stderr.startswith(sentence.format("line 1"))
+
+
+@pytest.mark.parametrize("given", ['{"bytes": 5}', '{"bytes": "a"}', '{"bytes": null}'])
+def test_bytes_that_are_none(call, given):
+    call("new", "--capacity", 8)
+    assert "line 1 has the bytes" in call("expire", "-", given=given, code=2).stderr
+
+
+def test_stores_of_another_version_exit_with_3(call, url):
+    call("new", "--capacity", 8)
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        text = database.execute("SELECT configuration FROM tarry_sessions").fetchone()[0]
+        text = text.replace('"labels": "first"', '"windows": "first"')
+        database.execute("UPDATE tarry_sessions SET configuration = ?, checksum = ?", (text, crc32(text.encode())))
+    database.close()
+    assert "another version of Tarry" in call("decide", code=3).stderr
+    assert "another version of Tarry" in call("new", "--capacity", 8, code=3).stderr

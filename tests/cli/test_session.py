@@ -249,3 +249,10 @@ def test_one_process_asks_and_another_tells(url, tmp_path):
     assert [json.loads(line)["status"] for line in told.splitlines()] == ["used"] * 3
     with tarry.Session.open(f"sqlite:///{tmp_path / 'tarry.db'}") as session:
         assert session.ask().play.tolist() == [-1.0, 0.0]
+
+
+def test_numbers_beyond_all_floats(made):
+    made("ask")
+    done = made("tell", 1, f"[1{'0' * 400}, 0]", code=2)
+    assert "gradient must be numbers" in done.stderr
+    assert "must be finite and below 1e100" in made("tell", 77, "[NaN, 1]", code=2).stderr

@@ -61,7 +61,7 @@ def test_what_differs_is_said_with_both_values(tmp_path):
     for make, options, said in (
         (join, {"labels": "first"}, "a join with another value of labels ('sum', not 'first')"),
         (join, {"capacity": None}, "a join with another capacity (4, not None)"),
-        (join, {"scheduler": tarry.schedulers.Always()}, "another player.scheduler (VarOpt(), not Always())"),
+        (join, {"scheduler": tarry.schedulers.DropOldest()}, "player.scheduler (VarOpt(), not DropOldest())"),
         (join, {"name": "s"}, "the store holds a session of this name, not a join: give another name or store"),
         (session, {"gradient_bound": 3}, "a session with another value of gradient_bound (2.0, not 3.0)"),
         (session, {"gradient_bound": None}, "another value of gradient_bound (2.0, not none)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import isnan, sqrt
 from statistics import NormalDist
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import tarry
+from tarry.live.sums import book_label, moments_of
 
 
 def play(seed, n, capacity, **options):
@@ -134,6 +136,74 @@ def test_status_warns_while_many_labels_are_awaited():
     assert not join.status().warnings
     join.expire(96)  # whose label will not come
     assert join.estimate().outstanding == pytest.approx(0.03)
+
+
+S = tarry.schedulers
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "options"),
+    [
+        (None, {}),
+        (S.Bernoulli(probability=0.2), {}),
+        (S.Priority(), {}),
+        (S.Pareto(), {}),
+        (S.Morris.for_backlog(40, 8), {"preemption": False}),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_nothing_is_outstanding_when_all_labels_are_in(scheduler, options):
+    """Whatever the weights came to: only VarOpt's always come to the number of decisions."""
+    join, known = tarry.LabelJoin(8, scheduler=scheduler, rng=2, **options), []
+    for t in range(1, 400):
+        join.decide()
+        if t > 40:
+            join.label(t - 40, 1.0)
+        known.append(isnan(join.estimate().outstanding))
+        assert any(known) == (scheduler is not None) or not join.status().tracked
+    for t in range(360, 400):
+        join.label(t, 1.0)
+    status = join.status()
+    assert (status.tracked, status.pending) == (0, 0)
+    assert status.estimate.outstanding == 0.0
+    assert not [text for text in status.warnings if "awaited" in text]
+
+
+def exactly(rows):
+    """The estimate in fractions: no digit is lost."""
+    w, y = ([Fraction(row[i]) for row in rows] for i in (0, 1))
+    total, mean = sum(w), sum(a * b for a, b in zip(w, y, strict=True)) / sum(w)
+    spread = sum((a * (b - mean)) ** 2 for a, b in zip(w, y, strict=True))
+    return float(mean), sqrt(spread) / float(total), float(sum(y) / len(y))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1e17, *[1.0, 3.0] * 500, -1e17],
+        [1e9, *[1.0, 3.0] * 500],
+        [*[1.0, 3.0] * 500, 1e9],
+        [1.7e9 + i / 64 for i in range(500)],
+        [0.0] * 50,
+    ],
+    ids=["two outliers", "outlier first", "outlier last", "far away", "nought"],
+)
+def test_no_label_spoils_the_digits_of_the_others(labels):
+    sums, rng = np.zeros(8), np.random.default_rng(1)
+    rows = [(float(w), y) for w, y in zip(rng.integers(1, 5, len(labels)), labels, strict=True)]
+    rows[-1] = (rows[0][0], rows[-1][1])  # so that outliers cancel
+    for row in rows:
+        book_label(sums, *row)
+    found, (mean, error, naive) = moments_of(sums), exactly(rows)
+    assert found.mean == pytest.approx(mean, rel=1e-13)
+    assert found.error == pytest.approx(error, rel=1e-6)
+    assert found.naive == pytest.approx(naive, rel=1e-10, abs=1e-14 * max(map(abs, labels)))
+
+
+@pytest.mark.parametrize("level", ["x", None, 1 + 1j, np.ones(2), float("nan"), 0, 1])
+def test_levels_that_are_none(level):
+    with pytest.raises(ValueError, match="level must lie between 0 and 1, got"):
+        tarry.LabelJoin(8).estimate(level)
 
 
 def test_nothing_is_said_to_be_outstanding_where_weights_are_biased_or_rounds_found_no_room():

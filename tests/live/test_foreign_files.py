@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from zlib import crc32
@@ -62,6 +63,58 @@ def test_sessions_of_a_later_version(ours):
     refuse(ours, "another version of Tarry")
 
 
+def _more(plain):
+    plain["player"]["fields"]["novel"] = 1
+
+
+def _fewer(plain):
+    plain["player"]["fields"].popitem()
+
+
+def _renamed(plain):
+    fields = plain["player"]["fields"]
+    fields["planner"] = fields.pop("learner")
+
+
+def _deeper(plain):
+    plain["player"]["fields"]["learner"]["fields"]["novel"] = 1
+
+
+def _above(plain):
+    plain["novel"] = 1
+
+
+def _without(plain):
+    del plain["memory"]
+
+
+@pytest.mark.parametrize("change", [_more, _fewer, _renamed, _deeper, _above, _without])
+def test_sessions_with_other_fields(change, ours):
+    change_configuration(ours, change)
+    refuse(ours, "this session was written by another version of Tarry: open it with that version")
+
+
+def test_joins_without_a_rule(tmp_path):
+    path = tmp_path / "join.db"
+    tarry.LabelJoin(4, rng=1, store=f"sqlite:///{path}").close()
+    change_configuration(path, lambda plain: plain["options"].clear())
+    before = hashed(path)
+    for attempt in (tarry.LabelJoin.open, lambda url: tarry.LabelJoin(4, rng=1, store=url)):
+        with pytest.raises(StoreError, match="this join was written by another version"):
+            attempt(f"sqlite:///{path}")
+    assert hashed(path) == before
+
+
+def change_configuration(path, change):
+    """Store another configuration, with the checksum it should have."""
+    with sqlite3.connect(path) as database:
+        plain = json.loads(database.execute("SELECT configuration FROM tarry_sessions").fetchone()[0])
+        change(plain)
+        text = json.dumps(plain)
+        database.execute("UPDATE tarry_sessions SET configuration = ?, checksum = ?", (text, crc32(text.encode())))
+    database.close()
+
+
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95])
 def test_truncated_files(share, ours):
     size = ours.stat().st_size
@@ -119,6 +172,15 @@ def test_places_that_are_none(place, sentence, tmp_path):
     attempt = tarry.Session.open if place == "missing.db" else lambda url: make_on(tmp_path / place)
     with pytest.raises(StoreError, match=sentence):
         attempt(f"sqlite:///{tmp_path / place}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options", [{"capacity": 1 << 50}, {"capacity": 1 << 39}, {"memory": 1 << 41}, {"preemption": False}]
+)
+def test_what_is_refused_leaves_no_file(options, tmp_path):
+    with pytest.raises(ValueError, match=r"takes more memory than there is|preempt"):
+        tarry.LabelJoin(**{"capacity": 4} | options, store=f"sqlite:///{tmp_path / 'a.db'}")
     assert not list(tmp_path.iterdir())
 
 

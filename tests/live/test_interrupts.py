@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 import pytest
@@ -10,6 +12,7 @@ import tarry
 from tarry import Answer
 from tarry.errors import TarryError
 from tarry.live.fates import Fates
+from tarry.live.tracker import Tracker
 
 MOST = 4000
 
@@ -66,6 +69,112 @@ def test_an_interrupt_at_any_line(kind, tmp_path):
         join.close()
     assert n < MOST - 1
     assert refused == len(says)
+
+
+def told(join):
+    """Everything that a call which ends a decision must change together."""
+    status = join.status()
+    sums = [float(number) for number in join._tracker.vault.sums]
+    return join.fate("d0"), status.fates, status.pending, status.tracked, status.weights, sums
+
+
+def gathering(join):
+    join.label("d0", 3.0)
+    join.label("d0", 4.0)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize(
+    ("rule", "before", "call"),
+    [
+        ("first", None, lambda join: join.label("d0", 7.0)),
+        ("first", None, lambda join: join.expire("d0")),
+        ("sum", gathering, lambda join: join.finish("d0")),
+        ("sum", None, gathering),
+    ],
+    ids=["label", "expire", "finish", "gather"],
+)
+def test_an_interrupt_at_any_line_of_an_ending(kind, rule, before, call, tmp_path):
+    """The decision, its weight and the sums of the estimate change together or (in memory) nothing is said any more."""
+
+    def begun(name):
+        store = "memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'join.db'}"
+        join = make(store, name=name, labels=rule, durability="process")
+        for i in range(3):
+            join.decide({"i": i}, id=f"d{i}")
+        join.label("d1", 5.0)
+        if before:
+            before(join)
+        return join
+
+    reference = begun("reference")
+    states = [told(reference)]
+    call(reference)
+    states.append(told(reference))
+    refused = []
+    for n in range(1, MOST):
+        join = begun(f"run {n}")
+        if not interrupted_after(join, n, call):
+            break
+        try:
+            assert told(join) in states, n
+        except TarryError as error:
+            refused.append(str(error))
+        join.close()
+    assert n < MOST - 1
+    assert all("interrupted" in text for text in refused)
+    assert bool(refused) == (kind == "memory" and call is not gathering)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_an_interrupt_at_any_line_of_tell(kind, tmp_path):
+    player = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.5))
+    for n in range(1, MOST):
+        store = "memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'session.db'}"
+        session = tarry.Session(player, capacity=3, rng=5, store=store, name=f"run {n}", durability="process")
+        session.ask("a")
+        if not interrupted_after(session, n, lambda s: s.tell("a", gradient=[1.0, 0.0])):
+            break
+        try:
+            status = session.status()
+        except TarryError:
+            assert kind == "memory"
+            continue
+        done = session.fate("a") is Answer.USED
+        assert (status.pending, status.tracked, status.weights.max) == ((0, 0, 1.0) if done else (1, 1, 0.0))
+        assert session.ask("b").play.tolist() == ([-0.5, 0.0] if done else [0.0, 0.0])
+        session.close()
+    assert n < MOST - 1
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("read", ["ledger", "status", "estimate", "export"])
+def test_a_signal_handler_must_wait_for_readers_too(kind, read, tmp_path, monkeypatch):
+    """What is read stays as it is until the reading ends, also against the thread that reads."""
+    join = make("memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'join.db'}")
+    join.decide(id="a")
+    ledger, said = Tracker.ledger, []
+
+    def handler(*_):
+        with pytest.raises(TarryError, match="in the middle of a call"):
+            join.decide(id="b")
+        said.append(1)
+
+    def nosy(tracker):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return ledger(tracker)
+
+    monkeypatch.setattr(Tracker, "ledger", nosy)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        getattr(join, read)()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    monkeypatch.undo()
+    assert said
+    assert join.decide(id="b").tracked
+    assert join.status().rounds == 2
+    join.close()
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

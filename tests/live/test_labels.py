@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import inf, nan
 
 import numpy as np
@@ -12,6 +13,11 @@ from tarry.live import Row
 
 STORES = ["memory:", "sqlite:///{}/a.db"]
 ENDLESS = [nan, inf, -inf, np.float64(nan), np.float32(inf)]
+HOLDING = [
+    *(Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), complex(nan, 0), np.complex64(complex(0, inf))),
+    *(np.array(nan), np.array([1.0, inf]), np.array([None, nan], object), np.datetime64("NaT")),
+    *(np.array(["NaT"], "M8"), [nan], (1, [inf]), {"stars": nan}, {"stars": [1.0, (nan,)]}),
+]
 NO_NUMBERS = ["x", [1], {"a": 1}, None, b"1", 1j, np.ones(2), 10**400, -1e100]
 
 
@@ -36,6 +42,49 @@ def test_numbers_that_are_not_finite_change_nothing(store, labels, tmp_path):
 
 
 @pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("labels", ["first", "last", "sum", "all"])
+@pytest.mark.parametrize("bad", HOLDING, ids=repr)
+def test_nor_may_they_hide(bad, labels, store, tmp_path):
+    join = make(store, tmp_path, labels=labels)
+    before = repr(join.export(payloads=True))
+    calls = [lambda: join.label("a", bad), lambda: join.label_each(["a"], [bad])]
+    for call in calls if labels == "first" else [*calls, lambda: join.finish("a", missing=bad)]:
+        with pytest.raises(ValueError, match=r"is not finite|a durable store takes JSON values"):
+            call()
+    assert repr(join.export(payloads=True)) == before
+    join.close()
+
+
+def test_empty_cells_of_pandas_are_no_labels():
+    pd = pytest.importorskip("pandas")
+    for bad in (pd.NA, pd.NaT):
+        with pytest.raises(ValueError, match="is not finite"):
+            make("memory:", None).label("a", bad)
+
+
+def test_what_stands_for_no_label_must_add_up_too():
+    join = make("memory:", None, labels="sum")
+    for bad in ("abc", 10**400, [1]):
+        with pytest.raises(ValueError, match="adds labels up"):
+            join.finish("a", missing=bad)
+    assert join.finish("a", missing=np.longdouble(1.5)) == Row({"n": 1}, 1.5, 1.0, "a")
+    join.decide(id="b")
+    assert join.finish("b").label is None
+
+
+@pytest.mark.parametrize("given", [["sum"], None, 3, "mean"])
+def test_rules_that_are_none(given):
+    with pytest.raises(ValueError, match="labels must be 'first', 'last', 'sum', 'all', got"):
+        tarry.LabelJoin(4, labels=given)
+
+
+def test_a_list_may_contain_itself():
+    ring = [1]
+    ring.append(ring)
+    assert make("memory:", None).label("a", ring).label is ring
+
+
+@pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("bad", NO_NUMBERS, ids=lambda bad: type(bad).__name__)
 def test_what_cannot_be_added_up_is_refused_when_it_comes(store, bad, tmp_path):
     join = make(store, tmp_path, labels="sum")
@@ -52,9 +101,9 @@ def test_what_cannot_be_added_up_is_refused_when_it_comes(store, bad, tmp_path):
 @pytest.mark.parametrize("store", STORES)
 def test_numbers_of_numpy_add_up_alike_in_every_store(store, tmp_path):
     join = make(store, tmp_path, labels="sum")
-    for label in (np.float32(0.1), True, np.int8(100), np.int8(100), np.True_):
+    for label in (np.float32(0.1), True, np.int8(100), np.array(100), np.True_, np.longdouble(2)):
         join.label("a", label)
-    assert join.finish("a").label == float(np.float32(0.1)) + 1 + 200 + 1
+    assert join.finish("a").label == float(np.float32(0.1)) + 1 + 200 + 1 + 2
     join.close()
 
 

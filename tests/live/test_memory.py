@@ -41,6 +41,24 @@ def test_the_edge_of_the_memory():
     assert session.tell(3, gradient=[1, 0]).status is Answer.SATURATED
 
 
+@pytest.mark.parametrize("store", ["memory:", "sqlite:///{}/a.db"])
+@pytest.mark.parametrize("memory", [1, 10, 300])
+def test_rounds_are_kept_no_longer_than_their_ids(store, memory, tmp_path):
+    """A short memory is short for all of it: no play or ticket outlives the id that it is found by."""
+    with tarry.LabelJoin(2, rng=1, memory=memory, store=store.format(tmp_path), durability="process") as join:
+        for i in range(40):
+            join.decide(id=i)
+        vault = join._tracker.vault
+        kept = {t for t in range(1, 41) if (vault.store.item(t) if vault.is_durable else vault.items.get(t))}
+        assert kept == {*range(max(1, 41 - min(memory, 256)), 41)} | vault.tracked
+        last = join.decide(id=39)
+        assert (last.id, join.status().rounds) == (39, 40)
+        known = join.fate(5) is not Answer.LATE
+        assert known == (memory > 35 or 6 in vault.tracked)
+        join.decide(id=5)
+        assert join.status().rounds == (40 if known else 41)
+
+
 def test_an_old_preempted_round_does_not_reopen_a_young_one():
     session = make(capacity=4, memory=5)
     for t in range(1, 2001):

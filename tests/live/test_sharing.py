@@ -208,9 +208,9 @@ def test_a_stale_process_finds_ids_that_came_round(kind, new_store):
         busy.ask_many(ids=[f"new-{i}" for i in range(10)])
         again = busy.ask_many(ids=[f"old-{i}" for i in (7, 6, 5)])
         ids = [*(f"new-{i}" for i in range(3, 10)), *again.ids]
-        assert [busy._tracker._find(id) for id in ids] == list(range(12, 22))
+        assert [busy._tracker.find(id) for id in ids] == list(range(12, 22))
         stale.status()
-        assert [stale._tracker._find(id) for id in ids] == list(range(12, 22))
+        assert [stale._tracker.find(id) for id in ids] == list(range(12, 22))
         assert stale.ask("old-7").status is tarry.Answer.REPEATED
 
 

@@ -67,6 +67,27 @@ def test_pandas_itself():
     assert join.status().tracked == 1
 
 
+@pytest.mark.parametrize("label", [["b", None, "c", "d"], ["b", "a", "c", "d"]], ids=["a label missing", "all there"])
+def test_empty_cells_are_the_same_in_every_frame(label):
+    """Polars' null, pandas' NaN and pandas' NA."""
+    pd, log = pytest.importorskip("pandas"), LOG | {"label": label}
+    nullable = {name: pd.array(log[name], dtype="Int64") for name in ("at", "seen")}
+    frames = [log, pl.DataFrame(log), pd.DataFrame(log), pd.DataFrame(log | nullable | {"label": pd.array(label)})]
+    if None in label:
+        for frame in frames:
+            with pytest.raises(ValueError, match="row 1 has no label"):
+                stream(frame)
+    else:
+        assert all(stream(frame, at_end="deliver")[0] == stream(LOG, at_end="deliver")[0] for frame in frames)
+
+
+def test_features_that_cannot_be_stored_are_told_before_the_first_decision(tmp_path):
+    with tarry.LabelJoin(4, rng=1, store=f"sqlite:///{tmp_path / 'a.db'}") as join:
+        with pytest.raises(ValueError, match=r"row 2: a durable store takes JSON values or bytes, got nan as features"):
+            join.stream(LOG | {"age": [1.0, 2.0, float("nan"), 3.0]}, **NAMES)
+        assert join.status().rounds == 0
+
+
 def test_equal_to_calls_one_by_one():
     rng = np.random.default_rng(2)
     at, labels = np.arange(300), rng.random(300)
@@ -95,6 +116,13 @@ def test_equal_to_calls_one_by_one():
             "the times in 'at' and 'seen' cannot be compared with each other .*one type",
         ),
         (LOG | {"seen": [6, datetime(2024, 1, 1), 3, None]}, {}, "cannot be compared with each other"),
+        (LOG | {"label": ["a", None, "b", None]}, {}, "row 1 has no label: leave 'seen' empty where no label came"),
+        (LOG | {"label": [1.0, 2.0, float("nan"), 3.0]}, {}, "row 2 has no label: leave 'seen' empty"),
+        (LOG | {"seen": [6]}, {}, "the columns must be equally long, got {'at': 4, 'seen': 1, 'label': 4}"),
+        (LOG | {"label": ["a"]}, {}, "the columns must be equally long"),
+        (LOG | {"age": [1, 2]}, {}, "the columns must be equally long"),
+        (LOG | {"id": ["w", "x", "w", "z"]}, {}, "rows 0 and 2 have the same id 'w': each decision needs its own"),
+        ([1, 2], {}, "a log must be a frame or a dict of columns, got a list"),
         (
             LOG | {"label": [1, 2, float("inf"), 4]},
             {},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import choose_scheduler
 from tarry.cli.expiry import add_expire
+from tarry.cli.plan import Format
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -19,17 +19,17 @@ from tarry.cli.stored import (
     NameOption,
     StoreOption,
     answering,
-    as_id,
     as_store,
     as_value,
     column,
     end,
+    id_reader,
     ids_of,
     read_lines,
     show_lines,
     show_one,
 )
-from tarry.live import LabelJoin, Row, Ticket
+from tarry.live import LabelJoin, Outcome, Ticket
 from tarry.live.stores import MAIN, POWER, without_password
 
 join_app = typer.Typer(
@@ -92,7 +92,7 @@ def decide(
                 tickets = _decide_lines(join)
             else:
                 given = None if features is None else as_value(features, "features")
-                tickets = [join.decide(given, None if id is None else as_id(join)(id), delay=delay)]
+                tickets = [join.decide(given, None if id is None else id_reader(join)(id), delay=delay)]
         show_lines((ticket._asdict() for ticket in tickets), output)
 
 
@@ -106,8 +106,11 @@ def _decide_lines(join: LabelJoin) -> list[Ticket]:
 def label(
     id: Annotated[str | None, typer.Argument(help="The decision's id.")] = None,
     label: Annotated[str | None, typer.Argument(help="Its label: JSON, or - for standard input.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Where labels gather: a name of this label, under which it counts once.")
+    ] = None,
     many: Annotated[
-        bool, typer.Option("--many", help="Read JSON lines with id and label, in one transaction.")
+        bool, typer.Option("--many", help="Read JSON lines with id, label and key, in one transaction.")
     ] = False,
     store: StoreOption = DEFAULT_STORE,
     name: NameOption = MAIN,
@@ -116,15 +119,16 @@ def label(
 ) -> None:
     """Hand over a label; print id, fate and the row of features, label and weight (null: not tracked, or gathered)."""
     with answering():
-        if many != (id is None) or many != (label is None):
+        if many != (id is None) or many != (label is None) or (many and key is not None):
             raise ValueError("give an id and its label, or --many with JSON lines on standard input")
         with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
             if many:
-                lines = read_lines(("id", "label"))
-                ids, labels = column(lines, "id"), column(lines, "label")
+                lines = read_lines(("id", "label", "key"))
+                ids, labels, keys = column(lines, "id"), column(lines, "label"), [line.get("key") for line in lines]
             else:
-                ids, labels = [as_id(join)(str(id))], [as_value(str(label), "the label")]
-            _show(join, ids, join.label_each(ids, labels), output)
+                ids, labels, keys = [id_reader(join)(str(id))], [as_value(str(label), "the label")], [key]
+            outcomes = join.label_outcomes(ids, labels, keys=keys)
+        _show(outcomes, output)
 
 
 @join_app.command("finish", epilog=EPILOG)
@@ -140,8 +144,8 @@ def finish(
     with answering():
         instead = as_value(missing, "--missing")
         with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-            names = ids_of(join, ids)
-            _show(join, names, join.finish_many(names, instead), output)
+            outcomes = join.finish_outcomes(ids_of(join, ids), instead)
+        _show(outcomes, output)
 
 
 @join_app.command("estimate", epilog=EPILOG)
@@ -157,11 +161,9 @@ def estimate(
         show_one(found, found.rows(), output)
 
 
-def _show(join: LabelJoin, ids: list[Hashable], rows: list[Row | None], output: Any) -> None:
-    fates = [join.fate(id) for id in ids]
-    told = zip(ids, fates, rows, strict=True)
-    show_lines(({"id": id, "fate": fate, "row": row} for id, fate, row in told), output)
-    end(fates)
+def _show(outcomes: list[Outcome], output: Format | None) -> None:
+    show_lines((one._asdict() for one in outcomes), output)
+    end(one.fate for one in outcomes)
 
 
 add_audits(join_app, LabelJoin)

@@ -20,11 +20,11 @@ from tarry.cli.stored import (
     NameOption,
     StoreOption,
     answering,
-    as_id,
     as_store,
     as_value,
     column,
     end,
+    id_reader,
     read_lines,
     show_lines,
     show_one,
@@ -125,7 +125,7 @@ def _ask(session: Session, texts: list[str], count: int, delay: int | None) -> l
         rows = read_lines(("id", "delay"))
         return session.ask_each(ids=[row.get("id") for row in rows], delays=[row.get("delay", delay) for row in rows])
     if texts:
-        return session.ask_each(ids=map(as_id(session), texts), delays=[delay] * len(texts))
+        return session.ask_each(ids=map(id_reader(session), texts), delays=[delay] * len(texts))
     return session.ask_each(count, delays=[delay] * count)
 
 
@@ -153,7 +153,7 @@ def tell(
 
 
 def _tell(session: Session, text: str, feedback: str) -> Receipts:
-    id, kind = as_id(session)(text), session.player.learner.feedback
+    id, kind = id_reader(session)(text), session.player.learner.feedback
     status, weight = session.tell(id, **{kind: as_value(feedback, f"the {kind}")})
     return Receipts([id], [status], np.array([weight]))
 

@@ -26,6 +26,7 @@ from tarry.errors import TarryError
 from tarry.live.batches import Receipts
 from tarry.live.face import Face
 from tarry.live.items import id_of, plain_id
+from tarry.live.texts import brief
 from tarry.results import Answer
 
 ABSENT, REFUSED, STORE = 1, 2, 3
@@ -34,6 +35,7 @@ EPILOG = (
     "Exit codes: 0 done; 1 done, but an id was unknown or forgotten, or the answer cannot be printed; "
     "2 the arguments are wrong, nothing was changed; 3 the store cannot be used."
 )
+_QUOTES = "a text needs its own quotes, '\"like this\"'"
 # So that a negative number is an argument and not an option.
 NUMBERS = {"ignore_unknown_options": True}
 
@@ -88,7 +90,7 @@ def as_store(url: str) -> str:
     return url
 
 
-def as_id(face: Face) -> Callable[[str], Hashable]:
+def id_reader(face: Face) -> Callable[[str], Hashable]:
     """Reads ids given on the command line: texts, but numbers where rounds go by their numbers."""
     is_numbered = face.is_numbered
     return lambda text: int(text) if is_numbered and text.isascii() and text.isdigit() else text
@@ -98,10 +100,22 @@ def as_value(text: str, name: str) -> Any:
     """A JSON value from an argument, or from standard input."""
     given = sys.stdin.read() if text == STANDARD_INPUT else text
     try:
-        return json.loads(given)
+        return _loaded(given, name)
     except json.JSONDecodeError:
+        raise ValueError(f"{name} must be JSON, got {brief(given.strip())}: {_QUOTES}") from None
+
+
+def _loaded(text: str, name: str) -> Any:
+    """A JSON value, or a sentence where Python's limits end before JSON's do."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply, {brief(text.strip())}; nothing was changed") from None
+    except ValueError:
         raise ValueError(
-            f"{name} must be JSON, got {given.strip()!r}: a text needs its own quotes, '\"like this\"'"
+            f"{name} has a number of too many digits, {brief(text.strip())}; nothing was changed"
         ) from None
 
 
@@ -116,18 +130,28 @@ def read_lines(fields: Sequence[str]) -> list[dict[str, Any]]:
 
 def _row(line: str, number: int, fields: Sequence[str]) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = _loaded(line, f"line {number}")
     except json.JSONDecodeError:
-        raise ValueError(f"line {number} is not JSON: {line.strip()!r}; nothing was changed") from None
+        raise ValueError(f"line {number} is not JSON: {brief(line.strip())}; nothing was changed") from None
     row = row if isinstance(row, dict) and not _is_bytes(row) else {"id": row}
     extra = [name for name in row if name not in fields]
     if extra:
         raise ValueError(
             f"line {number} has a field {extra[0]!r}, only {', '.join(fields)} are known; nothing was changed"
         )
-    if _is_bytes(row.get("id")):
-        row["id"] = id_of(row["id"])
+    for name in ("id", "key"):
+        if _is_bytes(row.get(name)):
+            row[name] = _bytes_of(row[name], number)
     return row
+
+
+def _bytes_of(value: dict[str, Any], number: int) -> Hashable:
+    try:
+        return id_of(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"line {number} has the bytes {brief(value['bytes'])}, which are not base64; nothing was changed"
+        ) from None
 
 
 def _is_bytes(value: Any) -> bool:
@@ -149,7 +173,7 @@ def ids_of(face: Face, texts: list[str]) -> list[Hashable]:
     """Ids from arguments, or from standard input."""
     if texts == [STANDARD_INPUT]:
         return column(read_lines(("id",)), "id")
-    return [*map(as_id(face), texts)]
+    return [*map(id_reader(face), texts)]
 
 
 def plain(value: Any) -> Any:

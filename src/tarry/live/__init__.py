@@ -2,7 +2,7 @@
 
 from tarry.live.batches import Receipt, Receipts, Rounds
 from tarry.live.estimates import Estimate
-from tarry.live.label_join import LabelJoin, Row, Ticket
+from tarry.live.label_join import LabelJoin, Outcome, Row, Ticket
 from tarry.live.session import Round, Session
 from tarry.live.sizes import expected_size
 from tarry.live.status import Status
@@ -10,6 +10,7 @@ from tarry.live.status import Status
 __all__ = [
     "Estimate",
     "LabelJoin",
+    "Outcome",
     "Receipt",
     "Receipts",
     "Round",

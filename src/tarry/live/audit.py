@@ -8,13 +8,13 @@ from typing import Any
 from tarry._version import __version__
 from tarry.live.configuration import encode
 from tarry.live.items import encode_payload, plain_id, plain_payload
-from tarry.live.status import read_status
+from tarry.live.status import Status, read_status
 from tarry.live.tracker import Tracker
 
 
 def ledger_of(tracker: Tracker, last: int = 0) -> dict[str, Any]:
     """Rounds by fate with their sum, and the fates of the last rounds, newest first."""
-    with tracker.vault.reading():
+    with tracker.vault.lock, tracker.vault.reading:
         fates = tracker.ledger()
         told: dict[str, Any] = {"rounds": tracker.rounds, "fates": fates, "sum": sum(fates.values())}
         if last:
@@ -25,7 +25,7 @@ def ledger_of(tracker: Tracker, last: int = 0) -> dict[str, Any]:
 
 def export_of(tracker: Tracker, *, payloads: bool) -> dict[str, Any]:
     """Configuration, status, ledger and tracked rounds."""
-    with tracker.vault.reading():
+    with tracker.vault.lock, tracker.vault.reading:
         status = read_status(tracker)
         tracked = [_kept(tracker, t, payloads) for t in sorted(tracker.vault.tracked)]
         is_numbered = tracker.is_numbered
@@ -33,9 +33,15 @@ def export_of(tracker: Tracker, *, payloads: bool) -> dict[str, Any]:
         "version": __version__,
         "configuration": json.loads(encode(tracker.configuration)),
         "is_numbered": is_numbered,
-        "status": status,
+        "status": _plain_status(status),
         "tracked": tracked,
     }
+
+
+def _plain_status(status: Status) -> dict[str, Any]:
+    """A status as plain values: its parts are named tuples."""
+    parts = status._asdict().items()
+    return {name: part._asdict() if hasattr(part, "_asdict") else part for name, part in parts}
 
 
 def _entry(tracker: Tracker, t: int) -> dict[str, Any]:
@@ -60,7 +66,7 @@ def _kept(tracker: Tracker, t: int, payloads: bool) -> dict[str, Any]:
         kept["payload"] = plain_payload(item.payload)
     else:
         kept["payload_bytes"] = _size(item.payload)
-    return kept | {"gathered": list(item.gathered)}
+    return kept | {"gathered": list(item.gathered), "keys": [plain_id(key) for key in item.keys]}
 
 
 def _size(payload: Any) -> int | None:

@@ -9,11 +9,16 @@ import numpy as np
 
 from tarry.checks import as_whole
 from tarry.live.ids import as_id
+from tarry.live.items import plain_id
+from tarry.live.labels import is_missing
 from tarry.live.texts import brief
 from tarry.results import Answer
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+MOST_AT_ONCE = 10**8  # beyond it their answers would fill the memory
 
 
 class Rounds(NamedTuple):
@@ -41,11 +46,18 @@ class Receipts(NamedTuple):
     weights: np.ndarray
 
     def to_polars(self) -> pl.DataFrame:
-        """Columns id, status, weight."""
+        """Columns id, status, weight; where ids are of several kinds, all are texts, those of bytes in base64."""
         import polars as pl
 
         names = [status.name.lower() for status in self.statuses]
-        return pl.DataFrame({"id": self.ids, "status": names, "weight": self.weights})
+        return pl.DataFrame({"id": _one_kind(self.ids), "status": names, "weight": self.weights})
+
+
+def _one_kind(ids: list[Hashable]) -> list[Any]:
+    """Ids as a column can hold them."""
+    if len({type(id) for id in ids}) < 2 and all(not isinstance(id, int) or abs(id) < 1 << 63 for id in ids):
+        return ids
+    return [plain_id(id)["bytes"] if isinstance(id, bytes) else str(id) for id in ids]
 
 
 def receipts_of(ids: list[Hashable], told: list[Any]) -> Receipts:
@@ -98,9 +110,11 @@ def as_list(values: Any, what: str) -> list[Any]:
     return list(values)
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, or what is not equal to itself (NaN, NaT)."""
-    return value is None or bool(value != value)
+def check_alone(what: str, **others: Any) -> None:
+    """Refuse arguments beside a frame that has a column for the same."""
+    for name, given in others.items():
+        if given is not None:
+            raise ValueError(f"the frame has a column {what!r} already, so leave {name} out, or give lists instead")
 
 
 def as_ids(values: Any) -> list[Hashable]:
@@ -108,8 +122,18 @@ def as_ids(values: Any) -> list[Hashable]:
     return [as_id(id) for id in as_list(values, "ids")]
 
 
+def as_keys(values: Any) -> list[Hashable]:
+    """Keys of labels, None where one has none."""
+    return [None if is_missing(key) else as_id(key) for key in as_list(values, "keys")]
+
+
 def as_names(count: int | None, ids: Any) -> list[Any]:
     """A name for each of several rounds: the ids given, or none for this many."""
     if (count is None) == (ids is None):
         raise ValueError("say how many rounds, or give their ids: one of the two")
-    return [None] * as_whole(count, "the number of rounds") if ids is None else as_list(ids, "ids")
+    if ids is not None:
+        return as_list(ids, "ids")
+    rounds = as_whole(count, "the number of rounds")
+    if rounds > MOST_AT_ONCE:
+        raise ValueError(f"at most {MOST_AT_ONCE} rounds can begin in one call, got {rounds}: make several calls")
+    return [None] * rounds

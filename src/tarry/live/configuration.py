@@ -47,11 +47,23 @@ def encode(configuration: Configuration, layout: str = "") -> str:
 def decode(text: str, player: Player | None = None) -> Configuration:
     """The configuration of a JSON text; ``player`` stands in where it cannot be built from names."""
     plain = json.loads(text)
-    if plain.pop("format") != FORMAT:
-        raise other_version(plain)
-    del plain["layout"]
+    _check_version(plain)
     built = player if player is not None else _built(plain["player"])
-    return Configuration(**plain | {"player": built})
+    return Configuration(**{name: plain[name] for name in Configuration._fields} | {"player": built})
+
+
+def _check_version(plain: dict[str, Any]) -> None:
+    """Refuse what has other fields than this version would write."""
+    if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
+        raise other_version(plain)
+    if plain["kind"] == JOIN and plain["options"].keys() != {"labels"}:
+        raise other_version(plain)
+    try:
+        _built(plain["player"])
+    except StoreError:
+        pass  # it has parts from elsewhere, which only their owner can judge
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise other_version(plain) from error
 
 
 def check_layout(text: str, layout: str) -> None:
@@ -71,6 +83,7 @@ def other_version(plain: dict[str, Any]) -> StoreError:
 def check_same(stored: str, wanted: Configuration, *, with_seed: bool) -> None:
     """Refuse to continue a session as something else."""
     was, now = json.loads(stored), json.loads(encode(wanted))
+    _check_version(was)
     if was["kind"] != now["kind"]:
         raise ValueError(
             f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
@@ -113,6 +126,8 @@ def _built(plain: Any) -> Any:
     kind = _found(*plain["type"].partition(":")[::2])
     if not (isinstance(kind, type) and issubclass(kind, Parameters)):
         raise _not_ours(plain["type"])
+    if [*plain["fields"]] != [*kind._fields]:  # type: ignore[attr-defined]
+        raise TypeError(f"{plain['type']} has other fields")
     return kind.make(*(_built(value) for value in plain["fields"].values()))
 
 

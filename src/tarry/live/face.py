@@ -7,8 +7,11 @@ from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar, Self
 
 from tarry.checks import as_whole
+from tarry.errors import TarryError
 from tarry.live.audit import export_of, ledger_of
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
+from tarry.live.configuration import JOIN, SESSION
+from tarry.live.ids import as_id
 from tarry.live.opening import reopen
 from tarry.live.status import Status, status_of
 from tarry.live.stores import MAIN, POWER
@@ -51,7 +54,9 @@ class Face(ABC):
 
     def fate(self, id: Hashable) -> Answer:
         """What became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""
-        return self._tracker.fate(id)
+        id = as_id(id)
+        with self._tracker.vault.lock, self._tracker.vault.reading:
+            return self._tracker.fate(id)
 
     def status(self) -> Status:
         """Rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
@@ -71,7 +76,7 @@ class Face(ABC):
     @property
     def is_numbered(self) -> bool | None:
         """Whether rounds go by their numbers (True) or by the caller's ids (False); None before the first."""
-        with self._tracker.vault.reading():
+        with self._tracker.vault.lock, self._tracker.vault.reading:
             return self._tracker.is_numbered
 
     def close(self) -> None:
@@ -83,6 +88,14 @@ class Face(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        kind, rounds = type(self).__name__, {SESSION: "rounds", JOIN: "decisions"}[self._kind]
+        try:
+            s = self.status()
+        except TarryError as error:  # closed, or broken
+            return f"{kind}({error})"
+        return f"{kind}({s.rounds} {rounds}, {s.pending} pending, {s.tracked} tracked of {self._tracker.capacity})"
 
     def _repr_html_(self) -> str:
         return html_table(type(self).__name__, self.status().rows())

@@ -34,6 +34,10 @@ class Fates(Region):
         self._memory = memory
         self._words = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
 
+    def chunks(self, rounds: int) -> int:
+        """Every round writes its word when it begins."""
+        return -(-rounds // (_PER_WORD * _WORDS))
+
     def write(self, t: int, code: int) -> None:
         """Note what became of round t."""
         i, r = divmod((t - 1) % self._memory, _PER_WORD)

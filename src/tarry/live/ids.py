@@ -49,6 +49,10 @@ class Ids(Region):
         self._places = memoryview(np.zeros(self._mask + 1, np.int32))  # type: ignore[arg-type]
         self._aside: dict[int, int] = {}
 
+    def chunks(self, rounds: int) -> int:
+        """Every round writes its id when it begins."""
+        return -(-rounds // _PER_CHUNK)
+
     def hash(self, id: Hashable) -> int:
         """The keyed hash of an id; 0 stands for nobody."""
         if isinstance(id, str):

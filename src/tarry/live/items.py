@@ -20,7 +20,8 @@ _JSON, _BYTES = b"j", b"b"
 class Item(NamedTuple):
     """A tracked or recent round: how it was opened, and while it is tracked, what the caller left with it.
 
-    ``gathered`` are the labels that have come so far, where a decision may have several.
+    ``gathered`` are the labels that have come so far, where a decision may have several, and ``keys`` the names that
+    some of them came under.
     """
 
     id: Hashable
@@ -30,6 +31,7 @@ class Item(NamedTuple):
     play: np.ndarray | None
     payload: Any = None
     gathered: tuple[Any, ...] = ()
+    keys: tuple[Hashable, ...] = ()
 
 
 # A named tuple's own constructor is a Python function; this one costs half as much, twice a call.
@@ -65,6 +67,7 @@ def encode_item(item: Item) -> ItemRow:
         "released": [plain_id(id) for id in item.released],
         "answer": int(item.answer),
         "gathered": item.gathered,
+        "keys": [plain_id(key) for key in item.keys],
     }
     play = b"" if item.play is None else item.play.tobytes()
     return ItemRow(json.dumps(body, allow_nan=False), play, encode_payload(item.payload))
@@ -82,6 +85,7 @@ def decode_item(row: ItemRow) -> Item:
         play=play,
         payload=_payload_of(row.payload),
         gathered=tuple(body["gathered"]),
+        keys=tuple(id_of(key) for key in body["keys"]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
@@ -12,20 +12,24 @@ import numpy as np
 from tarry.learners import Idle
 from tarry.live.batches import (
     as_ids,
+    as_keys,
     as_list,
     as_names,
+    check_alone,
     column,
     is_frame,
     names_of,
     records,
 )
 from tarry.live.configuration import JOIN, Configuration
-from tarry.live.estimates import Estimate, book_label, estimate_now
+from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.face import Face
-from tarry.live.labels import FIRST, RULES, as_gathered, check_label
+from tarry.live.gathering import gather, gathered_for
+from tarry.live.ids import as_id
+from tarry.live.labels import RULES, as_gathered, as_missing, check_label, check_rule
 from tarry.live.opening import make_or_open
 from tarry.live.stores import MAIN, POWER
-from tarry.live.streams import AT_END, DROP, in_order, log_of
+from tarry.live.streams import AT_END, DROP, check_features, in_order, log_of
 from tarry.live.tracker import Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
@@ -54,6 +58,14 @@ class Row(NamedTuple):
     label: Any
     weight: float
     id: Hashable = None
+
+
+class Outcome(NamedTuple):
+    """What a call has made of a decision: its fate after it, and the row that came out, if one did."""
+
+    id: Hashable
+    fate: Answer
+    row: Row | None
 
 
 class LabelJoin(Face):
@@ -89,8 +101,7 @@ class LabelJoin(Face):
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        if labels != FIRST and labels not in RULES:
-            raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
+        check_rule(labels)
         if getattr(scheduler, "withholds_feedback", False):
             raise ValueError(
                 f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
@@ -123,7 +134,8 @@ class LabelJoin(Face):
         are required in the clairvoyant model and refused elsewhere.
         """
         if is_frame(features):
-            if ids is None and "id" in names_of(features):
+            if "id" in names_of(features):
+                check_alone("id", ids=ids)
                 ids = column(features, "id")
             features = records(features, without=("id",))
         rows = as_list(features, "decisions")
@@ -135,35 +147,53 @@ class LabelJoin(Face):
             opened = self._tracker.open_many(names, waits, rows)
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
 
-    def label(self, id: Hashable, label: Any) -> Row | None:
+    def label(self, id: Hashable, label: Any, *, key: Hashable = None) -> Row | None:
         """The decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
 
-        Where labels gather, always None: :meth:`finish` gives the row. A number that is not finite is refused, and
-        where labels are added up, whatever is no number.
+        Where labels gather, always None: :meth:`finish` gives the row, and a label given twice counts twice, unless
+        it has a ``key`` (a text, a whole number or bytes): of each key a decision takes one label. A number that is
+        not finite is refused, and where labels are added up, whatever is no number.
         """
         kind = type(label)
         if self._rule is not None or (kind is not int and (kind is not float or not isfinite(label))):
             label = self._checked(id, label)
+        if key is not None:
+            key = as_id(key)
         with self._tracker.vault.lock, self._tracker.vault:
-            return self._finish(id, label) if self._rule is None else self._label(id, label)
+            return self._end(id, label) if self._rule is None else self._label(id, label, key)
 
-    def label_many(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row]:
-        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id and label.
+    def label_many(
+        self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
+    ) -> list[Row]:
+        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id, label and key.
 
         Labels of decisions that are not tracked give no row: match rows by ``row.id``, or see :meth:`label_each`.
         """
-        return [row for row in self.label_each(ids, labels) if row is not None]
+        return [row for row in self.label_each(ids, labels, keys=keys) if row is not None]
 
-    def label_each(self, ids: Any, labels: Iterable[Any] | None = None) -> list[Row | None]:
+    def label_each(
+        self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
+    ) -> list[Row | None]:
         """As :meth:`label_many`, with an entry for each label: its row, or None."""
+        return [one.row for one in self.label_outcomes(ids, labels, keys=keys)]
+
+    def label_outcomes(
+        self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
+    ) -> list[Outcome]:
+        """As :meth:`label_each`, with what has become of each decision when all labels are in."""
         if is_frame(ids):
+            check_alone("label", labels=labels, keys=keys)
+            keys = column(ids, "key") if "key" in names_of(ids) else None
             ids, labels = column(ids, "id"), column(ids, "label")
         names, values = as_ids(ids), as_list([] if labels is None else labels, "labels")
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
+        marks = [None] * len(names) if keys is None else as_keys(keys)
+        if len(names) != len(marks):
+            raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         values = [self._checked(*pair) for pair in zip(names, values, strict=True)]
         with self._tracker.vault.lock, self._tracker.vault:
-            return [self._label(*pair) for pair in zip(names, values, strict=True)]
+            return self._outcomes(names, [self._label(*one) for one in zip(names, values, marks, strict=True)])
 
     def _checked(self, id: Hashable, label: Any) -> Any:
         """A label that can be used, or kept with others, before anything is changed."""
@@ -172,10 +202,10 @@ class LabelJoin(Face):
         check_label(id, label)
         return label
 
-    def _label(self, id: Hashable, label: Any) -> Row | None:
+    def _label(self, id: Hashable, label: Any, key: Hashable) -> Row | None:
         if self._rule is None:
-            return self._finish(id, label)
-        self._tracker.gather(id, label)
+            return self._end(id, label)
+        gather(self._tracker, id, label, key)
         return None
 
     def finish(self, id: Hashable, missing: Any = None) -> Row | None:
@@ -184,33 +214,34 @@ class LabelJoin(Face):
 
     def finish_many(self, ids: Iterable[Any], missing: Any = None) -> list[Row | None]:
         """The windows of several decisions have ended, in one transaction: for each its row, or None."""
+        return [one.row for one in self.finish_outcomes(ids, missing)]
+
+    def finish_outcomes(self, ids: Iterable[Any], missing: Any = None) -> list[Outcome]:
+        """As :meth:`finish_many`, with what has become of each decision."""
         rule = self._rule
         if rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = as_ids(ids)
-        for id in names:
-            check_label(id, missing)
+        instead = [as_missing(id, missing, self._labels) for id in names]
         with self._tracker.vault.lock, self._tracker.vault:
-            labels = [self._gathered(id, missing, rule) for id in names]
-            return [self._finish(*pair) for pair in zip(names, labels, strict=True)]
+            labels = [gathered_for(self._tracker, *pair, rule) for pair in zip(names, instead, strict=True)]
+            return self._outcomes(names, [self._end(*pair) for pair in zip(names, labels, strict=True)])
 
-    def _gathered(self, id: Hashable, missing: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:
-        waiting = self._tracker.item(id)
-        return rule(waiting.gathered) if waiting is not None and waiting.gathered else missing
-
-    def _finish(self, id: Hashable, label: Any) -> Row | None:
-        (status, weight), item = self._tracker.answer(id, _NOTHING)
+    def _end(self, id: Hashable, label: Any) -> Row | None:
+        (status, weight), item = self._tracker.answer(id, _NOTHING, label)
         if status is not Answer.USED or item is None:
             return None
-        book_label(self._tracker.vault.sums, weight, label)
         return Row(item.payload, label, weight, item.id)
+
+    def _outcomes(self, ids: list[Hashable], rows: list[Row | None]) -> list[Outcome]:
+        return [Outcome(id, self._tracker.fate(id), row) for id, row in zip(ids, rows, strict=True)]
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
 
         While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are.
         """
-        with self._tracker.vault.reading():
+        with self._tracker.vault.lock, self._tracker.vault.reading:
             return estimate_now(self._tracker, level)
 
     def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
@@ -218,7 +249,8 @@ class LabelJoin(Face):
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
         decision are dropped, or delivered with ``at_end="deliver"``. A column id gives the ids; the columns that are
-        not named here are the features. Labels must not gather: a log has no windows that end.
+        not named here are the features. Labels must not gather: a log has no windows that end. A log that makes no
+        sense somewhere is refused before its first decision.
         """
         if self._rule is not None:
             raise ValueError(
@@ -230,6 +262,8 @@ class LabelJoin(Face):
         log = log_of(frame, decided_at, labelled_at, label)
         features = records(frame, without=(decided_at, labelled_at, label, "id"))
         names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(features)
+        if self._tracker.vault.is_durable:
+            check_features(features)
         return self._stream(in_order(log, at_end), log.labels, features, names)
 
     def _stream(
@@ -243,7 +277,3 @@ class LabelJoin(Face):
             row = self.label(ids.pop(i), labels[i])
             if row is not None:
                 yield row
-
-    def __repr__(self) -> str:
-        s = self.status()
-        return f"LabelJoin({s.rounds} decisions, {s.pending} pending, {s.tracked} tracked of {self._tracker.capacity})"

@@ -3,38 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from decimal import Decimal
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from tarry.live.steps import LARGEST
 from tarry.live.texts import brief, text_of
 
 FIRST, SUM = "first", "sum"
 # What the labels that have gathered come to; with "first" none gather.
 RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], SUM: sum, "all": list}
-MOST = 1e100  # far from where sums and squares could overflow
+_DEEP = 20  # a list may contain itself
 
 
-def is_endless(label: Any) -> bool:
-    """Whether this is a number that is not finite."""
-    return isinstance(label, (float, np.floating)) and not isfinite(label)
+def check_rule(labels: Any) -> None:
+    """Refuse what is no rule."""
+    if not (isinstance(labels, str) and (labels == FIRST or labels in RULES)):
+        raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, what is not equal to itself (NaN, NaT), or pandas' NA."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # of several values
+        return False
+
+
+def is_endless(label: Any, deep: int = 0) -> bool:
+    """Whether this is a number that is not finite, or holds one."""
+    if isinstance(label, (float, np.floating)):
+        return not isfinite(label)
+    if isinstance(label, (complex, np.complexfloating)):
+        return not (isfinite(label.real) and isfinite(label.imag))
+    if isinstance(label, Decimal):
+        return not label.is_finite()
+    if isinstance(label, np.ndarray) and label.dtype.kind in "fc":
+        return not np.isfinite(label).all()
+    parts = label.values() if isinstance(label, dict) else label.ravel() if isinstance(label, np.ndarray) else label
+    if isinstance(label, (list, tuple, dict, np.ndarray)):
+        return deep < _DEEP and any(is_endless(part, deep + 1) for part in parts)
+    return label is not None and is_missing(label)
 
 
 def check_label(id: Hashable, label: Any) -> None:
     """Refuse a number that is not finite: it is a mistake somewhere, and would be used up as a label."""
     if is_endless(label):
+        shown = float(label) if isinstance(label, (float, np.floating)) else brief(label)
+        where = "and something in it" if isinstance(label, (list, tuple, dict, np.ndarray)) else "which"
         raise ValueError(
-            f"the label of {id!r} is {float(label)}, which is not finite: give a finite number, or expire({id!r}); "
+            f"the label of {id!r} is {shown}, {where} is not finite: give a finite number, or expire({id!r}); "
             "nothing was changed"
         )
 
 
 def as_gathered(id: Hashable, label: Any, rule: str, *, is_durable: bool) -> Any:
     """A label that can be kept with the others: of NumPy's numbers the same as Python's."""
+    if is_durable and isinstance(label, (list, tuple, dict)):
+        text_of(label, f"the label of {id!r}")  # which says where in it something is wrong
     check_label(id, label)
-    plain = label.item() if isinstance(label, np.generic) else label
-    if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < MOST):
+    plain = _plain(label)
+    if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < LARGEST):
         raise ValueError(
             f"this join adds labels up, so each must be a finite number below 1e100 in size, and that of {id!r} "
             f"is {brief(label)}: nothing was changed"
@@ -42,3 +77,16 @@ def as_gathered(id: Hashable, label: Any, rule: str, *, is_durable: bool) -> Any
     if is_durable:
         text_of(plain, f"the label of {id!r}")
     return plain
+
+
+def as_missing(id: Hashable, missing: Any, rule: str) -> Any:
+    """What stands for a decision without labels: None, or what could have been one."""
+    return None if missing is None else as_gathered(id, missing, rule, is_durable=False)
+
+
+def _plain(label: Any) -> Any:
+    if isinstance(label, np.ndarray) and not label.ndim:
+        label = label[()]
+    if isinstance(label, np.floating):
+        return float(label)  # also of the long ones, whose item() is their own kind
+    return label.item() if isinstance(label, np.generic) else label

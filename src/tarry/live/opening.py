@@ -11,16 +11,21 @@ from tarry.errors import StoreError
 from tarry.game.problem import check_capacity
 from tarry.kernel import make_seed
 from tarry.live.configuration import Configuration, check_layout, check_same, decode
-from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
+from tarry.live.grants import check_player
+from tarry.live.stores import MAIN, POWER, Memory, Store, open_store, without_password
 from tarry.live.tracker import Tracker
 from tarry.tracking import Player
 
+_MANY = 1 << 20
 _TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
 
 
 def make_or_open(wanted: Configuration, rng: Any, *, store: str, name: str, durability: str) -> Tracker:
     """A tracker on this store: continued if the same is there, made otherwise."""
     wanted = _as_plain(wanted)
+    check_player(wanted)
+    if max(wanted.capacity or 0, wanted.memory) > _MANY:
+        _tracker_of(wanted, Memory())  # what does not fit must not leave an empty store behind
     place = open_store(store, name, durability=durability)
     with _closed_on_failure(place):
         return _make_or_open(wanted._replace(seed=make_seed(rng)), place, with_seed=rng is not None)

@@ -22,6 +22,10 @@ class Region:
         self.buffer = np.zeros(-(-size // CHUNK) * _WORDS, np.uint64).view(np.uint8)
         self.dirty: set[int] = set()
 
+    def chunks(self, rounds: int) -> int:
+        """How many of them are stored when so many rounds are remembered."""
+        return self.buffer.size // CHUNK
+
     def changes(self) -> list[tuple[int, bytes]]:
         """The changed chunks, whole."""
         return [(i, self.buffer[i * CHUNK : (i + 1) * CHUNK].tobytes()) for i in sorted(self.dirty)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, Never
 
@@ -11,9 +10,21 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
-from tarry.live.batches import Receipt, Receipts, Rounds, as_ids, as_list, as_names, column, is_frame, receipts_of
+from tarry.live.batches import (
+    Receipt,
+    Receipts,
+    Rounds,
+    as_ids,
+    as_list,
+    as_names,
+    check_alone,
+    column,
+    is_frame,
+    receipts_of,
+)
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.face import Face
+from tarry.live.feedback import as_numbers
 from tarry.live.opening import make_or_open
 from tarry.live.steps import LARGEST
 from tarry.live.stores import MAIN, POWER
@@ -98,8 +109,8 @@ class Session(Face):
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
 
-        That holds for tracked rounds and for the last 256; of an older one only the id is known, and
-        the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
+        That holds for tracked rounds and for the last 256 (``memory``, if less); of an older one only the id is known,
+        and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
         with self._tracker.vault.lock, self._tracker.vault:
             item = self._tracker.open(id, delay)
@@ -137,7 +148,7 @@ class Session(Face):
 
         Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
         """
-        with self._tracker.vault.reading():
+        with self._tracker.vault.lock, self._tracker.vault.reading:
             found = self._tracker.points(id)
         if found is None:
             raise ValueError(
@@ -165,6 +176,7 @@ class Session(Face):
         if unnamed:
             raise self._unnamed("tell_many", f"{self._feedback}s")
         if is_frame(ids):
+            check_alone(self._feedback, gradients=gradients, values=values)
             given = column(ids, self._feedback)
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
             ids = column(ids, "id")
@@ -179,25 +191,16 @@ class Session(Face):
     def player(self) -> Player:
         return self._tracker.player
 
-    def __repr__(self) -> str:
-        s = self.status()
-        return f"Session({s.rounds} rounds, {s.pending} pending, {s.tracked} tracked of {self._tracker.capacity})"
-
     def _unnamed(self, call: str, word: str) -> TypeError:
         return TypeError(f"this session learns from {self._feedback}s: name them, {call}(…, {word}=…)")
 
     def _checked(self, gradient: Any, value: Any, shape: tuple[int, ...], *, plural: bool = False) -> np.ndarray:
-        """Feedback of the right kind, shape and size, before anything is begun."""
+        """Feedback of the right kind and shape, and of several rounds the right size too, before anything is begun."""
         word = self._feedback + ("s" if plural else "")
         given = gradient if self._feedback == GRADIENT else value
         if given is None or (gradient is not None and value is not None):
             raise ValueError(f"this session learns from {self._feedback}s: call tell{'_many' * plural}(…, {word}=…)")
-        try:
-            feedback = np.array(given, dtype=np.float64, order="C", ndmin=1)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{word} must be numbers{', as many in each row' * (len(shape) > 1)}, got {reprlib.repr(given)}"
-            ) from error
+        feedback = as_numbers(given, word, is_table=len(shape) > 1)
         if feedback.size == 0 and shape[0] == 0:  # nobody's feedback has no width
             feedback = feedback.reshape(shape)
         if feedback.shape != shape:

@@ -45,5 +45,5 @@ def expected_size(
         chunks += -(-8 * remembered // CHUNK)
     row = _ROW + id_bytes + 8 * player.learner.dimension
     held = row + payload_bytes
-    rows = _RECENT_ROOM * min(n, Vault.recent) * row + min(n, slots) * min(_TRACKED_ROOM * held, held + _WASTE)
+    rows = _RECENT_ROOM * min(remembered, Vault.recent) * row + min(n, slots) * min(_TRACKED_ROOM * held, held + _WASTE)
     return int(_EMPTY + chunks * _CHUNK_IN_FILE + rows)

@@ -52,7 +52,7 @@ class Status(NamedTuple):
 
 def status_of(tracker: Tracker) -> Status:
     """Read a tracker's books."""
-    with tracker.vault.reading():
+    with tracker.vault.lock, tracker.vault.reading:
         return read_status(tracker)
 
 

@@ -9,7 +9,7 @@ from tarry.kernel import border
 from tarry.tracking.table import find
 
 MALFORMED = -1.0
-LARGEST = 1e100  # far from where a weighted sum could overflow
+LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
 
 
 class Desk(NamedTuple):
@@ -19,6 +19,11 @@ class Desk(NamedTuple):
     setting: Any
     draws: Any
     state: Any
+
+
+def is_malformed(feedback: Any) -> bool:
+    """Whether an entry is not finite or too large: what ``hand_over`` says of feedback that comes so far."""
+    return any(not abs(number) < LARGEST for number in feedback.tolist())
 
 
 @border

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tarry.live.batches import column, is_missing
-from tarry.live.labels import is_endless
+from tarry.live.batches import column, is_frame, names_of
+from tarry.live.ids import as_id
+from tarry.live.items import encode_payload
+from tarry.live.labels import is_endless, is_missing
+from tarry.live.texts import brief
 
 DROP, DELIVER = AT_END = ("drop", "deliver")
 
@@ -22,18 +25,41 @@ class Log(NamedTuple):
 
 def log_of(frame: Any, decided_at: str, labelled_at: str, label: str) -> Log:
     """The columns of a frame that tell when; refused as a whole if a row makes no sense."""
-    times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
-    log = Log(times, come, labels, (decided_at, labelled_at))
+    if not is_frame(frame):
+        raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}")
+    columns = {name: column(frame, name) for name in (decided_at, labelled_at, label)}
+    sizes = {name: len(values) for name, values in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"the columns must be equally long, got {sizes}")
+    log = Log(columns[decided_at], columns[labelled_at], columns[label], (decided_at, labelled_at))
     untimed = next((i for i, time in enumerate(log.times) if is_missing(time)), None)
     if untimed is not None:
         raise ValueError(f"row {untimed} has no time in {decided_at!r}: every decision needs one")
-    endless = next((i for i, y in enumerate(log.labels) if not is_missing(log.come[i]) and is_endless(y)), None)
-    if endless is not None:
-        raise ValueError(
-            f"row {endless} has the label {log.labels[endless]}, which is not finite: leave {labelled_at!r} empty "
-            "where no label came"
-        )
+    for i, y in enumerate(log.labels):
+        if not is_missing(log.come[i]) and (is_missing(y) or is_endless(y)):
+            said = "no label" if is_missing(y) else f"the label {brief(y)}, which is not finite"
+            raise ValueError(f"row {i} has {said}: leave {labelled_at!r} empty where no label came")
+    if "id" in names_of(frame):
+        _check_ids(column(frame, "id"))
     return log
+
+
+def _check_ids(ids: list[Any]) -> None:
+    """Refuse a log that decides twice under one id: the second decision would be taken for the first, repeated."""
+    first: dict[Any, int] = {}
+    for i, id in enumerate(ids):
+        j = first.setdefault(as_id(id), i)
+        if j != i:
+            raise ValueError(f"rows {j} and {i} have the same id {id!r}: each decision needs its own")
+
+
+def check_features(features: list[Any]) -> None:
+    """Refuse features that a durable store cannot keep, naming the row."""
+    for i, given in enumerate(features):
+        try:
+            encode_payload(given)
+        except ValueError as error:
+            raise ValueError(f"row {i}: {error}") from error
 
 
 def in_order(log: Log, at_end: str) -> Iterator[tuple[int, bool]]:

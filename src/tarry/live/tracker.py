@@ -25,8 +25,9 @@ from tarry.live.holdings import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, fre
 from tarry.live.ids import CALLERS, OURS, as_id
 from tarry.live.items import Item, as_shown, encode_payload, new_item
 from tarry.live.regions import describe
-from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, open_round
+from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, is_malformed, open_round
 from tarry.live.stores import Store
+from tarry.live.sums import book_label
 from tarry.live.vault import Vault
 from tarry.results import FATES, Answer
 from tarry.schedulers.base import SATURATED
@@ -38,6 +39,7 @@ FIRST_SLOTS = 64
 CHECKED = 4096
 _DECLINED = ((fates.UNTRACKED, Answer.UNTRACKED), (fates.SATURATED, Answer.SATURATED))
 _NOWHERE = np.zeros(0)
+UNLABELLED: Any = object()
 _ENDED = ((fates.USED, Answer.USED), (fates.EXPIRED, Answer.EXPIRED))
 
 
@@ -113,7 +115,7 @@ class Tracker:
             encode_payload(payload)  # refused whether or not the round will be tracked
         if id is not None:
             id = as_id(id)
-            known = self._find(id)
+            known = self.find(id)
             if known is not None:
                 return self._again(known, id)
         if self.vault.rounds and (id is not None) != (self.vault.naming == CALLERS):
@@ -129,7 +131,7 @@ class Tracker:
             raise ValueError("some rounds have an id and some have none: give ids always or never")
         for delay in delays:
             disclosed_delay(self.configuration, delay)
-        if self.vault.rounds and not (named and all(self._find(id) is not None for id in named)):
+        if self.vault.rounds and not (named and all(self.find(id) is not None for id in named)):
             check_naming(self.configuration, self.vault.naming, bool(named))
         return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
 
@@ -153,11 +155,11 @@ class Tracker:
             vault.ids.add(id, t, vault.tracked)
         if slot >= 0:
             vault.tracked.add(t)
-            item = new_item((t if id is None else id, True, released, Answer.PENDING, play, payload, ()))
+            item = new_item((t if id is None else id, True, released, Answer.PENDING, play, payload, (), ()))
             vault.fates.write(t, fates.PENDING)
         else:
             code, answer = _DECLINED[slot == SATURATED]
-            item = new_item((t if id is None else id, False, released, answer, play, None, ()))
+            item = new_item((t if id is None else id, False, released, answer, play, None, (), ()))
             vault.fates.write(t, code)
         if vault.is_durable:
             vault.put(t, item)
@@ -190,17 +192,19 @@ class Tracker:
         if t <= vault.rounds - vault.recent:
             vault.drop(t)
         elif item is not None and (item.payload is not None or item.gathered):
-            vault.put(t, new_item((*item[:5], None, ())))
+            vault.put(t, new_item((*item[:5], None, (), ())))
 
-    def answer(self, id: Hashable, feedback: np.ndarray | None) -> tuple[Receipt, Item | None]:
+    def answer(self, id: Hashable, feedback: np.ndarray | None, label: Any = UNLABELLED) -> tuple[Receipt, Item | None]:
         """Answer a round with feedback, or with nothing (None: it expired); to be called within a change.
 
-        The answer is a receipt, and what was kept of the round if it was tracked.
+        The answer is a receipt, and what was kept of the round if it was tracked; then a label is counted too.
         """
-        vault, t = self.vault, self._find(as_id(id))
+        vault, t = self.vault, self.find(as_id(id))
         counts, kept, weight, is_tracked = vault.counts, None, 0.0, t in vault.tracked
-        refused = None if is_tracked else self._refusal(t)
+        refused = None if is_tracked else self.refusal(t)
         if refused is not None or t is None:
+            if feedback is not None and is_malformed(feedback):
+                raise _malformed(feedback)
             answer = refused or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
             return Receipt(answer, 0.0), None
@@ -211,11 +215,13 @@ class Tracker:
             weight = float(self._hand(self._box, t, vault.rounds, feedback))  # a NumPy number with the JIT off
         if weight == MALFORMED:
             vault.is_midway = False
-            raise ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")
+            raise _malformed(feedback)
         if is_tracked:
             kept = vault.items.get(t) or vault.item(t)
             self._forget(t, kept)
             code, answer = _ENDED[feedback is None]
+            if label is not UNLABELLED:
+                book_label(vault.sums, weight, label)
         else:
             code = vault.fates.read(t) + 1
             answer = Answer(vault.fates.fate(t))
@@ -226,37 +232,24 @@ class Tracker:
         vault.is_midway = False
         return Receipt(answer, weight), kept
 
-    def gather(self, id: Hashable, label: Any) -> Receipt:
-        """Keep a label with a tracked round and let it wait on; to be called within a change."""
-        vault, t = self.vault, self._find(as_id(id))
-        item = vault.item(t) if t in vault.tracked else None
-        if t is None or item is None:
-            answer = self._refusal(t) or Answer(vault.fates.fate(t or 0))
-            vault.counts[ANSWERS + answer] += 1
-            return Receipt(answer, 0.0)
-        vault.put(t, item._replace(gathered=(*item.gathered, label)))
-        return Receipt(Answer.PENDING, 0.0)
-
     def item(self, id: Hashable) -> Item | None:
         """What is kept of a round; to be called within a change."""
-        t = self._find(as_id(id))
+        t = self.find(as_id(id))
         return None if t is None else self.vault.item(t)
 
     def points(self, id: Hashable) -> np.ndarray | None:
         """The points at which a round is evaluated, made again from its play; None where that is not kept."""
-        t, item = self._find(as_id(id)), self.item(id)
+        t, item = self.find(as_id(id)), self.item(id)
         if t is None or item is None or item.play is None:
             return None
         return points_of(self.player.learner, keyed_draws(self.configuration.seed).directions, t, item.play)
 
     def fate(self, id: Hashable) -> Answer:
-        """What became of a round, as far as it is remembered."""
-        id = as_id(id)
-        with self.vault.reading():
-            t = self._find(id)
-            if t is None or (t <= self.rounds - self.memory and t not in self.vault.tracked):
-                return self._absence(t)
-            return Answer.PENDING if t in self.vault.tracked else Answer(self.vault.fates.fate(t))
+        """What became of a round, as far as it is remembered; to be called within a change."""
+        t = self.find(as_id(id))
+        if t is None or (t <= self.rounds - self.memory and t not in self.vault.tracked):
+            return self._absence(t)
+        return Answer.PENDING if t in self.vault.tracked else Answer(self.vault.fates.fate(t))
 
     def ledger(self) -> dict[str, int]:
         """Rounds by fate; they sum to the rounds played."""
@@ -264,7 +257,8 @@ class Tracker:
         counts["pending"] = len(self.vault.tracked)
         return counts
 
-    def _find(self, id: Hashable) -> int | None:
+    def find(self, id: Hashable) -> int | None:
+        """The round of an id, as far as it is remembered; to be called within a change."""
         vault = self.vault
         if vault.naming != CALLERS:
             return id if type(id) is int and 0 < id <= vault.rounds else None
@@ -276,7 +270,8 @@ class Tracker:
             return Answer.LATE
         return Answer.UNKNOWN
 
-    def _refusal(self, t: int | None) -> Answer | None:
+    def refusal(self, t: int | None) -> Answer | None:
+        """Why nothing can be done with a round any more; None where something can."""
         vault = self.vault
         if t in vault.tracked:
             return None
@@ -296,3 +291,7 @@ class Tracker:
             return before._replace(answer=answer)
         was_tracked = t > self.vault.rounds - self.memory and self.vault.fates.was_tracked(t)
         return Item(id, was_tracked, (), answer, None)
+
+
+def _malformed(feedback: Any) -> ValueError:
+    return ValueError(f"feedback must be finite and below 1e100, got {feedback}: nothing was changed")

@@ -2,15 +2,13 @@
 
 ``with vault.lock, vault:`` is one change: it loads what other processes have written, lets the caller work on the
 arrays, and writes what is different in one transaction. If anything fails on the way, the next change starts from
-the store.
+the store. ``with vault.lock, vault.reading:`` is one look, which keeps no other process waiting.
 """
 
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from tarry.errors import StoreError, TarryError
@@ -18,8 +16,9 @@ from tarry.live.fates import Fates
 from tarry.live.holdings import NAMING, ROUNDS, Holdings
 from tarry.live.ids import CALLERS, Ids
 from tarry.live.items import Item, ItemRow, decode_item, encode_item
-from tarry.live.regions import CHUNK, FATES, IDS, STATE, Region, Watched, lay_out
+from tarry.live.regions import FATES, IDS, STATE, Region, Watched, lay_out
 from tarry.live.stores import Head, Store
+from tarry.live.turns import Reading, is_running, new_lock, watch_forks
 
 _NEVER = -1
 
@@ -27,7 +26,7 @@ _NEVER = -1
 class Vault:
     """``fresh(slots)`` gives holdings before the first round; ``placed`` is called when they lie in new memory."""
 
-    recent = 256  # rounds that are kept with their plays whether tracked or not
+    recent = 256  # rounds that are kept with their plays whether tracked or not; fewer where fewer are remembered
 
     def __init__(
         self,
@@ -40,11 +39,14 @@ class Vault:
         fresh: Callable[[int], Holdings],
         placed: Callable[[Holdings], None],
     ) -> None:
-        self.store, self.lock = store, threading.RLock()
+        self.store, self.lock = store, new_lock()
+        watch_forks(self)
         self._kind = kind  # in sentences: a session or a join
         self.is_durable = store.is_durable  # asked several times a call
         self.rounds = self.naming = 0  # as in the counts
         self.fates, self.memory = Fates(memory), memory
+        self.recent = min(self.recent, memory)
+        self.reading = Reading(self)
         self.items: dict[int, Item] = {}
         self.tracked: set[int] = set()
         self.is_broken = ""  # why, if it is
@@ -117,7 +119,7 @@ class Vault:
     def _settle_last(self) -> None:
         """One change at a time: the lock is held, but a signal handler of the same thread would get it too."""
         if self._frame is not None:
-            if _is_running(self._frame):
+            if is_running(self._frame):
                 raise TarryError(
                     f"this {self._kind} is in the middle of a call: a signal handler, or a function called back, must "
                     "wait until that call is done"
@@ -147,21 +149,21 @@ class Vault:
             raise
         return None
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Look at the newest state, which stays as it is within the block, without keeping other processes waiting."""
-        with self.lock:
-            if self._frame is not None or self.is_broken:
-                self._settle_last()
-            self._frame = sys._getframe(0)
-            try:
-                self._meet(self.store.look)
-                yield
-            except self.store.errors as error:
-                raise StoreError(self.store.explain(error)) from error
-            finally:
-                self._leave()
-                self._frame = None
+    def begin_to_read(self, frame: Any) -> None:
+        """Look at the newest state, which stays as it is until the reading ends, without keeping others waiting."""
+        if self._frame is not None or self.is_broken:
+            self._settle_last()
+        self._frame = frame
+        try:
+            self._meet(self.store.look)
+        except BaseException:
+            self.end_reading()
+            raise
+
+    def end_reading(self) -> None:
+        """Nothing was changed, so nothing is written."""
+        self._leave()
+        self._frame = None
 
     def _meet(self, start: Callable[[], Head]) -> None:
         """Start a transaction and load what others have changed."""
@@ -243,8 +245,8 @@ class Vault:
         if since == _NEVER:
             self.fates.abandon()
         self._take(STATE, self._region, since)
-        self._take(FATES, self.fates, since)
         self.rounds, self.naming = self.counts[ROUNDS], self.counts[NAMING]
+        self._take(FATES, self.fates, since)
         self.items.clear()
         self._touched.clear()
         slots = self.held.play.table.rounds
@@ -257,13 +259,14 @@ class Vault:
 
     def _take(self, number: int, region: Region, since: int) -> None:
         """Load the chunks of a region that are newer than a version; of all of them, none may be missing."""
-        taken = -1
-        for taken, chunk in enumerate(self.store.changed(number, since)):
-            if chunk.number != taken and since == _NEVER:
-                raise StoreError(f"the store has lost chunk {taken} of a {self._kind}'s bytes: restore a copy of it")
+        taken = 0
+        for chunk in self.store.changed(number, since):
+            if since == _NEVER and chunk.number != taken:
+                break
             region.load(*chunk)
-        if number == STATE and since == _NEVER and taken + 1 != region.buffer.size // CHUNK:
-            raise StoreError(f"the store has lost chunk {taken + 1} of a {self._kind}'s bytes: restore a copy of it")
+            taken += 1
+        if since == _NEVER and taken < region.chunks(min(self.rounds, self.memory)):
+            raise StoreError(f"the store has lost chunk {taken} of a {self._kind}'s bytes: restore a copy of it")
 
     def _load_ids(self, since: int, before: int) -> None:
         ids, rounds = self.ids, self.rounds
@@ -277,11 +280,3 @@ class Vault:
                 ids.take(*chunk)
         old = [t for t in self.tracked if t <= rounds - self.memory]
         ids.keep_aside((item.id, t) for t in old if (item := self.item(t)) is not None)
-
-
-def _is_running(wanted: Any) -> bool:
-    """Whether a frame is among those of the calls under way in this thread."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame is not wanted:
-        frame = frame.f_back
-    return frame is not None

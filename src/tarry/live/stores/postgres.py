@@ -161,6 +161,8 @@ class Postgres:
         return self._head("")
 
     def leave(self) -> None:
+        if self._process != os.getpid():  # the transaction is the parent's own, and so is the connection
+            return
         try:
             if not self._database.closed and self._database.info.transaction_status:
                 self._database.execute("ROLLBACK")

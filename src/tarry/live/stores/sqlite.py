@@ -179,7 +179,7 @@ class SQLite:
         return self._head()
 
     def leave(self) -> None:
-        if self._is_closed:
+        if self._is_closed or self.process != os.getpid():  # the transaction is the parent's own
             return
         try:
             if self.database.in_transaction:

@@ -1,0 +1,71 @@
+"""A process forked while another thread is in the middle of a call: it goes on, or says that it cannot."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from processes import Child
+
+import tarry
+from tarry.errors import TarryError
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_lock_that_nobody_can_let_go_of(kind, tmp_path):
+    join = tarry.LabelJoin(3, rng=5, store="memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'a.db'}")
+    join.decide(id="a")
+    held, go = threading.Event(), threading.Event()
+
+    def hold():
+        with join._tracker.vault.lock:
+            held.set()
+            go.wait(60)
+
+    def child():
+        assert join.decide(id="b").tracked
+        assert join.status().rounds == 2
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    try:
+        Child(child, tmp_path).join()
+    finally:
+        go.set()
+        thread.join()
+    assert join.status().rounds == (1 if kind == "memory" else 2)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgresql"])
+def test_a_call_that_the_fork_cut_in_two(kind, new_store, tmp_path):
+    """The parent's call ends well. The child says why it cannot go on, or connects anew and waits for its turn."""
+    join = tarry.LabelJoin(3, rng=5, store="memory:" if kind == "memory" else new_store(kind))
+    held, go = threading.Event(), threading.Event()
+
+    def half():
+        vault = join._tracker.vault
+        with vault.lock, vault:
+            vault.is_midway = True
+            held.set()
+            go.wait(60)
+            join._tracker.open("a")
+
+    def child():
+        if kind == "postgresql":
+            assert join.status().rounds == 0  # as it was before that call
+            return
+        with pytest.raises(TarryError, match=r"interrupted in the middle of a round|was forked while another thread"):
+            join.decide(id="b")
+
+    thread = threading.Thread(target=half)
+    thread.start()
+    held.wait(60)
+    try:
+        Child(child, tmp_path).join()
+    finally:
+        go.set()
+        thread.join()
+    assert join.status().rounds == 1
+    assert join.decide(id="b").tracked
+    join.close()

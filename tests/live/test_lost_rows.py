@@ -1,0 +1,51 @@
+"""Rows that are gone from a store: told before anything is begun on what is left."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+import psycopg
+import pytest
+
+import tarry
+from tarry.errors import StoreError
+
+TABLES = {"tarry_state": "first", "tarry_fates": "last", "tarry_ids": "last"}
+ROUNDS = 6000  # three chunks of fates
+
+
+def make(store, memory):
+    join = tarry.LabelJoin(4, rng=1, store=store, durability="process", memory=memory)
+    with join:
+        join.decide_many([None] * ROUNDS, ids=[f"d{i}" for i in range(ROUNDS)])
+
+
+def remove(store, kind, table, which):
+    order = "DESC" if which == "last" else "ASC"
+    if kind == "sqlite":
+        with sqlite3.connect(store.removeprefix("sqlite:///")) as database:
+            found = f"SELECT place FROM {table} ORDER BY place {order} LIMIT 1 OFFSET {which == 'first'}"
+            assert database.execute(f"DELETE FROM {table} WHERE place = ({found})").rowcount == 1
+        database.close()
+        return
+    with psycopg.connect(store, autocommit=True) as database:
+        found = f"SELECT chunk FROM {table} ORDER BY chunk {order} LIMIT 1"
+        assert database.execute(f"DELETE FROM {table} WHERE chunk = ({found})").rowcount == 1
+
+
+@pytest.mark.parametrize("memory", [1_000_000, 3000])
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_lost_chunk_of_any_table_is_told(kind, memory, new_store):
+    for table in TABLES:
+        for which in ("first", "last"):
+            store = new_store(kind)
+            make(store, memory)
+            with tarry.LabelJoin.open(store) as join:
+                assert join.decide(id=f"d{ROUNDS - 1}").id == f"d{ROUNDS - 1}"
+                assert join.status().rounds == ROUNDS
+            remove(store, kind, table, which)
+            with tarry.LabelJoin.open(store) as join:
+                for call in (join.status, join.decide, lambda: join.decide(id=f"d{ROUNDS - 1}")):
+                    with pytest.raises(StoreError, match=re.compile(r"has lost chunk \d+ of a join's bytes: restore")):
+                        call()
