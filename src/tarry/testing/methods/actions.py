@@ -5,19 +5,24 @@ from __future__ import annotations
 from math import log, sqrt
 from typing import Any
 
-from tarry.game.hard import arms, choices, sides
+from tarry.game.hard import arms, choices, lagged, sides
 from tarry.learners import (
+    BOLD,
     DORM,
     DUB,
+    ODFTRL,
     AdaHedgeD,
     DORMPlus,
     EntropicFTRL,
     Exp3,
+    Interleaving,
     TsallisFTRL,
 )
 from tarry.testing.methods.stated import (
+    copies_rate,
     entropic_rate,
     exp3_rate,
+    of_copies,
     of_matching,
     on_choices,
     root,
@@ -47,6 +52,13 @@ ACTIONS: dict[str, Method] = {
         Tight(4096, length=8),
         stage=sides,
     ),
+    "ODFTRL.entropic": Method(
+        lambda game: ODFTRL.entropic(game.dimension, 1 / entropic_rate(game)),
+        root,
+        lambda game, record: sqrt(2 * log(game.dimension) * waited(game, 2)),
+        Tight(4096, length=8),
+        stage=sides,
+    ),
     "DORM": Method(lambda game: DORM(game.dimension), root, of_matching, Tight(2048, length=8), stage=sides),
     "DORMPlus": Method(lambda game: DORMPlus(game.dimension), root, of_matching, Tight(2048, length=8), stage=sides),
     "AdaHedgeD": Method(lambda game: AdaHedgeD(game.dimension), root, stage=sides),
@@ -59,6 +71,38 @@ ACTIONS: dict[str, Method] = {
         stage=arms,
         **DRAWN,
         seeds=150,
+    ),
+    "Exp3, exploring": Method(
+        lambda game: Exp3(game.dimension, exp3_rate(game), exploration=exp3_rate(game) / 2),
+        root,
+        lambda game, record: (
+            2 * log(game.dimension) / exp3_rate(game) + exp3_rate(game) / 2 * game.dimension * game.horizon
+        ),
+        Tight(1024, length=16, run=1024, seeds=10),
+        stage=arms,
+        **DRAWN,
+        seeds=50,
+    ),
+    "BOLD(Exp3)": Method(
+        lambda game: BOLD(Exp3(game.dimension, copies_rate(game, game.delays.max_backlog + 1))),
+        root,
+        lambda game, record: of_copies(game, game.delays.max_backlog + 1),
+        Tight(1024, length=4, run=1024, seeds=10),
+        stage=arms,
+        **DRAWN,
+        seeds=50,
+    ),
+    "Interleaving(Exp3)": Method(
+        lambda game: Interleaving(
+            Exp3(game.dimension, copies_rate(game, game.delays.max_delay + 1)), game.delays.max_delay
+        ),
+        root,
+        lambda game, record: of_copies(game, game.delays.max_delay + 1),
+        Tight(1024, length=4, run=1024, seeds=10),
+        stage=arms,
+        waits=lagged,
+        **DRAWN,
+        seeds=50,
     ),
     "TsallisFTRL": Method(
         lambda game: TsallisFTRL(game.dimension),
