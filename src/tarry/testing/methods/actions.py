@@ -30,7 +30,7 @@ from tarry.testing.methods.stated import (
 )
 from tarry.testing.promises import Method, Tight
 
-SHORT = tuple(2**i for i in range(8, 14))
+SHORT = (2**8, 2**10, 2**12, 2**13)
 DRAWN: dict[str, Any] = {"patterns": ("coins", "one way"), "horizons": SHORT, "lengths": (4, 16, 64), "long": 2**13}
 """For methods that draw their plays: means over shorter games."""
 
@@ -40,7 +40,7 @@ ACTIONS: dict[str, Method] = {
         on_choices,
         root,
         lambda game, record: 2 * sqrt(2 * waited(game, 1)),
-        Tight(256, length=8, seeds=200),
+        Tight(256, length=8, seeds=100),
         stage=choices,
         **DRAWN,
         seeds=150,
@@ -113,6 +113,6 @@ ACTIONS: dict[str, Method] = {
         Tight(4096, length=128, run=2048, seeds=5),
         stage=arms,
         **DRAWN | {"patterns": ("coins",)},
-        seeds=100,
+        seeds=50,
     ),
 }

@@ -16,7 +16,7 @@ from tarry import theory
 from tarry.game import Record
 from tarry.learners import DWFTBL, LevelRadius, LevelRate
 from tarry.learners.shrunken import Scales, scales_of
-from tarry.testing.methods.stated import curve, steepness, waited
+from tarry.testing.methods.stated import curve, shared_logarithm, steepness, waited
 
 Bound = Callable[[Any, Record], float]
 
@@ -96,8 +96,8 @@ def explored_in_blocks(horizon: float, length: float) -> float:
 
 
 def explored_on_curves(horizon: float, length: float) -> float:
-    """(kT)^(2/3) ln^(1/3) T + max delay·ln T."""
-    return float((2 * horizon) ** (2 / 3) * log(horizon) ** (1 / 3) + (length - 1) * log(horizon))
+    """(kT)^(2/3) ln^(1/3) T + n(1 + ln(T/n)), which is below max delay·ln T for long blocks."""
+    return float((2 * horizon) ** (2 / 3) * log(horizon) ** (1 / 3) + shared_logarithm(horizon, length))
 
 
 def spread_in(game: Any) -> float:

@@ -49,9 +49,7 @@ from tarry.testing.methods.stated import (
 from tarry.testing.promises import Method, Tight
 
 LATE = (2**14, 2**16, 2**18, 2**20)
-BRIEF: dict[str, Any] = {"horizons": (2**9, 2**11, 2**13), "lengths": (4, 16, 64), "long": 2**13}
-"""For methods whose orders show in short games."""
-PROMPT: dict[str, Any] = {"waits": prompt, "length": 1, "horizons": (2**8, 2**10, 2**12), "lengths": ()}
+PROMPT: dict[str, Any] = {"waits": prompt, "length": 1, "horizons": (2**10, 2**13), "lengths": ()}
 """For methods that promise nothing for delays."""
 boxed = partial(segment, domain=Box(-1.0, 1.0))
 shallow = partial(bowl, curvature=0.1)
@@ -59,7 +57,7 @@ CURVED: dict[str, Any] = {
     "patterns": ("alternating", "waves"),
     "length": 2,
     "horizons": LATE,
-    "lengths": (2, 4, 8, 16),
+    "lengths": (2, 8, 16),
     "long": 2**20,
 }
 """For logarithms: games so long that constants beside them do not count."""
@@ -154,7 +152,6 @@ GRADIENTS: dict[str, Method] = {
         lambda game: AdaDelay(game.domain, steepness(game), game.delays.max_delay),
         root,
         of_adadelay,
-    of_adaftrl,
         Tight(4096, length=8),
     ),
     "SOLO": Method(
@@ -210,7 +207,7 @@ GRADIENTS: dict[str, Method] = {
         of_best_of_both,
         Tight(4096, stage=shallow),
         stage=partial(bowl, curvature=1.0),
-        **CURVED | {"patterns": ("waves", "alternating"), "long": 2**22},
+        **CURVED | {"patterns": ("waves", "alternating"), "lengths": (2, 8, 16), "long": 2**21},
     ),
     "DWFTRL, BestOfBoth, flat": Method(
         both_rates,
