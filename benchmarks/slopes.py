@@ -33,7 +33,7 @@ def main() -> None:
             late = method.late or method.patterns
             told = cells(method, slope_in_horizon, method.patterns, method.horizons)
             told += cells(method, slope_in_delay, late, method.lengths)
-            on = ", ".join(dict.fromkeys((method.patterns[0], late[0])))
+            on = ", ".join(dict.fromkeys((method.patterns[0], late[0] if method.lengths else method.patterns[0])))
             print(f"| {name} | {on} | {' | '.join(told)} |", flush=True)
 
 

@@ -64,7 +64,7 @@ def _waits(method, name, horizon):
 @pytest.mark.parametrize("waits", WAITS)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_bound_holds_whatever_the_pattern(name, waits):
-    method, horizon = PROMISES[name], 240
+    method, horizon = PROMISES[name], 200
     for seed, (kind, pattern) in enumerate(hard.PATTERNS.items()):
         if kind == "still" and kind not in method.patterns:
             continue

@@ -40,7 +40,7 @@ ACTIONS: dict[str, Method] = {
         on_choices,
         root,
         lambda game, record: 2 * sqrt(2 * waited(game, 1)),
-        Tight(256, length=8, seeds=100),
+        Tight(256, length=8, seeds=200),
         stage=choices,
         **DRAWN,
         seeds=150,
