@@ -92,9 +92,9 @@ FAR = {"DWFTBL, level", "DWFTBL.unlimited", "Skipping, TsallisFTRL"}
 
 
 def test_these_bounds_are_far_from_any_game():
-    """DW-FTBL's constants, 6 and 3GD for smoothing, are those of a proof; the same theorem at a constant radius is near.
+    """DW-FTBL's constants, 6 and 3GD for smoothing, are a proof's; the same theorem at a constant radius is near.
 
-    Skipping adds the bound on what is given up to that of TsallisFTRL, which is near where nothing is.
+    Skipping adds a bound on what is given up to that of TsallisFTRL, which is near where nothing is.
     """
     assert set(BOUNDED) - set(TIGHT) == FAR
 

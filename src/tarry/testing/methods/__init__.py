@@ -1,6 +1,7 @@
 """Every method of docs/methods.md with a stated regret: its tuning, its bound, its order. Another is one more entry.
 
-:data:`METHODS` are learners alone, every round tracked; :data:`PLAYERS` have a scheduler of their own. Update rules are in the learners' docstrings, bounds and orders in ``stated``, hard games in :mod:`tarry.game.hard`.
+:data:`METHODS` are learners alone, every round tracked; :data:`PLAYERS` have a scheduler of their own. Update rules are
+in the learners' docstrings, bounds and orders in ``stated`` and ``bandits``, hard games in :mod:`tarry.game.hard`.
 """
 
 from tarry.testing.methods.actions import ACTIONS

@@ -42,9 +42,7 @@ def of_batched_experts(game: Any, record: Any) -> float:
 def of_batched_arms(game: Any, record: Any) -> float:
     """2√(ln K·(K·b·T + d)), b the length of batches."""
     waits = game.delays
-    second = theory.batching_second_moments(
-        horizon=game.horizon, max_delay=waits.max_delay, capacity=game.capacity
-    )
+    second = theory.batching_second_moments(horizon=game.horizon, max_delay=waits.max_delay, capacity=game.capacity)
     return theory.arms_bound(actions=game.dimension, second_moments=second, total_delay=waits.total_delay)
 
 
