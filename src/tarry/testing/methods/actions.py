@@ -43,7 +43,7 @@ ACTIONS: dict[str, Method] = {
         Tight(256, length=8, seeds=200),
         stage=choices,
         **DRAWN,
-        seeds=150,
+        seeds=75,
     ),
     "EntropicFTRL": Method(
         lambda game: EntropicFTRL(game.dimension, entropic_rate(game)),
@@ -70,7 +70,7 @@ ACTIONS: dict[str, Method] = {
         Tight(1024, length=16, run=1024, seeds=10),
         stage=arms,
         **DRAWN,
-        seeds=150,
+        seeds=75,
     ),
     "Exp3, exploring": Method(
         lambda game: Exp3(game.dimension, exp3_rate(game), exploration=exp3_rate(game) / 2),
