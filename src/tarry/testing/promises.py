@@ -68,7 +68,7 @@ class Method(NamedTuple):
         """A hard game of this size."""
         return self.granted(self.stage(PATTERNS[pattern](horizon, length, seed), self.waits(horizon, length)))
 
-    def granted(self, game: Any) -> Any:
+    def granted(self, game: WeightedGame) -> WeightedGame:
         """The game with as many values a round as the method asks for there."""
         queries = queries_of(self.make(game))
         return game if queries == 1 else replace(game, queries=queries)

@@ -36,7 +36,7 @@ def per_length(stepwise: Callable[[float, Any], float]) -> Bound:
 
     def bound(game: Any, record: Record) -> float:
         of, delta = sizes(game), record.player.learner.smoothing
-        return of.gradient * of.outer * sqrt(stepwise(of.length(delta), game)) + of.bias * delta * of.rounds
+        return float(of.gradient * of.outer * sqrt(stepwise(of.length(delta), game)) + of.bias * delta * of.rounds)
 
     return bound
 
@@ -63,7 +63,7 @@ def of_two_points(game: Any, record: Record) -> float:
     """GR√(vT + 2√v·d) + GR."""
     of, square = sizes(game), variance(game)
     late = 2 * sqrt(square) * game.delays.total_delay
-    return of.gradient * of.outer * (sqrt(square * game.horizon + late) + 1)
+    return float(of.gradient * of.outer * (sqrt(square * game.horizon + late) + 1))
 
 
 def of_two_curved_points(game: Any, record: Record) -> float:
