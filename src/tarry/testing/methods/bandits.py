@@ -82,7 +82,7 @@ def of_unlimited(game: Any, record: Record) -> float:
 
 def explored(horizon: float, length: float) -> float:
     """√k T^(3/4) + √d."""
-    return sqrt(2) * horizon**0.75 + sqrt(horizon * (length - 1) / 2)
+    return float(sqrt(2) * horizon**0.75 + sqrt(horizon * (length - 1) / 2))
 
 
 def explored_by_cubes(horizon: float, length: float) -> float:
@@ -92,7 +92,7 @@ def explored_by_cubes(horizon: float, length: float) -> float:
 
 def explored_in_blocks(horizon: float, length: float) -> float:
     """√k T^(3/4) + √(T·max delay)."""
-    return sqrt(2) * horizon**0.75 + sqrt(horizon * (length - 1))
+    return float(sqrt(2) * horizon**0.75 + sqrt(horizon * (length - 1)))
 
 
 def explored_on_curves(horizon: float, length: float) -> float:
