@@ -9,15 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from tarry.testing.methods import METHODS
+from tarry.testing.methods import METHODS, PLAYERS
 from tarry.testing.promises import Method, Slope, slope_in_delay, slope_in_horizon
 
 
-def cells(method: Method, slope_in: Callable[[Method, str], Slope], sizes: Sequence[int]) -> list[str]:
+def cells(
+    method: Method, slope_in: Callable[[Method, str], Slope], patterns: Sequence[str], sizes: Sequence[int]
+) -> list[str]:
     """The slope on the pattern that attains the order, and the steepest of all patterns."""
     if not sizes:
         return ["–", "–"]
-    slopes = [slope_in(method, pattern) for pattern in method.patterns]
+    slopes = [slope_in(method, pattern) for pattern in patterns]
     steepest = max(slopes, key=lambda slope: slope.excess)
     return [f"{slopes[0].measured:.2f} ({slopes[0].stated:.2f})", f"{steepest.measured:.2f}"]
 
@@ -26,10 +28,13 @@ def main() -> None:
     """Print the table, a row as soon as it is measured."""
     print("| method | attained on | in T | steepest | in the delay | steepest |")
     print("|---|---|---|---|---|---|")
-    for name, method in METHODS.items():
+    for name, method in (METHODS | PLAYERS).items():
         if (method.horizons or method.lengths) and all(part in name for part in sys.argv[1:]):
-            told = cells(method, slope_in_horizon, method.horizons) + cells(method, slope_in_delay, method.lengths)
-            print(f"| {name} | {method.patterns[0]} | {' | '.join(told)} |", flush=True)
+            late = method.late or method.patterns
+            told = cells(method, slope_in_horizon, method.patterns, method.horizons)
+            told += cells(method, slope_in_delay, late, method.lengths)
+            on = ", ".join(dict.fromkeys((method.patterns[0], late[0] if method.lengths else method.patterns[0])))
+            print(f"| {name} | {on} | {' | '.join(told)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Games on which methods do as badly as they may: one dimension or two actions, and a sign for each round.
+"""Games on which methods do as badly as they may: one or two dimensions or two actions, and a sign for each round.
 
 *Patterns* are the signs, in blocks of ``length`` rounds; *waits* are delays to go with blocks of that length, so that
 feedback comes when its block is over; *stages* turn both into a game.
@@ -8,6 +8,7 @@ feedback comes when its block is over; *stages* turn both into a game.
     coins         a fair coin for each block               nobody can do better than √(T·length) in the mean
     leaning       a coin that falls on + three times in 4  who does not learn loses in every round
     one_way       + always                                 a careful start is dear
+    still         0 always                                 whoever is where one should be can only lose
     waves         + and −, four blocks each                what is known points the wrong way half of the time
 """
 
@@ -47,6 +48,11 @@ def one_way(horizon: int, length: int, seed: int = 0) -> Signs:
     return np.ones(as_whole(horizon, "horizon", 1))
 
 
+def still(horizon: int, length: int, seed: int = 0) -> Signs:
+    """0 always: for :func:`disc`."""
+    return np.zeros(as_whole(horizon, "horizon", 1))
+
+
 def coins(horizon: int, length: int, seed: int = 0, *, lean: float = 0.5) -> Signs:
     """A coin for each block, + with probability ``lean``.
 
@@ -68,6 +74,7 @@ PATTERNS: dict[str, Callable[[int, int, int], Signs]] = {
     "coins": coins,
     "leaning": leaning,
     "one way": one_way,
+    "still": still,
     "waves": waves,
 }
 RANDOM = ("coins", "leaning")
@@ -95,9 +102,9 @@ def prompt(horizon: int, length: int = 1) -> Any:
     return delays.array(np.zeros(horizon, np.int64))
 
 
-def segment(signs: Signs, waits: Any) -> WeightedGame:
-    """f_t(x) = ±x on [−1, 1], all rounds heard: G = 1 and D = 2."""
-    return _heard(domains.Ball(1), losses.Linear(signs[:, None]), waits)
+def segment(signs: Signs, waits: Any, *, domain: Any = None) -> WeightedGame:
+    """f_t(x) = ±x on [−1, 1], all rounds heard: G = 1 and D = 2. ``domain`` is another form of it, such as a box."""
+    return _heard(domains.Ball(1) if domain is None else domain, losses.Linear(signs[:, None]), waits)
 
 
 def bowl(signs: Signs, waits: Any, *, curvature: float = 0.5) -> WeightedGame:
@@ -132,6 +139,17 @@ def blind(signs: Signs, waits: Any, *, slope: float = 1.0) -> WeightedGame:
     level = np.full(signs.size, slope - 1.0)
     rows = losses.Linear(as_positive(slope, "slope") * signs[:, None], offsets=level)
     return _heard(domains.Ball(1), rows, waits, "value")
+
+
+def disc(signs: Signs, waits: Any, *, curvature: float = 0.0, dimension: int = 2) -> WeightedGame:
+    """f_t(x) = ±⟨v, x⟩ + (curvature/2)|x|² on the unit disc (or ball), |v| = 1, where only values are seen.
+
+    If the signs are all 0 it is |x| for ±⟨v, x⟩: a step of δ away from the middle then costs δ every time, so exploring
+    costs as much as it may.
+    """
+    rows = np.outer(signs, np.full(dimension, dimension**-0.5))
+    kind = losses.Linear if np.any(signs) else losses.Distance
+    return _heard(domains.Ball(dimension), kind(rows, ridge=curvature), waits, "value")
 
 
 def _heard(domain: Any, loss: Any, waits: Any, feedback: str = "gradient") -> WeightedGame:

@@ -7,18 +7,20 @@ in the horizon T and the length n of blocks (largest delay n − 1). Yours is ch
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.domains import Ball, Simplex
+from tarry.domains import Ball, Box, Simplex
 from tarry.game import Record, WeightedGame, simulate
 from tarry.game.hard import PATTERNS, RANDOM, alternating, batched, segment
+from tarry.learners.base import queries_of
 from tarry.losses import Linear
 
-HORIZONS = tuple(2**i for i in range(12, 19))
-LENGTHS = tuple(2**i for i in range(2, 9))
+HORIZONS = (2**12, 2**14, 2**16, 2**18)
+LENGTHS = (4, 16, 64, 256)
 LONG = 2**18
 FLOOR = 0.1
 """Below this share of its order a regret is made of lower terms, and counted as that share."""
@@ -44,7 +46,8 @@ class Method(NamedTuple):
     ``rate(T, n)`` is the order of its regret, ``bound(game, record)`` its bound (None: it states no constants), and
     ``tight`` the game where that bound could fail. ``stage``, ``waits`` and ``patterns`` are those of
     :mod:`tarry.game.hard`; on the first pattern the order is attained. Slopes are taken over ``horizons`` at this
-    ``length``, and over ``lengths`` at the horizon ``long``: none where the method promises nothing.
+    ``length``, and over ``lengths`` at the horizon ``long`` (``late``: on these patterns, where they are others): none
+    where the method promises nothing. Games of values grant as many a round as the method asks for.
     """
 
     make: Callable[[Any], Any]
@@ -54,6 +57,7 @@ class Method(NamedTuple):
     stage: Callable[[Any, Any], WeightedGame] = segment
     waits: Callable[[int, int], Any] = batched
     patterns: Sequence[str] = ("alternating", "one way", "waves")
+    late: Sequence[str] = ()
     length: int = 8
     horizons: Sequence[int] = HORIZONS
     lengths: Sequence[int] = LENGTHS
@@ -62,7 +66,12 @@ class Method(NamedTuple):
 
     def game(self, pattern: str, horizon: int, length: int, seed: int = 0) -> WeightedGame:
         """A hard game of this size."""
-        return self.stage(PATTERNS[pattern](horizon, length, seed), self.waits(horizon, length))
+        return self.granted(self.stage(PATTERNS[pattern](horizon, length, seed), self.waits(horizon, length)))
+
+    def granted(self, game: WeightedGame) -> WeightedGame:
+        """The game with as many values a round as the method asks for there."""
+        queries = queries_of(self.make(game))
+        return game if queries == 1 else replace(game, queries=queries)
 
     def hardest(self) -> WeightedGame:
         """The game on which the bound is at most three times the regret."""
@@ -70,7 +79,7 @@ class Method(NamedTuple):
             raise ValueError("this method names no game on which its bound could fail: give tight=Tight(…)")
         tight = self.tight
         signs = alternating(tight.horizon, tight.turn or tight.length, run=tight.run)
-        return (tight.stage or self.stage)(signs, self.waits(tight.horizon, tight.length))
+        return self.granted((tight.stage or self.stage)(signs, self.waits(tight.horizon, tight.length)))
 
     @property
     def least_dimension(self) -> int:
@@ -84,14 +93,21 @@ class Method(NamedTuple):
         if isinstance(like.domain, Simplex):
             domain, rows = Simplex(dimension), rng.uniform(size=(waits.horizon, dimension))
         else:
-            domain, rows = Ball(dimension), rng.normal(size=(waits.horizon, dimension))
+            domain = Box(-np.ones(dimension), 1.0) if isinstance(like.domain, Box) else Ball(dimension)
+            rows = rng.normal(size=(waits.horizon, dimension))
             rows /= np.linalg.norm(rows, axis=1)[:, None]
         losses = Linear(rows, ridge=like.losses.ridge)
-        return WeightedGame(domain, losses, waits, np.ones(waits.horizon), feedback=like.feedback)
+        return self.granted(WeightedGame(domain, losses, waits, np.ones(waits.horizon), feedback=like.feedback))
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds it takes to measure the slopes."""
+        late = len(self.late or self.patterns) * len(self.lengths) * self.long
+        return self.seeds * (len(self.patterns) * sum(self.horizons) + late)
 
     @property
     def _example(self) -> WeightedGame:
-        return self.game(self.patterns[0], 2, 1)
+        return self.stage(PATTERNS[self.patterns[0]](2, 1, 0), self.waits(2, 1))
 
 
 class Slope(NamedTuple):

@@ -1,12 +1,14 @@
 """Every method of docs/methods.md with a stated regret: its tuning, its bound, its order. Another is one more entry.
 
-Update rules are in the learners' docstrings, bounds and orders in ``stated``, hard games in :mod:`tarry.game.hard`.
+:data:`METHODS` are learners alone, every round tracked; :data:`PLAYERS` have a scheduler of their own. Update rules are
+in the learners' docstrings, bounds and orders in ``stated`` and ``bandits``, hard games in :mod:`tarry.game.hard`.
 """
 
 from tarry.testing.methods.actions import ACTIONS
 from tarry.testing.methods.gradients import GRADIENTS
+from tarry.testing.methods.players import PLAYERS
 from tarry.testing.methods.values import VALUES
 
 METHODS = GRADIENTS | ACTIONS | VALUES
 
-__all__ = ["ACTIONS", "GRADIENTS", "METHODS", "VALUES"]
+__all__ = ["ACTIONS", "GRADIENTS", "METHODS", "PLAYERS", "VALUES"]

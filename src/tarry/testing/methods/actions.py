@@ -5,19 +5,24 @@ from __future__ import annotations
 from math import log, sqrt
 from typing import Any
 
-from tarry.game.hard import arms, choices, sides
+from tarry.game.hard import arms, choices, lagged, sides
 from tarry.learners import (
+    BOLD,
     DORM,
     DUB,
+    ODFTRL,
     AdaHedgeD,
     DORMPlus,
     EntropicFTRL,
     Exp3,
+    Interleaving,
     TsallisFTRL,
 )
 from tarry.testing.methods.stated import (
+    copies_rate,
     entropic_rate,
     exp3_rate,
+    of_copies,
     of_matching,
     on_choices,
     root,
@@ -25,7 +30,7 @@ from tarry.testing.methods.stated import (
 )
 from tarry.testing.promises import Method, Tight
 
-SHORT = tuple(2**i for i in range(8, 14))
+SHORT = (2**8, 2**10, 2**12, 2**13)
 DRAWN: dict[str, Any] = {"patterns": ("coins", "one way"), "horizons": SHORT, "lengths": (4, 16, 64), "long": 2**13}
 """For methods that draw their plays: means over shorter games."""
 
@@ -38,10 +43,17 @@ ACTIONS: dict[str, Method] = {
         Tight(256, length=8, seeds=200),
         stage=choices,
         **DRAWN,
-        seeds=150,
+        seeds=75,
     ),
     "EntropicFTRL": Method(
         lambda game: EntropicFTRL(game.dimension, entropic_rate(game)),
+        root,
+        lambda game, record: sqrt(2 * log(game.dimension) * waited(game, 2)),
+        Tight(4096, length=8),
+        stage=sides,
+    ),
+    "ODFTRL.entropic": Method(
+        lambda game: ODFTRL.entropic(game.dimension, 1 / entropic_rate(game)),
         root,
         lambda game, record: sqrt(2 * log(game.dimension) * waited(game, 2)),
         Tight(4096, length=8),
@@ -58,7 +70,39 @@ ACTIONS: dict[str, Method] = {
         Tight(1024, length=16, run=1024, seeds=10),
         stage=arms,
         **DRAWN,
-        seeds=150,
+        seeds=75,
+    ),
+    "Exp3, exploring": Method(
+        lambda game: Exp3(game.dimension, exp3_rate(game), exploration=exp3_rate(game) / 2),
+        root,
+        lambda game, record: (
+            2 * log(game.dimension) / exp3_rate(game) + exp3_rate(game) / 2 * game.dimension * game.horizon
+        ),
+        Tight(1024, length=16, run=1024, seeds=10),
+        stage=arms,
+        **DRAWN,
+        seeds=50,
+    ),
+    "BOLD(Exp3)": Method(
+        lambda game: BOLD(Exp3(game.dimension, copies_rate(game, game.delays.max_backlog + 1))),
+        root,
+        lambda game, record: of_copies(game, game.delays.max_backlog + 1),
+        Tight(1024, length=4, run=1024, seeds=10),
+        stage=arms,
+        **DRAWN,
+        seeds=50,
+    ),
+    "Interleaving(Exp3)": Method(
+        lambda game: Interleaving(
+            Exp3(game.dimension, copies_rate(game, game.delays.max_delay + 1)), game.delays.max_delay
+        ),
+        root,
+        lambda game, record: of_copies(game, game.delays.max_delay + 1),
+        Tight(1024, length=4, run=1024, seeds=10),
+        stage=arms,
+        waits=lagged,
+        **DRAWN,
+        seeds=50,
     ),
     "TsallisFTRL": Method(
         lambda game: TsallisFTRL(game.dimension),
@@ -69,6 +113,6 @@ ACTIONS: dict[str, Method] = {
         Tight(4096, length=128, run=2048, seeds=5),
         stage=arms,
         **DRAWN | {"patterns": ("coins",)},
-        seeds=100,
+        seeds=50,
     ),
 }

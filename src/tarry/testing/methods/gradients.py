@@ -6,19 +6,23 @@ from functools import partial
 from math import sqrt
 from typing import Any
 
-from tarry.game.hard import bowl, lagged, prompt
+from tarry.domains import Box
+from tarry.game.hard import bowl, lagged, prompt, segment
 from tarry.learners import (
     BOLD,
     DOGD,
     DOGDSC,
     DWFTRL,
+    ODFTRL,
     OGD,
     SOLID,
     SOLO,
     AdaDelay,
+    AdaFTRL,
     Adaptive,
     AdaptiveRevision,
     Anytime,
+    FTRLProximal,
     Interleaving,
     inverse_time,
 )
@@ -27,6 +31,7 @@ from tarry.testing.methods.stated import (
     curve,
     logarithm,
     of_adadelay,
+    of_adaftrl,
     of_best_of_both,
     of_constant_step,
     of_hazan,
@@ -43,15 +48,16 @@ from tarry.testing.methods.stated import (
 )
 from tarry.testing.promises import Method, Tight
 
-LATE = tuple(2**i for i in range(14, 21))
-PROMPT: dict[str, Any] = {"waits": prompt, "length": 1, "lengths": ()}
+LATE = (2**14, 2**16, 2**18, 2**20)
+PROMPT: dict[str, Any] = {"waits": prompt, "length": 1, "horizons": (2**10, 2**13), "lengths": ()}
 """For methods that promise nothing for delays."""
+boxed = partial(segment, domain=Box(-1.0, 1.0))
 shallow = partial(bowl, curvature=0.1)
 CURVED: dict[str, Any] = {
     "patterns": ("alternating", "waves"),
     "length": 2,
     "horizons": LATE,
-    "lengths": (2, 4, 8, 16),
+    "lengths": (2, 8, 16),
     "long": 2**20,
 }
 """For logarithms: games so long that constants beside them do not count."""
@@ -77,8 +83,7 @@ GRADIENTS: dict[str, Method] = {
         lambda game, record: of_hazan(game),
         Tight(4096, stage=shallow),
         stage=bowl,
-        **PROMPT,
-        horizons=LATE,
+        **PROMPT | {"horizons": LATE},
     ),
     "OGD.langford": Method(
         lambda game: OGD.langford(game.domain, steepness(game), game.delays.max_delay),
@@ -156,6 +161,26 @@ GRADIENTS: dict[str, Method] = {
         Tight(4096, run=75),
         **PROMPT,
     ),
+    "AdaFTRL": Method(lambda game: AdaFTRL(game.domain), root_alone, of_adaftrl, Tight(4096, run=75), **PROMPT),
+    "FTRLProximal.tuned": Method(
+        lambda game: FTRLProximal.tuned(game.domain),
+        root_alone,
+        lambda game, record: sqrt(2) * reach(game) * sqrt(game.horizon),
+        Tight(4096, run=64),
+        stage=boxed,
+        **PROMPT,
+    ),
+    "ODFTRL.tuned": Method(
+        lambda game: ODFTRL.tuned(
+            game.domain,
+            gradient_bound=steepness(game),
+            horizon=game.horizon,
+            total_delay=game.delays.total_delay,
+        ),
+        root,
+        lambda game, record: of_constant_step(game, tuned_step(game)),
+        Tight(4096, length=8),
+    ),
     "DWFTRL, tuned": Method(
         lambda game: DWFTRL(game.domain, tuned_step(game)),
         root,
@@ -182,7 +207,7 @@ GRADIENTS: dict[str, Method] = {
         of_best_of_both,
         Tight(4096, stage=shallow),
         stage=partial(bowl, curvature=1.0),
-        **CURVED | {"patterns": ("waves", "alternating"), "long": 2**22},
+        **CURVED | {"patterns": ("waves", "alternating"), "lengths": (2, 8, 16), "long": 2**21},
     ),
     "DWFTRL, BestOfBoth, flat": Method(
         both_rates,

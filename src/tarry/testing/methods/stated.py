@@ -12,7 +12,7 @@ import numpy as np
 
 from tarry import theory
 from tarry.game import Record
-from tarry.learners import DWFTBL, DWFTRL, FPL, BestOfBoth, LevelRadius, LevelRate
+from tarry.learners import DWFTRL, FPL, AdaFTRL, BestOfBoth
 
 
 def steepness(game: Any) -> float:
@@ -103,6 +103,11 @@ def of_solo(game: Any, record: Record) -> float:
     return steepness(game) * (per_root * sqrt(game.horizon) + 3.5 * min(scale * sqrt(game.horizon - 1), across))
 
 
+def of_adaftrl(game: Any, record: Record) -> float:
+    """(1 + λr²/2)√(D² + 1/λ)·G√T, nothing late."""
+    return AdaFTRL(game.domain).regret_factor * steepness(game) * sqrt(game.horizon)
+
+
 def of_matching(game: Any, record: Record) -> float:
     """√Σ(m_t² + 2 m_t Σ_{B_t} m_s), m_t = ‖⟨g_t, x_t⟩1 − g_t‖₂ of the plays made."""
     rows = np.array([game.losses.row(t) for t in range(1, game.horizon + 1)])
@@ -121,6 +126,16 @@ def exp3_rate(game: Any) -> float:
     return sqrt(log(game.dimension) / (waited(game, 1) + (game.dimension - 1) * game.horizon))
 
 
+def copies_rate(game: Any, copies: int) -> float:
+    """√(ln K/(K·⌈T/n⌉)): Exp3's without delay, in n copies."""
+    return sqrt(log(game.dimension) / (game.dimension * ceil(game.horizon / copies)))
+
+
+def of_copies(game: Any, copies: int) -> float:
+    """2n√(ln K·K·⌈T/n⌉)."""
+    return 2 * copies * log(game.dimension) / copies_rate(game, copies)
+
+
 def on_choices(game: Any) -> FPL:
     """FPL for losses of which one entry is 1 and the rest 0."""
     return FPL.tuned(
@@ -131,57 +146,3 @@ def on_choices(game: Any) -> FPL:
 def both_rates(game: Any) -> DWFTRL:
     """The rate that is no worse than the better of curvature and regularisation."""
     return DWFTRL(game.domain, BestOfBoth(curve(game), steepness(game), game.domain.diameter))
-
-
-def spread_in(game: Any) -> float:
-    """νk = kM/(Gr)."""
-    return theory.spread_of(
-        value_bound=game.losses.value_bound(game.domain),
-        gradient_bound=steepness(game),
-        inner_radius=game.domain.inner_radius,
-        dimension=game.dimension,
-    )
-
-
-def steady_bandit(game: Any) -> DWFTBL:
-    """DW-FTBL from one end, with a constant radius r/25 and the rate that is best for it, where nothing is late."""
-    radius = game.domain.inner_radius / 25
-    length = game.dimension * game.losses.value_bound(game.domain) / radius
-    rate = game.domain.diameter / (length * sqrt(game.horizon))
-    return DWFTBL(game.domain, rate, radius, start=game.domain.linear_minimiser(np.ones(game.dimension)))
-
-
-def of_steady_bandit(game: Any, record: Record) -> float:
-    """Theorem 5 for constant rate and radius, where nothing is late."""
-    rate, even = steady_bandit(game).rate.value, np.ones(game.horizon)
-    spread = spread_in(game)
-    return theory.expected_bandit_bound(
-        diameter=game.domain.diameter,
-        gradient_bound=steepness(game),
-        spread=spread,
-        rates=rate * even,
-        ratios=even / 25,
-        moments=even,
-        crosses=0 * even,
-        backlogs=game.delays.backlog(),
-    )
-
-
-def anytime_bandit(game: Any) -> DWFTBL:
-    """DW-FTBL that follows the observed backlog, unit weights."""
-    spread = spread_in(game)
-    rate = LevelRate(game.domain.diameter, steepness(game), spread, 1.0)
-    return DWFTBL(game.domain, rate, LevelRadius(game.domain.inner_radius, spread, 1.0))
-
-
-def of_anytime_bandit(game: Any, record: Record) -> float:
-    """GD[2.45√d + 6√(νk)T^(3/4)], Theorem 5 (b) for unit weights."""
-    return theory.tracking_bandit_bound(
-        diameter=game.domain.diameter,
-        gradient_bound=steepness(game),
-        spread=spread_in(game),
-        level=1.0,
-        horizon=game.horizon,
-        total_delay=game.delays.total_delay,
-        anytime=True,
-    )
