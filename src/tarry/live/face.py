@@ -91,8 +91,8 @@ class Face(ABC):
 
     def __reduce_ex__(self, protocol: Any) -> Never:
         raise TypeError(
-            f"a {type(self).__name__} cannot be copied or pickled, for there would be two of it: keep it in a store, and "
-            f"where it is needed open it again, {type(self).__name__}.open('sqlite:///…')"
+            f"a {type(self).__name__} cannot be copied or pickled, for there would be two of it: keep it in a store, "
+            f"and where it is needed open it again, {type(self).__name__}.open('sqlite:///…')"
         )
 
     def __repr__(self) -> str:

@@ -113,7 +113,7 @@ def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
         )
     if estimate.left_out > MANY_OUT * used:
         found.append(
-            f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate: if they stand "
-            "for one, give it as the label, or as missing"
+            f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate: if they "
+            "stand for one, give it as the label, or as missing"
         )
     return tuple(found)

@@ -61,4 +61,5 @@ def moments_of(sums: Any) -> Moments:
     squares, spread = float(sums[SQUARES]), float(sums[SPREAD])
     if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
         spread += squares * (float(sums[CENTRE]) - mean) ** 2
-    return Moments(mean, nan if n < 2 else sqrt(spread) / total, float(sums[NAIVE]), n, total * total / squares)
+    effective = total * total / squares if squares else 0.0
+    return Moments(mean, nan if n < 2 else sqrt(spread) / total, float(sums[NAIVE]), n, effective)
