@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -46,9 +49,48 @@ def test_many_at_once(call):
     given = '{"id": "a", "features": [1, 2]}\n{"id": "b"}\n'
     assert [one["id"] for one in lines(call("decide", "--many", given=given))] == ["a", "b"]
     found = lines(call("label", "--many", given='{"id": "b", "label": null}\n{"id": "a", "label": 2}\n'))
-    assert found[0] == {"id": "b", "fate": "used", "row": {"features": None, "label": None, "weight": 1.0, "id": "b"}}
+    assert found[0] == {
+        "id": "b",
+        "fate": "used",
+        "row": {"features": None, "label": None, "weight": 1.0, "id": "b"},
+    } | {"answer": "used"}
     assert found[1]["row"]["features"] == [1, 2]
-    assert lines(call("label", "a", 2)) == [{"id": "a", "fate": "used", "row": None}]
+    assert lines(call("label", "a", 2)) == [{"id": "a", "fate": "used", "row": None, "answer": "duplicate"}]
+
+
+def test_nothing_in_is_nothing_out(call):
+    call("new", "--capacity", 8)
+    call("decide", "--id", "a")
+    for command in ("decide", "label"):
+        result = call(command, "--many", given="")
+        assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_schedulers_by_their_names(call):
+    told = json.loads(call("new", "--capacity", 2, "--scheduler", "Priority").stdout)
+    assert told["scheduler"] == "Priority"
+    refused = call("new", "--capacity", 2, "--scheduler", "Magic", "--name", "other")
+    assert refused.exit_code == 2
+    assert "--scheduler must be one of VarOpt, Priority" in refused.stderr
+
+
+def test_an_empty_sum_is_nought(call):
+    call("new", "--capacity", 8, "--labels", "sum")
+    call("decide", "--many", given='"a"\n"b"\n')
+    assert lines(call("finish", "a"))[0]["row"]["label"] == 0
+    assert lines(call("finish", "b", "--missing", "null"))[0]["row"]["label"] is None
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_an_answer_that_finds_no_room_says_so(call, url):
+    call("new", "--capacity", 8)
+    command = [sys.executable, "-m", "tarry", "join", "decide", "--id", "a", "--store", url]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "this was done, but the answer cannot be written" in done.stderr
+    assert "--format" not in done.stderr
+    assert lines(call("fate", "a"))[0]["fate"] == "pending"
 
 
 def test_numbers_unless_ids_are_given(call):

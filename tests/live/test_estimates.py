@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isnan, sqrt
-from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import tarry
+from tarry.live.estimates import _reach
 from tarry.live.sums import book_label, moments_of
 
 
@@ -34,7 +35,9 @@ def test_against_a_direct_computation(level):
     join, rows = play(1, 500, 8)
     w, y = (np.array([getattr(row, name) for row in rows]) for name in ("weight", "label"))
     found, mean = join.estimate(level), np.sum(w * y) / np.sum(w)
-    reach = NormalDist().inv_cdf((1 + level) / 2) * sqrt(np.sum((w * (y - mean)) ** 2)) / np.sum(w)
+    effective = np.sum(w) ** 2 / np.sum(w**2)
+    error = sqrt(np.sum((w * (y - mean)) ** 2) * effective / (effective - 1)) / np.sum(w)
+    reach = stats.t(effective - 1).ppf((1 + level) / 2) * error
     assert found == pytest.approx((mean, mean - reach, mean + reach, y.mean(), len(rows), 0, 0), rel=1e-9, abs=1e-12)
     assert np.ptp(w) > 0
 
@@ -85,10 +88,64 @@ def test_labels_far_from_nought_keep_their_spread(store, tmp_path):
     for label in y.tolist():
         join.label(join.decide().id, label)
     found = join.estimate()
-    reach = NormalDist().inv_cdf(0.975) * np.std(y) / sqrt(len(y))
+    reach = stats.t(len(y) - 1).ppf(0.975) * stats.sem(y)
     assert found.high - found.mean == pytest.approx(reach, rel=1e-5)
     assert found.mean == pytest.approx(y.mean(), abs=1e-6)
     assert found.naive == pytest.approx(y.mean(), abs=1e-6)
+
+
+def test_of_few_labels_the_interval_is_students():
+    join, y = tarry.LabelJoin(None, rng=1), [3.0, 1.0, 2.0, 7.0]
+    for label in y:
+        join.label(join.decide().id, label)
+    expected = stats.t.interval(0.9, 3, np.mean(y), stats.sem(y))
+    assert join.estimate(0.9)[1:3] == pytest.approx(expected, rel=1e-12)
+
+
+def test_few_equal_labels_have_no_interval():
+    """Also where their mean differs from them by rounding."""
+    join = tarry.LabelJoin(None, rng=1)
+    for n in range(1, 41):
+        join.label(join.decide().id, 0.1)
+        found = join.estimate()
+        assert isnan(found.low) == isnan(found.high) == (n < 30)
+    assert found.low == found.mean == found.high
+    join.label(join.decide().id, 0.2)
+    assert join.estimate().low < join.estimate().high
+
+
+def test_intervals_of_five_labels_cover_as_often_as_they_say():
+    rng, runs, covered = np.random.default_rng(5), 2000, 0
+    for _ in range(runs):
+        sums = np.zeros(8)
+        for y in rng.normal(1.0, 2.0, 5).tolist():
+            book_label(sums, 1.0, y)
+        moments = moments_of(sums)
+        covered += abs(moments.mean - 1.0) <= _reach(moments, 0.9)
+    assert abs(covered / runs - 0.9) <= 4 * sqrt(0.9 * 0.1 / runs)
+
+
+def test_status_warns_of_labels_left_out():
+    join = tarry.LabelJoin(None, rng=1)
+    for label in ["a", "b"]:
+        join.label(join.decide().id, label)
+    assert not join.status().warnings  # no number, no estimate
+    for label in [1] * 30:
+        join.label(join.decide().id, label)
+    (warning,) = join.status().warnings
+    assert warning.startswith("2 of 32 labels are no numbers")
+    for label in [1] * 10:
+        join.label(join.decide().id, label)
+    assert not join.status().warnings
+
+
+@pytest.mark.parametrize("name", ["DropNewest", "Bernoulli"])
+def test_status_warns_when_rounds_find_no_room(name):
+    made = S.DropNewest() if name == "DropNewest" else S.Bernoulli(probability=1.0)
+    join = tarry.LabelJoin(2, scheduler=made, rng=1)
+    join.decide_many([None] * 100)
+    (warning,) = [text for text in join.status().warnings if "found no room" in text]
+    assert warning.startswith("98 of 100 rounds found no room")
 
 
 def test_one_label_has_no_interval():

@@ -69,8 +69,25 @@ def test_outcomes_tell_what_became_of_each_decision(store, tmp_path):
     row = Row({"name": "a"}, 1, 1.0, "a")
     found = join.label_outcomes(["a", "z", "a"], [1, 2, 3])
     assert found == [
-        Outcome("a", Answer.USED, row),
-        Outcome("z", Answer.UNKNOWN, None),
-        Outcome("a", Answer.USED, None),
+        Outcome("a", Answer.USED, row, Answer.USED),
+        Outcome("z", Answer.UNKNOWN, None, Answer.UNKNOWN),
+        Outcome("a", Answer.USED, None, Answer.DUPLICATE),
     ]
+    join.close()
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize(("rule", "none"), [("sum", 0), ("all", []), ("last", None)])
+def test_what_no_labels_come_to(store, rule, none, tmp_path):
+    join = make(store, tmp_path, labels=rule)
+    assert [one.answer for one in join.label_outcomes(["a", "a"], [1, 1], keys=["x", "x"])] == [
+        Answer.PENDING,
+        Answer.DUPLICATE,
+    ]
+    first, second = join.finish_many(["a", "b"])
+    assert (first.label, second.label) == ([1] if rule == "all" else 1, none)
+    if rule == "sum":
+        assert (join.estimate().mean, join.estimate().left_out) == (0.5, 0)
+    join.decide(id="c")
+    assert join.finish("c", missing=None).label is None  # as said
     join.close()

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tarry import schedulers
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import choose_scheduler
 from tarry.cli.expiry import add_expire
@@ -30,11 +31,16 @@ from tarry.cli.stored import (
     show_one,
 )
 from tarry.live import LabelJoin, Outcome, Ticket
+from tarry.live.labels import UNSAID
 from tarry.live.stores import MAIN, POWER, without_password
 
 join_app = typer.Typer(
     no_args_is_help=True, help="Late labels joined with their decisions: a join kept in a store.", epilog=EPILOG
 )
+
+
+# Those that need no constants and hand each row out when its label comes.
+SCHEDULERS = ("VarOpt", "Priority", "Pareto", "DropNewest", "DropOldest", "RandomEvict", "Reservoir")
 
 
 @join_app.command("new", epilog=EPILOG)
@@ -45,6 +51,9 @@ def new(
         str, typer.Option(help="clairvoyant, semi-clairvoyant or non-clairvoyant.")
     ] = "non-clairvoyant",
     preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
+    scheduler: Annotated[
+        str | None, typer.Option(help=f"Who is tracked: {', '.join(SCHEDULERS)} (default: VarOpt, or Morris).")
+    ] = None,
     backlog: Annotated[int | None, typer.Option(help="Without preemption: a guess of the backlog.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of every draw (default: a random one).")] = None,
     memory: Annotated[int, typer.Option(help="Decisions whose fates are remembered.")] = 1_000_000,
@@ -55,19 +64,26 @@ def new(
 ) -> None:
     """Make a join, or find that the same one is there."""
     with answering():
-        scheduler = choose_scheduler(preemption, backlog, capacity)
+        chosen = choose_scheduler(preemption, backlog, capacity) if scheduler is None else _named(scheduler)
         rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels}
         where: dict[str, Any] = {"store": as_store(store), "name": name}
         with LabelJoin(
-            capacity, scheduler=scheduler, **rules, **where, durability=durability, rng=seed, memory=memory
+            capacity, scheduler=chosen, **rules, **where, durability=durability, rng=seed, memory=memory
         ) as join:
             told = {"store": without_password(store), "name": name} | {
-                "scheduler": type(scheduler).__name__,
+                "scheduler": type(chosen).__name__,
                 "capacity": capacity,
                 **rules,
             }
             told |= {"memory": memory, "rounds": join.status().rounds}
         show_one(told, {key: str(value) for key, value in told.items()}, output)
+
+
+def _named(name: str) -> Any:
+    """The scheduler of this name."""
+    if name not in SCHEDULERS:
+        raise ValueError(f"--scheduler must be one of {', '.join(SCHEDULERS)}, got {name!r}")
+    return getattr(schedulers, name)()
 
 
 @join_app.command("decide", epilog=EPILOG, context_settings=NUMBERS)
@@ -117,7 +133,7 @@ def label(
     durability: DurabilityOption = POWER,
     output: FormatOption = None,
 ) -> None:
-    """Hand over a label; print id, fate and the row of features, label and weight (null: not tracked, or gathered)."""
+    """Hand over a label; print id, fate, row (features, label, weight; null: not tracked, or gathered) and answer."""
     with answering():
         if many != (id is None) or many != (label is None) or (many and key is not None):
             raise ValueError("give an id and its label, or --many with JSON lines on standard input")
@@ -134,7 +150,9 @@ def label(
 @join_app.command("finish", epilog=EPILOG)
 def finish(
     ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
-    missing: Annotated[str, typer.Option(help="The label of decisions that got none: JSON.")] = "null",
+    missing: Annotated[
+        str | None, typer.Option(help="The label of decisions that got none: JSON (default: 0 of a sum, [] of all).")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     name: NameOption = MAIN,
     durability: DurabilityOption = POWER,
@@ -142,7 +160,7 @@ def finish(
 ) -> None:
     """The windows of these decisions have ended: print their rows, with the labels gathered."""
     with answering():
-        instead = as_value(missing, "--missing")
+        instead = UNSAID if missing is None else as_value(missing, "--missing")
         with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
             outcomes = join.finish_outcomes(ids_of(join, ids), instead)
         _show(outcomes, output)

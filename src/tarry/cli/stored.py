@@ -77,7 +77,13 @@ def telling() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except (ValueError, TypeError, OSError) as error:
+    except OSError as error:
+        raise _ended(
+            f"this was done, but the answer cannot be written ({error}) and is not kept: make room where it goes; what "
+            "has become of these ids, fate tells",
+            ABSENT,
+        ) from error
+    except (ValueError, TypeError) as error:
         raise _ended(f"this was done, but the answer cannot be printed ({error}): try --format json", ABSENT) from error
 
 

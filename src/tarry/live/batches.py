@@ -67,12 +67,18 @@ def receipts_of(ids: list[Hashable], told: list[Any]) -> Receipts:
 
 def is_frame(value: Any) -> bool:
     """Whether this is a frame with named columns (polars, pandas, or a dict of columns)."""
+    if type(value).__name__ == "LazyFrame":
+        raise ValueError("this frame is lazy, its rows are not there yet: call .collect() on it first")
     return isinstance(value, dict) or hasattr(value, "columns")
 
 
 def names_of(frame: Any) -> list[Any]:
-    """The names of a frame's columns."""
-    return list(frame if isinstance(frame, dict) else frame.columns)
+    """The names of a frame's columns, each its own."""
+    names = list(frame if isinstance(frame, dict) else frame.columns)
+    if len(set(names)) < len(names):
+        again = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"the frame has several columns called {again!r}: rename or drop all but one")
+    return names
 
 
 def column(frame: Any, name: str) -> list[Any]:
@@ -118,8 +124,8 @@ def check_alone(what: str, **others: Any) -> None:
 
 
 def as_ids(values: Any) -> list[Hashable]:
-    """Ids, every one of them checked before anything is begun."""
-    return [as_id(id) for id in as_list(values, "ids")]
+    """Ids, a list or a frame's column id, every one of them checked before anything is begun."""
+    return [as_id(id) for id in as_list(column(values, "id") if is_frame(values) else values, "ids")]
 
 
 def as_keys(values: Any) -> list[Hashable]:
@@ -132,7 +138,7 @@ def as_names(count: int | None, ids: Any) -> list[Any]:
     if (count is None) == (ids is None):
         raise ValueError("say how many rounds, or give their ids: one of the two")
     if ids is not None:
-        return as_list(ids, "ids")
+        return as_list(column(ids, "id") if is_frame(ids) else ids, "ids")
     rounds = as_whole(count, "the number of rounds")
     if rounds > MOST_AT_ONCE:
         raise ValueError(f"at most {MOST_AT_ONCE} rounds can begin in one call, got {rounds}: make several calls")

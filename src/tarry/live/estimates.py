@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from math import nan
-from statistics import NormalDist
+from math import nan, sqrt
 from typing import Any, NamedTuple
 
-from tarry.live.sums import moments_of
+from tarry.live.sums import Moments, moments_of
 from tarry.live.tracker import Tracker
 from tarry.schedulers.base import held
+
+FEW = 30  # so many equal labels are needed before their spread is believed to be small
 
 
 class Estimate(NamedTuple):
     """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
 
     The interval is for the mean of what the labels are drawn from; for the mean of these very decisions it is wider
-    than need be; below two labels there is none (NaN). The naive mean answers another question: what the labels are
-    *that came in time*.
+    than need be. It is Student's, with the effective sample size (Σw)²/Σw² for the number of labels. There is none
+    (NaN) below two labels, and below 30 if all are equal: so few say nothing about how far others may lie. The naive
+    mean answers another question: what the labels are *that came in time*.
 
     It is made from ``labels`` of them; ``left_out`` were used too, but are no numbers below 1e100 in size.
     ``outstanding`` is the share of all decisions, by weight, whose labels are still awaited: while it is large, both
@@ -39,21 +41,30 @@ class Estimate(NamedTuple):
 
 def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
     """The estimate of a join's books; to be called within a change."""
-    reach = _reach(level)
-    mean, error, naive, n = moments_of(tracker.vault.sums)
-    left_out, outstanding = tracker.ledger()["used"] - n, _outstanding(tracker)
-    return Estimate(mean, mean - reach * error, mean + reach * error, naive, n, left_out, outstanding)
+    _check_level(level)
+    moments = moments_of(tracker.vault.sums)
+    mean, _, naive, n, _ = moments
+    left_out, outstanding, reach = tracker.ledger()["used"] - n, _outstanding(tracker), _reach(moments, float(level))
+    return Estimate(mean, mean - reach, mean + reach, naive, n, left_out, outstanding)
 
 
-def _reach(level: Any) -> float:
-    """Standard errors to either side of the mean."""
+def _check_level(level: Any) -> None:
     try:
         is_level = 0 < level < 1
     except (TypeError, ValueError):
         is_level = False
     if not is_level:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
-    return NormalDist().inv_cdf((1 + float(level)) / 2)
+
+
+def _reach(moments: Moments, level: float) -> float:
+    """How far the interval goes to either side: Student's, as if ``effective`` labels of weight one had come."""
+    from scipy.special import stdtrit
+
+    if moments.labels < 2 or moments.effective <= 1 or (moments.error == 0 and moments.labels < FEW):
+        return nan
+    quantile = float(stdtrit(moments.effective - 1, (1 + level) / 2))
+    return quantile * moments.error * sqrt(moments.effective / (moments.effective - 1))
 
 
 def _outstanding(tracker: Tracker) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
-from typing import Any, ClassVar, Self
+from collections.abc import Hashable
+from typing import Any, ClassVar, Never, Self
 
 from tarry.checks import as_whole
 from tarry.errors import TarryError
@@ -46,8 +46,8 @@ class Face(ABC):
         with self._tracker.vault.lock, self._tracker.vault:
             return self._tracker.answer(id, None)[0]
 
-    def expire_many(self, ids: Iterable[Any]) -> Receipts:
-        """As :meth:`expire`, for several rounds in one transaction."""
+    def expire_many(self, ids: Any) -> Receipts:
+        """As :meth:`expire`, for several rounds (a list of ids, or a frame with a column id) in one transaction."""
         names = as_ids(ids)
         with self._tracker.vault.lock, self._tracker.vault:
             return receipts_of(names, [self._tracker.answer(id, None)[0] for id in names])
@@ -88,6 +88,12 @@ class Face(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> Never:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be copied or pickled, for there would be two of it: keep it in a store, "
+            f"and where it is needed open it again, {type(self).__name__}.open('sqlite:///…')"
+        )
 
     def __repr__(self) -> str:
         kind, rounds = type(self).__name__, {SESSION: "rounds", JOIN: "decisions"}[self._kind]

@@ -29,6 +29,11 @@ def as_id(id: Any) -> Hashable:
         if -_FAR < id < _FAR:
             return int(id)
         raise ValueError(f"an id that is a number must lie below 2¹⁰²⁴, got one of {id.bit_length()} bits")
+    if isinstance(id, float):
+        raise TypeError(
+            f"an id must be a string, a whole number or bytes, got {id!r}: pandas makes such numbers of a column of "
+            "whole ones that has a gap, so drop the rows without an id and give whole numbers or texts"
+        )
     raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: use str(…) of it")
 
 

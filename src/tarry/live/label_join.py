@@ -26,7 +26,7 @@ from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.face import Face
 from tarry.live.gathering import gather, gathered_for
 from tarry.live.ids import as_id
-from tarry.live.labels import RULES, as_gathered, as_missing, check_label, check_rule
+from tarry.live.labels import RULES, UNSAID, as_gathered, as_missing, check_label, check_rule
 from tarry.live.opening import make_or_open
 from tarry.live.stores import MAIN, POWER
 from tarry.live.streams import AT_END, DROP, check_features, in_order, log_of
@@ -61,11 +61,16 @@ class Row(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a call has made of a decision: its fate after it, and the row that came out, if one did."""
+    """What a call has made of a decision: its fate after it, the row that came out, if one did, and the answer.
+
+    The answer is the call's own: of a label that comes again DUPLICATE, where the fate is still USED; PENDING where a
+    label has been gathered.
+    """
 
     id: Hashable
     fate: Answer
     row: Row | None
+    answer: Answer
 
 
 class LabelJoin(Face):
@@ -160,7 +165,7 @@ class LabelJoin(Face):
         if key is not None:
             key = as_id(key)
         with self._tracker.vault.lock, self._tracker.vault:
-            return self._end(id, label) if self._rule is None else self._label(id, label, key)
+            return self._label(id, label, key)[1] if self._rule is not None else self._end(id, label)[1]
 
     def label_many(
         self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
@@ -202,21 +207,24 @@ class LabelJoin(Face):
         check_label(id, label)
         return label
 
-    def _label(self, id: Hashable, label: Any, key: Hashable) -> Row | None:
+    def _label(self, id: Hashable, label: Any, key: Hashable) -> tuple[Answer, Row | None]:
         if self._rule is None:
             return self._end(id, label)
-        gather(self._tracker, id, label, key)
-        return None
+        return gather(self._tracker, id, label, key), None
 
-    def finish(self, id: Hashable, missing: Any = None) -> Row | None:
-        """The window of a decision has ended: its row, with the labels gathered (``missing`` if there are none)."""
+    def finish(self, id: Hashable, missing: Any = UNSAID) -> Row | None:
+        """The window of a decision has ended: its row, with the labels gathered.
+
+        If there are none the label is ``missing``; unsaid, 0 where labels are added up, [] where all are kept, None
+        where the last one counts.
+        """
         return self.finish_many([id], missing)[0]
 
-    def finish_many(self, ids: Iterable[Any], missing: Any = None) -> list[Row | None]:
-        """The windows of several decisions have ended, in one transaction: for each its row, or None."""
+    def finish_many(self, ids: Any, missing: Any = UNSAID) -> list[Row | None]:
+        """The windows of several decisions (a list, a frame with id) have ended: for each its row, or None."""
         return [one.row for one in self.finish_outcomes(ids, missing)]
 
-    def finish_outcomes(self, ids: Iterable[Any], missing: Any = None) -> list[Outcome]:
+    def finish_outcomes(self, ids: Any, missing: Any = UNSAID) -> list[Outcome]:
         """As :meth:`finish_many`, with what has become of each decision."""
         rule = self._rule
         if rule is None:
@@ -227,14 +235,14 @@ class LabelJoin(Face):
             labels = [gathered_for(self._tracker, *pair, rule) for pair in zip(names, instead, strict=True)]
             return self._outcomes(names, [self._end(*pair) for pair in zip(names, labels, strict=True)])
 
-    def _end(self, id: Hashable, label: Any) -> Row | None:
+    def _end(self, id: Hashable, label: Any) -> tuple[Answer, Row | None]:
         (status, weight), item = self._tracker.answer(id, _NOTHING, label)
         if status is not Answer.USED or item is None:
-            return None
-        return Row(item.payload, label, weight, item.id)
+            return status, None
+        return status, Row(item.payload, label, weight, item.id)
 
-    def _outcomes(self, ids: list[Hashable], rows: list[Row | None]) -> list[Outcome]:
-        return [Outcome(id, self._tracker.fate(id), row) for id, row in zip(ids, rows, strict=True)]
+    def _outcomes(self, ids: list[Hashable], told: list[tuple[Answer, Row | None]]) -> list[Outcome]:
+        return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(ids, told, strict=True)]
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it.

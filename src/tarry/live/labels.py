@@ -15,6 +15,8 @@ from tarry.live.texts import brief, text_of
 FIRST, SUM = "first", "sum"
 # What the labels that have gathered come to; with "first" none gather.
 RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], SUM: sum, "all": list}
+_NONE: dict[str, Callable[[], Any]] = {SUM: int, "all": list}  # what none of them come to; of "last" there is none
+UNSAID: Any = object()
 _DEEP = 20  # a list may contain itself
 
 
@@ -80,7 +82,9 @@ def as_gathered(id: Hashable, label: Any, rule: str, *, is_durable: bool) -> Any
 
 
 def as_missing(id: Hashable, missing: Any, rule: str) -> Any:
-    """What stands for a decision without labels: None, or what could have been one."""
+    """What stands for a decision without labels: None, or what could have been one; unsaid, what none come to."""
+    if missing is UNSAID:
+        return _NONE.get(rule, lambda: None)()
     return None if missing is None else as_gathered(id, missing, rule, is_durable=False)
 
 

@@ -55,6 +55,11 @@ def reopen(
 ) -> Tracker:
     """The tracker that a store holds; ``player`` is needed where it has members from outside the package."""
     place = open_store(store, name, durability=durability, must_exist=True)
+    if not place.is_durable:
+        raise StoreError(
+            f"a {kind} in memory ends with its object and cannot be opened again: make a new one, or give the "
+            "sqlite:/// or postgresql:// store that one was made with"
+        )
     with _closed_on_failure(place):
         stored = _asked(place, place.configuration)
         if stored is None:

@@ -87,10 +87,10 @@ def _warnings(tracker: Tracker) -> tuple[str, ...]:
         found.append(
             f"{type(scheduler).__name__} weighs nothing: sums are biased where delays and outcomes are related"
         )
-    elif fates["saturated"] > OFTEN * tracker.rounds:
+    if fates["saturated"] > OFTEN * tracker.rounds:
         found.append(
             f"{fates['saturated']} of {tracker.rounds} rounds found no room and are not made up for by weights: "
-            "raise the capacity, lower the chance of tracking, or use VarOpt"
+            "raise the capacity, track with a lower chance where the scheduler has one, or use VarOpt"
         )
     seen = fates["used"] + fates["expired"]
     if seen and fates["expired"] > OFTEN * seen:
@@ -102,9 +102,18 @@ def _warnings(tracker: Tracker) -> tuple[str, ...]:
 
 
 def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
-    if estimate is None or not estimate.labels or not estimate.outstanding > MANY_OUT:
+    """What may mislead; where no label is a number there is no estimate to be misled by."""
+    if estimate is None or not estimate.labels:
         return ()
-    return (
-        f"about {estimate.outstanding:.0%} of the labels are still awaited, so the estimate leans towards those that "
-        "come quickly: wait until few are",
-    )
+    found, used = [], estimate.labels + estimate.left_out
+    if estimate.outstanding > MANY_OUT:
+        found.append(
+            f"about {estimate.outstanding:.0%} of the labels are still awaited, so the estimate leans towards those "
+            "that come quickly: wait until few are"
+        )
+    if estimate.left_out > MANY_OUT * used:
+        found.append(
+            f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate: if they "
+            "stand for one, give it as the label, or as missing"
+        )
+    return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.live.batches import column, is_frame, names_of
@@ -26,7 +27,8 @@ class Log(NamedTuple):
 def log_of(frame: Any, decided_at: str, labelled_at: str, label: str) -> Log:
     """The columns of a frame that tell when; refused as a whole if a row makes no sense."""
     if not is_frame(frame):
-        raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}")
+        way = ": read the file first, for example with polars.read_csv" if isinstance(frame, (str, Path)) else ""
+        raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}{way}")
     columns = {name: column(frame, name) for name in (decided_at, labelled_at, label)}
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:

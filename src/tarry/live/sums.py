@@ -15,12 +15,13 @@ WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
 
 
 class Moments(NamedTuple):
-    """The weighted mean and its standard error, the naive mean, and how many labels they are of."""
+    """The weighted mean and its standard error, the naive mean, how many labels they are of, and (Σw)²/Σw²."""
 
     mean: float
     error: float
     naive: float
     labels: int
+    effective: float = 0.0
 
 
 def book_label(sums: Any, weight: float, label: Any) -> None:
@@ -57,5 +58,8 @@ def moments_of(sums: Any) -> Moments:
     if total == 0:
         return Moments(nan, nan, nan, n)
     mean = (float(sums[WEIGHTED]) + float(sums[LOST])) / total
-    spread = float(sums[SPREAD]) + float(sums[SQUARES]) * (float(sums[CENTRE]) - mean) ** 2
-    return Moments(mean, nan if n < 2 else sqrt(spread) / total, float(sums[NAIVE]), n)
+    squares, spread = float(sums[SQUARES]), float(sums[SPREAD])
+    if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
+        spread += squares * (float(sums[CENTRE]) - mean) ** 2
+    effective = total * total / squares if squares else 0.0
+    return Moments(mean, nan if n < 2 else sqrt(spread) / total, float(sums[NAIVE]), n, effective)

@@ -16,12 +16,31 @@ def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
     '{"a": [1, null]}'
     """
     try:
-        return json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         part, path = _offender(value)
         raise ValueError(
             f"a durable store takes {takes}, got {brief(part)} as {what}{path and f' at {path}'}: {_way_out(part)}"
         ) from error
+    alike = _alike(value)
+    if alike is not None:
+        raise ValueError(
+            f"a durable store writes keys as texts, and {what} would have the key {alike} twice: rename one of the two"
+        )
+    return text
+
+
+def _alike(value: Any) -> str | None:
+    """The text that two keys of a dictionary, here or further in, have in JSON."""
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            keys = [json.dumps(key if isinstance(key, str) else json.dumps(key)) for key in value]
+            if len(set(keys)) < len(keys):
+                return next(key for i, key in enumerate(keys) if key in keys[:i])
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return None
+    return next((found for part in value if (found := _alike(part)) is not None), None)
 
 
 def brief(value: Any) -> str:

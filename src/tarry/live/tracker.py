@@ -131,7 +131,7 @@ class Tracker:
             raise ValueError("some rounds have an id and some have none: give ids always or never")
         for delay in delays:
             disclosed_delay(self.configuration, delay)
-        if self.vault.rounds and not (named and all(self.find(id) is not None for id in named)):
+        if self.vault.rounds and ids and not (named and all(self.find(id) is not None for id in named)):
             check_naming(self.configuration, self.vault.naming, bool(named))
         return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from os import PathLike, fspath
+from typing import Any
 
 from tarry.live.stores.base import MAIN, POWER, PROCESS, Head, Store
 from tarry.live.stores.memory import Memory
@@ -33,7 +35,16 @@ def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exis
         from tarry.live.stores.postgres import Postgres
 
         return Postgres(url, name, durability=durability, must_exist=must_exist)
-    raise ValueError(f"store must be {FORMS}, got {without_password(url)!r}")
+    raise ValueError(f"store must be {FORMS}, got {_shown(url)}")
+
+
+def _shown(url: Any) -> str:
+    """An address that is none, and what may have been meant."""
+    if isinstance(url, PathLike) or (isinstance(url, str) and "://" not in url and url.endswith((".db", ".sqlite"))):
+        return f"{url!r}: for this file write '{_SQLITE}{fspath(url)}'"
+    if isinstance(url, str) and url.lower().startswith(("memory:", _SQLITE, *_POSTGRES)):
+        return f"{without_password(url)!r}: the part before the colon is written in small letters, with all its strokes"
+    return repr(without_password(url))
 
 
 def without_password(url: str) -> str:

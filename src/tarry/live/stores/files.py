@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -36,6 +37,25 @@ def check_file(path: Path, application: int, version: int, *, must_exist: bool) 
         raise StoreError(f"{path} is in format {written}, this version of Tarry reads {version}; it was left as it is")
     if path.stat().st_size % page and not any(Path(f"{path}{end}").exists() for end in _LOGS):
         raise StoreError(f"{path} is damaged (its end is missing) and was left as it is: restore a copy")
+
+
+def check_same_file(path: Path, opened: tuple[int, int]) -> None:
+    """Refuse to go on where the path leads to another file than was opened: what is written there nobody finds."""
+    try:
+        now = identity_of(path)
+    except OSError:
+        now = None
+    if now != opened:
+        raise StoreError(
+            f"{path} was deleted, moved or replaced while it was open, so nothing was changed: put it back, or open "
+            "again what is there now"
+        )
+
+
+def identity_of(path: Path) -> tuple[int, int]:
+    """What a file is known by, whatever it is called."""
+    found = os.stat(path)  # noqa: PTH116 - a call's time counts here
+    return found.st_dev, found.st_ino
 
 
 def _marks(path: Path) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from tarry.live.stores.base import (
     configuration_of,
     item_row_of,
 )
-from tarry.live.stores.files import check_file, network_file_system
+from tarry.live.stores.files import check_file, check_same_file, identity_of, network_file_system
 from tarry.live.stores.forks import let_go_of_parents, open_stores
 
 APPLICATION = 0x54617279
@@ -72,6 +72,7 @@ class SQLite:
         self._is_closed = False
         try:
             self._connect(must_exist=must_exist)
+            self._file = identity_of(self.path)
         except sqlite3.Error as error:
             raise StoreError(self.explain(error)) from error
 
@@ -135,6 +136,7 @@ class SQLite:
             raise StoreError(f"{self.path}: {CLOSED}")
         if self._is_lost or self.process != os.getpid():  # a connection does not survive a fork
             self._connect(must_exist=True)
+        check_same_file(self.path, self._file)
         return self.database
 
     def names(self) -> list[str]:
@@ -237,6 +239,7 @@ class SQLite:
             many("DELETE FROM tarry_items WHERE place = ?", gone)
         if kept:
             many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
+        check_same_file(self.path, self._file)
         run("COMMIT")
 
     def _place(self, index: int) -> int:
