@@ -53,6 +53,7 @@ def _cell(cell, content, player, capacity, mean, seeds, horizon, warnings):
         "domain": "Ball",
         "feedback": "gradient",
         "information": "semi-clairvoyant",
+        "queries": 1,
         "preemption": True,
         "seeds": seeds,
         "first_seed": 0,

@@ -16,6 +16,7 @@ from tarry.experiments.summary import joined, read_tables, summarise
 results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
+NOTE = "bound: on the weighted regret, so regret may exceed it where labels are dropped without weights"
 WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".json": "write_json", ".jsonl": "write_ndjson"}
 
 
@@ -31,8 +32,11 @@ def show(
     if output is Format.json:
         typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))
         return
+    if not frame.height:
+        typer.echo(f"nothing is finished yet in {folder}: tarry sweep status FILE says why")
+        return
     keys = frame.columns[: frame.columns.index("runs")]
-    table = Table(title="Means over runs, regret ± standard error", box=None, padding=(0, 2, 0, 0))
+    table = Table(title="Means over runs, regret ± standard error", caption=NOTE, box=None, padding=(0, 2, 0, 0))
     for name in keys:
         table.add_column(name.removeprefix("axis_"), overflow="fold", min_width=min(8, _width(frame, name)))
     for name in ("runs", "regret", "bound", "seen", "E w²"):
@@ -59,7 +63,7 @@ def export(
 
 
 def _width(frame: Any, name: str) -> int:
-    return max(len(name.removeprefix("axis_")), *(len(str(value)) for value in frame[name].unique()))
+    return max(map(len, [name.removeprefix("axis_"), *map(str, frame[name].unique())]))
 
 
 def _figures(row: dict[str, Any]) -> list[str]:

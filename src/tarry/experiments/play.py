@@ -56,7 +56,7 @@ def build_game(content: dict[str, Any], seed: int) -> Drawn:
     told["horizon"] = int(waits.horizon)
     made = make("losses", content["losses"], partial(known, "losses"))
     listed = delays.array(waits.values) if waits.horizon <= LISTED else waits
-    rules = {name: content[name] for name in ("feedback", "capacity", "information", "preemption")}
+    rules = {name: content[name] for name in ("feedback", "queries", "capacity", "information", "preemption")}
     return Drawn(Game(domain, made, listed, **rules), "rng" in asked)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ALWAYS = ("game", "player")
-FIRST = ("capacity", "horizon", "dimension", "feedback", "information", "preemption")
+FIRST = ("capacity", "horizon", "dimension", "feedback", "queries", "information", "preemption")
 LAST = ("domain", "losses", "delays", "learner", "scheduler", "epochs", "ready")
 LONG = ("content", "versions", "warnings")
 """Columns of cells that say much and are left out where cells are joined to runs or curves."""

@@ -36,6 +36,7 @@ class GameTable(Model):
     losses: Member | None = None
     delays: Member | None = None
     feedback: Literal["gradient", "value", "example"] = "gradient"
+    queries: Whole = 1
     information: Literal["clairvoyant", "semi-clairvoyant", "non-clairvoyant"] = "semi-clairvoyant"
     preemption: Annotated[bool, Field(strict=True)] = True
     capacity: Whole | Literal["unlimited"] = UNLIMITED

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 AXIS = "axis_"
-PLAIN = ("capacity", "horizon", "dimension", "feedback", "information", "preemption")
+PLAIN = ("capacity", "horizon", "dimension", "feedback", "queries", "information", "preemption")
 WORDY = ("delays", "losses", "domain")
 """Keys of a game whose values take a line each; an axis that explains them is named instead."""
 

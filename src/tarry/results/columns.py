@@ -35,6 +35,7 @@ CELLS = {
     "losses": Column("String", "the losses in one line"),
     "delays": Column("String", "the delays in one line"),
     "feedback": Column("String", "gradient, value or example"),
+    "queries": Column("Int64", "values a round that the game grants"),
     "information": Column("String", "what is learnt about delays"),
     "preemption": Column("Boolean", "whether tracked rounds may be dropped"),
     "learner": Column("String", "the learner in one line; null for a ready player"),
