@@ -88,6 +88,15 @@ def test_the_file_is_shown_and_nothing_is_played_where_that_is_asked(results, tm
     assert 'id="timeline"' not in page
 
 
+def test_the_file_is_shown_as_it_was_run(results, tmp_path):
+    pytest.importorskip("vl_convert")
+    done = call("report", results / "results", "--out", tmp_path, "--only", "html", "--no-replay")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "[players.fading]" in page
+    assert "tarry sweep run tiny.toml --results" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
