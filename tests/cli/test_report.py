@@ -128,6 +128,16 @@ def test_stays_fill_slots_and_never_overlap(replays):
         assert not passed & set(stays["start"])
 
 
+def test_as_many_are_tracked_as_there_are_stays(replays):
+    shown = replays.tracked.filter(pl.col("t").is_between(replays.first, replays.last))
+    assert shown.height > 20
+    for line, t, tracked in shown.iter_rows():
+        mine = replays.stays.filter((pl.col("line") == line) & (pl.col("start") <= t) & (pl.col("stop") > t))
+        assert mine.height == tracked
+    ends = replays.tracked.filter((pl.col("t") == 300) & (pl.col("line") == "kept"))
+    assert ends["tracked"].to_list() == [3]  # what the end of the game cuts short stays to the end
+
+
 def test_survivals_fall_from_one(replays):
     out = replays.survival.filter(pl.col("line") == DELAYS)["share"].to_numpy()
     assert out[0] > 0.9

@@ -120,8 +120,8 @@ def _followed(events: Any, first: int, last: int, played: int) -> dict[str, Fram
     def leave(s: int, t: int, fate: str) -> None:
         lane = inside.pop(s)
         free.append(lane)
-        change[t] -= 1
         stop = t if fate == "preempted" else t + 1  # dropped as a round begins, heard as it ends
+        change[stop] -= 1
         if stop > first and s <= last:
             for name, value in zip(stays, (lane, max(s, first), min(stop, last + 1), fate), strict=True):
                 stays[name].append(value)
