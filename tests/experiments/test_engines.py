@@ -169,6 +169,16 @@ def test_dask_starts_a_cluster_of_its_own(tmp_path, reference):
     assert tables_of(sweep_of(tmp_path), tmp_path / "dask", make_engine("dask", 1)) == reference
 
 
+def test_workers_of_a_local_cluster_leave_interrupts_to_whoever_started_them():
+    pytest.importorskip("distributed")
+    with make_engine("dask", 1)._client() as client:
+        assert list(client.run(_ignores_interrupts).values()) == [True]
+
+
+def _ignores_interrupts():
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("tarry.experiments.engines.dask.PATIENCE", 1.0)

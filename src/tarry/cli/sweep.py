@@ -133,7 +133,12 @@ def collect(
 
 def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
     sweep = load_sweep(file)
-    return sweep, Folder(results or Path("out") / "sweeps" / sweep.name)
+    return sweep, Folder(results or _usual(sweep))
+
+
+def _usual(sweep: Sweep) -> Path:
+    """Where results go unless said otherwise."""
+    return Path("out") / "sweeps" / sweep.name
 
 
 def _refused(sweep: Sweep) -> dict[str, str]:
@@ -150,7 +155,8 @@ def _run(sweep: Sweep, folder: Folder, file: Path, *, task: str, **chosen: Any) 
         with _bar(console) as show:
             done = run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; finished cells are kept: tarry sweep resume {file} goes on", err=True)
+        where = "" if folder.path == _usual(sweep) else f" --results {folder.path}"
+        typer.echo(f"interrupted; finished cells are kept: tarry sweep resume {file}{where} goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
     typer.echo(_told(done, folder))
     _tell_failures(sweep, done.failed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -89,7 +90,7 @@ class Dask:
             with self._connected(self._scheduler) as client:
                 yield client
             return
-        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "preload": [__name__]}
         with (
             self._dask.LocalCluster(n_workers=self._workers, silence_logs=logging.ERROR, **options) as cluster,
             self._dask.Client(cluster, set_as_default=False) as client,
@@ -110,6 +111,11 @@ class Dask:
         for worker, version in client.run(version_here).items():
             if version != __version__:
                 raise ValueError(f"the worker {worker} has tarry {version}, here is {__version__}: install the same")
+
+
+def dask_setup(_worker: Any) -> None:
+    """Called by Dask in every worker of a local cluster: an interrupt is for whoever started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def version_here() -> str:
