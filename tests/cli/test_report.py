@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tarry.cli.app import app
 from tarry.cli.pieces import best_of_pieces, head
-from tarry.cli.replays import replay_lines
+from tarry.cli.replays import _why, replay_lines
 from tarry.experiments import Folder, load_sweep, run_sweep
 from tarry.experiments.play import build_game, build_player
 from tarry.game import simulate
@@ -136,6 +136,13 @@ def test_as_many_are_tracked_as_there_are_stays(replays):
         assert mine.height == tracked
     ends = replays.tracked.filter((pl.col("t") == 300) & (pl.col("line") == "kept"))
     assert ends["tracked"].to_list() == [3]  # what the end of the game cuts short stays to the end
+
+
+def test_why_a_round_was_passed_over():
+    passed = {"t": [5, 6, 7], "tracked": [3, 2, 3]}
+    assert _why(passed, 3, {"untracked": 9, "saturated": 0}) == ["untracked"] * 3
+    assert _why(passed, 3, {"untracked": 0, "saturated": 9}) == ["saturated"] * 3
+    assert _why(passed, 3, {"untracked": 5, "saturated": 4}) == ["", "untracked", ""]
 
 
 def test_survivals_fall_from_one(replays):
