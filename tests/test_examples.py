@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-DOCUMENTS = ("README.md", "docs/live.md", "docs/choosing.md")
+DOCUMENTS = ("README.md", "docs/live.md", "docs/choosing.md", "docs/members.md")
 README, LIVE, CHOOSING = ((ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS)
 BLOCKS, LIVE_BLOCKS, CHOOSING_BLOCKS = (
     re.findall(r"```python\n(.*?)```", text, flags=re.S) for text in (README, LIVE, CHOOSING)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tarry.cli.app import app
 from tarry.cli.pieces import best_of_pieces, head
-from tarry.cli.replays import replay_lines
+from tarry.cli.replays import _why, replay_lines
 from tarry.experiments import Folder, load_sweep, run_sweep
 from tarry.experiments.play import build_game, build_player
 from tarry.game import simulate
@@ -88,6 +88,15 @@ def test_the_file_is_shown_and_nothing_is_played_where_that_is_asked(results, tm
     assert 'id="timeline"' not in page
 
 
+def test_the_file_is_shown_as_it_was_run(results, tmp_path):
+    pytest.importorskip("vl_convert")
+    done = call("report", results / "results", "--out", tmp_path, "--only", "html", "--no-replay")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "[players.fading]" in page
+    assert "tarry sweep run tiny.toml --results" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -117,6 +126,23 @@ def test_stays_fill_slots_and_never_overlap(replays):
         stays = replays.stays.filter((pl.col("line") == line) & (pl.col("start") > replays.first))
         assert passed | set(stays["start"]) >= shown - {replays.first}
         assert not passed & set(stays["start"])
+
+
+def test_as_many_are_tracked_as_there_are_stays(replays):
+    shown = replays.tracked.filter(pl.col("t").is_between(replays.first, replays.last))
+    assert shown.height > 20
+    for line, t, tracked in shown.iter_rows():
+        mine = replays.stays.filter((pl.col("line") == line) & (pl.col("start") <= t) & (pl.col("stop") > t))
+        assert mine.height == tracked
+    ends = replays.tracked.filter((pl.col("t") == 300) & (pl.col("line") == "kept"))
+    assert ends["tracked"].to_list() == [3]  # what the end of the game cuts short stays to the end
+
+
+def test_why_a_round_was_passed_over():
+    passed = {"t": [5, 6, 7], "tracked": [3, 2, 3]}
+    assert _why(passed, 3, {"untracked": 9, "saturated": 0}) == ["untracked"] * 3
+    assert _why(passed, 3, {"untracked": 0, "saturated": 9}) == ["saturated"] * 3
+    assert _why(passed, 3, {"untracked": 5, "saturated": 4}) == ["", "untracked", ""]
 
 
 def test_survivals_fall_from_one(replays):

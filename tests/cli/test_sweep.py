@@ -127,16 +127,18 @@ def test_what_will_fail_is_said_before_and_after(file):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends an interrupt")
-def test_an_interrupt_says_how_to_go_on(file, tmp_path):
+@pytest.mark.parametrize(("chosen", "place"), [([], "out/sweeps/tiny"), (["--results", "mine"], "mine")])
+def test_an_interrupt_says_how_to_go_on(file, tmp_path, chosen, place):
     file.write_text(TINY.replace("horizon = 60", "horizon = 20000"))
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-m", "tarry", "sweep", "run", str(file)]
+    command = [sys.executable, "-m", "tarry", "sweep", "run", str(file), *chosen]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as running:
         deadline = time.monotonic() + 60
-        while not (tmp_path / "out" / "sweeps" / "tiny" / "plan.parquet").exists() and time.monotonic() < deadline:
+        while not (tmp_path / place / "plan.parquet").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.5)
         running.send_signal(signal.SIGINT)
         _, told = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert told == f"interrupted; finished cells are kept: tarry sweep resume {file} goes on\n"
+    again = " ".join(["tarry sweep resume", str(file), *chosen])
+    assert told == f"interrupted; finished cells are kept: {again} goes on\n"

@@ -6,11 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tarry.experiments import load_sweep, play_cell
 from tarry.experiments.facts import FACTS
 from tarry.experiments.play import refusal
+from tarry.kernel import is_compiled
 from tarry.results import columns
 
 ROOT = Path(__file__).parents[2]
@@ -47,20 +49,55 @@ def shortened(content):
     return json.dumps(plain)
 
 
-@pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
-def test_ready_sweeps_can_be_played(path):
-    sweep = load_sweep(path)
-    told = {}
+def firsts(sweep, *columns):
+    """The first cell for every combination of these columns."""
+    found = {}
     for cell in sweep.cells:
-        key = (
-            cell.columns["game"],
-            cell.columns["player"],
-            cell.columns["scheduler"],
-            cell.columns["capacity"] is None,
-        )
-        told.setdefault(key, cell.content)
-    for number, content in enumerate(told.values()):
-        if number % 3 == 0:
-            assert len(play_cell("a", shortened(content))["regret"]) == 1
+        found.setdefault(tuple(cell.columns[name] for name in columns), cell.content)
+    return found
+
+
+@pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
+def test_every_game_and_player_of_a_ready_sweep_plays(path):
+    """Every one with the JIT off, where nothing has to be compiled; the first few with it."""
+    played = list(firsts(load_sweep(path), "game", "player").values())
+    for content in played[:2] if is_compiled() else played:
+        columns = play_cell("a", shortened(content))
+        assert len(columns["regret"]) == 1
+        assert np.isfinite(columns["regret"]).all()
+
+
+@pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
+def test_nothing_in_a_ready_sweep_is_refused(path):
+    for key, content in firsts(load_sweep(path), "game", "player", "scheduler", "capacity", "delays").items():
+        assert refusal(shortened(content)) == "", key
+
+
+def test_there_is_a_ready_sweep_for_every_question():
+    wanted = {"backlog_below_delay", "capacity_curves", "doubling", "information", "preemption", "schedulers"}
+    told = PAGE.split("## Ready sweeps")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)\.toml`", told, flags=re.M)) >= wanted
+    assert set(re.findall(r"(\w+)\.toml", told)) <= {path.stem for path in READY} | {"games"}
+
+
+def test_who_needs_less_plays_the_same_where_less_is_told():
+    """What information.toml and preemption.toml rest on: rules allow, they do not change who uses them not."""
+    sweeps = ROOT / "examples" / "sweeps"
+    found = firsts(load_sweep(sweeps / "information.toml"), "player")
+    same = [("nothing", "non-clairvoyant"), ("nothing_paper", "non-clairvoyant"), ("acknowledged", "semi-clairvoyant")]
+    for player, information in same:
+        assert regret(found[player,], information=information) == regret(found[player,])
+    for (player,), content in firsts(load_sweep(sweeps / "preemption.toml"), "player").items():
+        if player.startswith("keeps"):
+            assert regret(content, preemption=False) == regret(content), player
         else:
-            assert refusal(shortened(content)) == ""
+            assert "preempt" in refusal(json.dumps(with_rules(content, preemption=False))), player
+
+
+def with_rules(content, **rules):
+    plain = json.loads(shortened(content))
+    return plain | {"game": plain["game"] | rules}
+
+
+def regret(content, **rules):
+    return play_cell("a", json.dumps(with_rules(content, **rules)))["regret"].tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 
 import pytest
 from sweeping import sweep_of, tables_of
@@ -166,6 +167,27 @@ def test_dask_takes_groups_apart_over_which_workers_die(tmp_path):
 def test_dask_starts_a_cluster_of_its_own(tmp_path, reference):
     pytest.importorskip("distributed")
     assert tables_of(sweep_of(tmp_path), tmp_path / "dask", make_engine("dask", 1)) == reference
+
+
+def test_workers_of_a_local_cluster_leave_interrupts_to_whoever_started_them():
+    pytest.importorskip("distributed")
+    with make_engine("dask", 1)._client() as client:
+        assert list(client.run(_ignores_interrupts).values()) == [True]
+
+
+def _ignores_interrupts():
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("tarry.experiments.engines.dask.PATIENCE", 1.0)
+    with socket.socket() as held:  # bound, but nobody listens
+        held.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{held.getsockname()[1]}"
+        engine = make_engine("dask", scheduler=address)
+        with pytest.raises(OSError, match=f"no Dask scheduler answered at {address} within 1 s: see that it runs"):
+            run_sweep(sweep_of(tmp_path), Folder(tmp_path / "results"), engine)
 
 
 def test_only_dask_has_a_scheduler():

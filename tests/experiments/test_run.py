@@ -76,7 +76,7 @@ def test_what_is_written_is_what_simulate_says(tmp_path):
 
 def test_a_game_that_nothing_draws_is_the_same_for_every_seed():
     game = {"domain": {"type": "Ball"}, "delays": {"type": "bursts"}, "feedback": "gradient", "capacity": 4}
-    game |= {"information": "semi-clairvoyant", "preemption": True, "horizon": 50, "dimension": 2}
+    game |= {"information": "semi-clairvoyant", "queries": 1, "preemption": True, "horizon": 50, "dimension": 2}
     fixed = game | {"losses": {"type": "Linear", "rows": {"type": "drifting", "rng": 5}}}
     drawn = game | {"losses": {"type": "Linear", "rows": {"type": "drifting"}}}
     assert not build_game(fixed, 0).by_seed
@@ -211,3 +211,23 @@ def test_an_outcome_without_columns_or_error_is_no_failure(tmp_path):
 
     sweep = sweep_of(tmp_path)
     assert run_sweep(sweep, Folder(tmp_path / "results"), Idle()) == (0, 0, {})
+
+
+def test_the_folder_keeps_what_was_run(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "seeds.toml").write_text("seeds = 1\n# few\n")
+    (tmp_path / "base.toml").write_text("include = ['parts/seeds.toml']\ncheckpoints = 3\n\n\n")
+    text = "include = ['base.toml', 'parts/seeds.toml']\n" + TINY.replace("seeds = 3\n", "")
+    sweep, folder = sweep_of(tmp_path, text), Folder(tmp_path / "results")
+    assert folder.text() == ""
+    (tmp_path / "tiny.toml").unlink()  # what counts is what was read when the sweep was listed
+    run_sweep(sweep, folder)
+    base, few = "include = ['parts/seeds.toml']\ncheckpoints = 3", "seeds = 1\n# few"
+    assert folder.text() == f"{text.rstrip()}\n\n# --- base.toml ---\n{base}\n\n# --- seeds.toml ---\n{few}\n"
+
+
+def test_a_sweep_that_lies_in_its_own_folder_is_not_written_over(tmp_path):
+    (tmp_path / "base.toml").write_text("seeds = 1\n")
+    text = "include = ['base.toml']\n" + TINY.replace("seeds = 3\n", "")
+    run_sweep(sweep_of(tmp_path, text, name="sweep"), Folder(tmp_path))
+    assert (tmp_path / "sweep.toml").read_text() == text

@@ -66,6 +66,14 @@ def test_exponents_are_those_put_in():
     assert len(sheet(report, "exponents").rows) == 2 * (3 + 1 + 3 + 3)
 
 
+@pytest.mark.parametrize("capacities", [(4, 16), (4, 16, 64)])
+def test_two_points_say_nothing_of_how_straight_a_line_is(capacities):
+    report = make_report(view(*tables({"A": 1.0}, capacities=capacities)), STORY)
+    (row,) = [row for row in sheet(report, "exponents").rows if row[0].startswith("capacity")]
+    assert row[-2] == str(len(capacities))
+    assert row[-1].endswith("%") == (len(capacities) > 2)
+
+
 def test_one_cell_one_seed(tmp_path):
     report = make_report(view(*tables({"A": 1.0}, capacities=(4,), seeds=1)), STORY)
     assert names(report) == ["regret", "bounds", "weights", "occupancy", "fates"]

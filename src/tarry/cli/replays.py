@@ -16,6 +16,7 @@ from tarry.reports.baselines import with_baselines
 from tarry.reports.figures.look import TOLD_APART
 from tarry.reports.replays import DELAYS, Replays
 from tarry.reports.view import View
+from tarry.results import FATES
 
 LONGEST = 100_000
 PLAYED = 6_000
@@ -57,7 +58,9 @@ def _replayed(view: View, scene: _Scene, tell: Callable[[str], None]) -> Replays
         tell(line)
         player = build_player(content["player"], whole)
         record = simulate(short, player, [scene.seed], bound=False, checkpoints=1, keep_rounds=True, threads=1)
-        _add(frames, line, _followed(record.events().iter_rows(), first, last, played))
+        told = _followed(record.events().iter_rows(), first, last, played)
+        told["passed"]["fate"] = _why(told["passed"], whole.capacity, dict(zip(FATES, record.fates[0], strict=True)))
+        _add(frames, line, told)
         _add(frames, line, {"survival": _survival(player.scheduler, whole)})
     _add(frames, DELAYS, {"survival": _still_out(whole)})
     tell("comparators")
@@ -120,8 +123,8 @@ def _followed(events: Any, first: int, last: int, played: int) -> dict[str, Fram
     def leave(s: int, t: int, fate: str) -> None:
         lane = inside.pop(s)
         free.append(lane)
-        change[t] -= 1
         stop = t if fate == "preempted" else t + 1  # dropped as a round begins, heard as it ends
+        change[stop] -= 1
         if stop > first and s <= last:
             for name, value in zip(stays, (lane, max(s, first), min(stop, last + 1), fate), strict=True):
                 stays[name].append(value)
@@ -142,9 +145,16 @@ def _followed(events: Any, first: int, last: int, played: int) -> dict[str, Fram
     passed = [t for t in range(first, last + 1) if not entered[t]]
     return {
         "stays": stays,
-        "passed": {"t": passed},
+        "passed": {"t": passed, "tracked": size[passed].tolist()},
         "tracked": {"t": thin.tolist(), "tracked": size[thin].tolist()},
     }
+
+
+def _why(passed: Frame, capacity: int | None, fates: dict[str, Any]) -> list[str]:
+    """Declined or without room: events do not say which, but the ledger does unless a player does both."""
+    if not (fates["saturated"] and fates["untracked"]):
+        return ["saturated" if fates["saturated"] else "untracked"] * len(passed["t"])
+    return ["untracked" if capacity is None or size < capacity else "" for size in passed["tracked"]]
 
 
 def _ages(game: Game) -> Any:

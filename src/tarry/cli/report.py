@@ -17,14 +17,12 @@ from tarry.reports.summaries import ranking
 from tarry.reports.sweeps import KINDS, Story, make_report, save_report
 from tarry.reports.view import view
 
-SWEEP = "sweep.toml"
-
 
 def report_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as tarry sweep run writes it.")],
     out: Annotated[Path | None, typer.Option(help="Folder for the report (default: DIR/report).")] = None,
     only: Annotated[list[str] | None, typer.Option(help=f"Write only {', '.join(KINDS)} (repeat the option).")] = None,
-    file: Annotated[Path | None, typer.Option(help="The sweep's file, to be shown on the page.")] = None,
+    file: Annotated[Path | None, typer.Option(help="The sweep's file, for the page (default: as it was run).")] = None,
     replay: Annotated[
         bool, typer.Option(help="Whether to play one setting again for timeline, survival and moving comparators.")
     ] = True,
@@ -58,8 +56,7 @@ def _kinds(only: list[str] | None) -> list[str]:
 
 def _story(results: Folder, tables: Tables, file: Path | None) -> Story:
     cells = tables.cells
-    shown = file or results.path / SWEEP
-    text = shown.read_text(encoding="utf-8") if file is not None or shown.is_file() else ""
+    text = results.text() if file is None else file.read_text(encoding="utf-8")
     planned = set(cells["cell"])
     name = str(cells["sweep"][0])
     command = f"tarry sweep run {file or f'{name}.toml'} --results {results.path}\ntarry report {results.path}"

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tarry.cli.plan import Format, refusing
+from tarry.cli.screen import screen
 from tarry.experiments.summary import joined, read_tables, summarise
 
 results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
 NOTE = "bound: on the weighted regret, so regret may exceed it where labels are dropped without weights"
+ROOMY = 100
 WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".json": "write_json", ".jsonl": "write_ndjson"}
 
 
@@ -36,14 +37,16 @@ def show(
         typer.echo(f"nothing is finished yet in {folder}: tarry sweep status FILE says why")
         return
     keys = frame.columns[: frame.columns.index("runs")]
-    table = Table(title="Means over runs, regret ± standard error", caption=NOTE, box=None, padding=(0, 2, 0, 0))
+    console = screen()
+    gap = 2 if console.width >= ROOMY else 1
+    table = Table(title="Means over runs, regret ± standard error", caption=NOTE, box=None, padding=(0, gap, 0, 0))
     for name in keys:
         table.add_column(name.removeprefix("axis_"), overflow="fold", min_width=min(8, _width(frame, name)))
     for name in ("runs", "regret", "bound", "seen", "E w²"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in frame.iter_rows(named=True):
         table.add_row(*(str(row[key]) if row[key] is not None else "–" for key in keys), *_figures(row))
-    Console().print(table)
+    console.print(table)
 
 
 @results_app.command("export")

@@ -74,9 +74,7 @@ def run(
     """Play every cell that is not finished yet."""
     with refusing(NAMES):
         sweep, folder = _opened(file, results)
-        play_sweep(
-            sweep, folder, f"tarry sweep resume {file}", engine=engine, workers=workers, scheduler=scheduler, task=task
-        )
+        play_sweep(sweep, folder, _again(file, results), engine=engine, workers=workers, scheduler=scheduler, task=task)
 
 
 @sweep_app.command("resume")
@@ -93,9 +91,7 @@ def resume(
         sweep, folder = _opened(file, results)
         if not folder.parts.is_dir():
             raise ValueError(f"{folder.path} holds no results to go on with: tarry sweep run {file}, or give --results")
-        play_sweep(
-            sweep, folder, f"tarry sweep resume {file}", engine=engine, workers=workers, scheduler=scheduler, task=task
-        )
+        play_sweep(sweep, folder, _again(file, results), engine=engine, workers=workers, scheduler=scheduler, task=task)
 
 
 @sweep_app.command("status")
@@ -137,7 +133,12 @@ def collect(
 
 def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
     sweep = load_sweep(file)
-    return sweep, Folder(results or Path("out") / "sweeps" / sweep.name)
+    return sweep, Folder(results or _usual(sweep))
+
+
+def _usual(sweep: Sweep) -> Path:
+    """Where results go unless said otherwise."""
+    return Path("out") / "sweeps" / sweep.name
 
 
 def _refused(sweep: Sweep) -> dict[str, str]:
@@ -145,6 +146,10 @@ def _refused(sweep: Sweep) -> dict[str, str]:
     firsts = {f"{c.columns['game']}, {c.columns['player']}": c.content for c in reversed(sweep.cells)}
     found = {pair: refusal(content) for pair, content in firsts.items()}
     return {pair: sentence for pair, sentence in reversed(found.items()) if sentence}
+
+
+def _again(file: Path, results: Path | None) -> str:
+    return f"tarry sweep resume {file}{'' if results is None else f' --results {results}'}"
 
 
 def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bool = False, **chosen: Any) -> None:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from tarry.experiments.folder import Contents
 
 
-GAME_KEYS = ("domain", "losses", "delays", "feedback", "queries", "information", "preemption")
-GAME_KEYS += ("capacity", "horizon", "dimension")
+GAME_KEYS = (
+    *("domain", "losses", "delays", "feedback", "queries", "information", "preemption"),
+    *("capacity", "horizon", "dimension"),
+)
 """Axes of these names are keys of the game, and columns already."""
 
 

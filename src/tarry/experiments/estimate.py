@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from tarry.experiments.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -60,13 +62,12 @@ def _rounds(content: str) -> int:
 
 
 def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
-    """The mean over finished cells, less what starting a cell costs; the slowest tenth, which compiled, left out."""
+    """The median over finished cells, less what starting a cell costs: the few that compiled do not count."""
     import polars as pl
 
     if not frames:
         return None
     rows = pl.concat(frames)
     cells = rows.group_by("cell").agg(pl.col("seconds").first(), pl.col("horizon").sum().alias("rounds"))
-    kept = cells.filter(pl.col("seconds") <= pl.col("seconds").quantile(0.9, "higher"))
-    spent, rounds = float(sum(kept["seconds"])) - CELL_SECONDS * kept.height, int(sum(kept["rounds"]))
-    return max(spent / rounds, 1e-9)
+    rates = (cells["seconds"] - CELL_SECONDS) / cells["rounds"]
+    return max(float(np.median(rates.to_numpy())), 1e-9)

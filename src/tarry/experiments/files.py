@@ -22,6 +22,7 @@ class Text:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tree: Tree = {}
+        self.sources: dict[Path, str] = {}
         self._said: dict[Key, Path] = {}
 
     def place(self, *key: str | int) -> str:
@@ -66,7 +67,9 @@ def _read(path: Path, text: Text, above: tuple[Path, ...]) -> None:
     if here in above:
         way = " → ".join(one.name for one in (*above[above.index(here) :], here))
         raise ValueError(f"{above[-1].name}: include: files include each other in a circle, {way}: leave one out")
-    tree = _parse(path, above)
+    said = _said(path, above)
+    text.sources.setdefault(here, said)
+    tree = _parse(path, said)
     included = tree.pop("include", [])
     if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
         raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
@@ -75,11 +78,31 @@ def _read(path: Path, text: Text, above: tuple[Path, ...]) -> None:
     text.add(anchored(tree, path.parent, f"{path.name}: "), path)
 
 
-def _parse(path: Path, above: tuple[Path, ...]) -> Tree:
+def _said(path: Path, above: tuple[Path, ...]) -> str:
     asked = f"{above[-1].name}: include: " if above else ""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not TOML: {error}") from error
+
+
+def _parse(path: Path, said: str) -> Tree:
+    try:
+        return tomllib.loads(said)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path.name} is not TOML: {error}") from error
+
+
+def one_after_another(sources: dict[Path, str]) -> str:
+    """The first file as it is, then each it includes under a line with its name: to be read, not to be run.
+
+    >>> print(one_after_another({Path("a.toml"): 'include = ["b.toml"]', Path("b.toml"): "seeds = 3"}))
+    include = ["b.toml"]
+    <BLANKLINE>
+    # --- b.toml ---
+    seeds = 3
+    """
+    first, *others = sources.items()
+    return "\n\n".join([first[1].rstrip(), *(f"# --- {path.name} ---\n{said.rstrip()}" for path, said in others)])

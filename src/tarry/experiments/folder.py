@@ -3,6 +3,7 @@
 parts/part-0-….parquet     finished cells (see :mod:`tarry.experiments.parts`)
 failures/ID.json           cells that raised an error, with its sentence; gone once they succeed
 plan.parquet               the cells of the sweep that was run last, by name
+sweep.toml                 its file, followed by those it includes
 cells|runs|curves.parquet  what ``collect`` gathered
 """
 
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.experiments.collect import Tables, collect, plan_frame
+from tarry.experiments.files import one_after_another
 from tarry.experiments.parts import list_parts, read_part, write_whole
 from tarry.experiments.remains import sweep_away
 from tarry.experiments.sweep import Sweep
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PLAN = "plan.parquet"
+TEXT = "sweep.toml"
 PATIENCE = 20
 
 
@@ -89,10 +92,18 @@ class Folder:
         return [name for _, name in aside]
 
     def write_plan(self, sweep: Sweep) -> None:
-        """Note the cells of a sweep, so that the folder can be read without its file."""
+        """Note the cells of a sweep and what its file says, so that the folder can be read without it."""
         buffer = io.BytesIO()
         plan_frame(sweep).write_parquet(buffer, compression="zstd")
         write_whole(self.path / PLAN, buffer.getvalue())
+        text = self.path / TEXT
+        if sweep.sources and text.resolve() not in sweep.sources:  # a sweep that is run where it lies stays as it is
+            write_whole(text, f"{one_after_another(sweep.sources)}\n".encode())
+
+    def text(self) -> str:
+        """What the file of the sweep said that was run last; empty if nobody noted it."""
+        path = self.path / TEXT
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
 
     def plan(self) -> pl.DataFrame:
         """The cells of the sweep that was run last."""

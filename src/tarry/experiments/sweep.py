@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 
 class Sweep(NamedTuple):
-    """A file's cells; one that stands under two names is listed twice and run once."""
+    """A file's cells; one that stands under two names is listed twice and run once.
+
+    ``sources`` are the texts it was read from, its own and those of the files it includes, by path.
+    """
 
     name: str
     path: Path
     axes: list[str]
     cells: list[Cell]
+    sources: dict[Path, str] = {}
 
     @property
     def contents(self) -> dict[str, str]:
@@ -41,7 +45,10 @@ def load_sweep(path: str | Path) -> Sweep:
     if not cells:
         raise ValueError(f"{text.place()}: there is nothing to run: a block names no game or no player")
     axes = list(dict.fromkeys(name for cell in cells for name in cell.columns["axes"]))
-    return Sweep(table.name or Path(path).stem, Path(path), axes, cells)
+    name = table.name or Path(path).stem
+    if Path(name).name != name:
+        raise ValueError(f"{text.place('name')}: must name a folder, without / and .., got {name!r}")
+    return Sweep(name, Path(path), axes, cells, text.sources)
 
 
 class _Expansion:

@@ -15,8 +15,8 @@ class Replays(NamedTuple):
     """Plain frames, each with a column ``line``; empty ones where there was nothing to tell.
 
     stays     lane, start, stop, fate: tracked rounds that touch rounds first..last, a lane for each slot
-    passed    t: rounds in first..last that were never tracked
-    tracked   t, tracked: how many are tracked after a round
+    passed    t, fate: rounds in first..last that were never tracked; untracked, saturated, or empty if that is unknown
+    tracked   t, tracked: how many are tracked in a round, before its feedback
     waiting   t, waiting: how many rounds wait for feedback (no line: the same for all)
     survival  age, share: P(delay ≥ age), P(proxy delay ≥ age)
     segments  pieces, regret: against the best action of each of so many equal pieces of the game

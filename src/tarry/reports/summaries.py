@@ -23,8 +23,8 @@ RESULTS = (
 )
 EXPONENTS = (
     "Least squares slopes on log-log axes, with 95 % intervals from the seeds; runs under one seed are taken to err "
-    "together. Off the line: the farthest a mean lies from the fitted law. * more than 15 %: hardly a power law, and "
-    "the slope depends on the range."
+    "together. Off the line: the farthest a mean lies from the fitted law, of three points or more. * more than 15 %: "
+    "hardly a power law, and the slope depends on the range."
 )
 LEDGER = (
     "Every round has one fate, and the shares of a row sum to 100 %. Used: its feedback reached the learner. "
@@ -89,6 +89,7 @@ def exponent_sheet(fits: list[Fit]) -> Sheet:
             continue
         interval = DASH if isnan(found.low) else f"[{found.low:.3f}, {found.high:.3f}]"
         off = f"{100 * (found.residual - 1):.0f} %" + (" *" if found.residual > BENT else "")
+        off = off if found.points > 2 else DASH
         rows.append((fit.quantity.words, fit.panel, fit.name, f"{found.slope:.3f}", interval, str(found.points), off))
     columns = ("against", "setting", "player", "slope", "95 % interval", "points", "off the line")
     return Sheet("exponents", "Exponents", columns, rows, left=3, note=EXPONENTS)

@@ -45,7 +45,7 @@ CELLS = {
     "seeds": Column("Int64", "how many seeds the cell has"),
     "first_seed": Column("Int64", "its first seed"),
     "content": Column("String", "everything that makes the cell what it is, as canonical JSON"),
-    "seconds": Column("Float64", "how long its seeds took together; null until it is finished"),
+    "seconds": Column("Float64", "how long its seeds took together, compiling included; null until it is finished"),
     "warnings": Column("String", "what a reader should know before trusting the numbers, a line each"),
     "versions": Column("String", "JSON: the versions it was computed with"),
     "schema": Column("Int64", "the version of this list of columns"),

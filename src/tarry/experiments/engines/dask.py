@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ TASK_SECONDS = 0.25
 LARGEST_GROUP = 64
 AHEAD = 3
 POLL = 0.02
+PATIENCE = 10.0
 Group = list[tuple[str, str]]
 
 
@@ -85,21 +87,35 @@ class Dask:
     @contextmanager
     def _client(self) -> Iterator[Any]:
         if self._scheduler is not None:
-            with self._dask.Client(self._scheduler, set_as_default=False) as client:
+            with self._connected(self._scheduler) as client:
                 yield client
             return
-        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "preload": [__name__]}
         with (
             self._dask.LocalCluster(n_workers=self._workers, silence_logs=logging.ERROR, **options) as cluster,
             self._dask.Client(cluster, set_as_default=False) as client,
         ):
             yield client
 
+    def _connected(self, scheduler: str) -> Any:
+        try:
+            return self._dask.Client(scheduler, set_as_default=False, timeout=PATIENCE)
+        except OSError as error:
+            raise OSError(
+                f"no Dask scheduler answered at {scheduler} within {PATIENCE:.0f} s: see that it runs and can be "
+                "reached from here, or leave scheduler out for a local cluster"
+            ) from error
+
     def _check_versions(self, client: Any) -> None:
         """Refuse workers with another version: they might give other numbers under the same name."""
         for worker, version in client.run(version_here).items():
             if version != __version__:
                 raise ValueError(f"the worker {worker} has tarry {version}, here is {__version__}: install the same")
+
+
+def dask_setup(_worker: Any) -> None:
+    """Called by Dask in every worker of a local cluster: an interrupt is for whoever started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def version_here() -> str:

@@ -20,18 +20,17 @@ class Threads:
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
         """Play the cells, a few ahead of the workers."""
         stop, left = threading.Event(), iter(contents.items())
-        with ThreadPoolExecutor(self._workers) as pool:
-            under_way: set[Future[Outcome]] = set()
-            try:
-                while True:
-                    ahead = islice(left, 2 * self._workers - len(under_way))
-                    under_way |= {pool.submit(play_one, *one, stop.is_set) for one in ahead}
-                    if not under_way:
-                        return
-                    done, under_way = wait(under_way, timeout=PAUSE, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
-                    yield None
-            finally:
-                stop.set()
-                for future in under_way:
-                    future.cancel()
+        pool = ThreadPoolExecutor(self._workers)
+        under_way: set[Future[Outcome]] = set()
+        try:
+            while True:
+                ahead = islice(left, 2 * self._workers - len(under_way))
+                under_way |= {pool.submit(play_one, *one, stop.is_set) for one in ahead}
+                if not under_way:
+                    return
+                done, under_way = wait(under_way, timeout=PAUSE, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+                yield None
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)  # one that compiles hears of it only when it is through

@@ -13,11 +13,17 @@ if TYPE_CHECKING:
 
 ENDS = ("used", "preempted", "expired", "pending")
 LANES = 40
+TICKS: dict[str, dict[str, Any]] = {
+    "untracked": {"color": FAINT, "size": 6},
+    "saturated": {"color": COLOURS["saturated"], "size": 9},
+    "": {"color": FAINT, "size": 6, "opacity": 0.4},
+}
 TEXT = (
     "Every row is a slot, every bar a round that holds it: from the round itself to the arrival of its feedback "
     "(used), to the moment it is dropped for another (preempted), or past the end of the picture. Ticks beneath are "
-    "rounds that were never tracked, because the scheduler declined them or found no room."
+    "rounds that were never tracked: short and grey if the scheduler declined them, tall and red if there was no room."
 )
+UNKNOWN = " Of the faintest it is not known which, for their player does both and the set was full."
 
 
 def timeline_figure(replays: Replays) -> Figure:
@@ -31,9 +37,10 @@ def timeline_figure(replays: Replays) -> Figure:
         _panel(alt, replays, line, shown, ends, i == len(replays.lines) - 1) for i, line in enumerate(replays.lines)
     ]
     more = f" {shown} of {lanes} slots are shown." if lanes > shown else ""
+    unknown = UNKNOWN if "" in replays.passed["fate"] else ""
     where = f" {replays.setting}, seed {replays.seed}, rounds {replays.first:,} to {replays.last:,}."
     chart = alt.vconcat(*drawn, spacing=12).resolve_scale(x="shared", color="shared")
-    return Figure("timeline", "Who is tracked", TEXT + where + more, dressed(chart))
+    return Figure("timeline", "Who is tracked", TEXT + unknown + where + more, dressed(chart))
 
 
 def _panel(alt: Any, replays: Replays, line: str, lanes: int, ends: list[str], is_last: bool) -> Any:
@@ -53,9 +60,14 @@ def _panel(alt: Any, replays: Replays, line: str, lanes: int, ends: list[str], i
         title=alt.TitleParams(line, fontSize=12, frame="group"),
     )
     bars = base.mark_rule(strokeWidth=thick, opacity=0.9).encode(x=x, x2="end:Q", y=y, color=colour)
-    ticks = alt.Chart(data_of([{"start": t + 0.5, "lane": lanes} for t in passed["t"]]))
-    gone = ticks.mark_tick(color=FAINT, thickness=1.2, size=7).encode(x=x, y=y)
+    gone = [
+        alt.Chart(data_of([{"start": t + 0.5, "lane": lanes} for t in passed.filter(pl.col("fate") == fate)["t"]]))
+        .mark_tick(thickness=1.2, **look)
+        .encode(x=x, y=y)
+        for fate, look in TICKS.items()
+        if fate in passed["fate"]
+    ]
     # A hair of room between two stays in one slot, in whatever colour the page has.
-    return (bars.transform_calculate(end="datum.stop - 0.25") + gone).properties(
+    return alt.layer(bars.transform_calculate(end="datum.stop - 0.25"), *gone).properties(
         width=WIDTH, height=int((thick * 1.5) * (lanes + 1)) + 6
     )
