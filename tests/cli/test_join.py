@@ -49,11 +49,8 @@ def test_many_at_once(call):
     given = '{"id": "a", "features": [1, 2]}\n{"id": "b"}\n'
     assert [one["id"] for one in lines(call("decide", "--many", given=given))] == ["a", "b"]
     found = lines(call("label", "--many", given='{"id": "b", "label": null}\n{"id": "a", "label": 2}\n'))
-    assert found[0] == {
-        "id": "b",
-        "fate": "used",
-        "row": {"features": None, "label": None, "weight": 1.0, "id": "b"},
-    } | {"answer": "used"}
+    row = {"features": None, "label": None, "weight": 1.0, "id": "b"}
+    assert found[0] == {"id": "b", "fate": "used", "row": row, "answer": "used"}
     assert found[1]["row"]["features"] == [1, 2]
     assert lines(call("label", "a", 2)) == [{"id": "a", "fate": "used", "row": None, "answer": "duplicate"}]
 
