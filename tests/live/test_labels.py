@@ -69,7 +69,7 @@ def test_what_stands_for_no_label_must_add_up_too():
             join.finish("a", missing=bad)
     assert join.finish("a", missing=np.longdouble(1.5)) == Row({"n": 1}, 1.5, 1.0, "a")
     join.decide(id="b")
-    assert join.finish("b").label is None
+    assert join.finish("b").label == 0
 
 
 @pytest.mark.parametrize("given", [["sum"], None, 3, "mean"])

@@ -14,8 +14,12 @@ import tarry
 from tarry.errors import StoreError
 from tarry.live.items import encode_payload
 
-pandas = pytest.importorskip("pandas")
 LATER = {"decided_at": "t", "labelled_at": "u", "label": "y"}
+
+
+@pytest.fixture
+def pandas():
+    return pytest.importorskip("pandas")
 
 
 def make(**options):
@@ -38,7 +42,7 @@ def test_empty_batches_are_nothing():
         session.ask_many(1)
 
 
-def test_columns_of_one_name_are_refused():
+def test_columns_of_one_name_are_refused(pandas):
     frame = pandas.DataFrame([[1, 2, 3]], columns=["x", "id", "x"])
     for call in (make().decide_many, make().label_many, lambda log: make().stream(log, **LATER)):
         with pytest.raises(ValueError, match="several columns called 'x'"):
@@ -115,7 +119,7 @@ def test_there_is_one_of_each(way):
         way(make())
 
 
-def test_several_ids_as_a_frame():
+def test_several_ids_as_a_frame(pandas):
     join = make(labels="sum")
     join.decide_many(pl.DataFrame({"id": ["a", "b", "c"]}))
     assert [row.id for row in join.finish_many(pl.DataFrame({"id": ["a"]}))] == ["a"]
@@ -124,7 +128,7 @@ def test_several_ids_as_a_frame():
         join.expire_many(pandas.DataFrame({"x": ["b", "c"]}))
 
 
-def test_ids_that_became_floats():
+def test_ids_that_became_floats(pandas):
     frame = pandas.DataFrame({"id": [1, None], "label": [0, 1]})
     with pytest.raises(TypeError, match=r"got 1\.0: pandas makes such numbers .* that has a gap"):
         make().label_many(frame)
