@@ -73,9 +73,8 @@ def queries_of(learner: Any) -> int:
 
 def width_of(learner: Any) -> int:
     """Room, in numbers, for one piece of the learner's feedback: examples carry a label beside their features."""
-    return (
-        int(learner.dimension) + 1 if learner.feedback == EXAMPLE else max(int(learner.dimension), queries_of(learner))
-    )
+    numbers = int(learner.dimension)
+    return numbers + 1 if learner.feedback == EXAMPLE else max(numbers, queries_of(learner))
 
 
 def points_of(learner: Any, directions: Any, t: int, play: np.ndarray) -> np.ndarray:

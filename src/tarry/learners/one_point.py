@@ -31,7 +31,8 @@ class OnePoint(Parameters, OnShrunken, _OnePointFields):
     ``base`` is OGD, DOGD, DWFTRL (Euclidean) or DOGDSC, or SOLID, BOLD or Interleaving of these, built on the game's
     domain and moved to K_δ: ``OnePoint(OGD(…))`` is FKM (:meth:`flaxman`), one step per value; ``OnePoint(DOGD(…))``
     is FKM with delays (:meth:`bistritz`), one step a round; ``OnePoint(SOLID(DWFTRL(…)))`` reduces late values to
-    immediate ones (:meth:`ryabchenko`). A weight multiplies its estimate. The variance grows with the square of the values: subtract a constant from losses whose range is known.
+    immediate ones (:meth:`ryabchenko`). A weight multiplies its estimate. The variance grows with the square of the
+    values: subtract a constant from losses whose range is known.
 
     Flaxman, Kalai, McMahan, *Online convex optimization in the bandit setting*, SODA 2005.
 
