@@ -184,18 +184,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         self._game = game = self._games(drawn)
         setting = setting_of(game.capacity, game.information, certify=False)
         ends = np.array([game.horizon], np.int64)
-        self._task = Task(
-            self._player(game),
-            setting,
-            keyed_draws(drawn),
-            game.losses,
-            game.delays,
-            game.feedback,
-            ends,
-            False,
-            False,
-            1,
-        )
+        player, draws = self._player(game), keyed_draws(drawn)
+        self._task = Task(player, setting, draws, game.losses, game.delays, game.feedback, ends, False, False, 1)
         self._bench, self._t = set_up(self._task, 2), 0
         self._owed: dict[int, float] = {}
         origin = nearest(game.domain, game.domain.center)
@@ -264,10 +254,15 @@ def _as_point(action: Any) -> Array:
 
 
 def _fresh_log(bench: Bench) -> Noted:
-    cells = np.zeros(1), np.zeros(1, np.int64)
-    slots = bench.state.table.rounds.size
-    lists = (np.zeros(size, np.int64) for size in (slots, bench.world.wheel.room, slots))
-    return Noted(*cells, *lists, np.zeros(3, np.int64))
+    slots, pending = bench.state.table.rounds.size, bench.world.wheel.room
+    return Noted(
+        loss=np.zeros(1),
+        entered=np.zeros(1, np.int64),
+        released=np.zeros(slots, np.int64),
+        expired=np.zeros(pending, np.int64),
+        weightless=np.zeros(slots, np.int64),
+        counts=np.zeros(3, np.int64),
+    )
 
 
 def standard_game(
