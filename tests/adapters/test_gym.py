@@ -1,5 +1,7 @@
 """The environments are the game that simulation plays, and Gymnasium takes them for its own."""
 
+from typing import NamedTuple
+
 import gymnasium
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from latecomers import CAPACITY, Average, assert_weights_matter, labels, wait
 
 import tarry
 from tarry.adapters.gym import DelayedGame
-from tarry.kernel import is_compiled
+from tarry.kernel import Parameters, is_compiled
+from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
 
 NAMES = ["tarry/DelayedOCO-v0", "tarry/DelayedBCO-v0"]
 
@@ -127,6 +130,65 @@ def test_recovers_the_truth_only_with_weights():
 
     assert_weights_matter(learn)
     assert -sum(rewards) / horizon == pytest.approx(np.mean(outcomes), abs=0.05)
+
+
+def batched(seed, delays, horizon=8, capacity=2, max_delay=4):
+    """The rounds told at each step, and the return, where every play loses 1."""
+    losses, waits = tarry.losses.Linear(np.ones((horizon, 1))), tarry.delays.array(delays)
+    env = DelayedGame(
+        tarry.Game(tarry.domains.Ball(1), losses, waits, capacity=capacity), tarry.schedulers.Batching(max_delay)
+    )
+    infos, rewards = play(env, np.ones((horizon, 1)), seed)
+    assert not env._owed, "everything was heard of"
+    return infos[1:], sum(rewards)
+
+
+@pytest.mark.skipif(is_compiled(), reason="the same text")
+def test_what_is_withheld_is_told_when_its_batch_ends():
+    for seed in range(20):
+        infos, total = batched(seed, [0] * 8)
+        for first in (1, 5):
+            batch = infos[first - 1 : first + 3]
+            chosen = [info["round"] for info in batch if info["tracked"]]
+            assert [[s for s, *_ in info["feedback"]] for info in batch] == [[], [], [], chosen]
+        assert total == -8.0
+
+
+@pytest.mark.skipif(is_compiled(), reason="the same text")
+def test_the_last_round_lets_go_of_everything():
+    """A batch that the end cuts: six rounds in batches of four. Over all that is drawn the mean return is theirs."""
+    returns = [batched(seed, [0] * 6, horizon=6)[1] for seed in range(300)]
+    assert set(returns) == {-4.0, -8.0}
+    assert np.mean(returns) == pytest.approx(-6.0, abs=0.4)
+
+
+@pytest.mark.skipif(is_compiled(), reason="the same text")
+def test_there_is_room_for_what_is_withheld_beside_all_that_arrives():
+    for seed in range(40):
+        infos, _ = batched(seed, [4, 0, 0, 0, 0, 0, 0, 0], max_delay=2)
+        told = [s for info in infos for s, *_ in info["feedback"]]
+        assert sorted(told) == [info["round"] for info in infos if info["tracked"]]
+
+
+class _Worthless(Parameters, Traits, NamedTuple("_WorthlessFields", [("unused", float)])):
+    """Tracks while there is room; every other round weighs nothing."""
+
+    __slots__ = ()
+
+
+@pytest.mark.skipif(is_compiled(), reason="once is enough")
+def test_what_weighs_nothing_is_owed_nothing(monkeypatch):
+    monkeypatch.setitem(allocate.registry.members, _Worthless, lambda scheduler, slots, capacity: NoState(np.zeros(1)))
+    monkeypatch.setitem(admit.registry.members, _Worthless, lambda scheduler, state, draws, request: request.vacancy)
+    monkeypatch.setitem(arrive.registry.members, _Worthless, lambda scheduler, state, slot, s, t: float(s % 2))
+    game = tarry.Game(
+        tarry.domains.Ball(1), tarry.losses.Linear(np.ones((9, 1))), tarry.delays.array([1] * 8 + [0]), capacity=5
+    )
+    env = DelayedGame(game, _Worthless.make(0.0))
+    infos, rewards = play(env, np.ones((9, 1)))
+    assert [s for info in infos for s, *_ in info["feedback"]] == [1, 3, 5, 7, 9]
+    assert sum(rewards) == -5.0
+    assert not env._owed
 
 
 def test_the_nearest_point_is_played():

@@ -340,6 +340,34 @@ def test_refusals(make, sentence):
         make()
 
 
+ROOM = tarry.domains.Box([2.0, -1.0], [4.0, 5.0])
+STALE = [
+    tarry.learners.FTRLProximal.tuned(ROOM),
+    tarry.learners.AdaFTRL(ROOM),
+    tarry.learners.ODFTRL(ROOM, 2.0),
+    tarry.learners.SOLO(ROOM),
+    tarry.learners.AdaDelay(ROOM, 1.0, 10),
+    tarry.learners.Adaptive(ROOM, 1.0),
+    tarry.learners.AdaptiveRevision(ROOM, 1.0),
+]
+
+
+@pytest.mark.parametrize("wrapper", [OnePoint, TwoPoint, Differences])
+@pytest.mark.parametrize("base", STALE, ids=lambda base: type(base).__name__)
+def test_bases_with_sizes_of_the_larger_domain_are_refused(wrapper, base):
+    sentence = f"{type(base).__name__} cannot be moved .* DOGDSC, or SOLID, BOLD or Interleaving of these"
+    with pytest.raises(TypeError, match=sentence):
+        wrapper(base, 0.3)
+
+
+def test_every_base_that_the_sentence_names_is_moved():
+    bases = [OGD(DOMAIN, 0.1), DOGD(DOMAIN, 0.1), DWFTRL(DOMAIN, 0.1), tarry.learners.DOGDSC(DOMAIN, 1.0)]
+    for base in bases:
+        assert OnePoint(base, 0.25).base.domain == Shrink(DOMAIN, 0.75)
+        for reduced in (SOLID(base), tarry.learners.BOLD(base), tarry.learners.Interleaving(base, 2)):
+            assert OnePoint(reduced, 0.25).base.base.domain == Shrink(DOMAIN, 0.75)
+
+
 def test_radii_that_do_not_fit():
     with pytest.raises(ValueError, match="smoothing may not exceed the inner radius 1, got 2"):
         OnePoint(OGD(DOMAIN, rate=0.1), 2.0)

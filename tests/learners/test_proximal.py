@@ -145,6 +145,7 @@ def test_dimensions(k):
         (lambda: FTRLProximal(Box(-1.0, 1.0), 0.0), "scale must be positive"),
         (lambda: FTRLProximal(Box(-1.0, 1.0), 1.0, floor=-1.0), "floor must be"),
         (lambda: FTRLProximal(Box(-1.0, 1.0), 1.0, ridge=np.inf), "ridge must be"),
+        (lambda: FTRLProximal.tuned(Ball(2)), "the domain must be a Box, got Ball"),
     ],
 )
 def test_refusals(make, sentence):

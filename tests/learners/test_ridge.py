@@ -96,3 +96,19 @@ def test_what_does_not_fit_is_refused():
         tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(domain, 0.1)))
     with pytest.raises(ValueError, match=r"Ridge learns from whole examples: use tarry\.LabelJoin"):
         tarry.Session(tarry.Player(Ridge(domain)), capacity=2)
+
+
+def test_a_withheld_example_keeps_its_label():
+    """One batch after another: what returned within it waits, label and all, until it ends."""
+    rng = np.random.default_rng(9)
+    features, labels, penalty = rng.normal(size=(24, 3)), 5 + rng.normal(size=24), 2.0
+    ball, losses = Ball(3, radius=100.0), LeastSquares(features, labels)
+    game = tarry.Game(ball, losses, tarry.delays.array([0] * 24), feedback="example", capacity=3)
+    batching = tarry.schedulers.Batching(8)
+    record = tarry.simulate(game, tarry.Player(Ridge(ball, penalty), batching), seeds=[5], keep_rounds=True)
+    weights, batch = record.rounds()["weight"].to_numpy(), batching.batch(3)
+    assert batch == 4
+    for t, play in enumerate(record.plays()):
+        ended = t - t % batch
+        expected = solved(features[:ended], labels[:ended], weights[:ended], penalty)
+        np.testing.assert_allclose(play, expected, atol=1e-9)

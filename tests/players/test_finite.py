@@ -179,9 +179,21 @@ def test_what_is_no_such_game_is_refused():
     unlimited = named_game("fixed", "gradient", None, 20)
     with pytest.raises(ValueError, match="give capacity"):
         finite_actions(unlimited)
+    for kind in ("fixed", "bounded"):
+        with pytest.raises(ValueError, match=r"one slot that keeps its round for up to 6 more .* preemption=True"):
+            finite_actions(named_game(kind, "gradient", 1, 20))
     on_ball = tarry.Game(tarry.domains.Ball(3), game.losses, game.delays, capacity=3)
     with pytest.raises(ValueError, match="corners of Simplex"):
         finite_actions(on_ball)
+
+
+@wide
+def test_one_slot_is_enough_where_it_may_be_given_up():
+    delays = tarry.delays.fixed(horizon=40, delay=6)
+    player = finite_actions(one_good(40, 3, delays, capacity=1, information="non-clairvoyant"))
+    assert isinstance(player.scheduler, Pareto)
+    unhurried = one_good(40, 3, tarry.delays.fixed(horizon=40, delay=0), capacity=1, preemption=False)
+    assert finite_actions(unhurried).scheduler == Batching(0)
 
 
 def test_rates_are_the_best_of_their_bounds():

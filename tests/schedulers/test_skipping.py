@@ -11,9 +11,21 @@ from hypothesis import strategies as st
 
 import tarry
 from tarry.errors import NotGranted
+from tarry.game import rounds, world
 from tarry.kernel import is_compiled
 from tarry.learners import BOLD, TsallisFTRL
-from tarry.schedulers import Always, Batching, Skipping
+from tarry.schedulers import (
+    Always,
+    Batching,
+    Bernoulli,
+    DropNewest,
+    DropOldest,
+    Pareto,
+    RandomEvict,
+    Skipping,
+    Timeout,
+    VarOpt,
+)
 from tarry.testing import follow
 
 wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
@@ -115,6 +127,31 @@ def test_where_nothing_is_given_up_and_all_is_tracked_both_tunings_are_one():
     assert np.array_equal(plays[0], plays[2])
 
 
+@wide
+@pytest.mark.parametrize(
+    "scheduler", [Skipping(3), Timeout(5), Pareto(2.0), Bernoulli(probability=0.2), DropNewest()], ids=str
+)
+def test_what_is_counted_is_the_set_at_the_end_of_the_round(scheduler, monkeypatch):
+    """Where the pair is allowed; σ adds up what is left of the set when a round's feedback has been heard."""
+    counted, held, original = [], [], rounds.advance
+
+    def advance(learner, state, t, pending):
+        counted.append(int(state.tracked[0]))
+        original(learner, state, t, pending)
+
+    def begin(player, setting, draws, state, t, delay, step=world.begin):
+        held.append(int(state.table.counts[0]))
+        return step(player, setting, draws, state, t, delay)
+
+    monkeypatch.setattr(rounds, "advance", advance)
+    monkeypatch.setattr(world, "begin", begin)
+    delays = np.random.default_rng(6).integers(0, 20, 120)
+    player = tarry.Player(TsallisFTRL(3, counts="tracked"), scheduler)
+    tarry.simulate(arms_game(120, delays, capacity=5), player, seeds=[1], threads=1)
+    assert counted == held[1:]
+    assert max(counted) > 1
+
+
 def test_what_does_not_go_together_is_refused():
     with pytest.raises(ValueError, match="counts must be one of"):
         TsallisFTRL(3, counts="all")
@@ -124,6 +161,19 @@ def test_what_does_not_go_together_is_refused():
         Skipping(1)
     with pytest.raises(ValueError, match="withholds feedback"):
         tarry.Player(TsallisFTRL(3, counts="tracked"), Batching(4))
+    for scheduler in (VarOpt(), DropOldest(), RandomEvict()):
+        sentence = f"does not notice when {type(scheduler).__name__} hands a slot on .* use Skipping"
+        with pytest.raises(ValueError, match=sentence):
+            tarry.Player(TsallisFTRL(3, counts="tracked"), scheduler)
+    weighted = tarry.WeightedGame(
+        tarry.domains.Simplex(3),
+        tarry.losses.Linear(np.ones((2, 3))),
+        tarry.delays.array([0, 0]),
+        [0.0, 1.0],
+        feedback="value",
+    )
+    with pytest.raises(ValueError, match="does not hear of rounds that weigh 0"):
+        tarry.simulate(weighted, TsallisFTRL(3, counts="tracked"))
     with pytest.raises(TypeError, match="cannot count the tracked ones"):
         BOLD(TsallisFTRL(3, counts="tracked"))
     game, player = arms_game(20, np.full(20, 2), preemption=False), tarry.Player(TsallisFTRL(3), Skipping(3))

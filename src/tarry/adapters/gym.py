@@ -20,11 +20,13 @@ from tarry.domains.base import nearest
 from tarry.game import Game
 from tarry.game.engine import Bench, Stop, Task, check_rounds, make_room, set_up
 from tarry.game.problem import check_grants, setting_of
-from tarry.game.world import ENTERED, EXPIRED, note, note_play, note_released
+from tarry.game.world import ENTERED, EXPIRED, FEEDBACK, note, note_play, note_released
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, predict, restart
 from tarry.losses import Quadratic
+from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Player, keyed_draws
+from tarry.tracking.waiting import hand_on_withheld
 
 try:
     import gymnasium
@@ -69,7 +71,8 @@ class OutsideState(NamedTuple):
 
 @allocate.on(Outside)
 def _allocate(learner: Any, slots: int) -> OutsideState:
-    heard = np.zeros(slots, np.int64), np.zeros(slots), np.zeros((slots, learner.width))
+    rows = slots + 1  # as many as are tracked, and what was withheld
+    heard = np.zeros(rows, np.int64), np.zeros(rows), np.zeros((rows, learner.width))
     return OutsideState(*heard, np.zeros(1, np.int64), np.zeros(learner.dimension))
 
 
@@ -100,12 +103,13 @@ def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
 
 
 class Noted(NamedTuple):
-    """The log of one round: its loss, whether it entered, whom it released, and who ended untracked."""
+    """The log of one round: its loss, whether it entered, whom it released, who ended untracked or without weight."""
 
     loss: np.ndarray
     entered: np.ndarray
     released: np.ndarray
     expired: np.ndarray
+    weightless: np.ndarray
     counts: np.ndarray
 
 
@@ -116,6 +120,9 @@ def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
     elif kind == EXPIRED:
         log.expired[log.counts[1]] = s
         log.counts[1] += 1
+    elif kind == FEEDBACK and weight == 0.0:
+        log.weightless[log.counts[2]] = s
+        log.counts[2] += 1
 
 
 @note_released.on(Noted)
@@ -135,11 +142,12 @@ class DelayedGame(gymnasium.Env[Array, Array]):
 
     The action is the play x_t (the nearest point of the domain is played), the observation the last play. What is
     learnt comes in ``info``: ``feedback``, a list of (round, gradient or value, weight) that arrived at the end of
-    the round, and ``expired``, untracked rounds whose time has come (where the game acknowledges them). Round numbers
+    the round, or was let go then by a scheduler that withheld it (the last round lets go of everything), and
+    ``expired``, untracked rounds whose time has come (where the game acknowledges them). Round numbers
     count from 1; ``info`` also has ``round``, ``play``, ``tracked`` and ``released``, with
     ``reveal_loss`` the ``loss`` f_t(x_t) for whoever keeps the score (an agent must not learn from it), and ``delay``,
     the next round's, in the clairvoyant model. The reward is −Σ w·f_s(x_s) over the
-    rounds s that arrived, so it tells nothing early. Episodes are truncated at the horizon.
+    rounds s in ``feedback``, so it tells nothing early. Episodes are truncated at the horizon.
 
     >>> env = gymnasium.make("tarry/DelayedBCO-v0", dimension=2, horizon=50, mean_delay=3.0)
     >>> observation, info = env.reset(seed=1)
@@ -176,18 +184,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         self._game = game = self._games(drawn)
         setting = setting_of(game.capacity, game.information, certify=False)
         ends = np.array([game.horizon], np.int64)
-        self._task = Task(
-            self._player(game),
-            setting,
-            keyed_draws(drawn),
-            game.losses,
-            game.delays,
-            game.feedback,
-            ends,
-            False,
-            False,
-            1,
-        )
+        player, draws = self._player(game), keyed_draws(drawn)
+        self._task = Task(player, setting, draws, game.losses, game.delays, game.feedback, ends, False, False, 1)
         self._bench, self._t = set_up(self._task, 2), 0
         self._owed: dict[int, float] = {}
         origin = nearest(game.domain, game.domain.center)
@@ -207,6 +205,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
             self._owed.pop(s, None)
         if log.entered[0]:
             self._owed[self._t] = loss
+        for s in log.weightless[: log.counts[2]].tolist():
+            del self._owed[s]
         arrived = range(int(news.heard[0]))
         rounds, weights = news.rounds[: len(arrived)].tolist(), news.weights[: len(arrived)].tolist()
         given = [
@@ -234,6 +234,9 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         bench.state.learner.heard[0] = 0
         bench.rounds(self._task, Stop(), t, t)
         check_rounds(self._task, bench, t, t)
+        # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
+        told_in = UNLIMITED if t == self._game.horizon else t
+        hand_on_withheld(bench.state.waiting, self._task.player, self._task.draws, bench.state, told_in)
         log: Noted = bench.log
         return log
 
@@ -251,9 +254,15 @@ def _as_point(action: Any) -> Array:
 
 
 def _fresh_log(bench: Bench) -> Noted:
-    cells = np.zeros(1), np.zeros(1, np.int64)
-    lists = np.zeros(bench.state.table.rounds.size, np.int64), np.zeros(bench.world.wheel.room, np.int64)
-    return Noted(*cells, *lists, np.zeros(2, np.int64))
+    slots, pending = bench.state.table.rounds.size, bench.world.wheel.room
+    return Noted(
+        loss=np.zeros(1),
+        entered=np.zeros(1, np.int64),
+        released=np.zeros(slots, np.int64),
+        expired=np.zeros(pending, np.int64),
+        weightless=np.zeros(slots, np.int64),
+        counts=np.zeros(3, np.int64),
+    )
 
 
 def standard_game(

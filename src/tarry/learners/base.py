@@ -71,6 +71,12 @@ def queries_of(learner: Any) -> int:
     return int(getattr(learner, "queries", 1))
 
 
+def width_of(learner: Any) -> int:
+    """Room, in numbers, for one piece of the learner's feedback: examples carry a label beside their features."""
+    numbers = int(learner.dimension)
+    return numbers + 1 if learner.feedback == EXAMPLE else max(numbers, queries_of(learner))
+
+
 def points_of(learner: Any, directions: Any, t: int, play: np.ndarray) -> np.ndarray:
     """Where round t is evaluated, a point a row (Python only)."""
     points = np.zeros((queries_of(learner), play.size))

@@ -1,4 +1,4 @@
-"""k + 1 values a round: forward differences along the axes, for any learner of gradients.
+"""k + 1 values a round: forward differences along the axes, for a learner of gradients.
 
     ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ,   y the base's iterate on K_δ
 

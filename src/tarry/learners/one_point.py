@@ -1,4 +1,4 @@
-"""One value a round: the one-point estimate, for any learner of gradients.
+"""One value a round: the one-point estimate, for a learner of gradients.
 
     x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
 
@@ -28,10 +28,11 @@ class _OnePointFields(NamedTuple):
 class OnePoint(Parameters, OnShrunken, _OnePointFields):
     """A learner of gradients that sees one value a round; ``smoothing`` is δ, at most the domain's inner radius.
 
-    ``base`` is built on the game's domain and moved to K_δ: ``OnePoint(OGD(…))`` is FKM (:meth:`flaxman`), one step
-    per value; ``OnePoint(DOGD(…))`` is FKM with delays (:meth:`bistritz`), one step a round;
-    ``OnePoint(SOLID(DWFTRL(…)))`` reduces late values to immediate ones (:meth:`ryabchenko`). A weight multiplies its
-    estimate. The variance grows with the square of the values: subtract a constant from losses whose range is known.
+    ``base`` is OGD, DOGD, DWFTRL (Euclidean) or DOGDSC, or SOLID, BOLD or Interleaving of these, built on the game's
+    domain and moved to K_δ: ``OnePoint(OGD(…))`` is FKM (:meth:`flaxman`), one step per value; ``OnePoint(DOGD(…))``
+    is FKM with delays (:meth:`bistritz`), one step a round; ``OnePoint(SOLID(DWFTRL(…)))`` reduces late values to
+    immediate ones (:meth:`ryabchenko`). A weight multiplies its estimate. The variance grows with the square of the
+    values: subtract a constant from losses whose range is known.
 
     Flaxman, Kalai, McMahan, *Online convex optimization in the bandit setting*, SODA 2005.
 

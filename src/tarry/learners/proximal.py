@@ -58,8 +58,7 @@ class FTRLProximal(Parameters, _FTRLProximalFields):
         ridge: float = 0.0,
         start: ArrayLike | None = None,
     ) -> Self:
-        if not isinstance(domain, Box):
-            raise TypeError(f"coordinates need intervals of their own: the domain must be a Box, got {domain!r}")
+        _check_box(domain)
         sizes = as_vector(np.broadcast_to(np.asarray(scale, np.float64), (domain.dimension,)).copy(), "scale")
         if not np.all(sizes > 0):
             raise ValueError(f"scale must be positive in every coordinate, got {sizes}")
@@ -71,12 +70,18 @@ class FTRLProximal(Parameters, _FTRLProximalFields):
     @classmethod
     def tuned(cls, domain: Box, *, start: ArrayLike | None = None) -> Self:
         """α_i = D_i/√2: regret at most √2·Σ D_i√n_i without delay, whatever the gradients' size."""
+        _check_box(domain)
         sides = np.asarray(domain.upper - domain.lower)
         return cls(domain, np.where(sides > 0, sides, 1.0) / sqrt(2.0), start=start)
 
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+
+def _check_box(domain: Any) -> None:
+    if not isinstance(domain, Box):
+        raise TypeError(f"coordinates need intervals of their own: the domain must be a Box, got {domain!r}")
 
 
 class ProximalState(NamedTuple):

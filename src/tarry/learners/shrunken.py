@@ -17,9 +17,11 @@ from tarry.checks import as_positive, as_whole
 from tarry.domains import Shrink, as_domain
 from tarry.kernel import Parameters, verb
 from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, enter, notice, predict, restart
+from tarry.learners.bold import BOLD
 from tarry.learners.dwftbl import inner_room
+from tarry.learners.interleaving import Interleaving
 from tarry.learners.norms import Euclidean
-from tarry.learners.solid import check_base
+from tarry.learners.solid import IMMEDIATE, SOLID, check_base
 
 
 @verb
@@ -76,17 +78,18 @@ def on_shrunken(base: Any, smoothing: float) -> Any:
 
 
 def _drawn_in(base: Any, factor: float) -> Any:
+    """Only of these is it known that nothing but ``domain`` and ``start`` was made from the domain."""
     fields = dict(zip(base._fields, base, strict=True))
-    if "base" in fields:
-        fields["base"] = _drawn_in(fields["base"], factor)
-    elif {"domain", "start"} <= fields.keys() and isinstance(fields.get("norm", Euclidean()), Euclidean):
+    if isinstance(base, (SOLID, BOLD, Interleaving)):
+        fields["base"] = _drawn_in(base.base, factor)
+    elif isinstance(base, IMMEDIATE) and isinstance(fields.get("norm", Euclidean()), Euclidean):
         fields["domain"] = Shrink(base.domain, factor)
         center = fields["domain"].center
         fields["start"] = center + factor * (base.start - center)
     else:
         raise TypeError(
             f"{type(base).__name__} cannot be moved to a smaller domain: use OGD, DOGD, DWFTRL with the Euclidean "
-            "norm, DOGDSC, or SOLID of these"
+            "norm, DOGDSC, or SOLID, BOLD or Interleaving of these"
         )
     return type(base).make(*fields.values())
 

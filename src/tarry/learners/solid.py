@@ -11,7 +11,12 @@ import numpy as np
 
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
-from tarry.learners.ogd import by_time
+from tarry.learners.dogd import DOGD
+from tarry.learners.dogdsc import DOGDSC
+from tarry.learners.dwftrl import DWFTRL
+from tarry.learners.ogd import OGD, by_time
+
+IMMEDIATE = (OGD, DOGD, DWFTRL, DOGDSC)
 
 
 class _SOLIDFields(NamedTuple):
@@ -57,13 +62,21 @@ class SOLID(Parameters, _SOLIDFields):
 
 
 def as_immediate(base: Any) -> Any:
-    """A learner whose next play needs the feedback of gradients and nothing else, or a sentence saying why not."""
+    """A learner whose next play needs the feedback of gradients and nothing else, or a sentence saying why not.
+
+    Others keep something by slot, or follow the game's rounds and its backlog: a base hears of neither.
+    """
     if isinstance(base, type) or getattr(base, "feedback", None) != GRADIENT:
         raise TypeError(f"base must be a learner of gradients such as OGD(domain, rate=…), got {base!r}")
     if hasattr(base, "rate"):
         by_time(base.rate)
     if hasattr(base, "base"):
         raise TypeError(f"base must be a learner for immediate feedback, got {base!r}, which wraps another")
+    if not isinstance(base, IMMEDIATE):
+        raise TypeError(
+            "base must need gradients and nothing else of the game, which is known of OGD, DOGD, DWFTRL and DOGDSC: "
+            f"use one of these, got {type(base).__name__}"
+        )
     return base
 
 

@@ -47,7 +47,11 @@ class TsallisFTRL(Parameters, OnSimplex, _TsallisFTRLFields):
     Adversarial Bandits with Arbitrary Delays (AISTATS 2020), simple tuning.
 
     ``counts="tracked"`` lets σ_s be the rounds tracked when round s begins, and needs no acknowledgements: with the
-    scheduler ``Skipping``, which gives up rounds that wait too long, this is the source's advanced tuning.
+    scheduler ``Skipping``, which gives up rounds that wait too long, this is the source's advanced tuning. Schedulers
+    that hand a slot on to another round are refused, since the count would not notice, and so are weights of 0.
+
+    Behind ``epochs=Doubling(…)`` the sum of σ_s starts over with each epoch, but the backlog that it adds up is the
+    game's: rounds of earlier epochs, of which nothing will be heard any more, count while they are out.
 
     >>> TsallisFTRL(4)
     TsallisFTRL(domain=Simplex(dimension=4, scale=1), level=1, counts=0, start=[0.25, 0.25, 0.25, 0.25])

@@ -1,4 +1,4 @@
-"""Two values a round: the two-point estimate, for any learner of gradients.
+"""Two values a round: the two-point estimate, for a learner of gradients.
 
     ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s,   y the base's iterate on K_δ
 

@@ -27,11 +27,11 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     """Experts (gradients) or arms (values) on the simplex, losses in [0, 1], at most C rounds tracked.
 
     Scheduler: the two-point coin where delays are disclosed; batches where all delays are equal, or nothing may be
-    preempted; else Pareto. Experts play exponential weights with the rate that is best for the scheduler's cost:
-    regret at most ``theory.experts_bound``, of the order √((T + d_tot) ln K). Arms play Exp3, regret at most
-    ``theory.arms_bound``; ``regulariser="hybrid"`` takes the source's own, Tsallis' and entropy (TsallisFTRL with the
-    mean of E[w_t²] as its level), which saves the logarithm on K and is not proved here for weights; it needs
-    acknowledgements. All plus the rounds that are refused, which batches have none of.
+    preempted, which take two slots if anything is late; else Pareto. Experts play exponential weights with the rate
+    that is best for the scheduler's cost: regret at most ``theory.experts_bound``, of the order √((T + d_tot) ln K).
+    Arms play Exp3, regret at most ``theory.arms_bound``; ``regulariser="hybrid"`` takes the source's own, Tsallis' and
+    entropy (TsallisFTRL with the mean of E[w_t²] as its level), which saves the logarithm on K and is not proved here
+    for weights; it needs acknowledgements. All plus the rounds that are refused, which batches have none of.
 
     Ryabchenko, Attias and Roy, Capacity-Constrained Online Learning with Delays (COLT 2025); the constants are this
     project's, from the paper's Pareto scheduler and from docs/methods.md.
@@ -67,8 +67,15 @@ def is_fixed(game: Game) -> bool:
 def _scheduler(game: Game) -> Any:
     if game.information == "clairvoyant":
         return schedulers.Coin()
-    if is_fixed(game) or not game.preemption:
-        return schedulers.Batching(game.delays.summary().max_delay)
+    late = game.delays.summary().max_delay
+    has_room = game.capacity != 1 or late == 0
+    if has_room and (is_fixed(game) or not game.preemption):
+        return schedulers.Batching(late)
+    if not game.preemption:
+        raise ValueError(
+            f"one slot that keeps its round for up to {late} more cannot take one of every batch: give the game a "
+            'capacity of at least 2, preemption=True or information="clairvoyant"'
+        )
     return schedulers.Pareto()
 
 

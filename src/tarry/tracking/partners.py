@@ -5,12 +5,16 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from tarry.errors import NotGranted
 from tarry.learners import DWFTBL, DWFTRL, GOLD, EnergyRadius, EnergyRate
 from tarry.learners.base import notice
 from tarry.learners.rules import counts_tracked, rules_of
 from tarry.learners.shrunken import OnShrunken
-from tarry.schedulers import Guessing
+from tarry.schedulers import Guessing, Skipping, Timeout
+from tarry.schedulers.given import Given
+from tarry.schedulers.survival import Surviving
 
 
 def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
@@ -28,6 +32,8 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
             f"{type(scheduler).__name__} withholds feedback so that plays do not know who of a batch was drawn, but "
             "the learner's rate counts the tracked rounds, which tells: use another rate, or another scheduler"
         )
+    if getattr(learner, "watches_tracked", False):
+        _check_counted(learner, scheduler)
     if any(isinstance(rule, (EnergyRate, EnergyRadius)) for rule in rules):
         _check_energy(rules, scheduler)
 
@@ -63,6 +69,21 @@ def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
     if isinstance(learner, (DWFTRL, DWFTBL, GOLD, OnShrunken)):
         return any(counts_tracked(rule) for rule in rules)
     return isinstance(learner, tuple(notice.registry.members))
+
+
+def _check_counted(learner: Any, scheduler: Any) -> None:
+    """A learner that counts entries and arrivals by itself may miss neither."""
+    name = type(learner).__name__
+    if scheduler.needs_preemption and not isinstance(scheduler, (Skipping, Timeout, Surviving)):
+        raise ValueError(
+            f"{name} counts the tracked rounds, and does not notice when {type(scheduler).__name__} hands a slot on to "
+            'another round: use Skipping or a scheduler that never preempts, or counts="pending"'
+        )
+    if isinstance(scheduler, Given) and not np.all(scheduler.weights):
+        raise ValueError(
+            f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
+            'use positive weights, or counts="pending"'
+        )
 
 
 def _check_energy(rules: list[Any], scheduler: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.kernel import verb
-from tarry.learners.base import absorb, queries_of
+from tarry.learners.base import absorb, width_of
 from tarry.schedulers.base import withholds
 
 
@@ -33,8 +33,7 @@ def make_waiting(player: Any) -> Straight | Withheld:
     """What this player's scheduler calls for, empty."""
     if not getattr(player.scheduler, "withholds_feedback", False):
         return Straight(np.zeros(1))
-    width = max(player.learner.dimension, queries_of(player.learner))
-    return Withheld(np.zeros(2, np.int64), np.zeros(1), np.zeros(width))
+    return Withheld(np.zeros(2, np.int64), np.zeros(1), np.zeros(width_of(player.learner)))
 
 
 @verb

@@ -50,7 +50,7 @@ class Rows:
             raise ValueError(f"a scheduler that is told delays needs them in rounds: leave moment out, got {moment!r}")
         self._dataset, self._moment, self._delay = dataset, moment, delay
         self._is_number, self._is_told = is_number, is_told
-        self._row, self._time = 0, 0
+        self._row, self._time, self._latest = 0, 0, delay
         self.wait, self.is_over = -1, False
         self.moment = None if moment is None else self._time_of
         self.delay = self._wait_of if is_told or callable(delay) or isinstance(delay, str) else delay
@@ -68,6 +68,19 @@ class Rows:
             yield row
         self.is_over = True
 
+    @property
+    def due(self) -> Any:
+        """When the label of the last row comes, in River's time."""
+        return self._now() + self._latest
+
+    @property
+    def end(self) -> Any:
+        """River's time at the end of the last round: before the row after it, or the last moment."""
+        return self._now() + 1 if self._moment is None else self._time
+
+    def _now(self) -> Any:
+        return self._row if self._moment is None else self._time
+
     def _here(self) -> str:
         return _WHERE.format(self._row)
 
@@ -82,6 +95,7 @@ class Rows:
         wait = delay(x, y) if callable(delay) else self._feature(x, delay, "delay") if isinstance(delay, str) else delay
         wait = 0 if wait is None and delay is None else wait
         self._check_wait(wait, f"the delay of {self._here()} is")
+        self._latest = wait
         if self._is_told:
             if int(wait) != wait:
                 raise ValueError(f"a scheduler that is told delays needs whole numbers of rounds, got {wait!r}")

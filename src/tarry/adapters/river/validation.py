@@ -41,7 +41,9 @@ def iter_progressive_val_score(
     """River's ``evaluate.iter_progressive_val_score`` with at most ``capacity`` labels awaited (None: no limit).
 
     The metric is told every label, as River's is; the model learns from the tracked ones, with their weights. Labels
-    still out after the last prediction are delivered, as River does, or dropped with ``at_end="drop"``. With a limit,
+    still out when the last round ends are delivered, as River does, or dropped with ``at_end="drop"``: the last round
+    ends before a prediction that would come next, so delays of None, 0 and 1 lose nothing, or, where rows have a
+    ``moment``, with the last of these. With a limit,
     reports have ``"Samples used"``. A row whose label is None, NaN or infinite, or whose delay is negative, is refused
     by its number before the model sees it.
 
@@ -74,16 +76,20 @@ def _play(
     by_probability = isinstance(model, base.Classifier) and not metric.requires_labels
     predict, learn = model.predict_proba_one if by_probability else model.predict_one, model.learn_one
     predictions: dict[int, Any] = {}
+    due: dict[int, Any] = {}
     scored = used = last = 0
     for i, x, y, *extra in stream.simulate_qa(rows, rows.moment, rows.delay, copy=False):
-        if drops and rows.is_over:
-            break
+        if rows.is_over and i in due and due[i] > rows.end:
+            continue
         options = dict(extra[0]) if extra else {}
         own = options.pop("w", 1.0) if extra else 1.0
         if y is None:
             predictions[i] = predict(copy(x), **options)
             slots.open(rows.wait)
+            if drops and rows.delay is not None:
+                due[i] = rows.due
             continue
+        due.pop(i, None)
         prediction = predictions.pop(i)
         if prediction is not None and prediction != {}:
             metric.update(y_true=y, y_pred=prediction)
