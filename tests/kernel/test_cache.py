@@ -9,7 +9,10 @@ import textwrap
 import time
 from pathlib import Path
 
+import numba
 import pytest
+
+from tarry.kernel import cache
 
 pytestmark = pytest.mark.compiled
 
@@ -102,3 +105,17 @@ def test_a_renamed_module_compiles_again(folder):
     assert _run(folder)[0] == "10.0"
     (folder / "member.py").rename(folder / "renamed.py")
     assert _run(folder, module="renamed") == ["10.0", "0"]
+
+
+def test_a_sweep_of_many_combinations_keeps_them_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+    for i in range(60):
+        cache.attach_cache(numba.njit(lambda x: x), cache.Fingerprint("package", f"{i:02}"))
+    assert len(list((tmp_path / "compiled-package").iterdir())) == 60
+    monkeypatch.setattr(cache, "KEPT_COMBINATIONS", 5)
+    monkeypatch.setattr(cache, "KEPT_VERSIONS", 2)
+    for version in ("package", "older", "newer"):
+        cache.attach_cache(numba.njit(lambda x: x), cache.Fingerprint(version, "new"))
+        time.sleep(0.01)
+    assert {path.name for path in tmp_path.iterdir()} == {"compiled-older", "compiled-newer"}
+    assert len(list((tmp_path / "compiled-newer").iterdir())) == 1

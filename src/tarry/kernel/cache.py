@@ -21,16 +21,20 @@ from numba import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 PACKAGE = Path(__file__).resolve().parents[1]
-KEPT_FOLDERS = 32
+# A sweep may meet hundreds of combinations of types, each with a folder of its own; those of other versions of the
+# package go as a whole.
+KEPT_VERSIONS = 8
+KEPT_COMBINATIONS = 1024
 
 
 _IMPORTED = time.time()
 
 
 class Fingerprint(NamedTuple):
-    """A hash of the sources behind one combination of parameters."""
+    """Hashes of the package's sources, and of what one combination of parameters adds to them."""
 
-    digest: str
+    package: str
+    combination: str
 
     @classmethod
     def of(cls, parameters: tuple[Any, ...], registered: Mapping[type, set[str]]) -> Fingerprint | None:
@@ -50,13 +54,13 @@ class Fingerprint(NamedTuple):
         package = _package_digest()
         if package is None:
             return None
-        hasher = hashlib.sha256(package.encode())
+        hasher = hashlib.sha256()
         # Cached code names the types it was made for, so the same text under another name is another code.
         for kind in sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in walk(parameters)}):
             hasher.update(kind.encode())
         for path in paths:
             hasher.update(path.read_bytes())
-        return cls(hasher.hexdigest()[:16])
+        return cls(package[:16], hasher.hexdigest()[:16])
 
 
 def _files_of(kind: type, registered: Mapping[type, set[str]]) -> set[str]:
@@ -129,13 +133,15 @@ class _Locator:
 
 def attach_cache(dispatcher: Any, fingerprint: Fingerprint) -> None:
     """Give a dispatcher a disk cache in the fingerprint's folder; without a writable one, none."""
-    folder = cache_root() / f"compiled-{fingerprint.digest}"
+    folder = cache_root() / f"compiled-{fingerprint.package}" / fingerprint.combination
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
             return
-        os.utime(folder)
-        _forget_old_folders(folder.parent)
+        for used in (folder, folder.parent):
+            os.utime(used)
+        _forget_old(list(folder.parent.iterdir()), KEPT_COMBINATIONS)
+        _forget_old(list(cache_root().glob("compiled-*")), KEPT_VERSIONS)
     except OSError:
         return
 
@@ -153,7 +159,9 @@ def attach_cache(dispatcher: Any, fingerprint: Fingerprint) -> None:
     dispatcher._cache = KeyedCache(dispatcher.py_func)
 
 
-def _forget_old_folders(root: Path) -> None:
-    folders = sorted(root.glob("compiled-*"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for stale in folders[KEPT_FOLDERS:]:
+def _forget_old(folders: list[Path], kept: int) -> None:
+    if len(folders) <= kept:
+        return
+    folders.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for stale in folders[kept:]:
         shutil.rmtree(stale, ignore_errors=True)
