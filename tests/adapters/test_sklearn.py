@@ -265,6 +265,39 @@ class Picky(SGDRegressor):
         return super().partial_fit(X, y, sample_weight=sample_weight)
 
 
+def test_failed_rows_are_at_most_capacity_and_none_is_lost():
+    late = LateLabels(Picky(random_state=0), capacity=2, random_state=1)
+    failed = []
+    for i in range(40):
+        late.decide([[1.0, i]])
+        try:
+            late.label([i + 1], [6.0])
+        except RuntimeError:
+            failed.append(i + 1)
+        except ValueError as error:
+            assert f"failed on 2 decisions, {failed}, and at most 2 are held" in str(error)
+        assert len(late.waiting_._returned) <= 2
+    fates = late.fates()
+    assert (len(failed), fates["used"], fates["pending"], sum(fates.values())) == (2, 0, 4, 40)
+    assert late.forget(failed[0])
+    waiting = list(late.waiting_._kept)
+    with pytest.raises(ValueError, match="failed on 1 decisions"):
+        late.label(waiting, [1.0, 1.0])
+    assert list(late.waiting_._kept) == waiting, "nothing changed"
+    assert late.label(failed, [1.0, 1.0]) == 1
+    assert late.label(waiting, [1.0, 1.0]) == 2
+    fates = late.fates()
+    assert (fates["used"], fates["pending"], fates["expired"]) == (3, 0, 1)
+
+
+@pytest.mark.parametrize("rows", [[["a", "b"]], np.array([["a", 1.0]], object)])
+def test_rows_of_text_are_refused_at_once(rows):
+    late = LateLabels(SGDRegressor(), capacity=2)
+    with pytest.raises(ValueError, match="could not convert string|not compatible with arrays of bytes/strings"):
+        late.decide(rows)
+    assert late.fates()["pending"] == 0
+
+
 def test_labels_that_the_model_refuses_may_come_again():
     late, twin = (LateLabels(Picky(random_state=0), capacity=2, random_state=1) for _ in range(2))
     ids = [ticket.id for ticket in late.decide(np.arange(10.0).reshape(5, 2))]
