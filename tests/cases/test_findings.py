@@ -76,7 +76,9 @@ def believed(*beliefs):
 def test_all_that_chance_does_not_tell_apart_come_nearest():
     truth = round(STREAM.mean, 1)
     text = believed(("A", 0.4, 2.8, True), ("B", -0.3, 3.9, True), ("C", 9.0, 0.1, False), ("D", -5.0, 0.1, False))
-    assert f"B ({truth - 0.3:.1f}) and A ({truth + 0.4:.1f}) come nearest to the true mean of {truth} %, with diff" in text
+    assert (
+        f"B ({truth - 0.3:.1f}) and A ({truth + 0.4:.1f}) come nearest to the true mean of {truth} %, with diff" in text
+    )
     assert f"may be chance; C ({truth + 9:.1f}) stays farthest off." in text
     assert f"taken to be {(truth - 5) / truth:.2f} to {(truth + 9) / truth:.2f} times what it is." in text
 
