@@ -43,8 +43,8 @@ def iter_progressive_val_score(
 
     The metric is told every label, as River's is; the model learns from the tracked ones, with their weights. Labels
     still out after the last prediction are delivered, as River does, or dropped with ``at_end="drop"``. Once a
-    label was not used, reports have ``"Samples used"``. A row whose label is None, NaN or infinite, or whose delay is negative, is refused
-    by its number before the model sees it.
+    label was not used, reports have ``"Samples used"``. A row whose label is None, NaN or infinite, or whose delay is
+    negative, is refused by its number before the model sees it.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
