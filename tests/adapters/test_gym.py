@@ -257,3 +257,8 @@ def test_the_loss_of_a_round_is_told_only_on_request():
         env = gymnasium.make(NAMES[0], horizon=5, capacity=2, mean_delay=3.0, reveal_loss=reveal)
         env.reset(seed=1)
         assert ("loss" in env.step(env.action_space.sample())[-1]) is reveal
+
+
+def test_an_unknown_option_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="there is no option 'foo': the options are dimension, horizon, capacity"):
+        gymnasium.make(NAMES[0], foo=1)

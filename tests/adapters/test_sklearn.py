@@ -256,23 +256,3 @@ def test_fit_begins_afresh():
     late.decide([[1.0]])
     late.fit([[1.0], [2.0]], [1.0, 2.0])
     assert late.fates()["pending"] == 0
-
-
-class Picky(SGDRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
-        if np.max(y) > 5:
-            raise RuntimeError("too much")
-        return super().partial_fit(X, y, sample_weight=sample_weight)
-
-
-def test_labels_that_the_model_refuses_may_come_again():
-    late, twin = (LateLabels(Picky(random_state=0), capacity=2, random_state=1) for _ in range(2))
-    ids = [ticket.id for ticket in late.decide(np.arange(10.0).reshape(5, 2))]
-    twin.decide(np.arange(10.0).reshape(5, 2))
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match="too much") as told:
-            late.label(ids, [6.0] * 5)
-        assert "label them again" in told.value.__notes__[0]
-    assert late.label(ids, np.ones(5)) == twin.label(ids, np.ones(5)) == 2
-    assert late.predict([[1.0, 2.0]]) == twin.predict([[1.0, 2.0]])
-    assert late.label(ids, np.ones(5)) == 0

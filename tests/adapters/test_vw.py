@@ -94,7 +94,10 @@ def test_rows_of_weight_zero_have_no_line():
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (Row({"a b": 1}, 1, 1.0), "a feature in Vowpal Wabbit's text has no spaces, colons or bars, got 'a b'"),
+        (
+            Row({"a b": 1}, 1, 1.0),
+            "a feature in Vowpal Wabbit's text has no spaces, line breaks, colons or bars, got 'a b'",
+        ),
         (Row({"a": "x:y"}, 1, 1.0), "a value in"),
         (Row({"a|": {"b": 1}}, 1, 1.0), "a namespace in"),
         (Row({"a": math.nan}, 1, 1.0), "feature 'a' must be a finite number, got nan"),

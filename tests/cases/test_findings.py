@@ -35,8 +35,8 @@ def told(varopt, newest):
 
 def test_the_winner_is_named_with_its_figures():
     text = told((10.0, 2.0), (30.0, 31.0))
-    assert "In this run, 150 decisions and 4 slots, VarOpt comes nearest" in text
-    assert "drop oldest stays farthest off" in text
+    assert "In this run, 150 decisions and 4 slots, VarOpt (8.1) comes nearest" in text
+    assert f"; drop oldest ({STREAM.mean - 5:.1f}) stays farthest off." in text
     assert "VarOpt errs least on the way: 10.0 ± 0.2 %², drop newest 30.0." in text
     assert "VarOpt errs least with its last model: 2.0 ± 0.2 %², drop newest 31.0." in text
     assert text.endswith("the best weighted policy errs less than every unweighted one.")
@@ -59,6 +59,37 @@ def test_what_may_be_chance_is_said_to_be():
     text = told((10.2, 2.2), (10.0, 2.0))
     assert "VarOpt 10.2 ± 0.2, a difference that may be chance." in text
     assert "these runs do not tell the best weighted policy from the best unweighted one." in text
+
+
+def believed(*beliefs):
+    """The text for policies with these beliefs: name, distance from the truth, deviation and whether it is weighted."""
+    truth = round(STREAM.mean, 1)
+    return findings(
+        STREAM,
+        [
+            one(name, 10.0, 10.0, 0.0, weighted=weighted)._replace(believed=Spread(truth + off, deviation, 24))
+            for name, off, deviation, weighted in beliefs
+        ],
+    )
+
+
+def test_all_that_chance_does_not_tell_apart_come_nearest():
+    truth = round(STREAM.mean, 1)
+    text = believed(("A", 0.4, 2.8, True), ("B", -0.3, 3.9, True), ("C", 9.0, 0.1, False), ("D", -5.0, 0.1, False))
+    assert (
+        f"B ({truth - 0.3:.1f}) and A ({truth + 0.4:.1f}) come nearest to the true mean of {truth} %, with diff" in text
+    )
+    assert f"may be chance; C ({truth + 9:.1f}) stays farthest off." in text
+    assert f"taken to be {(truth - 5) / truth:.2f} to {(truth + 9) / truth:.2f} times what it is." in text
+
+
+def test_what_is_shown_alike_is_said_alike():
+    text = believed(("A", 0.04, 0.0, True), ("B", -0.01, 0.0, True))
+    assert "B" in text.split(" come nearest")[0]
+    assert "A" in text.split("slots, ")[1].split(" come nearest")[0]
+    assert "farthest" not in text
+    assert "times what it is" not in text
+    assert "no difference as far as shown." in text
 
 
 def test_nothing_is_said_of_nothing():

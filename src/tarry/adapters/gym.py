@@ -265,6 +265,9 @@ def _fresh_log(bench: Bench) -> Noted:
     )
 
 
+_OPTIONS = ("dimension", "horizon", "capacity", "mean_delay", "information", "scheduler", "reveal_loss")
+
+
 def standard_game(
     feedback: str = GRADIENT,
     dimension: int = 5,
@@ -274,8 +277,11 @@ def standard_game(
     information: str = "semi-clairvoyant",
     scheduler: Any = None,
     reveal_loss: bool = False,
+    **unknown: Any,
 ) -> DelayedGame:
     """Quadratic losses about drawn targets on the unit ball, geometric delays: the registered environments' game."""
+    if unknown:
+        raise ValueError(f"there is no option {next(iter(unknown))!r}: the options are {', '.join(_OPTIONS)}")
     dimension, horizon = as_whole(dimension, "dimension", 1), as_whole(horizon, "horizon", 1)
 
     def draw(seed: int) -> Game:

@@ -82,6 +82,7 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if len(names) != len(labels):
             raise ValueError(f"there are {len(names)} ids and {len(labels)} labels: give one each")
         self._check_labels(labels, "the decision {!r}", names, self.classes)
+        self.waiting_.check_room(names)
         kept = [self.waiting_.label(name) for name in names]
         heard = [i for i, (row, weight) in enumerate(kept) if row is not None and weight != 0.0]
         if heard:
@@ -141,7 +142,8 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"classes must be a list of all classes, got {classes!r}")
 
     def _rows(self, X: ArrayLike) -> np.ndarray:  # noqa: N803
-        rows: np.ndarray = validate_data(self, X, reset=not hasattr(self, "n_features_in_"), dtype=None)
+        dtype = None if get_tags(self.estimator).input_tags.string else "numeric"
+        rows: np.ndarray = validate_data(self, X, reset=not hasattr(self, "n_features_in_"), dtype=dtype)
         return rows
 
     def _check_labels(self, labels: np.ndarray, whose: str, names: Sequence[Any], classes: Any) -> None:
@@ -202,10 +204,15 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._check_learnt()
         return self.estimator_.score(self._rows(X), y, sample_weight)
 
+    def forget(self, id: Hashable) -> bool:
+        """Give up on a decision that the model failed on, and free its room; False if it is none."""
+        check_is_fitted(self, "waiting_")
+        return self.waiting_.forget(id)
+
     def fates(self) -> dict[str, int]:
         """Decisions by fate; they sum to the decisions made."""
         check_is_fitted(self, "waiting_")
-        return self.waiting_.slots.fates()
+        return self.waiting_.fates()
 
     def weights(self) -> Weights:
         """The moments of the weights; their mean tends to 1."""

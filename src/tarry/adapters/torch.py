@@ -96,9 +96,13 @@ class LateLabels:
         self.optimiser.step()
         return value
 
+    def forget(self, id: Hashable) -> bool:
+        """Give up on a decision that the model failed on, and free its room; False if it is none."""
+        return self._waiting.forget(id)
+
     def fates(self) -> dict[str, int]:
         """Decisions by fate; they sum to the decisions made."""
-        return self._waiting.slots.fates()
+        return self._waiting.fates()
 
     def weights(self) -> Weights:
         """The moments of the weights; their mean tends to 1."""

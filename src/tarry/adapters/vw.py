@@ -99,7 +99,9 @@ def _plain(text: Any, what: str) -> str:
     if str(text) == "" and what == "feature":
         raise ValueError("a feature in Vowpal Wabbit's text has a name, got '': give it one")
     if any(special in str(text) for special in _SPECIAL):
-        raise ValueError(f"a {what} in Vowpal Wabbit's text has no spaces, colons or bars, got {text!r}: rename it")
+        raise ValueError(
+            f"a {what} in Vowpal Wabbit's text has no spaces, line breaks, colons or bars, got {text!r}: rename it"
+        )
     return str(text)
 
 

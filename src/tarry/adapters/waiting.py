@@ -109,6 +109,7 @@ class Waiting:
         self._ids: dict[int, Hashable] = {}
         self._recent: dict[Hashable, None] = {}
         self._returned: dict[Hashable, tuple[Any, float]] = {}
+        self._forgotten = 0
         self._is_named: bool | None = None
 
     def decide(self, payload: Any, id: Hashable = None, keep: Callable[[Any], Any] | None = None) -> Ticket:
@@ -157,6 +158,8 @@ class Waiting:
 
     def label(self, id: Hashable) -> tuple[Any, float]:
         """A label has come: what was kept and its weight; None and 0 if the decision is not tracked (any more)."""
+        if self._returned:
+            self.check_room([id])
         try:
             kept = self._kept.pop(id, None)
         except TypeError:
@@ -171,16 +174,52 @@ class Waiting:
         return payload, self.slots.answer(t)
 
     def give_back(self, rows: Iterable[tuple[Hashable, Any, float]], error: BaseException) -> None:
-        """The model refused these ids, payloads and weights: their labels may come again, for the last 1024 of them.
+        """The model refused these ids, payloads and weights: their labels may come again.
 
-        Their slots are free; the weights stay as they were drawn.
+        Their slots are free; the weights stay as they were drawn. See :meth:`check_room` for how many may gather.
         """
         given = list(rows)
         for id, payload, weight in given:
             self._returned[id] = payload, weight
-        for id in list(self._returned)[:-RECENT]:
-            del self._returned[id]
-        error.add_note(f"nothing was learnt from the decisions {[id for id, *_ in given]}: label them again")
+        error.add_note(
+            f"nothing was learnt from the decisions {[id for id, *_ in given]}: label them again, or, if the model can "
+            "never learn from them, forget(id)"
+        )
+
+    def check_room(self, ids: Iterable[Hashable]) -> None:
+        """Refuse labels of tracked decisions which, failing too, would make more than ``capacity`` failed ones."""
+        capacity = self.slots.capacity
+        if capacity is None or not self._returned:
+            return
+        fresh = {id for id in ids if _is_id(id) and id in self._kept}
+        if fresh and len(self._returned) + len(fresh) > capacity:
+            raise ValueError(
+                f"the model has failed on {len(self._returned)} decisions, {list(self._returned)[:10]}, and at most "
+                f"{capacity} are held: label those again first, or forget(id) them; nothing changed"
+            )
+
+    def forget(self, id: Hashable) -> bool:
+        """Give up on a decision that the model failed on; whether it was one."""
+        check_id(id)
+        if self._returned.pop(id, None) is None:
+            return False
+        self._forgotten += 1
+        return True
+
+    def fates(self) -> dict[str, int]:
+        """Decisions by fate: those that the model failed on are pending, forgotten ones expired."""
+        counts, failed, forgotten = self.slots.fates(), len(self._returned), self._forgotten
+        counts["used"] -= failed + forgotten
+        counts["pending"] += failed
+        counts["expired"] += forgotten
+        return counts
+
+
+def _is_id(id: Any) -> bool:
+    try:
+        return hash(id) is not None
+    except TypeError:
+        return False
 
 
 def check_id(id: Any) -> None:
@@ -188,7 +227,7 @@ def check_id(id: Any) -> None:
     if type(id) is Ticket:
         raise ValueError(f"a decision has an id, and this is its ticket: give ticket.id, here {id.id!r}")
     try:
-        is_good = hash(id) is not None and id == id
+        is_good = _is_id(id) and bool(id == id)
     except TypeError:
         is_good = False
     if not is_good:

@@ -8,7 +8,7 @@ from math import hypot
 from tarry.cases.measure import Figures, Spread
 from tarry.cases.policies import VAROPT
 from tarry.cases.stream import Stream
-from tarry.cases.table import shown
+from tarry.cases.table import rounded, shown
 
 CLEAR = 2.0  # standard errors, beyond which a difference is more than chance
 
@@ -26,12 +26,9 @@ def findings(stream: Stream, figures: list[Figures]) -> str:
     if len(limited) < 2:
         return ""
     slots, unit = limited[0].capacity, stream.unit
-    by_error = sorted(limited, key=lambda one: abs(one.believed.mean - stream.mean))
-    near, far = by_error[0], by_error[-1]
     sentences = [
-        f"In this run, {stream.horizon:,} decisions and {slots} slots, {near.policy} comes nearest to the true mean of "
-        f"{stream.mean:.1f} {unit} ({near.believed.mean:.1f}), {far.policy} stays farthest off "
-        f"({far.believed.mean:.1f}).",
+        f"In this run, {stream.horizon:,} decisions and {slots} slots, {_beliefs(limited, stream.mean, unit)}.",
+        _distortion(limited, stream.mean),
         _contest(limited, "on the way", f"{unit}²", _progressive),
         _contest(limited, "with its last model", f"{unit}²", _last),
         _moral(limited),
@@ -39,11 +36,48 @@ def findings(stream: Stream, figures: list[Figures]) -> str:
     return " ".join(filter(None, sentences))
 
 
+def _beliefs(limited: list[Figures], truth: float, unit: str) -> str:
+    """Who comes nearest to the true mean and who stays farthest off, with all that chance may have put behind them."""
+
+    def off(one: Figures) -> float:
+        return round(abs(rounded(one.believed.mean) - rounded(truth)), 1)
+
+    def is_like(one: Figures, other: Figures) -> bool:
+        return abs(off(one) - off(other)) <= CLEAR * hypot(one.believed.error, other.believed.error)
+
+    ranked = sorted(limited, key=off)
+    near = [one for one in ranked if is_like(one, ranked[0])]
+    far = [one for one in reversed(ranked) if is_like(one, ranked[-1]) and one not in near]
+    verb = "comes" if len(near) == 1 else "come"
+    text = f"{_listed(near)} {verb} nearest to the true mean of {truth:.1f} {unit}"
+    if len(near) > 1:
+        text += ", with differences that may be chance"
+    if not far or ranked[-1] in near:
+        return text
+    return f"{text}; {_listed(far)} {'stays' if len(far) == 1 else 'stay'} farthest off"
+
+
+def _listed(ones: list[Figures]) -> str:
+    *most, last = [f"{one.policy} ({shown(one.believed._replace(runs=1))})" for one in ones]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _distortion(limited: list[Figures], truth: float) -> str:
+    """How many times the true mean the unweighted policies believe in, where that makes sense."""
+    believed = [rounded(one.believed.mean) for one in limited if not one.is_unbiased]
+    if not believed or not rounded(truth) > 0.0 or min(believed) < 0.0:
+        return ""
+    least, most = (f"{extreme(believed) / rounded(truth):.2f}" for extreme in (min, max))
+    return f"Without weights it is taken to be {least if least == most else f'{least} to {most}'} times what it is."
+
+
 def _contest(limited: list[Figures], where: str, unit: str, read: Callable[[Figures], Spread]) -> str:
     """Who errs least, and by how much VarOpt, or the next one, is behind."""
     best, *others = sorted(limited, key=lambda one: read(one).mean)
     rival = next((one for one in others if one.policy == VAROPT.name), others[0])
     apart = "" if _is_clear(read(best), read(rival)) else ", a difference that may be chance"
+    if rounded(read(best).mean) == rounded(read(rival).mean):
+        apart = ", no difference as far as shown"
     return (
         f"Of those with a limit, {best.policy} errs least {where}: {shown(read(best))} {unit}, "
         f"{rival.policy} {shown(read(rival))}{apart}."
@@ -70,7 +104,8 @@ def _moral(limited: list[Figures]) -> str:
 
 
 def _is_clear(one: Spread, two: Spread) -> bool:
-    return abs(two.mean - one.mean) > CLEAR * hypot(one.error, two.error)
+    apart = round(abs(rounded(two.mean) - rounded(one.mean)), 1)
+    return apart > CLEAR * hypot(one.error, two.error)
 
 
 def _progressive(one: Figures) -> Spread:

@@ -32,11 +32,11 @@ FLIGHTS = (
 CLINICAL = (
     "A death is reported on its day, survival only when the year is over: whoever cannot wait hears of deaths. Even "
     "without a limit the first labels are deaths, and the first year is predicted badly by everybody. Known of all "
-    "2,189 patients with 32 slots: the naive policies overestimate mortality, by a third up to twofold; weighted ones "
-    "are right on average, and uncertain by some percentage points, since they rest on a few hundred patients. So few "
-    "labels are also the honest argument against weights: the model of drop newest, trained on a rate that is wrong, "
-    "errs less in its squares than a weighted one, whose variance costs more than the bias it avoids. Ask which of "
-    "the two you need: a rate to report, or a model to rank patients."
+    "2,189 patients with 32 slots: the naive policies overestimate mortality, all of them; weighted ones are right on "
+    "average, and uncertain by some percentage points, since they rest on a few hundred patients. So few labels are "
+    "also the honest argument against weights: the model of drop newest, trained on a rate that is wrong, errs less "
+    "in its squares than a weighted one, whose variance costs more than the bias it avoids. Ask which of the two you "
+    "need: a rate to report, or a model to rank patients."
 )
 QUEUE = (
     "A few hard tickets stay open for weeks, so the longest delay is hundreds of times the usual one, and still "

@@ -53,8 +53,17 @@ def shown(spread: Spread) -> str:
     return _with(spread.mean, spread.error if spread.runs > 1 else None)
 
 
+def rounded(mean: float) -> float:
+    """A mean as it is shown, so that what is said of it can be checked against the table."""
+    return round(mean, _digits(mean))
+
+
+def _digits(mean: float) -> int:
+    return 1 if abs(mean) < 100 else 0
+
+
 def _with(mean: float, error: float | None) -> str:
-    digits = 1 if abs(mean) < 100 else 0
+    digits = _digits(mean)
     tail = "" if error is None else f" ± {error:.{digits}f}"
     return f"{mean:,.{digits}f}{tail}".replace("-0.0", "0.0") if abs(mean) < 0.05 else f"{mean:,.{digits}f}{tail}"
 

@@ -191,6 +191,72 @@ def test_a_decision_the_model_fails_on_may_be_labelled_again():
     assert model.model.weight == pytest.approx(4.0)
 
 
+class Failing(Mean):
+    fails = True
+
+    def learn_one(self, x, y, w=1.0):
+        if self.fails:
+            raise RuntimeError("never")
+        super().learn_one(x, y, w)
+
+
+def test_failed_rows_are_at_most_capacity_and_none_is_lost():
+    model = late.LateLabels(Failing(), 2, on="id", seed=1)
+    failed = []
+    for i in range(40):
+        model.predict_one({"id": i, "a": 1})
+        if i not in model._waiting._kept:
+            continue
+        kind, words = (
+            (RuntimeError, "never") if len(failed) < 2 else (ValueError, "failed on 2 decisions, .* at most 2")
+        )
+        with pytest.raises(kind, match=words) as told:
+            model.learn_one({"id": i}, 1.0)
+        if kind is RuntimeError:
+            failed.append(i)
+            assert "forget(id)" in told.value.__notes__[0]
+        assert len(model._waiting._returned) <= 2
+        assert len(model._waiting._kept) <= 2
+    assert len(failed) == 2
+    fates = model.fates()
+    assert (fates["used"], fates["pending"], sum(fates.values())) == (0, 4, 40)
+    assert model.forget(failed[0])
+    assert not model.forget(failed[0])
+    assert not model.forget("nobody")
+    model.model.fails = False
+    for i in range(40):
+        model.learn_one({"id": i}, 1.0)
+    fates = model.fates()
+    assert (fates["used"], fates["pending"], fates["expired"], sum(fates.values())) == (3, 0, 1, 40)
+
+
+def test_without_a_limit_every_failed_row_is_held():
+    model = late.LateLabels(Failing(), None)
+    for i in range(1100):
+        with pytest.raises(RuntimeError):
+            model.learn_one(model.decide({"a": i}).id, 1.0)
+    model.model.fails = False
+    for i in range(1100):
+        model.learn_one(i + 1, 1.0)
+    assert model.model.weight == 1100.0
+
+
+@pytest.mark.parametrize("wrong", [5, None, [1.0]])
+def test_features_that_are_none_are_refused_at_once(wrong):
+    model = late.LateLabels(Spy(), 3)
+    with pytest.raises(ValueError, match="features must be a dict of names to values, got"):
+        model.decide(wrong)
+    assert model.fates()["pending"] == 0
+
+
+def test_documents_are_features_of_text_pipelines():
+    from river import feature_extraction
+
+    model = late.LateLabels(feature_extraction.BagOfWords() | linear_model.LogisticRegression(), 3)
+    model.learn_one(model.decide("late again").id, True)
+    assert model.predict_one("again") is True
+
+
 @pytest.mark.parametrize(
     ("act", "words"),
     [

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 from latecomers import CAPACITY, assert_weights_matter, labels, wait
-from river import evaluate, metrics
+from river import evaluate, linear_model, metrics
 from river_models import PHISHING, TRUMP, Mean, Spy, classifier, regressor, trees
 
 import tarry
@@ -185,3 +185,18 @@ def test_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "tarry.adapters.river")
     with pytest.raises(ImportError, match="pip install 'tarry\\[river\\]'"):
         import tarry.adapters.river  # noqa: F401
+
+
+def test_a_model_that_waits_itself_is_refused():
+    waits = late.LateLabels(linear_model.LogisticRegression(), 5)
+    with pytest.raises(ValueError, match="give the bare model, and capacity=… beside it"):
+        late.progressive_val_score(PHISHING, waits, metrics.Accuracy())
+
+
+def test_with_room_for_all_the_output_is_river_s(capsys):
+    texts = []
+    for score, limit in ((evaluate.progressive_val_score, {}), (late.progressive_val_score, {"capacity": 200})):
+        model = linear_model.LogisticRegression()
+        score(PHISHING, model, metrics.Accuracy(), delay=100, print_every=500, **limit)
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] != ""

@@ -91,6 +91,8 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
 
     def decide(self, x: Any, id: Hashable = None) -> Ticket:
         """Register a decision (under the id of ``on``, if there is one): its id and whether its label will be used."""
+        if not isinstance(x, dict | str):  # strings are what River's text pipelines take
+            raise ValueError(f"features must be a dict of names to values, got {x!r}")
         if self.on is None:
             return self._waiting.decide(x, id, copy)
         return self._waiting.decide(x, self._name(x) if id is None else id, self._features)
@@ -137,8 +139,9 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         name: Hashable
         if callable(self.on):
             name = self.on(x)
-        elif self.on not in x:
-            raise ValueError(f"x has no feature {self.on!r} to name its decision, only {list(x)}")
+        elif not isinstance(x, dict) or self.on not in x:
+            only = list(x) if isinstance(x, dict) else x
+            raise ValueError(f"x has no feature {self.on!r} to name its decision, only {only!r}")
         else:
             name = x[self.on]
         if name is None:
@@ -152,9 +155,13 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
             features.pop(self.on, None)
         return features
 
+    def forget(self, id: Hashable) -> bool:
+        """Give up on a decision that the model failed on, and free its room; False if it is none."""
+        return self._waiting.forget(id)
+
     def fates(self) -> dict[str, int]:
         """Decisions by fate; they sum to the decisions made."""
-        return self._waiting.slots.fates()
+        return self._waiting.fates()
 
     def weights(self) -> Weights:
         """The moments of the weights; their mean tends to 1."""

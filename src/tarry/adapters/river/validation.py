@@ -15,6 +15,7 @@ from typing import Any
 
 from river import base, metrics, stream, utils
 
+from tarry.adapters.river.late_labels import LateLabels
 from tarry.adapters.river.rows import Rows
 from tarry.adapters.river.weights import check_weighted
 from tarry.adapters.waiting import Slots
@@ -43,9 +44,8 @@ def iter_progressive_val_score(
     The metric is told every label, as River's is; the model learns from the tracked ones, with their weights. Labels
     still out when the last round ends are delivered, as River does, or dropped with ``at_end="drop"``: the last round
     ends before a prediction that would come next, so delays of None, 0 and 1 lose nothing, or, where rows have a
-    ``moment``, with the last of these. With a limit,
-    reports have ``"Samples used"``. A row whose label is None, NaN or infinite, or whose delay is negative, is refused
-    by its number before the model sees it.
+    ``moment``, with the last of these. Once a label was not used, reports have ``"Samples used"``. A row whose label is
+    None, NaN or infinite, or whose delay is negative, is refused by its number before the model sees it.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
@@ -55,6 +55,8 @@ def iter_progressive_val_score(
     ...     print(report)
     {'Accuracy': Accuracy: 69.76%, 'Step': 1250, 'Samples used': 230}
     """
+    if isinstance(model, LateLabels):
+        raise ValueError("the evaluation does the waiting itself: give the bare model, and capacity=… beside it")
     check_weighted(model)
     if at_end not in AT_END:
         raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
@@ -116,7 +118,7 @@ class _Reports:
 
     def at(self, step: int, used: int, prediction: Any) -> dict[str, Any]:
         state: dict[str, Any] = self._metrics | {"Step": step}
-        if self._limited:
+        if self._limited and used < step:
             state["Samples used"] = used
         if self._timed:
             state["Time"] = dt.timedelta(seconds=time.perf_counter() - self._started)
