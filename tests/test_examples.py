@@ -14,9 +14,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 DOCUMENTS = ("README.md", "docs/live.md", "docs/choosing.md", "docs/members.md")
-README, LIVE, CHOOSING = ((ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS)
+README, LIVE, CHOOSING, MEMBERS = ((ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS)
 BLOCKS, LIVE_BLOCKS, CHOOSING_BLOCKS = (
-    re.findall(r"```python\n(.*?)```", text, flags=re.S) for text in (README, LIVE, CHOOSING)
+    re.findall(r"```python\n(.*?)```", text, flags=re.S) for text in (README + MEMBERS, LIVE, CHOOSING)
 )
 SHELL_BLOCKS = re.findall(r"```sh\n(.*?)```", LIVE, flags=re.S)
 
