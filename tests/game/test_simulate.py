@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import time
 
@@ -127,6 +128,15 @@ def test_what_would_not_fit_is_refused(monkeypatch, keep):
     tarry.simulate(_game(), LEARNER, keep_rounds=keep, allow_large=True)
 
 
+@pytest.fixture
+def _heard():
+    """Interrupts are heard, also where the tests run in the background of a shell, which has them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heard")
 def test_interrupting_keeps_what_is_finished():
     horizon = 3_000
     slow = tarry.losses.Callables(
@@ -151,6 +161,7 @@ def test_interrupting_keeps_what_is_finished():
 
 
 @pytest.mark.compiled
+@pytest.mark.usefixtures("_heard")
 def test_an_interrupt_is_heard_inside_a_block():
     """Rounds that turn slow in the middle of a large block do not delay it."""
     horizon = 2_000_000
