@@ -1,11 +1,12 @@
 # setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
 # crash: kill -9, 500 times for each store
+# slopes: every method's compiled slopes, of which `test` measures a third
 # test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-bench demo test test-torch crash bench clean
+.PHONY: setup setup-bench demo test slopes test-torch crash bench clean
 
 setup: $(VENV)/.ready
 
@@ -28,6 +29,9 @@ demo: setup
 
 test: setup
 	@BIN=$(BIN) sh tests/run.sh
+
+slopes: setup
+	@TARRY_ALL_SLOPES=1 $(BIN)/python -m pytest -n 2 tests/learners/test_promises.py
 
 crash: setup
 	@$(BIN)/python tests/crash.py 500
