@@ -30,6 +30,6 @@ stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_e
     --ignore tests/learners/test_reductions.py --ignore tests/learners/test_descent.py \
     --ignore tests/learners/test_first_order.py --ignore tests/learners/test_norms.py
 stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
-    tests/experiments tests/cases tests/players
+    tests/experiments tests/cases tests/players tests/learners/test_reductions.py
 stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"
