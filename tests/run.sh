@@ -28,7 +28,9 @@ stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_e
     --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/cases \
     --ignore tests/learners/test_rules_for_values.py --ignore tests/learners/test_rates_from_play.py \
     --ignore tests/learners/test_reductions.py --ignore tests/learners/test_descent.py \
-    --ignore tests/learners/test_first_order.py --ignore tests/learners/test_norms.py
+    --ignore tests/learners/test_first_order.py --ignore tests/learners/test_norms.py \
+    --ignore tests/learners/test_odftrl.py --ignore tests/learners/test_adaftrl.py \
+    --ignore tests/learners/test_entropic.py
 stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
     tests/experiments tests/cases tests/players tests/learners/test_reductions.py
 stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
