@@ -32,6 +32,6 @@ stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_e
     --ignore tests/learners/test_odftrl.py --ignore tests/learners/test_adaftrl.py \
     --ignore tests/learners/test_entropic.py
 stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
-    tests/experiments tests/cases tests/players tests/learners/test_reductions.py
+    tests/experiments tests/cases tests/players tests/learners/test_reductions.py tests/learners/test_entropic.py
 stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"
