@@ -1,4 +1,4 @@
-"""One, two and k + 1 values a round: estimates, plain recursions, queries that a game grants, bounds."""
+"""One, two and k + 1 values a round: plain recursions, and the queries that games and sessions grant."""
 
 from __future__ import annotations
 
@@ -8,29 +8,23 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.domains import Ball, Box, Shrink, contains, nearest
+from tarry.domains import Ball, Box, contains
 from tarry.errors import NotGranted
 from tarry.game.world import run_rounds
 from tarry.kernel import is_compiled
 from tarry.learners import (
     DOGD,
     DOGDSC,
-    DWFTBL,
     DWFTRL,
-    FPL,
     OGD,
     SOLID,
     Differences,
-    Exp3,
-    Mahalanobis,
     OnePoint,
     Power,
-    Ridge,
     TwoPoint,
     inverse_time,
 )
 from tarry.learners.base import RecordedDirections, query
-from tarry.learners.shrunken import estimate
 
 RNG = np.random.default_rng(41)
 HORIZON, K = 70, 3
@@ -167,60 +161,6 @@ def test_a_round_loses_the_mean_of_its_values(wrapper):
         assert losses[t] == pytest.approx(np.mean(values_at(points, t)), abs=1e-12)
 
 
-def made_from(learner, values, u):
-    out = np.zeros(learner.dimension)
-    estimate(learner, RecordedDirections(np.array([u])), 1, np.array(values), out)
-    return out
-
-
-def convex(x):
-    return np.exp(x[0] - 0.5 * x[1]) + abs(x[1])
-
-
-def slope(x):
-    part = np.exp(x[0] - 0.5 * x[1])
-    return np.array([part, -0.5 * part + np.sign(x[1])])
-
-
-def test_on_a_circle_the_mean_estimate_is_the_gradient_of_the_smoothed_loss():
-    """All directions of a circle, all points of a disc: both means by quadrature, on a loss with a kink."""
-    y, delta, n = np.array([0.3, 0.1]), 0.4, 4000
-    angles = 2 * np.pi * (np.arange(n) + 0.5) / n
-    circle = np.stack((np.cos(angles), np.sin(angles)), axis=1)
-    radii = delta * np.sqrt((np.arange(400) + 0.5) / 400)
-    smoothed = np.mean([slope(y + a * u) for a in radii for u in circle[::10]], axis=0)
-    base = OGD(Ball(2), rate=0.1)
-    once, twice = OnePoint(base, delta), TwoPoint(base, delta)
-    from_one = np.mean([made_from(once, [convex(y + delta * u)], u) for u in circle], axis=0)
-    pairs = [made_from(twice, [convex(y + delta * u), convex(y - delta * u)], u) for u in circle]
-    np.testing.assert_allclose(from_one, smoothed, atol=2e-3)
-    np.testing.assert_allclose(np.mean(pairs, axis=0), smoothed, atol=2e-3)
-
-
-def test_in_one_dimension_both_directions_make_the_difference_quotient():
-    learner, y, delta = OnePoint(OGD(Ball(1), rate=0.1), 0.3), 0.1, 0.3
-    mean = np.mean([made_from(learner, [abs(y + delta * u)], [u]) for u in (-1.0, 1.0)])
-    assert mean == pytest.approx((abs(y + delta) - abs(y - delta)) / (2 * delta), abs=1e-15)
-
-
-def test_on_linear_losses_two_points_see_the_slope_along_the_direction():
-    learner, g, y = TwoPoint(OGD(Ball(K), rate=0.1), 1e-3), ROWS[0], np.array([0.1, 0.2, 0.3])
-    for u in SPHERE[:10]:
-        values = [g @ (y + 1e-3 * u), g @ (y - 1e-3 * u)]
-        np.testing.assert_allclose(made_from(learner, values, u), K * (g @ u) * u, atol=1e-12)
-
-
-def test_two_points_are_as_short_as_the_tuning_says():
-    """E|ĝ|² ≤ vG², v = k²/(k − 1): near k for |x_1| away from its kink, less on it."""
-    u = np.random.default_rng(3).normal(size=(4000, 5))
-    u /= np.linalg.norm(u, axis=1)[:, None]
-    learner = TwoPoint(OGD(Ball(5), rate=0.1), 0.1)
-    squares = [np.sum(made_from(learner, [abs(0.05 + 0.1 * v[0]), abs(0.05 - 0.1 * v[0])], v) ** 2) for v in u]
-    far = [np.sum(made_from(learner, [0.1 * v[0], -0.1 * v[0]], v) ** 2) for v in u]
-    assert np.mean(squares) < np.mean(far)
-    assert 4.5 < np.mean(far) < 25 / 4
-
-
 def test_a_game_must_grant_the_queries():
     def game(**more):
         return tarry.Game(DOMAIN, QUADRATIC, tarry.delays.array(DELAYS), feedback="value", **more)
@@ -319,65 +259,3 @@ def test_a_second_call_does_not_compile(rule, kind):
     before = [len(d.signatures) for d in run_rounds.dispatchers]
     play(wrapper(BASES[kind](2 * rate), delta / 2), delays=np.full(HORIZON, 3))
     assert [len(d.signatures) for d in run_rounds.dispatchers] == before
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: OnePoint(OGD, 0.1), "must be a learner of gradients"),
-        (lambda: OnePoint(DWFTBL(DOMAIN, 0.1, 0.1), 0.1), "must be a learner of gradients"),
-        (lambda: TwoPoint(Exp3(3, rate=0.1), 0.1), "must be a learner of gradients"),
-        (lambda: TwoPoint(Ridge(DOMAIN, penalty=1.0), 0.1), "must be a learner of gradients"),
-        (lambda: OnePoint(FPL(DOMAIN, spread=1.0), 0.1), "FPL cannot be moved to a smaller domain"),
-        (
-            lambda: OnePoint(DWFTRL(tarry.domains.Ellipsoid(np.eye(2)), 0.1, norm=Mahalanobis(np.eye(2))), 0.1),
-            "DWFTRL cannot be moved to a smaller domain",
-        ),
-    ],
-)
-def test_refusals(make, sentence):
-    with pytest.raises(TypeError, match=sentence):
-        make()
-
-
-ROOM = tarry.domains.Box([2.0, -1.0], [4.0, 5.0])
-STALE = [
-    tarry.learners.FTRLProximal.tuned(ROOM),
-    tarry.learners.AdaFTRL(ROOM),
-    tarry.learners.ODFTRL(ROOM, 2.0),
-    tarry.learners.SOLO(ROOM),
-    tarry.learners.AdaDelay(ROOM, 1.0, 10),
-    tarry.learners.Adaptive(ROOM, 1.0),
-    tarry.learners.AdaptiveRevision(ROOM, 1.0),
-]
-
-
-@pytest.mark.parametrize("wrapper", [OnePoint, TwoPoint, Differences])
-@pytest.mark.parametrize("base", STALE, ids=lambda base: type(base).__name__)
-def test_bases_with_sizes_of_the_larger_domain_are_refused(wrapper, base):
-    sentence = f"{type(base).__name__} cannot be moved .* DOGDSC, or SOLID, BOLD or Interleaving of these"
-    with pytest.raises(TypeError, match=sentence):
-        wrapper(base, 0.3)
-
-
-def test_every_base_that_the_sentence_names_is_moved():
-    bases = [OGD(DOMAIN, 0.1), DOGD(DOMAIN, 0.1), DWFTRL(DOMAIN, 0.1), tarry.learners.DOGDSC(DOMAIN, 1.0)]
-    for base in bases:
-        assert OnePoint(base, 0.25).base.domain == Shrink(DOMAIN, 0.75)
-        for reduced in (SOLID(base), tarry.learners.BOLD(base), tarry.learners.Interleaving(base, 2)):
-            assert OnePoint(reduced, 0.25).base.base.domain == Shrink(DOMAIN, 0.75)
-
-
-def test_radii_that_do_not_fit():
-    with pytest.raises(ValueError, match="smoothing may not exceed the inner radius 1, got 2"):
-        OnePoint(OGD(DOMAIN, rate=0.1), 2.0)
-    with pytest.raises(ValueError, match="has inner radius 0 there"):
-        TwoPoint(OGD(tarry.domains.Simplex(3), rate=0.1), 0.1)
-    assert OnePoint(OGD(DOMAIN, rate=0.1), 1.0).base.domain.factor == 0.0
-
-
-def test_the_base_starts_where_it_was_told_to_drawn_in():
-    learner = OnePoint(OGD(Ball(2), rate=0.1, start=[1.0, 0.0]), 0.25)
-    assert learner.base.start.tolist() == [0.75, 0.0]
-    assert learner.base.domain == Shrink(Ball(2), 0.75)
-    assert np.allclose(nearest(learner.base.domain, [3.0, 0.0]), [0.75, 0.0])

@@ -20,7 +20,7 @@ from tarry.reports.table1 import save_table1, sheets
 
 
 def table1_command(
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter games, about two minutes on two cores.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter games, minutes instead of hours.")] = False,
     results: Annotated[
         Path | None, typer.Option("--results", "-r", help="Folder (default: out/table1[-quick]).")
     ] = None,
