@@ -14,7 +14,7 @@ from sweeping import TINY, sweep_of
 from tarry import delays, domains, learners, losses, players, schedulers
 from tarry.experiments.cells import identity
 from tarry.experiments.members import ROOMS, check, find, members, parameters_of
-from tarry.experiments.play import play_cell
+from tarry.experiments.play import play_cell, refusal
 from tarry.experiments.run import parse_task, share
 
 GAME = """
@@ -133,6 +133,10 @@ def test_circles_are_refused(tmp_path):
         ("seds = 3\n" + GAME + PLAYER, "tiny.toml: seds: there is no key 'seds', did you mean 'seeds'? Take one of"),
         ("seeds = 0\n" + GAME + PLAYER, "tiny.toml: seeds: must be a whole number of at least 1 or a list or a table"),
         ("seeds = [1, 1]\n" + GAME + PLAYER, "tiny.toml: seeds: the list of seeds repeats"),
+        ("seeds = [1, 'b']\n" + GAME + PLAYER, "tiny.toml: seeds[2]: must be a whole number, got 'b'"),
+        ("seeds = {first = 3}\n" + GAME + PLAYER, "tiny.toml: seeds.count: is missing"),
+        ("points = [{hoizon = 3}]\n" + GAME + PLAYER, "tiny.toml: points.hoizon: there is no use of the axis 'hoizon'"),
+        ("points = [{horizon = -3}]\n" + GAME + PLAYER, "tiny.toml: points.horizon: must be a whole number of at least"),
         ("format = 2\n" + GAME + PLAYER, "tiny.toml: format: must be 1, got 2"),
         (GAME, "tiny.toml: players: is missing"),
         (PLAYER, "tiny.toml: games: is missing"),
@@ -296,3 +300,15 @@ def test_a_column_that_is_not_there(data):
     (cell,) = sweep_of(data, DATA.replace('["wait"]', '["wat"]')).cells
     with pytest.raises(ValueError, match=r"log\.csv: there is no column 'wat', did you mean 'wait'"):
         play_cell(cell.id, cell.content)
+
+
+@pytest.mark.parametrize(
+    ("rate", "sentence"),
+    [
+        ("-3.0", "learner, DWFTRL: rate must be positive and finite, got -3.0"),
+        ("{type = 'Power', scale = -1.0, exponent = 0.5}", "learner.rate, Power: scale must be positive and finite"),
+    ],
+)
+def test_a_refused_value_is_said_with_its_key(tmp_path, rate, sentence):
+    sweep = sweep_of(tmp_path, f"{GAME}[players.p]\nlearner = {{type = 'DWFTRL', rate = {rate}}}\n")
+    assert sentence in refusal(sweep.cells[0].content)

@@ -154,10 +154,9 @@ def test_a_round_loses_the_mean_of_its_values(wrapper):
     learner = wrapper(DOGD(DOMAIN, rate=Power(0.2, 0.5)), smoothing=0.5)
     centers, losses = play(learner)
     for t in range(HORIZON):
-        points = [np.zeros(K) for _ in range(learner.queries)]
-        for j, point in enumerate(points):
-            query(learner, RecordedDirections(SPHERE), t + 1, j, centers[t], point)
-            assert contains(DOMAIN, point, 1e-12)
+        points = np.zeros((learner.queries, K))
+        query(learner, RecordedDirections(SPHERE), t + 1, centers[t], points)
+        assert all(contains(DOMAIN, point, 1e-12) for point in points)
         assert losses[t] == pytest.approx(np.mean(values_at(points, t)), abs=1e-12)
 
 

@@ -36,6 +36,8 @@ ROOMS: dict[str, tuple[ModuleType, ...]] = {
     "epochs": (tracking,),
     "player": (players,),
 }
+# Of theory's functions, those that tune: nobody is made from a bound or a tail.
+TUNINGS = ("_rate", "_smoothing", "_probability", "_safety", "_epsilon")
 # What a part of the game may be told, in the order in which parts are made; players may ask for everything.
 TOLD = {
     "domain": ("dimension",),
@@ -62,7 +64,8 @@ def _is_member(thing: Any) -> bool:
     answer = thing.__annotations__.get("return", "")
     made = thing.__globals__.get(answer)
     is_made = isinstance(made, type) and issubclass(made, Parameters)
-    return (is_made or answer == "float") and not any(_is_function(p) for p in _required(thing))
+    is_tuning = answer == "float" and thing.__name__.endswith(TUNINGS)
+    return (is_made or is_tuning) and not any(_is_function(p) for p in _required(thing))
 
 
 def _is_function(parameter: inspect.Parameter) -> bool:
@@ -135,22 +138,26 @@ def _check_argument(key: str, parameter: inspect.Parameter, value: Any, place: s
     return value
 
 
-def make(key: str, spec: Spec, known: Known) -> Any:
-    """The member itself; what it leaves out is asked of ``known``."""
-    constructor = find(key, spec["type"], key, inside=True)
-    given = {name: _made(key, value, known) for name, value in spec.items() if name != "type"}
+def make(key: str, spec: Spec, known: Known, place: str = "") -> Any:
+    """The member itself; what it leaves out is asked of ``known``, and what it refuses is said with its key."""
+    place = place or key
+    constructor = find(key, spec["type"], place, inside=True)
+    given = {name: _made(key, value, known, f"{place}.{name}") for name, value in spec.items() if name != "type"}
     for name, parameter in parameters_of(constructor).items():
         is_needed = parameter.default is inspect.Parameter.empty or name == "rng"
         if name not in given and is_needed:
             given[name] = known(name)
-    return constructor(**given)
+    try:
+        return constructor(**given)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{place}, {spec['type']}: {error}") from error
 
 
-def _made(key: str, value: Any, known: Known) -> Any:
+def _made(key: str, value: Any, known: Known, place: str) -> Any:
     if is_data(value):
         return read_data(value)
     if isinstance(value, dict):
-        return make(key, value, known)
+        return make(key, value, known, place)
     if isinstance(value, str) and value.startswith(GAME):
         return known(value.removeprefix(GAME))
     return value

@@ -46,6 +46,7 @@ class Resolver:
             **{("players", name): _references(tree) for name, tree in self._players.items()},
         }
         self._done: dict[tuple[str, str, str], Resolved] = {}
+        self._said = _places(table)
 
     def used(self, game: str, player: str) -> set[str]:
         """The axes that make a difference to a pair; keys of the game are axes without being named."""
@@ -58,10 +59,13 @@ class Resolver:
         for name in names:
             if name not in used:
                 referred = sorted(used - set(self._game_keys))
-                pick(name, [*self._game_keys, *referred], self._text.place("axes", name), what="use of the axis")
+                pick(name, [*self._game_keys, *referred], self._axis(name), what="use of the axis")
         for room in rooms:
             for name in sorted(self._uses[room] - set(self._game_keys)):
                 pick(name, names, self._text.place(*room), what="axis")
+
+    def _axis(self, name: str) -> str:
+        return self._text.place(*self._said[name])
 
     def both(self, game: str, player: str, axes: dict[str, Any]) -> tuple[Resolved, Resolved]:
         """A game and a player with these values."""
@@ -80,7 +84,7 @@ class Resolver:
         tree = _filled(self._games[name], axes)
         for key, value in axes.items():
             if key in self._game_keys:
-                tree[key] = check_value(key, _filled(value, axes), self._text.place("axes", key))
+                tree[key] = check_value(key, _filled(value, axes), self._axis(key))
         for key in PARTS:
             place = self._text.place("games", name, key)
             if tree[key] is None:
@@ -100,6 +104,19 @@ class Resolver:
         shown = {key: describe(made[key]) if key in made else None for key in MEMBERS}
         ready = shown.pop("player")
         return Resolved.of(made, shown | {"ready": ready})
+
+
+def _places(table: SweepTable) -> dict[str, tuple[str | int, ...]]:
+    """The key under which each axis is said first."""
+    found: dict[str, tuple[str | int, ...]] = {}
+    rooms: list[tuple[tuple[str | int, ...], Any]] = [((), table)]
+    rooms += [(("blocks", number), block) for number, block in enumerate(table.blocks)]
+    for above, room in rooms:
+        for name in room.axes:
+            found.setdefault(name, (*above, "axes", name))
+        for name in (name for point in room.points for name in point):
+            found.setdefault(name, (*above, "points", name))
+    return found
 
 
 def _references(tree: Any) -> set[str]:

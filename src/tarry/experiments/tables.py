@@ -124,7 +124,10 @@ def seed_numbers(seeds: Any) -> list[int]:
 
 def _sentence(error: ValidationError, text: Text) -> str:
     found = error.errors()
-    key = _key(found[0])
+    first = _key(found[0])
+    # Of the ways a value may be given, the one that was followed furthest is the one that was meant.
+    meant = max((one for one in found if _key(one)[: len(first)] == first), key=lambda one: len(_key(one)))
+    key = _key(meant)
     place = text.place(*key)
     for one in found:
         if one["type"] == "extra_forbidden":
@@ -132,10 +135,10 @@ def _sentence(error: ValidationError, text: Text) -> str:
                 pick(str(_key(one)[-1]), _known(_key(one)), text.place(*_key(one)), what="key")
             except ValueError as unknown:
                 return str(unknown)
-    if found[0]["type"] == "missing":
-        return f"{place}: is missing; a sweep needs [games.NAME] and [players.NAME]"
+    if meant["type"] == "missing":
+        return f"{place}: is missing" + ("; a sweep needs [games.NAME] and [players.NAME]" if len(key) == 1 else "")
     wanted = _wanted([one for one in found if _key(one)[: len(key)] == key])
-    return f"{place}: must be {wanted}, got {found[0]['input']!r}"
+    return f"{place}: must be {wanted}, got {meant['input']!r}"
 
 
 def _key(one: Any) -> list[Any]:
@@ -148,11 +151,11 @@ def _wanted(errors: list[Any]) -> str:
 
 
 def _kind(one: Any) -> str:
-    told, least = one["type"], one.get("ctx", {}).get("ge", 1)
+    told, least = one["type"], one.get("ctx", {}).get("ge")
     if told == "literal_error":
         return str(one["ctx"]["expected"])
     if told.startswith("int") or told == "greater_than_equal":
-        return f"a whole number of at least {least}"
+        return "a whole number" if least is None else f"a whole number of at least {least}"
     words = {"bool_type": "true or false", "list_type": "a list", "too_short": "a list with something in it"}
     tables = {"dict_type": "a table", "model_type": "a table", "string_type": "a name"}
     return (words | tables).get(told) or str(one["msg"])

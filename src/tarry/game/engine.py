@@ -131,7 +131,7 @@ def set_up(task: Task, block: int) -> Bench:
 def kind_of(learner: Any, feedback: str) -> Kind:
     """How the world answers this learner."""
     queries = queries_of(learner)
-    return KINDS[feedback] if queries == 1 else Points(np.zeros(learner.dimension), np.zeros(queries))
+    return KINDS[feedback] if queries == 1 else Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
 
 
 def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | None:

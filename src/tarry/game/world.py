@@ -165,9 +165,9 @@ class Nothing(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Bandit feedback at several points a round: room for one of them and for the values."""
+    """Bandit feedback at several points a round: room for them and for the values."""
 
-    point: np.ndarray
+    points: np.ndarray
     values: np.ndarray
 
 
@@ -183,10 +183,10 @@ def _at_the_play(kind: Any, player: Any, draws: Any, losses: Any, t: Any, row: A
 
 @suffer.on(Points)
 def _at_points(kind: Any, player: Any, draws: Any, losses: Any, t: Any, row: Any, play: Any) -> Any:
+    query(player.learner, draws.directions, t, play, kind.points)
     total = 0.0
     for j in range(kind.values.size):
-        query(player.learner, draws.directions, t, j, play, kind.point)
-        kind.values[j] = value_in(losses.rows, losses, t, row, kind.point)
+        kind.values[j] = value_in(losses.rows, losses, t, row, kind.points[j])
         total += kind.values[j]
     return total / kind.values.size
 

@@ -50,6 +50,8 @@ class Rated(OnSimplex):
 
 def simplex_of(dimension: int) -> Simplex:
     """The probability simplex over this many actions, two at least."""
+    if isinstance(dimension, Simplex):
+        raise TypeError(f"dimension is the number of actions, got {dimension!r}: give {dimension.dimension}")
     return Simplex(as_whole(dimension, "dimension, the number of actions,", 2))
 
 

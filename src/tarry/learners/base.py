@@ -14,7 +14,7 @@ see how many are in it, never who. One round is
 ``play`` is the same array in every round and still holds the last play.
 Feedback is a vector: the gradient at x_s, the one value f_s(x_s), or the example itself, features
 and then the label. A learner that has ``queries`` > 1 is told that many values instead, at the points
-``query(learner, directions, t, j, play, out)`` around its play, and loses their mean. A zero weight
+``query(learner, directions, t, play, points)`` around its play, and loses their mean. A zero weight
 never reaches ``absorb``: it is an exact no-op for every learner.
 """
 
@@ -56,14 +56,14 @@ def predict(learner: Any, state: Any, directions: Any, t: int, play: Any) -> Non
 
 
 @verb
-def query(learner: Any, directions: Any, t: int, j: int, play: Any, out: Any) -> None:
-    """Write the j-th point (from 0) at which round t is evaluated, for learners with more than one."""
+def query(learner: Any, directions: Any, t: int, play: Any, points: Any) -> None:
+    """Write the points at which round t is evaluated, one a row, for learners with more than one."""
 
 
 @query.otherwise
-def _query_the_play(learner: Any, directions: Any, t: Any, j: Any, play: Any, out: Any) -> None:
+def _query_the_play(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> None:
     for i in range(play.size):
-        out[i] = play[i]
+        points[0, i] = play[i]
 
 
 def queries_of(learner: Any) -> int:
@@ -81,8 +81,7 @@ def points_of(learner: Any, directions: Any, t: int, play: np.ndarray) -> np.nda
     """Where round t is evaluated, a point a row (Python only)."""
     points = np.zeros((queries_of(learner), play.size))
     with np.errstate(over="ignore"):  # the keyed generator wraps around by design
-        for j, point in enumerate(points):
-            query(learner, directions, t, j, play, point)
+        query(learner, directions, t, play, points)
     return points
 
 

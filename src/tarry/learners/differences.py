@@ -67,11 +67,12 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
 
 
 @query.on(Differences)
-def _query(learner: Any, directions: Any, t: Any, j: Any, play: Any, out: Any) -> None:
-    for i in range(out.size):
-        out[i] = play[i]
-    if j > 0:
-        out[j - 1] += learner.smoothing
+def _query(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> None:
+    for j in range(points.shape[0]):
+        for i in range(play.size):
+            points[j, i] = play[i]
+    for i in range(play.size):
+        points[i + 1, i] += learner.smoothing
 
 
 @estimate.on(Differences)

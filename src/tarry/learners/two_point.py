@@ -87,11 +87,12 @@ def small_radius(inner: float, rounds: int) -> float:
 
 
 @query.on(TwoPoint)
-def _query(learner: Any, directions: Any, t: Any, j: Any, play: Any, out: Any) -> None:
-    direction(directions, t, out)
-    delta = learner.smoothing if j == 0 else -learner.smoothing
-    for i in range(out.size):
-        out[i] = play[i] + delta * out[i]
+def _query(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> None:
+    direction(directions, t, points[0])
+    for i in range(play.size):
+        move = learner.smoothing * points[0, i]
+        points[0, i] = play[i] + move
+        points[1, i] = play[i] - move
 
 
 @estimate.on(TwoPoint)
