@@ -44,7 +44,11 @@ def varied(cells: pl.DataFrame) -> list[str]:
 
 
 def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Means over seeds for each combination of the columns ``by`` (default: those that vary)."""
+    """Means over seeds for each combination of the columns ``by`` (default: those that vary).
+
+    Runs of one seed share its draws, whatever else they differ in: they are averaged first, so that the standard
+    error is that of independent seeds.
+    """
     import polars as pl
 
     columns = [name for name in tables.cells.columns if name not in LONG]
@@ -54,16 +58,20 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     )
     horizon = tables.runs.select("cell", "seed", rounds="horizon")
     runs = runs.join(horizon, on=["cell", "seed"], maintain_order="left")
-    return runs.group_by(keys, maintain_order=True).agg(
-        runs=pl.len(),
+    figures = {
+        "bound": pl.col("bound"),
+        "observed": pl.col("used") / pl.col("rounds"),
+        "saturated": pl.col("saturated") / pl.col("rounds"),
+        **{name: pl.col(name) for name in ("weight_mean", "weight_second_moment", "max_backlog")},
+    }
+    by_seed = runs.group_by([*keys, "seed"], maintain_order=True).agg(
+        runs=pl.len(), regret=pl.col("regret").mean(), **{name: figure.mean() for name, figure in figures.items()}
+    )
+    return by_seed.group_by(keys, maintain_order=True).agg(
+        runs=pl.col("runs").sum(),
         regret=pl.col("regret").mean(),
         standard_error=pl.col("regret").std(ddof=1) / pl.len().sqrt(),
-        bound=pl.col("bound").mean(),
-        observed=(pl.col("used") / pl.col("rounds")).mean(),
-        saturated=(pl.col("saturated") / pl.col("rounds")).mean(),
-        weight_mean=pl.col("weight_mean").mean(),
-        weight_second_moment=pl.col("weight_second_moment").mean(),
-        max_backlog=pl.col("max_backlog").mean(),
+        **{name: pl.col(name).mean() for name in figures},
     )
 
 
