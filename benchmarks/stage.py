@@ -10,7 +10,7 @@ import numpy as np
 import tarry
 from tarry.game.engine import kind_of
 from tarry.game.problem import setting_of
-from tarry.game.world import Silent, make_world, run_rounds
+from tarry.game.world import make_log, make_world, run_rounds
 from tarry.kernel import Parameters
 from tarry.learners.base import queries_of
 from tarry.losses.base import fetch
@@ -88,7 +88,7 @@ class Stage:
         arguments = (self.player, self.setting, keyed_draws(SEED), state, self.losses, self.delays)
 
         def play() -> tuple[Any, Any]:
-            self.run(*arguments, self.kind, world, Silent(), np.zeros(1, np.int64), 1, self.horizon)
+            self.run(*arguments, self.kind, world, make_log(0, DIMENSION), np.zeros(1, np.int64), 1, self.horizon)
             return state, world
 
         return play

@@ -16,7 +16,6 @@ from tarry.game.world import (
     Log,
     Nothing,
     Points,
-    Silent,
     Values,
     World,
     grow_world,
@@ -124,7 +123,7 @@ def set_up(task: Task, block: int) -> Bench:
         state=fresh_state(task.player, slots, task.setting.capacity),
         world=make_world(task.losses.rows.width, width, slots, block, task.rounds),
         kind=kind_of(task.player.learner, task.feedback),
-        log=make_log(int(task.delays.horizon) if block > 1 else 1, dimension) if task.keep_rounds else Silent(),
+        log=make_log(int(task.delays.horizon) if task.keep_rounds and block > 1 else 0, dimension),
     )
 
 

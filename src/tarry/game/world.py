@@ -33,12 +33,11 @@ class World(NamedTuple):
     reached: np.ndarray
 
 
-class Silent(NamedTuple):
-    """No log: the normal case."""
-
-
 class Log(NamedTuple):
-    """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights."""
+    """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights.
+
+    One without room keeps nothing, which is the normal case: the same compiled rounds serve both.
+    """
 
     t: np.ndarray
     kind: np.ndarray
@@ -74,7 +73,7 @@ def grow_world(world: World, slots: int, nodes: int) -> World:
 
 
 def make_log(horizon: int, dimension: int) -> Log:
-    """Room for a whole run's events: at most five a round."""
+    """Room for the events of this many rounds, at most five in each; for none of them, a log that keeps nothing."""
     most = 5 * horizon
     return Log(
         t=np.zeros(most, np.int64),
@@ -93,13 +92,10 @@ def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
     """Write an event down."""
 
 
-@note.on(Silent)
-def _skip(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
-    pass
-
-
 @note.on(Log)
 def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
+    if log.t.size == 0:
+        return
     i = log.written[0]
     log.written[0] = i + 1
     log.t[i] = t
@@ -115,13 +111,10 @@ def note_released(log: Any, t: int, table: Any) -> None:
     """Write down whom round t preempted."""
 
 
-@note_released.on(Silent)
-def _skip_released(log: Any, t: Any, table: Any) -> None:
-    pass
-
-
 @note_released.on(Log)
 def _note_released(log: Any, t: Any, table: Any) -> None:
+    if log.t.size == 0:
+        return
     for i in range(table.counts[2]):
         note(log, t, PREEMPTED, table.released[i], 0.0)
 
@@ -131,13 +124,10 @@ def note_play(log: Any, t: int, play: Any, loss: float) -> None:
     """Write a play and its loss down."""
 
 
-@note_play.on(Silent)
-def _skip_play(log: Any, t: Any, play: Any, loss: Any) -> None:
-    pass
-
-
 @note_play.on(Log)
 def _note_play(log: Any, t: Any, play: Any, loss: Any) -> None:
+    if log.losses.size == 0:
+        return
     log.losses[t - 1] = loss
     for i in range(play.size):
         log.plays[t - 1, i] = play[i]
