@@ -13,6 +13,7 @@ from sweeping import TINY, sweep_of
 
 from tarry import delays, domains, learners, losses, players, schedulers
 from tarry.experiments.cells import identity
+from tarry.experiments.collect import plan_frame
 from tarry.experiments.members import ROOMS, check, find, members, parameters_of
 from tarry.experiments.play import play_cell, refusal
 from tarry.experiments.run import parse_task, share
@@ -136,7 +137,10 @@ def test_circles_are_refused(tmp_path):
         ("seeds = [1, 'b']\n" + GAME + PLAYER, "tiny.toml: seeds[2]: must be a whole number, got 'b'"),
         ("seeds = {first = 3}\n" + GAME + PLAYER, "tiny.toml: seeds.count: is missing"),
         ("points = [{hoizon = 3}]\n" + GAME + PLAYER, "tiny.toml: points.hoizon: there is no use of the axis 'hoizon'"),
-        ("points = [{horizon = -3}]\n" + GAME + PLAYER, "tiny.toml: points.horizon: must be a whole number of at least"),
+        (
+            "points = [{horizon = -3}]\n" + GAME + PLAYER,
+            "tiny.toml: points.horizon: must be a whole number of at least",
+        ),
         ("format = 2\n" + GAME + PLAYER, "tiny.toml: format: must be 1, got 2"),
         (GAME, "tiny.toml: players: is missing"),
         (PLAYER, "tiny.toml: games: is missing"),
@@ -184,6 +188,29 @@ def test_circles_are_refused(tmp_path):
         ("include = ['gone.toml']", "tiny.toml: include: "),
         (GAME.replace("losses", "#") + PLAYER, "games.g.losses: is missing: take one of"),
         (GAME.replace('type = "Linear", ', "") + PLAYER, "games.g.losses: a member needs its type"),
+        (
+            "axes.domain = [3]\n" + GAME + PLAYER,
+            "axes.domain: a member needs its type, as in {type = …}, got 3: take one",
+        ),
+        (
+            "axes.who = [3]\n" + GAME + "[players.p]\nlearner = 'SOLO'\nscheduler = 'axis.who'\n",
+            "players.p.scheduler: a member needs its type, as in {type = …}, got 3: take one of",
+        ),
+        ("name = '..'\n" + GAME + PLAYER, "tiny.toml: name: must name a folder, not . or .. and without /, got '..'"),
+        ("name = '.'\n" + GAME + PLAYER, "tiny.toml: name: must name a folder, not . or .. and without /, got '.'"),
+        (
+            f"seeds = [1, {10**20}]\n" + GAME + PLAYER,
+            f"tiny.toml: seeds[2]: must be a whole number of at most {2**63 - 1}, got {10**20}",
+        ),
+        (
+            f"seeds = {{first = {2**63 - 2}, count = 3}}\n" + GAME + PLAYER,
+            f"tiny.toml: seeds: seeds must be at most {2**63 - 1}, got {2**63} as the last one",
+        ),
+        (
+            f"seeds = {{first = {10**20}, count = 1}}\n" + GAME + PLAYER,
+            "seeds.first: must be a whole number of at most",
+        ),
+        (f"axes.horizon = [{10**20}]\n" + GAME + PLAYER, "axes.horizon: must be a whole number of at most"),
     ],
 )
 def test_sentences(tmp_path, text, sentence):
@@ -294,6 +321,34 @@ def test_files_that_are_wrong(data, old, new, sentence):
         sweep_of(data, DATA.replace(old, new))
     assert sentence in str(refused.value)
     assert str(refused.value).startswith("tiny.toml: games.log.")
+
+
+def test_file_and_type_are_names_like_others(data):
+    """Data stand where a parameter's value does: what games, players and axes are called does not matter."""
+    (one,) = sweep_of(data, DATA).cells
+    named = DATA.replace("games.log", "games.file").replace("players.plain", "players.file")
+    assert [cell.id for cell in sweep_of(data, named).cells] == [one.id]
+    for axis in ("axes.file = [0.1]\n", "points = [{file = 0.1}]\n", "blocks = [{axes = {file = [0.1]}}]\n"):
+        text = axis + DATA.replace("rate = 0.1", "rate = 'axis.file'")
+        assert [cell.id for cell in sweep_of(data, text).cells] == [one.id]
+    points = "points = [{rows = {file = 'data/rows.npy'}}]\n"
+    for axis in ("axes.rows = [{file = 'data/rows.npy'}]\n", points, f"[[blocks]]\n{points}"):
+        text = DATA.replace('{ file = "data/rows.npy" }', "'axis.rows'")
+        text = text + axis if axis.startswith("[[") else axis + text
+        assert [cell.id for cell in sweep_of(data, text).cells] == [one.id]
+
+
+@pytest.mark.parametrize("name", ["file", "type"])
+def test_a_player_of_any_name_joins_those_included(tmp_path, name):
+    (tmp_path / "base.toml").write_text(GAME + PLAYER)
+    sweep = sweep_of(tmp_path, f"include = ['base.toml']\nseeds = 1\n[players.{name}]\nplayer = 'convex'\n")
+    assert [cell.columns["player"] for cell in sweep.cells] == ["p", name]
+
+
+def test_the_last_seed_there_is(tmp_path):
+    sweep = sweep_of(tmp_path, f"seeds = [{2**63 - 1}]\n" + GAME + PLAYER)
+    assert plan_frame(sweep)["first_seed"].to_list() == [2**63 - 1]
+    assert play_cell("a", sweep.cells[0].content)["seed"] == [2**63 - 1]
 
 
 def test_a_column_that_is_not_there(data):
