@@ -99,7 +99,7 @@ def read_table(path: Path, schema: dict[str, Any], again: str) -> pl.DataFrame:
 
     try:
         frame = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{path} is damaged and cannot be read: {again} writes it again") from error
     return conformed(frame, schema, path)
 
