@@ -55,32 +55,32 @@ class Resolver:
 
         ``points`` go by their keys in the file.
         """
-        linked = {key: links(axes) | links(point) for key, point in points.items()}
+        along, rooms = links(axes), _rooms(games, players)
+        linked = {key: along | links(point) for key, point in points.items()}
         names = list(dict.fromkeys(name for one in linked.values() for name in one))
         used = {name for one in linked.values() for name in self.used(games, players, one)}
         for name in names:
             if name not in used:
                 referred = sorted(used - set(GAME_KEYS))
                 pick(name, [*GAME_KEYS, *referred], self._axis(name), what="use of the axis")
-        for room in _rooms(games, players):
+        for room in rooms:
             for name in sorted(self._named[room]):
                 pick(name, names, self._text.place(*room), what="axis")
         for key, one in linked.items():
-            self._check_point(key, one, names, self.used(games, players, one))
+            self._check_values(one, names)
+            for name in sorted(self.used(games, players, one) - one.keys()):
+                users = [".".join(room) for room in rooms if name in self._named[room]]
+                users += [f"the axis {axis}" for axis, named in one.items() if name in named]
+                place = self._text.place(*key)
+                raise ValueError(f"{place}: lacks {name}, which {users[0]} uses: give {name} = …, or make it an axis")
 
-    def _check_point(self, key: Key, linked: Mapping[str, set[str]], names: list[str], used: set[str]) -> None:
+    def _check_values(self, linked: Mapping[str, set[str]], names: list[str]) -> None:
         for axis, named in linked.items():
             for name in sorted(named):
                 pick(name, names, self._axis(axis), what="axis")
         if turning := circle(linked):
             told = ", ".join(turning)
             raise ValueError(f"{self._axis(turning[0])}: values refer in a circle to the axes {told}: leave one out")
-        for name in sorted(used - linked.keys()):
-            users = [".".join(room) for room, named in self._named.items() if name in named]
-            users += [f"the axis {axis}" for axis, named in linked.items() if name in named]
-            raise ValueError(
-                f"{self._text.place(*key)}: lacks {name}, which {users[0]} uses: give {name} = …, or make it an axis"
-            )
 
     def _axis(self, name: str) -> str:
         return self._text.place(*self._said[name])
