@@ -21,7 +21,7 @@ from tarry.results.columns import (
     part_schema,
     polars_schema,
 )
-from tarry.results.labels import labelled, told_apart
+from tarry.results.labels import told_apart
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +56,7 @@ def plan_frame(sweep: Sweep) -> pl.DataFrame:
     columns["content"] = [cell.content for cell in sweep.cells]
     columns["sweep"] = [sweep.name] * len(sweep.cells)
     frame = pl.DataFrame({name: pl.Series(name, columns[name], dtype=kind) for name, kind in schema.items()})
-    return labelled(frame).with_columns(_axis(sweep, name) for name in own)
+    return frame.with_columns(_axis(sweep, name) for name in own)
 
 
 def _axis(sweep: Sweep, name: str) -> pl.Series:

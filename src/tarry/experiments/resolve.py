@@ -10,14 +10,14 @@ from tarry.experiments.cells import canonical
 from tarry.experiments.data import nameless
 from tarry.experiments.members import Spec, check, describe, members
 from tarry.experiments.words import pick
-from tarry.results.columns import GAME_KEYS, GAME_PARTS
+from tarry.results.columns import GAME_KEYS, GAME_PARTS, PLAYER_KEYS
+from tarry.results.labels import READY, Labels
 
 if TYPE_CHECKING:
     from tarry.experiments.files import Text
     from tarry.experiments.tables import SweepTable
 
 Key = tuple[str | int, ...]
-MEMBERS = ("player", "learner", "scheduler", "epochs")
 
 
 class Resolved(NamedTuple):
@@ -43,6 +43,7 @@ class Resolver:
         self._named = {("games", name): references(tree) for name, tree in self._games.items()}
         self._named |= {("players", name): references(tree) for name, tree in self._players.items()}
         self._done: dict[tuple[str, str, str], Resolved] = {}
+        self._labels = {name: Labels() for name in (*GAME_PARTS, *PLAYER_KEYS)}
         self._said = _places(table)
 
     def used(self, games: list[str], players: list[str], linked: Mapping[str, set[str]]) -> set[str]:
@@ -118,7 +119,7 @@ class Resolver:
                 raise ValueError(f"{place}: is missing: take one of {', '.join(members(key))}")
             tree[key] = check(key, tree[key], place)
         tree["capacity"] = None if tree["capacity"] == UNLIMITED else tree["capacity"]
-        return Resolved.of(tree, tree | {key: describe(tree[key]) for key in GAME_PARTS})
+        return Resolved.of(tree, tree | {key: self._label(key, tree[key]) for key in GAME_PARTS})
 
     def _player(self, name: str, axes: dict[str, Any]) -> Resolved:
         tree = {key: value for key, value in filled(self._players[name], axes).items() if value is not None}
@@ -128,9 +129,11 @@ class Resolver:
         if "player" in tree:
             tree = {"player": tree["player"]}
         made: dict[str, Spec] = {key: check(key, value, f"{place}.{key}") for key, value in tree.items()}
-        shown = {key: describe(made[key]) if key in made else None for key in MEMBERS}
-        ready = shown.pop("player")
-        return Resolved.of(made, shown | {"ready": ready})
+        return Resolved.of(made, {key: self._label(key, made.get(READY.get(key, key))) for key in PLAYER_KEYS})
+
+    def _label(self, column: str, spec: Spec | None) -> str | None:
+        """A member in one line, which no other member of the sweep has in this column."""
+        return None if spec is None else self._labels[column](describe(spec), canonical(nameless(spec)))
 
 
 def _rooms(games: list[str], players: list[str]) -> list[tuple[str, str]]:

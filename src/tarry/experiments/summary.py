@@ -19,7 +19,7 @@ from tarry.results.columns import (
     RUNS,
     polars_schema,
 )
-from tarry.results.labels import labelled
+from tarry.results.labels import contents_of, labelled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +66,7 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     """
     import polars as pl
 
-    cells = labelled(tables.cells)
+    cells = labelled(tables.cells, *contents_of(tables.cells))
     columns = [name for name in cells.columns if name not in LONG]
     keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in by)) or varied(cells)
     own = [name for name in keys if name != "cell"]

@@ -60,7 +60,7 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
     import polars as pl
 
     games, players = contents_of(cells)
-    marked = labelled(cells).with_columns(
+    marked = labelled(cells, games, players).with_columns(
         pl.Series("of_game", list(map(repr, games)), dtype=pl.String),
         pl.Series("of_player", list(map(repr, players)), dtype=pl.String),
     )

@@ -15,38 +15,49 @@ from tarry.results.columns import GAME_PARTS, PLAYER_KEYS
 if TYPE_CHECKING:
     import polars as pl
 
+Contents = list[dict[str, Any]]
 READY = {"ready": "player"}
 """Where a cell's content has another word for a column."""
 DIGEST = "digest"
 """What only files have."""
 
 
-def told_apart(labels: Iterable[str | None], things: Iterable[Hashable]) -> list[str | None]:
-    """The labels, with a number from the second of the things on that share one; None stays.
+class Labels:
+    """Gives each thing its label, with a number where others have had it; nothing is called by two names.
 
-    >>> told_apart(["a", "a", "b", "a"], [1, 2, 1, 1])
-    ['a', 'a #2', 'b', 'a']
+    >>> call = Labels()
+    >>> call("a", 1), call("a", 2), call("b", 1), call("a", 1)
+    ('a', 'a #2', 'b', 'a')
     """
-    given: dict[tuple[str, Hashable], str] = {}
-    counts: dict[str, int] = {}
-    pairs = list(zip(labels, things, strict=True))
-    taken = {label for label, _ in pairs if label is not None}
-    for label, thing in pairs:
-        if label is None or (label, thing) in given:
-            continue
-        number = counts.get(label, 0) + 1
-        while number > 1 and f"{label} #{number}" in taken:  # somebody's own name
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[str, Hashable], str] = {}
+        self._last: dict[str, int] = {}
+
+    def __call__(self, label: str, thing: Hashable) -> str:
+        """The label of a thing; the same whenever it is asked for."""
+        if (found := self._given.get((label, thing))) is not None:
+            return found
+        name, number = label, self._last.get(label, 1)
+        while name in self._last:
             number += 1
-        counts[label] = number
-        given[label, thing] = label if number == 1 else f"{label} #{number}"
-    return [None if label is None else given[label, thing] for label, thing in pairs]
+            name = f"{label} #{number}"
+        self._last[label] = number
+        self._last.setdefault(name, 1)
+        self._given[label, thing] = name
+        return name
 
 
-def labelled(cells: pl.DataFrame) -> pl.DataFrame:
+def told_apart(labels: Iterable[str | None], things: Iterable[Hashable]) -> list[str | None]:
+    """The labels, with a number from the second of the things on that share one; None stays."""
+    call = Labels()
+    return [None if label is None else call(label, thing) for label, thing in zip(labels, things, strict=True)]
+
+
+def labelled(cells: pl.DataFrame, games: Contents, players: Contents) -> pl.DataFrame:
     """Cells with the lines of their members told apart by what is in them."""
     import polars as pl
 
-    games, players = contents_of(cells)
     rooms = {**dict.fromkeys(GAME_PARTS, games), **dict.fromkeys(PLAYER_KEYS, players)}
     return cells.with_columns(
         pl.Series(name, told_apart(cells[name], [repr(one.get(READY.get(name, name))) for one in room]), pl.String)
@@ -54,7 +65,7 @@ def labelled(cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def contents_of(cells: pl.DataFrame) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def contents_of(cells: pl.DataFrame) -> tuple[Contents, Contents]:
     """The game and the player of each cell, as its content has them; of files what is in them, without their names."""
     plain = [json.loads(one, object_hook=_nameless if DIGEST in one else None) for one in cells["content"]]
     return [one["game"] for one in plain], [one["player"] for one in plain]
