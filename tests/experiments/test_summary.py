@@ -35,3 +35,12 @@ def test_seeds_are_what_is_independent(tables):
     assert found["runs"].item() == rows.height == 12
     assert found["regret"].item() == pytest.approx(rows["regret"].mean())
     assert found["standard_error"].item() == pytest.approx(np.std(by_seed, ddof=1) / np.sqrt(3))
+
+
+def test_by_cell_and_by_the_same_twice(tables):
+    found = summarise(tables, ["cell", "player", "cell"])
+    assert found.columns[:3] == ["cell", "player", "runs"]
+    assert found["cell"].to_list() == tables.cells["cell"].to_list()
+    assert found["runs"].to_list() == tables.cells["seeds"].to_list()
+    for row in found.iter_rows(named=True):
+        assert row["regret"] == pytest.approx(tables.runs.filter(cell=row["cell"])["regret"].mean())

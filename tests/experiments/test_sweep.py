@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from sweeping import TINY, sweep_of
 
 from tarry import delays, domains, learners, losses, players, schedulers
 from tarry.experiments.cells import identity
+from tarry.experiments.collect import plan_frame
 from tarry.experiments.members import ROOMS, check, find, members, parameters_of
 from tarry.experiments.play import play_cell, refusal
 from tarry.experiments.run import parse_task, share
@@ -187,6 +187,29 @@ def test_circles_are_refused(tmp_path):
         ("include = ['gone.toml']", "tiny.toml: include: "),
         (GAME.replace("losses", "#") + PLAYER, "games.g.losses: is missing: take one of"),
         (GAME.replace('type = "Linear", ', "") + PLAYER, "games.g.losses: a member needs its type"),
+        (
+            "axes.domain = [3]\n" + GAME + PLAYER,
+            "axes.domain: a member needs its type, as in {type = …}, got 3: take one",
+        ),
+        (
+            "axes.who = [3]\n" + GAME + "[players.p]\nlearner = 'SOLO'\nscheduler = 'axis.who'\n",
+            "players.p.scheduler: a member needs its type, as in {type = …}, got 3: take one of",
+        ),
+        ("name = '..'\n" + GAME + PLAYER, "tiny.toml: name: must name a folder, not . or .. and without /, got '..'"),
+        ("name = '.'\n" + GAME + PLAYER, "tiny.toml: name: must name a folder, not . or .. and without /, got '.'"),
+        (
+            f"seeds = [1, {10**20}]\n" + GAME + PLAYER,
+            f"tiny.toml: seeds[2]: must be a whole number of at most {2**63 - 1}, got {10**20}",
+        ),
+        (
+            f"seeds = {{first = {2**63 - 2}, count = 3}}\n" + GAME + PLAYER,
+            f"tiny.toml: seeds: seeds must be at most {2**63 - 1}, got {2**63} as the last one",
+        ),
+        (
+            f"seeds = {{first = {10**20}, count = 1}}\n" + GAME + PLAYER,
+            "seeds.first: must be a whole number of at most",
+        ),
+        (f"axes.horizon = [{10**20}]\n" + GAME + PLAYER, "axes.horizon: must be a whole number of at most"),
     ],
 )
 def test_sentences(tmp_path, text, sentence):
@@ -239,70 +262,17 @@ def test_tasks_that_are_none(text):
         parse_task(text)
 
 
-DATA = """
-seeds = 1
-[games.log]
-capacity = 4
-delays = { type = "array", values = { file = "data/log.csv", columns = ["wait"] } }
-domain = { type = "Ball", dimension = 2 }
-[games.log.losses]
-type = "LeastSquares"
-features = { file = "data/rows.npy" }
-labels = { file = "data/log.csv", columns = ["y"] }
-[players.plain]
-learner = { type = "DWFTRL", rate = 0.1 }
-"""
+@pytest.mark.parametrize("name", ["file", "type"])
+def test_a_player_of_any_name_joins_those_included(tmp_path, name):
+    (tmp_path / "base.toml").write_text(GAME + PLAYER)
+    sweep = sweep_of(tmp_path, f"include = ['base.toml']\nseeds = 1\n[players.{name}]\nplayer = 'convex'\n")
+    assert [cell.columns["player"] for cell in sweep.cells] == ["p", name]
 
 
-@pytest.fixture
-def data(tmp_path):
-    (tmp_path / "data").mkdir()
-    np.save(tmp_path / "data" / "rows.npy", np.arange(20.0).reshape(10, 2) / 20)
-    lines = ["y,wait", *(f"{i / 10},{i % 4}" for i in range(10))]
-    (tmp_path / "data" / "log.csv").write_text("\n".join(lines))
-    return tmp_path
-
-
-def test_arrays_from_files(data):
-    (cell,) = sweep_of(data, DATA).cells
-    columns = play_cell(cell.id, cell.content)
-    assert columns["horizon"] == [10]
-    assert columns["total_delay"] == [sum(min(i % 4, 9 - i) for i in range(10))]
-    assert cell.columns["delays"] == "array(values=log.csv)"
-
-
-def test_data_are_known_by_their_bytes(data):
-    (cell,) = sweep_of(data, DATA).cells
-    (data / "data" / "log.csv").rename(data / "moved.csv")
-    (moved,) = sweep_of(data, DATA.replace("data/log.csv", "moved.csv")).cells
-    assert moved.id == cell.id
-    assert moved.content != cell.content
-    (data / "moved.csv").write_text((data / "moved.csv").read_text().replace("0.5,1", "0.5,2"))
-    (changed,) = sweep_of(data, DATA.replace("data/log.csv", "moved.csv")).cells
-    assert changed.id != cell.id
-    with pytest.raises(ValueError, match="has changed since the sweep was listed"):
-        play_cell(moved.id, moved.content)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        ("data/rows.npy", "data/row.npy", "games.log.losses.features.file: "),
-        ("data/rows.npy", "rows.txt", "must end in one of .npy, .csv, .parquet, got 'rows.txt'"),
-        ("columns", "column", "there is no key of a file 'column', did you mean 'columns'?"),
-    ],
-)
-def test_files_that_are_wrong(data, old, new, sentence):
-    with pytest.raises(ValueError) as refused:
-        sweep_of(data, DATA.replace(old, new))
-    assert sentence in str(refused.value)
-    assert str(refused.value).startswith("tiny.toml: games.log.")
-
-
-def test_a_column_that_is_not_there(data):
-    (cell,) = sweep_of(data, DATA.replace('["wait"]', '["wat"]')).cells
-    with pytest.raises(ValueError, match=r"log\.csv: there is no column 'wat', did you mean 'wait'"):
-        play_cell(cell.id, cell.content)
+def test_the_last_seed_there_is(tmp_path):
+    sweep = sweep_of(tmp_path, f"seeds = [{2**63 - 1}]\n" + GAME + PLAYER)
+    assert plan_frame(sweep)["first_seed"].to_list() == [2**63 - 1]
+    assert play_cell("a", sweep.cells[0].content)["seed"] == [2**63 - 1]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/ex
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
 NOTE = "bound: on the weighted regret, so regret may exceed it where labels are dropped without weights"
+FORMS = {"bound": ".4g", "observed": ".1%", "weight_second_moment": ".3g"}
 ROOMY = 100
 WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".json": "write_json", ".jsonl": "write_ndjson"}
 
@@ -74,7 +75,5 @@ def _figures(row: dict[str, Any]) -> list[str]:
     return [
         str(row["runs"]),
         f"{row['regret']:.4g}{error}",
-        f"{row['bound']:.4g}",
-        f"{row['observed']:.1%}",
-        f"{row['weight_second_moment']:.3g}",
+        *("–" if row[name] is None else f"{row[name]:{form}}" for name, form in FORMS.items()),
     ]

@@ -6,21 +6,27 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tarry.experiments.cells import canonical
+from tarry.experiments.data import nameless
 from tarry.experiments.parts import write_whole
 from tarry.experiments.sweep import Sweep
-from tarry.results.columns import CELL_FIGURES, CELLS, CURVE_LISTS, CURVES, RUNS, part_schema, polars_schema
+from tarry.results.columns import (
+    CELL_FIGURES,
+    CELLS,
+    CURVE_LISTS,
+    CURVES,
+    GAME_KEYS,
+    RUNS,
+    conformed,
+    part_schema,
+    polars_schema,
+)
+from tarry.results.labels import told_apart
 
 if TYPE_CHECKING:
     import polars as pl
 
     from tarry.experiments.folder import Contents
-
-
-GAME_KEYS = (
-    *("domain", "losses", "delays", "feedback", "queries", "information", "preemption"),
-    *("capacity", "horizon", "dimension"),
-)
-"""Axes of these names are keys of the game, and columns already."""
 
 
 class Tables(NamedTuple):
@@ -31,12 +37,16 @@ class Tables(NamedTuple):
     curves: pl.DataFrame
 
 
+def plan_schema() -> dict[str, Any]:
+    """The columns of a plan but for its axes: what parts say of cells is left out."""
+    return {name: kind for name, kind in polars_schema(CELLS).items() if name not in CELL_FIGURES}
+
+
 def plan_frame(sweep: Sweep) -> pl.DataFrame:
-    """The sweep's cells by name, one row each; what parts say of them is left out."""
+    """The sweep's cells by name, one row each."""
     import polars as pl
 
-    own = [axis for axis in sweep.axes if axis not in GAME_KEYS]
-    schema = {name: kind for name, kind in polars_schema(CELLS).items() if name not in CELL_FIGURES}
+    own, schema = [axis for axis in sweep.axes if axis not in GAME_KEYS], plan_schema()
     columns: dict[str, Any] = {
         name: [cell.columns.get(name) for cell in sweep.cells]
         for name in schema
@@ -50,7 +60,7 @@ def plan_frame(sweep: Sweep) -> pl.DataFrame:
 
 
 def _axis(sweep: Sweep, name: str) -> pl.Series:
-    """An axis as numbers where all its values are, else as text."""
+    """An axis as numbers where all its values are, else as text, another one for every value."""
     import polars as pl
 
     from tarry.experiments.members import describe
@@ -61,7 +71,8 @@ def _axis(sweep: Sweep, name: str) -> pl.Series:
         return pl.Series(f"axis_{name}", values)
     if kinds <= {int, float}:
         return pl.Series(f"axis_{name}", values, dtype=pl.Float64, strict=False)
-    return pl.Series(f"axis_{name}", [None if v is None else describe(v) for v in values], dtype=pl.String)
+    labels = told_apart([None if v is None else describe(v) for v in values], [canonical(nameless(v)) for v in values])
+    return pl.Series(f"axis_{name}", labels, dtype=pl.String)
 
 
 def collect(plan: pl.DataFrame, contents: Contents) -> Tables:
@@ -80,6 +91,17 @@ def collect(plan: pl.DataFrame, contents: Contents) -> Tables:
         rows.select(*RUNS),
         curves.explode(*CURVE_LISTS).select(*CURVES),
     )
+
+
+def read_table(path: Path, schema: dict[str, Any], again: str) -> pl.DataFrame:
+    """A table that was stored, with the columns of today; ``again`` is what writes a damaged one anew."""
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(f"{path} is damaged and cannot be read: {again} writes it again") from error
+    return conformed(frame, schema, path)
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:

@@ -17,6 +17,9 @@ from tarry.experiments.words import pick
 
 KEYS = ("file", "columns")
 READERS = (".npy", ".csv", ".parquet")
+NAMES = {"games": 2, "players": 2, "axes": 1, "points": 1}
+EVERYWHERE = 99
+"""How many tables deep keys are names and nobody's parameters, by the key of the file; elsewhere nothing is data."""
 
 
 def is_data(value: Any) -> bool:
@@ -24,16 +27,31 @@ def is_data(value: Any) -> bool:
     return isinstance(value, dict) and "file" in value and "type" not in value
 
 
-def anchored(tree: Any, folder: Path, place: str) -> Any:
-    """The tree with its files' full names and hashes; files are looked for in ``folder``."""
+def anchored(tree: dict[str, Any], folder: Path, place: str) -> dict[str, Any]:
+    """A sweep with its files' full names and hashes; files are looked for in ``folder``."""
+    found = {}
+    for name, value in tree.items():
+        if name == "blocks" and isinstance(value, list):
+            blocks = [
+                anchored(block, folder, f"{place}.blocks") if isinstance(block, dict) else block for block in value
+            ]
+            found[name] = blocks
+        else:
+            found[name] = _anchored(value, folder, f"{place}.{name}", NAMES.get(name, EVERYWHERE))
+    return found
+
+
+def _anchored(tree: Any, folder: Path, place: str, names: int) -> Any:
+    """The same inside a key, where the keys of so many tables are names, of games or axes for example."""
     if isinstance(tree, list):
-        return [anchored(value, folder, place) for value in tree]
+        return [_anchored(value, folder, place, names) for value in tree]
     if not isinstance(tree, dict):
         if not isinstance(tree, (str, int, float)):
             raise ValueError(f"{place.replace(': .', ': ')}: must be text, a number, a list or a table, got {tree}")
         return tree
-    if not is_data(tree):
-        return {name: anchored(value, folder, f"{place}.{name}") for name, value in tree.items()}
+    if names or not is_data(tree):
+        inside = max(0, names - 1)
+        return {name: _anchored(value, folder, f"{place}.{name}", inside) for name, value in tree.items()}
     shown = place.replace(": .", ": ")
     for name in tree:
         pick(name, KEYS, f"{shown}.{name}", what="key of a file")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tarry.experiments.cells import canonical
+from tarry.experiments.members import find, make, parameters_of
 from tarry.experiments.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
     contents = folder.read(["cell", "seconds", "horizon", "seed"])
     planned, done = sweep.contents, contents.cells
     left = [content for cell, content in planned.items() if cell not in done]
-    rounds = sum(_rounds(content) for content in left)
+    horizons: dict[str, int] = {}
+    rounds = sum(_rounds(content, horizons) for content in left)
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
     guess = rounds * (ROUND_SECONDS if measured is None else measured) + CELL_SECONDS * len(left)
@@ -56,9 +59,23 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
     )
 
 
-def _rounds(content: str) -> int:
+def _rounds(content: str, horizons: dict[str, int]) -> int:
     plain = json.loads(content)
-    return len(plain["seeds"]) * (plain["game"]["horizon"] or 0)
+    delays, horizon = plain["game"]["delays"], plain["game"]["horizon"]
+    key = canonical([delays, horizon])
+    if key not in horizons:
+        horizons[key] = _horizon(delays, horizon)
+    return len(plain["seeds"]) * horizons[key]
+
+
+def _horizon(delays: dict[str, Any], horizon: int | None) -> int:
+    """The rounds of a game: as many as it says, or as its delays have of their own; 0 where it will not be played."""
+    if "horizon" in parameters_of(find("delays", delays["type"], "delays")):
+        return int(delays.get("horizon", horizon) or 0)
+    try:
+        return int(make("delays", delays, lambda _: 0).horizon)
+    except (ValueError, TypeError, OSError):
+        return 0
 
 
 def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
@@ -69,5 +86,5 @@ def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
         return None
     rows = pl.concat(frames)
     cells = rows.group_by("cell").agg(pl.col("seconds").first(), pl.col("horizon").sum().alias("rounds"))
-    rates = (cells["seconds"] - CELL_SECONDS) / cells["rounds"]
-    return max(float(np.median(rates.to_numpy())), 1e-9)
+    rates = ((cells["seconds"] - CELL_SECONDS) / cells["rounds"]).drop_nulls()
+    return max(float(np.median(rates.to_numpy())), 1e-9) if rates.len() else None

@@ -42,7 +42,7 @@ class Text:
         for name, value in new.items():
             key, before = (*above, name), merged.get(name)
             # A member says as a whole what it is: parameters of another type must not linger.
-            if isinstance(value, dict) and isinstance(before, dict) and not _is_whole(value):
+            if isinstance(value, dict) and isinstance(before, dict) and not _is_whole(key, value):
                 merged[name] = self._merged(before, value, path, key)
             else:
                 merged[name] = self._merged({}, value, path, key) if isinstance(value, dict) else value
@@ -51,8 +51,9 @@ class Text:
         return merged
 
 
-def _is_whole(value: Tree) -> bool:
-    return "type" in value or is_data(value)
+def _is_whole(key: Key, value: Tree) -> bool:
+    """Whether this is a member or data, as nothing above the keys of a game or a player is, whatever its name."""
+    return len(key) > 2 and ("type" in value or is_data(value))
 
 
 def read_files(path: Path) -> Text:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tarry.experiments.collect import Tables, collect, plan_frame
+from tarry.experiments.collect import Tables, collect, plan_frame, plan_schema, read_table
 from tarry.experiments.files import one_after_another
 from tarry.experiments.parts import list_parts, read_part, write_whole
 from tarry.experiments.remains import sweep_away
@@ -107,11 +107,9 @@ class Folder:
 
     def plan(self) -> pl.DataFrame:
         """The cells of the sweep that was run last."""
-        import polars as pl
-
         if not (self.path / PLAN).is_file():
             raise ValueError(f"{self.path} holds no results: run a sweep first, tarry sweep run FILE")
-        return pl.read_parquet(self.path / PLAN)
+        return read_table(self.path / PLAN, plan_schema(), "tarry sweep run FILE")
 
     def tables(self) -> Tables:
         """Everything that is finished, as tables."""

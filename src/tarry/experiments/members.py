@@ -110,7 +110,7 @@ def _ways(kind: Any) -> list[str]:
 
 def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:
     """The same member as a table of its type and parameters, every name in it checked."""
-    given: Spec = {"type": value} if isinstance(value, str) else dict(value)
+    given: Spec = {"type": value} if isinstance(value, str) else dict(value) if isinstance(value, dict) else {}
     if not isinstance(given.get("type"), str):
         choices = ", ".join(members(key, inside))
         raise ValueError(f"{place}: a member needs its type, as in {{type = …}}, got {value!r}: take one of {choices}")
@@ -133,7 +133,7 @@ def _check_argument(key: str, parameter: inspect.Parameter, value: Any, place: s
         return check(key, value, place, inside=True)
     if isinstance(value, str) and value.startswith(GAME):
         pick(value.removeprefix(GAME), TOLD.get(key, FACTS), place, what="fact of the game")
-    elif isinstance(value, str) and not value.startswith("axis.") and "Any" in str(parameter.annotation):
+    elif isinstance(value, str) and "Any" in str(parameter.annotation):
         return check(key, value, place, inside=True)
     return value
 

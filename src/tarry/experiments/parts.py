@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tarry.experiments.remains import sign
-from tarry.results.columns import part_schema
+from tarry.results.columns import conformed, part_schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,13 +39,16 @@ def digest_of(data: bytes) -> str:
 
 
 def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | None:
-    """A part's rows, or None if its bytes are not those its name speaks of."""
+    """A part's rows with these columns (default: all), or None if its bytes are not those its name speaks of."""
     import polars as pl
 
     data = path.read_bytes()
     if path.stem.rpartition("-")[2] != digest_of(data):
         return None
-    return pl.read_parquet(io.BytesIO(data), columns=columns)
+    schema = {name: kind for name, kind in part_schema().items() if columns is None or name in columns}
+    there = pl.read_parquet_schema(io.BytesIO(data))
+    kept = [name for name in dict.fromkeys([*schema, "schema"]) if name in there]
+    return conformed(pl.read_parquet(io.BytesIO(data), columns=kept), schema, path).select(*schema)
 
 
 def list_parts(folder: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from tarry.experiments.members import TOLD, make
 from tarry.game import Game, Record, simulate
 from tarry.game.plans import Plans
 from tarry.results import FATES
-from tarry.results.columns import SCHEMA
+from tarry.results.columns import GAME_RULES, SCHEMA
 from tarry.tracking import Player
 from tarry.versions import versions
 
@@ -56,7 +56,7 @@ def build_game(content: dict[str, Any], seed: int) -> Drawn:
     told["horizon"] = int(waits.horizon)
     made = make("losses", content["losses"], partial(known, "losses"))
     listed = delays.array(waits.values) if waits.horizon <= LISTED else waits
-    rules = {name: content[name] for name in ("feedback", "queries", "capacity", "information", "preemption")}
+    rules = {name: content[name] for name in ("capacity", *GAME_RULES)}
     return Drawn(Game(domain, made, listed, **rules), "rng" in asked)
 
 

@@ -6,31 +6,46 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tarry.experiments.collect import Tables
+from tarry.experiments.collect import Tables, read_table
 from tarry.experiments.folder import PLAN, Folder
 from tarry.experiments.words import pick
+from tarry.results.columns import (
+    CELLS,
+    CURVES,
+    GAME_PARTS,
+    GAME_RULES,
+    GAME_SIZES,
+    PLAYER_KEYS,
+    RUNS,
+    polars_schema,
+)
+from tarry.results.labels import contents_of, labelled
 
 if TYPE_CHECKING:
     import polars as pl
 
 ALWAYS = ("game", "player")
-FIRST = ("capacity", "horizon", "dimension", "feedback", "queries", "information", "preemption")
-LAST = ("domain", "losses", "delays", "learner", "scheduler", "epochs", "ready")
+FIRST = (*GAME_SIZES, *GAME_RULES)
+LAST = (*GAME_PARTS, *PLAYER_KEYS)
 LONG = ("content", "versions", "warnings")
 """Columns of cells that say much and are left out where cells are joined to runs or curves."""
 
 
 def read_tables(path: Path) -> Tables:
     """The tables of a folder: everything finished so far, or, where there are no parts, what was collected there."""
-    import polars as pl
-
     folder = Folder(path)
     if folder.parts.is_dir() and (path / PLAN).is_file():
         return folder.tables()
     paths = {name: path / f"{name}.parquet" for name in Tables._fields}
     if not all(one.is_file() for one in paths.values()):
         raise ValueError(f"{path} holds no results: run a sweep first, tarry sweep run FILE")
-    return Tables(**{name: pl.read_parquet(one) for name, one in paths.items()})
+    columns = {"cells": CELLS, "runs": RUNS, "curves": CURVES}
+    return Tables(
+        **{
+            name: read_table(one, polars_schema(columns[name]), "tarry sweep collect FILE")
+            for name, one in paths.items()
+        }
+    )
 
 
 def varied(cells: pl.DataFrame) -> list[str]:
@@ -51,10 +66,12 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     """
     import polars as pl
 
-    columns = [name for name in tables.cells.columns if name not in LONG]
-    keys = [pick(name, columns, "by", what="column") for name in by] or varied(tables.cells)
-    runs = tables.cells.select("cell", *keys).join(
-        tables.runs.drop(name for name in keys if name in tables.runs.columns), on="cell", maintain_order="left"
+    cells = labelled(tables.cells, *contents_of(tables.cells))
+    columns = [name for name in cells.columns if name not in LONG]
+    keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in by)) or varied(cells)
+    own = [name for name in keys if name != "cell"]
+    runs = cells.select("cell", *own).join(
+        tables.runs.drop(name for name in own if name in tables.runs.columns), on="cell", maintain_order="left"
     )
     horizon = tables.runs.select("cell", "seed", rounds="horizon")
     runs = runs.join(horizon, on=["cell", "seed"], maintain_order="left")

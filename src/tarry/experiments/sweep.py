@@ -7,8 +7,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tarry.experiments.axes import links
 from tarry.experiments.cells import REVISION, Cell, canonical, identity
-from tarry.experiments.resolve import Resolver
+from tarry.experiments.resolve import Key, Resolver
 from tarry.experiments.words import pick
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def load_sweep(path: str | Path) -> Sweep:
         raise ValueError(f"{text.place()}: there is nothing to run: a block names no game or no player")
     axes = list(dict.fromkeys(name for cell in cells for name in cell.columns["axes"]))
     name = table.name or Path(path).stem
-    if Path(name).name != name:
-        raise ValueError(f"{text.place('name')}: must name a folder, without / and .., got {name!r}")
+    if Path(name).name != name or name in (".", ".."):
+        raise ValueError(f"{text.place('name')}: must name a folder, not . or .. and without /, got {name!r}")
     return Sweep(name, Path(path), axes, cells, text.sources)
 
 
@@ -68,18 +69,28 @@ class _Expansion:
 
     def _block(self, block: BlockTable, number: int) -> Iterator[Cell]:
         axes = self._table.axes | block.axes
-        points = block.points or self._table.points or [{}]
+        points = self._points(block, number)
         games = self._named("games", block.games, number)
         players = self._named("players", block.players, number)
         chunks = self._chunks(block.seeds if block.seeds is not None else self._table.seeds)
-        names = [*axes, *dict.fromkeys(name for point in points for name in point if name not in axes)]
-        self._resolver.check_axes(names, games, players)
-        for game, player, point in product(games, players, points):
-            used = self._resolver.used(game, player)
+        self._resolver.check_axes(axes, points, games, players)
+        linked = links(axes)
+        for game, player, point in product(games, players, points.values()):
+            here = linked | links(point)
+            used = self._resolver.used([game], [player], here)
             along = {name: values for name, values in axes.items() if name in used and name not in point}
             fixed = {name: value for name, value in point.items() if name in used}
             for values in product(*along.values()):
-                yield from self._cells(game, player, dict(zip(along, values, strict=True)) | fixed, chunks)
+                chosen = dict(zip(along, values, strict=True)) | fixed
+                if any(here.values()):
+                    chosen = self._resolver.settled(game, player, chosen)
+                yield from self._cells(game, player, chosen, chunks)
+
+    def _points(self, block: BlockTable, number: int) -> dict[Key, dict[str, Any]]:
+        """A block's points by their keys in the file; the one without values where there are none."""
+        above: Key = ("blocks", number, "points") if block.points else ("points",)
+        points = block.points or self._table.points
+        return {(*above, i): point for i, point in enumerate(points)} or {(): {}}
 
     def _cells(self, game: str, player: str, axes: dict[str, Any], chunks: list[list[int]]) -> Iterator[Cell]:
         rules, actor = self._resolver.both(game, player, axes)
@@ -108,7 +119,10 @@ class _Expansion:
     def _chunks(self, seeds: Any) -> list[list[int]]:
         from tarry.experiments.tables import seed_numbers
 
-        listed, size = seed_numbers(seeds), self._table.seeds_per_cell
+        try:
+            listed, size = seed_numbers(seeds), self._table.seeds_per_cell
+        except ValueError as error:
+            raise ValueError(f"{self._text.place('seeds')}: {error}") from error
         if not listed or len(set(listed)) != len(listed):
             what = "is empty" if not listed else "repeats: every seed gives the same run again"
             raise ValueError(f"{self._text.place('seeds')}: the list of seeds {what}, got {listed!r}")

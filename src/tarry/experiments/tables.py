@@ -9,17 +9,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
+from tarry.experiments.axes import is_reference
 from tarry.experiments.files import Text, read_files
 from tarry.experiments.members import Spec, check
 from tarry.experiments.words import pick
+from tarry.results.columns import GAME_PARTS
 
 UNLIMITED: Literal["unlimited"] = "unlimited"
-PARTS = ("domain", "losses", "delays")
-"""The parts of a game that are members."""
+MOST = 2**63 - 1
+"""Results keep whole numbers in 64 bits."""
 
-Whole = Annotated[int, Field(ge=1, strict=True)]
+Whole = Annotated[int, Field(ge=1, le=MOST, strict=True)]
+Seed = Annotated[int, Field(ge=0, le=MOST, strict=True)]
 Member = str | Spec
 
 
@@ -43,6 +54,12 @@ class GameTable(Model):
     horizon: Whole | None = None
     dimension: Whole | None = None
 
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _later(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        """What an axis gives is checked once its values are put in."""
+        return value if is_reference(value) else check(value)
+
 
 class PlayerTable(Model):
     """``[players.NAME]``: a ready player, or a learner with its scheduler."""
@@ -56,11 +73,11 @@ class PlayerTable(Model):
 class SeedTable(Model):
     """``seeds = {first = 100, count = 20}``."""
 
-    first: Annotated[int, Field(ge=0, strict=True)] = 0
+    first: Seed = 0
     count: Whole
 
 
-Seeds = Whole | list[Annotated[int, Field(ge=0, strict=True)]] | SeedTable
+Seeds = Whole | list[Seed] | SeedTable
 Values = Annotated[list[Any], Field(min_length=1)]
 
 
@@ -90,7 +107,6 @@ class SweepTable(Model):
     blocks: list[BlockTable] = []
 
 
-GAME_KEYS = tuple(GameTable.model_fields)
 TABLES: dict[str, type[Model]] = {"games": GameTable, "players": PlayerTable, "blocks": BlockTable, "seeds": SeedTable}
 
 
@@ -105,7 +121,7 @@ def read_sweep(path: Path) -> tuple[SweepTable, Text]:
 
 def check_value(name: str, value: Any, place: str) -> Any:
     """An axis's value for a key of the game, as the game itself would take it."""
-    if name in PARTS:
+    if name in GAME_PARTS:
         return check(name, value, place)
     field = GameTable.model_fields[name]
     kind: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
@@ -118,6 +134,8 @@ def check_value(name: str, value: Any, place: str) -> Any:
 def seed_numbers(seeds: Any) -> list[int]:
     """The seeds themselves."""
     if isinstance(seeds, SeedTable):
+        if (last := seeds.first + seeds.count - 1) > MOST:
+            raise ValueError(f"seeds must be at most {MOST}, got {last} as the last one: begin earlier or take fewer")
         return list(range(seeds.first, seeds.first + seeds.count))
     return list(range(seeds)) if isinstance(seeds, int) else list(seeds)
 
@@ -154,6 +172,8 @@ def _kind(one: Any) -> str:
     told, least = one["type"], one.get("ctx", {}).get("ge")
     if told == "literal_error":
         return str(one["ctx"]["expected"])
+    if told == "less_than_equal":
+        return f"a whole number of at most {one['ctx']['le']}"
     if told.startswith("int") or told == "greater_than_equal":
         return "a whole number" if least is None else f"a whole number of at least {least}"
     words = {"bool_type": "true or false", "list_type": "a list", "too_short": "a list with something in it"}

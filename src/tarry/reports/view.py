@@ -1,21 +1,24 @@
 """Results as a report sees them: runs with the names of their setting and of their player.
 
 A *setting* is a game with all its values; a *line* is a player with the values of its own. Names mention only what
-varies. What is plotted against, the *drivers*, is taken out of the names: what is left tells panels and lines apart.
+varies; where two contents still share one, a number tells them apart. What is plotted against, the *drivers*, is taken
+out of the names: what is left tells panels and lines apart.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tarry.results.columns import GAME_PARTS, GAME_RULES, GAME_SIZES
+from tarry.results.labels import contents_of, labelled, told_apart
 
 if TYPE_CHECKING:
     import polars as pl
 
 AXIS = "axis_"
-PLAIN = ("capacity", "horizon", "dimension", "feedback", "queries", "information", "preemption")
-WORDY = ("delays", "losses", "domain")
+PLAIN = (*GAME_SIZES, *GAME_RULES)
+WORDY = tuple(reversed(GAME_PARTS))
 """Keys of a game whose values take a line each; an axis that explains them is named instead."""
 
 NAMES = {"capacity": "C", "horizon": "T", "dimension": "k"}
@@ -43,20 +46,23 @@ class View(NamedTuple):
 
     def named(self, frame: pl.DataFrame, drivers: Iterable[str]) -> pl.DataFrame:
         """The frame with columns ``panel`` and ``name``: setting and line without the drivers."""
-        left = set(drivers)
-        panels = _labels(frame, "game", [key for key in self.game_keys if key not in left])
-        names = _labels(frame, "player", [key for key in self.player_keys if key not in left])
-        return frame.with_columns(panel=panels, name=names)
+        gone = set(drivers)
+        panels = _labels(frame, "game", [key for key in self.game_keys if key not in gone])
+        names = _labels(frame, "player", [key for key in self.player_keys if key not in gone])
+        return frame.with_columns(
+            panel=panels if gone & set(self.game_keys) else frame["setting"],
+            name=names if gone & set(self.player_keys) else frame["line"],
+        )
 
 
 def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
     """What the tables of a sweep say, by setting and line."""
     import polars as pl
 
-    contents = [json.loads(content) for content in cells["content"]]
-    marked = cells.with_columns(
-        pl.Series("of_game", [json.dumps(one["game"]) for one in contents], dtype=pl.String),
-        pl.Series("of_player", [json.dumps(one["player"]) for one in contents], dtype=pl.String),
+    games, players = contents_of(cells)
+    marked = labelled(cells, games, players).with_columns(
+        pl.Series("of_game", list(map(repr, games)), dtype=pl.String),
+        pl.Series("of_player", list(map(repr, players)), dtype=pl.String),
     )
     axes = [name for name in cells.columns if name.startswith(AXIS)]
     game_axes = [axis for axis in axes if _belongs(marked, axis, "game", "of_game")]
@@ -66,8 +72,10 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
     wordy = [key for key in WORDY if _varies(marked, key, known)]
     late = [axis for axis in game_axes if _varies(marked, "delays", [key for key in known if key != axis])]
     keys = [*plain, *game_axes, *wordy]
+    settings, lines = _labels(marked, "game", keys), _labels(marked, "player", player_axes)
     named = marked.with_columns(
-        setting=_labels(marked, "game", keys), line=_labels(marked, "player", player_axes)
+        setting=pl.Series(told_apart(settings, marked["of_game"]), dtype=pl.String),
+        line=pl.Series(told_apart(lines, marked["of_player"]), dtype=pl.String),
     ).drop("of_game", "of_player")
     order = [pl.col(key).cast(pl.Enum(list(dict.fromkeys(named[key])))) for key in ("setting", "line")]
     told = named.select("cell", "setting", "line", "game", "player", *dict.fromkeys([*keys, *player_axes]))
@@ -115,14 +123,21 @@ def _is_told(key: str, value: Any) -> bool:
 
 
 def _said(key: str, value: Any) -> str:
-    """A value with its name, as short as it can be understood.
+    """A value with its name, as short as it can be understood; no two numbers are the same.
 
     >>> _said("capacity", None), _said("axis_mean", 20.0), _said("information", "clairvoyant")
     ('C = ∞', 'mean = 20', 'clairvoyant')
+    >>> _said("axis_mean", 1000001.0)
+    'mean = 1000001.0'
     """
     if key == "preemption":
         return "preemptive" if value else "non-preemptive"
     if key in ("feedback", "information", *WORDY):
         return str(value)
-    number = "∞" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    number = "∞" if value is None else _short(value) if isinstance(value, float) else str(value)
     return f"{NAMES.get(key, key.removeprefix(AXIS))} = {number}"
+
+
+def _short(value: float) -> str:
+    told = f"{value:g}"
+    return told if float(told) == value else str(value)

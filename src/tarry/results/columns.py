@@ -2,7 +2,8 @@
 
 Three tables, joined on ``cell``: CELLS says what was asked, RUNS what one seed gave, CURVES the way there. A part file
 (see :mod:`tarry.experiments.parts`) holds rows of RUNS with their curves as lists. ``SCHEMA`` is the version: columns
-may be added under the same number, never renamed, removed or given another meaning.
+may be added under the same number (what was stored before has nulls there), never renamed, removed or given another
+meaning.
 """
 
 from __future__ import annotations
@@ -10,9 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
 SCHEMA = 1
+
+GAME_PARTS = ("domain", "losses", "delays")
+"""The keys of a game that are members."""
+GAME_RULES = ("feedback", "queries", "information", "preemption")
+GAME_SIZES = ("capacity", "horizon", "dimension")
+GAME_KEYS = (*GAME_PARTS, *GAME_RULES, *GAME_SIZES)
+"""Every key of a game; axes of these names set them, and are columns already."""
+PLAYER_KEYS = ("learner", "scheduler", "epochs", "ready")
+"""The columns that tell a player, members all of them."""
 
 
 class Column(NamedTuple):
@@ -118,3 +130,17 @@ def part_schema() -> dict[str, Any]:
     said = {name: CELLS[name] for name in CELL_FIGURES}
     curves = {listed: pl.List(getattr(pl, CURVES[name].kind)) for name, listed in CURVE_LISTS.items()}
     return {**polars_schema(RUNS), **polars_schema(said), **curves}
+
+
+def conformed(frame: pl.DataFrame, schema: dict[str, Any], source: Path) -> pl.DataFrame:
+    """A frame that was stored, with every column of today's schema; those that came later are null, others stay."""
+    import polars as pl
+
+    version: Any = frame["schema"].max() if "schema" in frame.columns else None
+    if version is not None and version > SCHEMA:
+        raise ValueError(
+            f"{source} has version {version} of the columns, and this release knows versions up to {SCHEMA}: read it "
+            "with the release that wrote it, or pip install --upgrade tarry"
+        )
+    later = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in frame.columns]
+    return frame.with_columns(later).select(*schema, *(name for name in frame.columns if name not in schema))

@@ -1,0 +1,39 @@
+"""The keys of games and players are one list, wherever they are spoken of."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import tarry
+from tarry.experiments import summary
+from tarry.experiments.tables import GameTable, PlayerTable
+from tarry.reports.view import PLAIN, WORDY
+from tarry.results.columns import CELLS, GAME_KEYS, GAME_PARTS, GAME_RULES, PLAYER_KEYS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+
+
+def test_the_file_and_the_columns_have_the_same_keys():
+    assert tuple(GameTable.model_fields) == GAME_KEYS
+    assert set(PlayerTable.model_fields) == {*PLAYER_KEYS, "player"} - {"ready"}
+    assert {*GAME_KEYS, *PLAYER_KEYS} <= set(CELLS)
+    assert all(CELLS[name].kind == "String" for name in (*GAME_PARTS, *PLAYER_KEYS))
+
+
+def test_what_names_settings_and_rows_leaves_no_key_out():
+    assert sorted((*PLAIN, *WORDY)) == sorted(GAME_KEYS)
+    assert sorted((*summary.FIRST, *summary.LAST)) == sorted((*GAME_KEYS, *PLAYER_KEYS))
+
+
+def test_the_game_itself_has_them():
+    taken = set(inspect.signature(tarry.Game).parameters)
+    assert taken == {*GAME_PARTS, *GAME_RULES, "capacity"}
+
+
+def test_the_page_lists_them():
+    row = next(line for line in PAGE.splitlines() if line.startswith("| `[games.NAME]`"))
+    assert set(re.findall(r"`(\w+)`", row)) == set(GAME_KEYS)
+    told = PAGE.split("An axis named like a key of the game (")[1].split(")")[0]
+    assert set(re.findall(r"`(\w+)`", told)) == set(GAME_KEYS)
