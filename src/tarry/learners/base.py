@@ -106,6 +106,19 @@ def _remember_nothing(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 
 @verb
+def forget(learner: Any, state: Any, slot: int) -> None:
+    """The round in this slot will not be heard, and the slot is taken again; said to copies of a learner only.
+
+    A learner on its own hears of it by the ``enter`` of the slot's next round.
+    """
+
+
+@forget.otherwise
+def _forget_nothing(learner: Any, state: Any, slot: Any) -> None:
+    pass
+
+
+@verb
 def absorb(learner: Any, state: Any, directions: Any, slot: int, s: int, weight: float, feedback: Any) -> None:
     """Take the weighted feedback of round s, which was tracked in this slot."""
 
