@@ -62,7 +62,7 @@ class OfCopies:
 
 
 class Copies(NamedTuple):
-    """The base's states; of each copy the play and how many feedbacks it has had; by slot the copy that waits, or -1."""
+    """The base's states; of each copy the play, and the feedbacks it has had; by slot the copy that waits, or -1."""
 
     states: Any
     plays: np.ndarray
@@ -152,7 +152,7 @@ def show_copy(base: Any, copies: Copies, i: int, directions: Any, t: int, play: 
 
 @step
 def engage(base: Any, copies: Copies, i: int, slot: int, t: int) -> Any:
-    """Let the i-th copy wait for round t in this slot; return the copy that waited in vain for the one before, or -1."""
+    """Let the i-th copy wait for round t in this slot; return the copy that waits there in vain, or -1."""
     before = copies.held[slot]
     if before >= 0:
         forget(base, copy_of(copies.states, before), slot)

@@ -1,8 +1,8 @@
 """Follow the leader of the quadratics that have arrived, each centred at its own play.
 
-    x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )   over what has arrived
+    x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
 
-so time is counted in arrivals: nothing moves while nothing comes.
+over what has arrived. So time is counted in arrivals: nothing moves while nothing comes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FTL(Parameters, _FTLFields):
     """The reduction of late to immediate feedback for λ-strongly convex losses; knows λ only.
 
     A loss is at least f_s(x_s) + ⟨g_s, x − x_s⟩ + (λ/2)|x − x_s|², x_s where round s *played*. With unit weights and
-    every round tracked the regret is at most (G(G + λD)/λ)(σ_max + 1)(1 + ln T), where λD ≤ 2G (docs/methods.md).
+    every round tracked the regret is at most ((G + λD)²/λ)(½ + σ_max)(1 + ln T), where λD ≤ 2G (docs/methods.md).
     ``SOLID(DWFTRL(…, inverse_time(λ)))`` centres them where the learner stands when s arrives, ``DWFTRL(…,
     inverse_time(λ))`` at all plays, heard or not; without delay the three are one. A weight w makes w f, which is
     wλ-strongly convex. Keeps the plays of tracked rounds. From values: ``OnePoint(FTL(…), δ)``.

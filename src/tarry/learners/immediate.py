@@ -14,7 +14,7 @@ from tarry.learners.rules import Constant
 
 
 def as_immediate(base: Any, *feedback: str) -> Any:
-    """A learner of one of these kinds of feedback that can play as if nothing were late, or a sentence saying why not."""
+    """A learner of such feedback that can play as if nothing were late, or a sentence saying why not."""
     if isinstance(base, type) or getattr(base, "feedback", None) not in feedback:
         kinds = " or ".join(f"{kind}s" for kind in feedback)
         raise TypeError(f"base must be a learner of {kinds} such as OGD(domain, rate=…), got {base!r}")
