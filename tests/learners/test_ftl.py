@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import tarry
 from tarry.domains import Ball, Box
 from tarry.kernel import is_compiled
-from tarry.learners import BOLD, DWFTRL, FTL, OGD, SOLID, OnePoint, inverse_time
+from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint, inverse_time
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, direction, enter, predict
 from tarry.testing.methods import METHODS
 from tarry.testing.methods.stated import of_ftl
@@ -36,13 +36,15 @@ def plays(learner, delays=DELAYS, weights=WEIGHTS, rows=ROWS, ridge=0.5):
 
 
 def test_the_sheets_plays():
-    """λ = 1, delays (2, 0, 1, 0, 0, 0), slopes of ±1 on a line; SOLID of DW-FTRL plays another game."""
+    """λ = 1, delays (2, 0, 1, 0, 0, 0), slopes of ±1 on a line."""
     delays, signs, line = np.array([2, 0, 1, 0, 0, 0]), np.array([[1.0, 1, 1, -1, 1, -1]]).T, Ball(1, radius=9.0)
     expected = [0.0, 0.0, -1.0, -1.0, -1.0, -1.2]
     found = plays(FTL(line, 1.0), delays, np.ones(6), signs, ridge=0.0)[:, 0]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+    if is_compiled():
+        return
     other = plays(SOLID(DWFTRL(line, inverse_time(1.0))), delays, np.ones(6), signs, ridge=0.0)[:, 0]
-    assert abs(other - expected).max() > 0.1
+    assert abs(other - expected).max() > 0.1, "SOLID of DW-FTRL plays another game"
 
 
 @wide
@@ -78,6 +80,7 @@ def test_without_delay_it_is_dw_ftrl(domain):
     np.testing.assert_allclose(plays(FTL(domain, CURVATURE), none, ones), leader, atol=1e-12)
 
 
+@wide
 def test_far_from_the_border_and_without_delay_it_is_descent():
     none, ones, wide_open = np.zeros(HORIZON, int), np.ones(HORIZON), Ball(K, radius=1e3)
     descent = plays(OGD.strongly_convex(wide_open, CURVATURE), none, ones)
@@ -121,9 +124,3 @@ def test_the_bound_notices_too_small_a_curvature():
     game = METHODS["FTL"].hardest()
     assert tarry.simulate(game, FTL(game.domain, 0.1)).regret[0] <= of_ftl(game)
     assert tarry.simulate(game, FTL(game.domain, 0.01)).regret[0] > of_ftl(game)
-
-
-@pytest.mark.compiled
-def test_compiled_copies_of_it():
-    none = np.zeros(HORIZON, int)
-    assert np.array_equal(plays(BOLD(FTL(BALL, CURVATURE)), none), plays(FTL(BALL, CURVATURE), none))
