@@ -106,7 +106,7 @@ def _learn_views(one: Any, two: Any) -> None:
     if _by_slot.setdefault(kind, frozenset(slotted)) != slotted:
         raise TypeError(f"{kind.__name__} is kept by slot in one learner and not in another: give each its own state")
     if kind not in copy_of.registry.members:
-        written = {"__name__": __name__, "State": kind, "copy_of": copy_of}
+        written: dict[str, Any] = {"__name__": __name__, "State": kind, "copy_of": copy_of}
         exec(f"def view(states, i):\n    return State({', '.join(views)})", written)
         copy_of.on(kind)(written["view"])
 
