@@ -47,7 +47,10 @@ class RecordedDirections(NamedTuple):
 
 @verb
 def allocate(learner: Any, slots: int) -> Any:
-    """Fresh state for this many slots (Python only); arrays by slot have it as their first axis."""
+    """Fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
+
+    Arrays by slot have that many rows, and no others do but in heaps and pools: by this, copies of a learner know them.
+    """
 
 
 @verb
