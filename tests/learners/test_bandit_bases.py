@@ -9,9 +9,11 @@ import tarry
 from tarry.domains import Ball, Box, Shrink, nearest
 from tarry.learners import (
     DOGD,
+    DOGDSC,
     DWFTBL,
     DWFTRL,
     FPL,
+    FTL,
     OGD,
     SOLID,
     Differences,
@@ -65,7 +67,7 @@ def test_bases_with_sizes_of_the_larger_domain_are_refused(wrapper, base):
 
 
 def test_every_base_that_the_sentence_names_is_moved():
-    bases = [OGD(DOMAIN, 0.1), DOGD(DOMAIN, 0.1), DWFTRL(DOMAIN, 0.1), tarry.learners.DOGDSC(DOMAIN, 1.0)]
+    bases = [OGD(DOMAIN, 0.1), DOGD(DOMAIN, 0.1), DWFTRL(DOMAIN, 0.1), DOGDSC(DOMAIN, 1.0), FTL(DOMAIN, 1.0)]
     for base in bases:
         assert OnePoint(base, 0.25).base.domain == Shrink(DOMAIN, 0.75)
         for reduced in (SOLID(base), tarry.learners.BOLD(base), tarry.learners.Interleaving(base, 2)):

@@ -16,7 +16,6 @@ from tarry.learners import (
     DWFTRL,
     OGD,
     SOLID,
-    Adaptive,
     Anytime,
     Exp3,
     Interleaving,
@@ -178,38 +177,17 @@ def test_a_second_call_does_not_compile():
     [
         (lambda: SOLID(OGD), "must be a learner of gradients"),
         (lambda: SOLID(DWFTRL(UNIT, rate=Anytime(2.0, 1.0))), "cannot follow the game as Anytime does"),
-        (lambda: BOLD(Adaptive(UNIT, gradient_bound=1.0)), "cannot follow the game as Growing does"),
+        (lambda: BOLD(DOGD(UNIT, rate=Anytime(2.0, 1.0))), "cannot follow the game as Anytime does"),
         (lambda: BOLD(SOLID(BASES["descent"])), "wraps another"),
         (lambda: SOLID(tarry.learners.DWFTBL(UNIT, 0.1, 0.1)), "must be a learner of gradients"),
         (lambda: Interleaving(tarry.learners.DWFTBL(UNIT, 0.1, Power(0.5, 0.25)), 2), "one radius for all rounds"),
         (lambda: BOLD(Exp3(3, rate=Anytime(2.0, 1.0))), "cannot follow the game as Anytime does"),
-        (lambda: BOLD(tarry.learners.GOLD(UNIT, 0.1, 0.1)), "copies of GOLD cannot be kept"),
         (lambda: BOLD(OGD), "must be a learner of gradients"),
     ],
 )
 def test_refusals(make, sentence):
     with pytest.raises(TypeError, match=sentence):
         make()
-
-
-BOX = tarry.domains.Box([2.0, -1.0], [4.0, 5.0])
-DEMANDING = [
-    tarry.learners.AdaFTRL(BOX),
-    tarry.learners.AdaptiveRevision(BOX, 1.0),
-    tarry.learners.AdaDelay(BOX, 1.0, 10),
-    tarry.learners.ODFTRL(BOX, 2.0, hint="recent"),
-    tarry.learners.FTRLProximal.tuned(BOX),
-    tarry.learners.SOLO(BOX),
-    tarry.learners.FPL(BOX, 0.1),
-]
-
-
-@pytest.mark.parametrize("reduction", [SOLID, BOLD, lambda base: Interleaving(base, 2)])
-@pytest.mark.parametrize("base", DEMANDING, ids=lambda base: type(base).__name__)
-def test_bases_that_look_at_the_game_are_refused(reduction, base):
-    """They keep plays by slot or count what is pending, and would hear of neither."""
-    with pytest.raises(TypeError, match=f"OGD, DOGD, DWFTRL and DOGDSC: use one of these, got {type(base).__name__}"):
-        reduction(base)
 
 
 def test_a_delay_is_a_whole_number():

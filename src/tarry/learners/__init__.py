@@ -22,6 +22,7 @@ from tarry.learners.energy import EnergyRadius, EnergyRate
 from tarry.learners.entropic import EntropicFTRL
 from tarry.learners.exp3 import Exp3
 from tarry.learners.fpl import FPL
+from tarry.learners.ftl import FTL
 from tarry.learners.gold import GOLD
 from tarry.learners.idle import Idle
 from tarry.learners.interleaving import Interleaving
@@ -49,6 +50,7 @@ __all__ = [
     "DWFTBL",
     "DWFTRL",
     "FPL",
+    "FTL",
     "GOLD",
     "ODFTRL",
     "OGD",

@@ -45,6 +45,8 @@ class Growing(Parameters, _GrowingFields):
 
     __slots__ = ()
 
+    follows_feedback = True  # and nothing else of the game
+
 
 @first_rate.on(Growing)
 def _first(rule: Any, memory: Any) -> Any:

@@ -47,7 +47,10 @@ class RecordedDirections(NamedTuple):
 
 @verb
 def allocate(learner: Any, slots: int) -> Any:
-    """Fresh state for this many slots (Python only); arrays by slot have it as their first axis."""
+    """Fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
+
+    Arrays by slot have that many rows, and no others do but in heaps and pools: by this, copies of a learner know them.
+    """
 
 
 @verb
@@ -102,6 +105,19 @@ def enter(learner: Any, state: Any, slot: int, t: int) -> None:
 
 @enter.otherwise
 def _remember_nothing(learner: Any, state: Any, slot: Any, t: Any) -> None:
+    pass
+
+
+@verb
+def forget(learner: Any, state: Any, slot: int) -> None:
+    """The round in this slot will not be heard, and the slot is taken again; said to copies of a learner only.
+
+    A learner on its own hears of it by the ``enter`` of the slot's next round.
+    """
+
+
+@forget.otherwise
+def _forget_nothing(learner: Any, state: Any, slot: Any) -> None:
     pass
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from tarry.kernel import Parameters, step
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.learners.base import absorb, advance, allocate, enter, predict, restart
-from tarry.learners.interleaving import Copies, as_copied, copy_of, make_copies, restart_copies, show_copy, teach
-from tarry.learners.solid import check_base
+from tarry.learners.base import absorb, allocate, enter, predict, restart
+from tarry.learners.copies import Copies, OfCopies, as_copied, engage, make_copies, restart_copies, show_copy, teach
 
 CREATED, PLAYED, MARKS = range(3)
 
@@ -23,11 +22,12 @@ class _BOLDFields(NamedTuple):
     base: Any
 
 
-class BOLD(Parameters, _BOLDFields):
+class BOLD(Parameters, OfCopies, _BOLDFields):
     """Black-box online learning under delays: as many copies of a base learner as rounds are ever out, plus one.
 
-    ``base`` is OGD, DOGD, DWFTRL or DOGDSC, or for values Exp3, TsallisFTRL or, with one radius for all rounds, DWFTBL;
-    its rate is of time alone. Each copy's clock counts its own feedbacks; what is drawn is drawn for the game's round.
+    ``base`` is any learner, yours too, but for rates that follow the game, radii that change, and what is a reduction
+    itself. Each copy plays a game without delay: its clock counts its own feedbacks, nothing is pending (a hint is of
+    the round to come alone), and what is drawn is drawn for the game's round.
     Where every round is tracked the regret is at most (σ_max + 1)·Reg(T/(σ_max + 1)), Reg the base's without delay,
     concave. Needs no knowledge of delays; with a fixed delay it is :class:`Interleaving`.
 
@@ -48,28 +48,11 @@ class BOLD(Parameters, _BOLDFields):
     def __new__(cls, base: Any) -> Self:
         return cls.make(as_copied(base))
 
-    @property
-    def feedback(self) -> str:
-        return str(self.base.feedback)
-
-    @property
-    def domain(self) -> Any:
-        return self.base.domain
-
-    @property
-    def dimension(self) -> int:
-        return int(self.base.dimension)
-
-    def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games longer than the base's sequence (None: a session, which has no end)."""
-        check_base(self.base, horizon)
-
 
 class Pool(NamedTuple):
-    """``held`` = the copy of each slot or -1, ``free`` = copies made and free, ``marks`` = (made, played last)."""
+    """``free`` = copies made and free, ``marks`` = (made, played last)."""
 
     copies: Copies
-    held: np.ndarray
     free: Heap
     marks: np.ndarray
 
@@ -82,19 +65,16 @@ def next_copy(state: Pool) -> Any:
 
 
 @step
-def set_free(state: Pool, slot: int) -> None:
-    """Free the copy that this slot holds, if it holds one."""
-    copy = state.held[slot]
+def set_free(state: Pool, copy: int) -> None:
+    """Free a copy (-1: none)."""
     if copy >= 0:
         push(state.free, copy, float(copy))
-        state.held[slot] = -1
 
 
 @allocate.on(BOLD)
 def _allocate(learner: BOLD, slots: int) -> Pool:
     return Pool(
         copies=make_copies(learner.base, slots + 1, slots),
-        held=np.full(slots, -1, np.int64),
         free=make_heap(slots + 1),
         marks=np.zeros(MARKS, np.int64),
     )
@@ -103,8 +83,6 @@ def _allocate(learner: BOLD, slots: int) -> Pool:
 @restart.on(BOLD)
 def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     restart_copies(learner.base, state.copies, magnitude)
-    for slot in range(state.held.size):
-        state.held[slot] = -1
     for copy in range(state.marks[CREATED]):
         discard(state.free, copy)
     state.marks[CREATED] = 0
@@ -114,7 +92,7 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 @predict.on(BOLD)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
     state.marks[PLAYED] = next_copy(state)
-    show_copy(learner.base, copy_of(state.copies.states, state.marks[PLAYED]), directions, t, play)
+    show_copy(learner.base, state.copies, state.marks[PLAYED], directions, t, play)
 
 
 @enter.on(BOLD)
@@ -124,20 +102,9 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
         state.marks[CREATED] += 1
     else:
         discard(state.free, copy)
-    set_free(state, slot)  # its round was dropped, or weighed nothing
-    state.held[slot] = copy
-    enter(learner.base, copy_of(state.copies.states, copy), slot, t)
+    set_free(state, engage(learner.base, state.copies, copy, slot, t))  # its round was dropped, or weighed nothing
 
 
 @absorb.on(BOLD)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    copy = state.held[slot]
-    if copy < 0:
-        return
-    teach(learner.base, state.copies, copy, directions, slot, s, weight, feedback)
-    set_free(state, slot)
-
-
-@advance.on(BOLD)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    pass
+    set_free(state, teach(learner.base, state.copies, directions, slot, s, weight, feedback))

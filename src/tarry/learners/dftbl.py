@@ -16,13 +16,13 @@ import numpy as np
 from tarry.checks import as_positive, as_whole
 from tarry.domains import as_domain
 from tarry.kernel import Parameters, step
-from tarry.learners.base import absorb, advance, allocate, direction, enter, predict, restart
+from tarry.learners.base import absorb, advance, allocate, direction, enter, forget, predict, restart
 from tarry.learners.dwftrl import DWFTRL, LeaderState, follow, fresh_leader, restart_leader
+from tarry.learners.immediate import check_base
 from tarry.learners.ogd import by_time
 from tarry.learners.pools import Rows, free_rows, give_row, make_rows, take_row
 from tarry.learners.rules import Power
 from tarry.learners.shrunken import OnShrunken, on_shrunken, scales_of
-from tarry.learners.solid import check_base
 
 CURRENT, BEFORE, BLOCKS, NEWS, CLOCKS = range(5)
 
@@ -184,6 +184,11 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
     row = current_row(state)
     state.held[slot] = row
     state.out[row] += 1
+
+
+@forget.on(DFTBL)
+def _forget(learner: Any, state: Any, slot: Any) -> None:
+    leave(state, slot)
 
 
 @absorb.on(DFTBL)

@@ -28,7 +28,7 @@ class _OnePointFields(NamedTuple):
 class OnePoint(Parameters, OnShrunken, _OnePointFields):
     """A learner of gradients that sees one value a round; ``smoothing`` is δ, at most the domain's inner radius.
 
-    ``base`` is OGD, DOGD, DWFTRL (Euclidean) or DOGDSC, or SOLID, BOLD or Interleaving of these, built on the game's
+    ``base`` is OGD, DOGD, DWFTRL (Euclidean), DOGDSC, FTL, or SOLID, BOLD or Interleaving of these, built on the game's
     domain and moved to K_δ: ``OnePoint(OGD(…))`` is FKM (:meth:`flaxman`), one step per value; ``OnePoint(DOGD(…))``
     is FKM with delays (:meth:`bistritz`), one step a round; ``OnePoint(SOLID(DWFTRL(…)))`` reduces late values to
     immediate ones (:meth:`ryabchenko`). A weight multiplies its estimate. The variance grows with the square of the

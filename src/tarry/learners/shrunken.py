@@ -18,10 +18,19 @@ from tarry.domains import Shrink, as_domain
 from tarry.kernel import Parameters, verb
 from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, enter, notice, predict, restart
 from tarry.learners.bold import BOLD
+from tarry.learners.dogd import DOGD
+from tarry.learners.dogdsc import DOGDSC
 from tarry.learners.dwftbl import inner_room
+from tarry.learners.dwftrl import DWFTRL
+from tarry.learners.ftl import FTL
+from tarry.learners.immediate import check_base
 from tarry.learners.interleaving import Interleaving
 from tarry.learners.norms import Euclidean
-from tarry.learners.solid import IMMEDIATE, SOLID, check_base
+from tarry.learners.ogd import OGD
+from tarry.learners.solid import SOLID
+
+# Of these it is known that nothing but ``domain`` and ``start`` was made from the domain.
+MOVABLE = (OGD, DOGD, DWFTRL, DOGDSC, FTL)
 
 
 @verb
@@ -78,18 +87,17 @@ def on_shrunken(base: Any, smoothing: float) -> Any:
 
 
 def _drawn_in(base: Any, factor: float) -> Any:
-    """Only of these is it known that nothing but ``domain`` and ``start`` was made from the domain."""
     fields = dict(zip(base._fields, base, strict=True))
     if isinstance(base, (SOLID, BOLD, Interleaving)):
         fields["base"] = _drawn_in(base.base, factor)
-    elif isinstance(base, IMMEDIATE) and isinstance(fields.get("norm", Euclidean()), Euclidean):
+    elif isinstance(base, MOVABLE) and isinstance(fields.get("norm", Euclidean()), Euclidean):
         fields["domain"] = Shrink(base.domain, factor)
         center = fields["domain"].center
         fields["start"] = center + factor * (base.start - center)
     else:
         raise TypeError(
             f"{type(base).__name__} cannot be moved to a smaller domain: use OGD, DOGD, DWFTRL with the Euclidean "
-            "norm, DOGDSC, or SOLID, BOLD or Interleaving of these"
+            "norm, FTL, DOGDSC, or SOLID, BOLD or Interleaving of these"
         )
     return type(base).make(*fields.values())
 

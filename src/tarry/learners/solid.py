@@ -10,13 +10,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
-from tarry.learners.dogd import DOGD
-from tarry.learners.dogdsc import DOGDSC
-from tarry.learners.dwftrl import DWFTRL
-from tarry.learners.ogd import OGD, by_time
-
-IMMEDIATE = (OGD, DOGD, DWFTRL, DOGDSC)
+from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.immediate import as_immediate, check_base
+from tarry.learners.ogd import show_point
 
 
 class _SOLIDFields(NamedTuple):
@@ -26,11 +22,13 @@ class _SOLIDFields(NamedTuple):
 class SOLID(Parameters, _SOLIDFields):
     """A base learner that takes each feedback as a round of its own.
 
-    ``base`` is a learner of gradients with a rate of time alone: OGD, DOGD, DWFTRL or DOGDSC. ``SOLID(OGD(…))`` is
-    ``OGD(…)``, which counts feedbacks already; ``SOLID(DWFTRL(…))`` regularises by feedbacks, not rounds. The regret
-    is the base's on the sequence as it arrived, plus the drift Σ ⟨g_s, x_s − z_s⟩, z_s the base's point when g_s is
-    taken; with OGD of the order √(T + total delay). Feedback of one round comes in increasing s, and that order
-    matters. Weights are the base's.
+    ``base`` is a learner of gradients, yours too, but for rates that follow the game and what is a reduction itself. It
+    plays a game without delay, in which g_s is the gradient at z_s, its point when g_s is taken: nothing is ever
+    pending, and what it remembers of a play it remembers of z_s. ``SOLID(OGD(…))`` is ``OGD(…)``, which counts
+    feedbacks already; ``SOLID(DWFTRL(…))`` regularises by feedbacks, not rounds. The regret is the base's on the
+    sequence as it arrived, plus the drift Σ ⟨g_s, x_s − z_s⟩; with OGD of the order √(T + total delay). Feedback of
+    one round comes in increasing s, and that order matters. Weights are the base's. Values are of the point played,
+    not of z_s: for them wrap the other way round, ``OnePoint(SOLID(…))``.
 
     Joulani, György, Szepesvári, *Delay-Tolerant Online Convex Optimization: Unified Analysis and Adaptive-Gradient
     Algorithms*, AAAI 2016 (whose adaptive steps are not built here).
@@ -44,9 +42,10 @@ class SOLID(Parameters, _SOLIDFields):
     __slots__ = ()
 
     feedback = GRADIENT
+    makes_immediate = True
 
     def __new__(cls, base: Any) -> Self:
-        return cls.make(as_immediate(base))
+        return cls.make(as_immediate(base, GRADIENT))
 
     @property
     def domain(self) -> Any:
@@ -61,41 +60,17 @@ class SOLID(Parameters, _SOLIDFields):
         check_base(self.base, horizon)
 
 
-def as_immediate(base: Any) -> Any:
-    """A learner whose next play needs the feedback of gradients and nothing else, or a sentence saying why not.
-
-    Others keep something by slot, or follow the game's rounds and its backlog: a base hears of neither.
-    """
-    if isinstance(base, type) or getattr(base, "feedback", None) != GRADIENT:
-        raise TypeError(f"base must be a learner of gradients such as OGD(domain, rate=…), got {base!r}")
-    if hasattr(base, "rate"):
-        by_time(base.rate)
-    if hasattr(base, "base"):
-        raise TypeError(f"base must be a learner for immediate feedback, got {base!r}, which wraps another")
-    if not isinstance(base, IMMEDIATE):
-        raise TypeError(
-            "base must need gradients and nothing else of the game, which is known of OGD, DOGD, DWFTRL and DOGDSC: "
-            f"use one of these, got {type(base).__name__}"
-        )
-    return base
-
-
-def check_base(base: Any, horizon: int | None) -> None:
-    """Let the base refuse a horizon, if it minds."""
-    if hasattr(base, "check_horizon"):
-        base.check_horizon(horizon)
-
-
 class SOLIDState(NamedTuple):
-    """The base's state and how many feedbacks it has had."""
+    """The base's state, its point as it was shown last, and how many feedbacks it has had."""
 
     base: Any
+    point: np.ndarray
     turns: np.ndarray
 
 
 @allocate.on(SOLID)
 def _allocate(learner: SOLID, slots: int) -> SOLIDState:
-    return SOLIDState(allocate(learner.base, slots), np.zeros(1, np.int64))
+    return SOLIDState(allocate(learner.base, slots), np.zeros(learner.dimension), np.zeros(1, np.int64))
 
 
 @restart.on(SOLID)
@@ -106,12 +81,15 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 
 @predict.on(SOLID)
 def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    predict(learner.base, state.base, directions, t, play)
+    predict(learner.base, state.base, directions, t, state.point)
+    show_point(state.point, play)
 
 
 @absorb.on(SOLID)
 def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
     state.turns[0] += 1
+    predict(learner.base, state.base, directions, s, state.point)
+    enter(learner.base, state.base, slot, s)
     absorb(learner.base, state.base, directions, slot, s, weight, feedback)
     advance(learner.base, state.base, state.turns[0], 0)
 

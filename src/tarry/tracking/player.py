@@ -126,4 +126,4 @@ def _copy_prefix(old: Any, new: Any) -> None:
         if isinstance(source, tuple):
             _copy_prefix(source, target)
         else:
-            target[: source.shape[0]] = source
+            target[tuple(slice(size) for size in source.shape)] = source

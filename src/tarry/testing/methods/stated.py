@@ -81,6 +81,14 @@ def of_inverse_time(game: Any, record: Record) -> float:
     return float(steepness(game) ** 2 / curve(game) * np.sum((0.5 + game.delays.backlog()) / age))
 
 
+def of_ftl(game: Any) -> float:
+    """(G′/λ) Σ_n (G′/2 + G o_n)/n, G′ = G + λD, o_n the rounds still out at the n-th arrival, which is in round t_n."""
+    rounds = np.arange(1, game.horizon + 1)
+    out = np.sort(rounds + game.delays.values) - rounds
+    steep, more = steepness(game), steepness(game) + curve(game) * float(game.domain.diameter)
+    return float(more / curve(game) * np.sum((0.5 * more + steep * out) / rounds))
+
+
 def of_best_of_both(game: Any, record: Record) -> float:
     """2 min{(G²/λ) Σσ_t/(t−1), GD√(2d)} + (G²/(2λ))(1 + H_{T−1})."""
     age, scale = np.arange(1, game.horizon), steepness(game) ** 2 / curve(game)
