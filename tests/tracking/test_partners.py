@@ -9,7 +9,7 @@ import pytest
 
 import tarry
 from tarry.kernel import Parameters
-from tarry.learners import DWFTBL, DWFTRL, BacklogRate, EnergyRadius, EnergyRate
+from tarry.learners import BOLD, DOGD, DWFTBL, DWFTRL, BacklogRate, EnergyRadius, EnergyRate, EntropicFTRL
 from tarry.learners.base import notice
 from tarry.schedulers import Batching, Guessing
 
@@ -39,6 +39,11 @@ def watcher(monkeypatch):
 def test_batches_and_rates_that_count_the_set():
     with pytest.raises(ValueError, match=r"Batching withholds feedback .* counts the tracked rounds"):
         tarry.Player(ENERGY, Batching(6), EPOCHS)
+
+
+@pytest.mark.parametrize("learner", [DOGD(BALL, rate=0.1), EntropicFTRL(3, rate=0.1), BOLD(DOGD(BALL, rate=0.1))])
+def test_batches_and_rates_that_do_not(learner):
+    assert tarry.Player(learner, Batching(6)).learner is learner
 
 
 def test_batches_and_learners_that_count_the_set(watcher):

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from tarry.errors import NotGranted
-from tarry.learners import DWFTBL, DWFTRL, GOLD, EnergyRadius, EnergyRate
+from tarry.learners import EnergyRadius, EnergyRate
 from tarry.learners.base import notice
 from tarry.learners.rules import counts_tracked, rules_of
-from tarry.learners.shrunken import OnShrunken
 from tarry.schedulers import Guessing, Skipping, Timeout
 from tarry.schedulers.given import Given
 from tarry.schedulers.survival import Surviving
@@ -63,10 +62,10 @@ def check_room(learner: Any, capacity: int | None) -> None:
 
 
 def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
-    """Whether it takes notice of how many are tracked: the leader-following learners do where a rule does."""
+    """Whether it takes notice of how many are tracked: learners with rates, and wrappers, do where a rule does."""
     if hasattr(learner, "watches_tracked"):
         return bool(learner.watches_tracked)
-    if isinstance(learner, (DWFTRL, DWFTBL, GOLD, OnShrunken)):
+    if hasattr(learner, "rate") or hasattr(learner, "base"):
         return any(counts_tracked(rule) for rule in rules)
     return isinstance(learner, tuple(notice.registry.members))
 
