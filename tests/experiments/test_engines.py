@@ -14,7 +14,7 @@ import pytest
 from sweeping import sweep_of, tables_of
 
 from tarry.experiments import Folder, make_engine, run_sweep
-from tarry.experiments.engines import Processes
+from tarry.experiments.engines import Outcome, Processes, processes
 from tarry.experiments.engines.processes import _Worker
 
 LONGER = """
@@ -43,7 +43,7 @@ def test_the_same_bits(tmp_path, reference, engine, workers):
 
 
 class Murder(Processes):
-    """Kills all its workers after the first result and again after the third: all but one have a cell."""
+    """Kills all its workers after the first result: all but one have a cell."""
 
     kills = 0
 
@@ -52,17 +52,17 @@ class Murder(Processes):
         for outcome in super().play(contents):
             yield outcome
             results += outcome is not None
-            if outcome is not None and results in (1, 3):
+            if outcome is not None and results == 1:
                 for child in multiprocessing.active_children():
                     os.kill(child.pid, signal.SIGKILL)
                     self.kills += 1
 
 
 def test_a_killed_process_costs_a_retry(tmp_path):
-    sweep = sweep_of(tmp_path, LONGER)
+    sweep = sweep_of(tmp_path, LONGER.replace("1500", "500"))
     engine = Murder(2)
     found = tables_of(sweep, tmp_path / "killed", engine)
-    assert engine.kills == 4
+    assert engine.kills == 2
     assert found == tables_of(sweep, tmp_path / "reference")
     assert not [child for child in multiprocessing.active_children() if child.name == "tarry-worker"]
 
@@ -93,24 +93,51 @@ def test_a_cell_that_kills_its_workers_fails_alone(tmp_path, monkeypatch):
     assert killed == [victim] * 3
 
 
-def test_where_every_worker_dies_the_run_stops(tmp_path, monkeypatch):
-    sweep = sweep_of(tmp_path)
-    killed = deadly(monkeypatch, sweep.contents)
+class Doomed(_Worker):
+    """Stands for a process that dies over its first cell, or, gone already, when it is given one."""
+
+    is_gone, given = False, []
+
+    def __init__(self):
+        self.pipe, self.theirs = multiprocessing.Pipe()
+        self.theirs.send(Outcome("", None))
+        self.is_ready, self.cell = False, ""
+
+    def give(self, cell, content):
+        self.theirs.close()
+        self.given.append(cell)
+        return super().give(cell, content) and not self.is_gone
+
+    def exit_code(self):
+        return -9
+
+    def end(self):
+        self.pipe.close()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_where_every_worker_dies_the_run_stops(tmp_path, monkeypatch, is_gone):
+    monkeypatch.setattr(processes, "_Worker", Doomed)
+    monkeypatch.setattr(Doomed, "is_gone", is_gone)
+    monkeypatch.setattr(Doomed, "given", [])
     with pytest.raises(ChildProcessError, match=r"10 worker processes died and none has finished a cell, .* code -9"):
-        run_sweep(sweep, Folder(tmp_path / "results"), Processes(1))
-    assert len(killed) == 10
-
-
-def test_workers_that_are_gone_when_they_are_given_a_cell_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(_Worker, "give", lambda self, cell, _: bool(setattr(self, "cell", cell)))
-    with pytest.raises(ChildProcessError, match="10 worker processes died"):
         run_sweep(sweep_of(tmp_path), Folder(tmp_path / "results"), Processes(1))
+    assert len(Doomed.given) == 10
 
 
-UNGUARDED = """
+def test_a_few_cells_over_which_all_die_are_told_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_Worker", Doomed)
+    contents = dict(list(sweep_of(tmp_path).contents.items())[:3])
+    outcomes = [outcome for outcome in Processes(1).play(contents) if outcome is not None]
+    assert [outcome.cell for outcome in outcomes] == list(contents)
+    assert {outcome.error[:26] for outcome in outcomes} == {"worker after worker died w"}
+
+
+UNFIT = """
+if __name__ != "__main__":
+    raise ImportError("not here")
 import sys
 from tarry.experiments import Folder, load_sweep, make_engine, run_sweep
-print("started", flush=True)
 try:
     run_sweep(load_sweep(sys.argv[1]), Folder(sys.argv[2]), make_engine("processes", 2))
 except ChildProcessError as error:
@@ -128,21 +155,19 @@ def script(tmp_path, text, *arguments):
 
 
 def test_workers_that_cannot_start_are_not_tried_for_ever(tmp_path):
-    with script(tmp_path, UNGUARDED, sweep_of(tmp_path).path, tmp_path / "results") as running:
-        said, _ = running.communicate(timeout=120)
-    first, *others, last = said.splitlines()
-    assert {first, *others} == {"started"}
-    assert len(others) <= 5  # two at first, and another for each of the two that died before the third did
-    assert last.startswith(
+    with script(tmp_path, UNFIT, sweep_of(tmp_path).path, tmp_path / "results") as running:
+        said, shouted = running.communicate(timeout=120)
+    assert said.startswith(
         "worker processes cannot start: 3 in a row ended before their first cell, the last with exit"
     )
-    assert "__main__" in last
+    assert "exit code 1. See what they wrote; a script must be safe to import" in said
+    assert 3 <= shouted.count("ImportError: not here") <= 4  # two at first, another for each that died but the third
 
 
 ABANDONED = """
 import multiprocessing, sys
 from tarry.experiments import load_sweep
-from tarry.experiments.engines import Processes
+from tarry.experiments.engines import Outcome, Processes, processes
 from tarry.experiments.engines.processes import _Worker
 
 if __name__ == "__main__":
