@@ -195,12 +195,14 @@ def test_workers_that_join_later_with_other_code_are_refused(tmp_path):
         client.play(contents)
 
 
-def test_workers_that_cannot_load_tarry_are_refused(tmp_path):
-    client = StandIn(lambda _: ModuleNotFoundError("No module named 'tarry'"))
+@pytest.mark.parametrize(
+    "error", [ModuleNotFoundError("No module named 'tarry'"), RuntimeError("Error during\n  des.")]
+)
+def test_clusters_that_cannot_load_tarry_are_refused(tmp_path, error):
+    client = StandIn(lambda _: error)
     client.cancel = lambda tasks, force: None
-    with pytest.raises(
-        ImportError, match=r"a worker of the cluster cannot load tarry \(No module named 'tarry'\): ins"
-    ):
+    told = " ".join(str(error).split())
+    with pytest.raises(ImportError, match=f"cannot load tarry, install the same on its scheduler and .* here: {told}"):
         client.play(sweep_of(tmp_path).contents)
 
 
@@ -245,9 +247,11 @@ def scheduler(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    command = [sys.executable, "-c", "from distributed.cli.dask_scheduler import main; main()", *options]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path) as running:
+    start = "from distributed.cli.dask_scheduler import main; main()"
+    command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    options = {"env": {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}}
+    options |= {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    with subprocess.Popen(command, **options) as running:
         yield running, f"tcp://127.0.0.1:{port}"
         running.kill()
 

@@ -25,9 +25,10 @@ def connect(dask: Any, scheduler: str) -> Any:
         ) from error
 
 
-def cannot_load(error: ImportError) -> ImportError:
-    """What is said where a worker cannot even load what it is sent."""
-    return ImportError(f"a worker of the cluster cannot load tarry ({error}): install the same there as here")
+def cannot_load(error: Exception) -> ImportError:
+    """What is said where the scheduler or a worker cannot even load what it is sent."""
+    told = " ".join(str(error).split())
+    return ImportError(f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {told}")
 
 
 class Cluster:

@@ -67,7 +67,7 @@ class Dask:
             return groups.killed(group)
         except (OSError, CancelledError):
             return groups.cancelled(group)
-        except ImportError as error:
+        except (ImportError, RuntimeError) as error:  # Dask's: what cells raise travels as an outcome
             raise cannot_load(error) from error
         except Exception as error:
             return groups.failed(group, error)
