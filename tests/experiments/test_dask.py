@@ -39,7 +39,7 @@ learner = { type = "DWFTRL", rate = 0.1 }
 
 @pytest.fixture
 def cluster():
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with distributed.LocalCluster(n_workers=2, **options) as running:
         yield running
 
@@ -248,7 +248,8 @@ def scheduler(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     start = "from distributed.cli.dask_scheduler import main; main()"
-    command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
     options = {"env": {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}}
     options |= {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
     with subprocess.Popen(command, **options) as running:

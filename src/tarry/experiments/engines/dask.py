@@ -79,7 +79,11 @@ class Dask:
             with connect(self._dask, self._scheduler) as client:
                 yield client
             return
-        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "preload": [__name__]}
+        options = {"threads_per_worker": 1, "processes": True, "preload": [__name__]}
+        options |= {
+            "dashboard_address": "127.0.0.1:0",
+            "scheduler_kwargs": {"dashboard": False},
+        }  # any port that is free
         with (
             self._dask.LocalCluster(n_workers=self._workers, silence_logs=logging.ERROR, **options) as cluster,
             self._dask.Client(cluster, set_as_default=False) as client,
