@@ -22,14 +22,14 @@ ADVICE = (
 @pytest.mark.parametrize("name", CELLS)
 def test_numbers_change_with_the_revision_only(name):
     found, before = measured(name), kept()["cells"][name]
-    assert agree(found, before), f"{name}: {found}, before {before}. {ADVICE}"
+    assert agree(found, before), f"{ADVICE} ({name}: {found}, before {before})"
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_numbers_change_with_the_revision_only(name):
     found, before = measured(name), kept()["cells"][name]
-    assert agree(found, before), f"{name}: {found}, before {before}. {ADVICE}"
+    assert agree(found, before), f"{ADVICE} ({name}: {found}, before {before})"
 
 
 def test_what_is_kept_is_of_this_revision_and_of_these_cells():

@@ -37,7 +37,7 @@ class Cluster:
     def __init__(self, client: Any, scheduler: str | None) -> None:
         self._client, self._scheduler = client, scheduler
         self._asked, self._threads = float("-inf"), 0
-        self._answered = self._manned = time.monotonic()
+        self._silent, self._manned = float("inf"), time.monotonic()
         self._is_told = False
 
     def check_code(self) -> None:
@@ -57,14 +57,9 @@ class Cluster:
         return AHEAD * max(1, self._threads) if self._client.status == "running" else 0
 
     def _ask(self) -> None:
-        try:
-            if self._client.status == "running":
-                self._threads = int(sum(self._client.nthreads().values()))
-                self._answered = time.monotonic()
-        except OSError:  # the client looks for its scheduler again, for a while
-            self._threads = 0
-        now = time.monotonic()
-        if self._client.status == "closed" or now - self._answered > PATIENCE:
+        answer, now = self._threads_now(), time.monotonic()
+        self._threads, self._silent = answer or 0, float("inf") if answer is not None else min(self._silent, now)
+        if self._client.status == "closed" or now - self._silent > PATIENCE:
             raise OSError(
                 f"the Dask scheduler{self._place(' at ')} is gone: finished cells are kept, run the sweep again once "
                 "it is back"
@@ -74,11 +69,18 @@ class Cluster:
         elif now - self._manned > PATIENCE and not self._is_told:
             self._is_told = True
             logger.warning(
-                "no worker has joined %s for %.0f s: start one%s",
+                "no worker has joined %s for %.0f s%s",
                 self._scheduler or "the local cluster",
                 PATIENCE,
-                self._place(" with dask worker "),
+                self._place(": start one with dask worker "),
             )
+
+    def _threads_now(self) -> int | None:
+        """None where nobody answers; the client then looks for its scheduler again, for a while."""
+        try:
+            return int(sum(self._client.nthreads().values())) if self._client.status == "running" else None
+        except OSError:
+            return None
 
     def _place(self, before: str) -> str:
         return f"{before}{self._scheduler}" if self._scheduler else ""
