@@ -136,10 +136,7 @@ def test_circles_are_refused(tmp_path):
         ("seeds = [1, 'b']\n" + GAME + PLAYER, "tiny.toml: seeds[2]: must be a whole number, got 'b'"),
         ("seeds = {first = 3}\n" + GAME + PLAYER, "tiny.toml: seeds.count: is missing"),
         ("points = [{hoizon = 3}]\n" + GAME + PLAYER, "tiny.toml: points.hoizon: there is no use of the axis 'hoizon'"),
-        (
-            "points = [{horizon = -3}]\n" + GAME + PLAYER,
-            "tiny.toml: points.horizon: must be a whole number of at least",
-        ),
+        ("points = [{horizon = -3}]\n" + GAME + PLAYER, "tiny.toml: points.horizon: must be a whole number of at least"),
         ("format = 2\n" + GAME + PLAYER, "tiny.toml: format: must be 1, got 2"),
         (GAME, "tiny.toml: players: is missing"),
         (PLAYER, "tiny.toml: games: is missing"),
