@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 from tarry._version import __version__
+from tarry.kernel.cache import source_digest
 
 PARTS = (
     "numpy",
@@ -25,17 +26,24 @@ PARTS = (
     "torch",
     "gymnasium",
 )
+SHOWN = 12
 
 
 def versions() -> dict[str, str]:
-    """Versions by name; a part that is not installed says so."""
-    found = {"tarry": __version__, "python": platform.python_version(), "system": platform.platform()}
+    """Versions by name, with a hash of Tarry's sources; a part that is not installed says so."""
+    found = {"tarry": __version__, "source": source(), "python": platform.python_version()}
+    found["system"] = platform.platform()
     for name in PARTS:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "not installed"
     return found
+
+
+def source() -> str:
+    """The start of a hash of Tarry's sources: code of one version that is not released yet is told apart by it."""
+    return (source_digest() or "edited")[:SHOWN]
 
 
 def show_versions() -> None:

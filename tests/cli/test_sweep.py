@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -14,7 +15,11 @@ import pytest
 from sweeping import TINY
 from typer.testing import CliRunner
 
+from tarry import versions
+from tarry.cli import sweep
 from tarry.cli.app import app
+from tarry.experiments import play
+from tarry.experiments.engines import Threads
 from tarry.experiments.parts import list_parts, read_part, write_part
 
 RUN = CliRunner()
@@ -142,3 +147,57 @@ def test_an_interrupt_says_how_to_go_on(file, tmp_path, chosen, place):
     assert running.returncode == 130
     again = " ".join(["tarry sweep resume", str(file), *chosen])
     assert told == f"interrupted; finished cells are kept: {again} goes on\n"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "again"),
+    [
+        (["--engine", "threads", "--task", "1/1"], ""),
+        (["--task", "2/8", "--workers", "3"], " --workers 3 --task 2/8"),
+        (["--engine", "processes", "--results", "my results"], " --results 'my results' --engine processes"),
+        (["--engine", "dask", "--scheduler", "tcp://a;b"], " --engine dask --scheduler 'tcp://a;b'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "resume"])
+def test_what_was_chosen_is_part_of_how_to_go_on(file, tmp_path, monkeypatch, command, chosen, again):
+    def interrupt(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    if "dask" in chosen:
+        pytest.importorskip("distributed")
+    monkeypatch.setattr(sweep, "run_sweep", interrupt)
+    for place in ("out/sweeps/tiny", "my results"):
+        (tmp_path / place / "parts").mkdir(parents=True)
+    done = call("sweep", command, file.rename(tmp_path / "my tiny.toml"), "--results", "out/sweeps/tiny", *chosen)
+    place = "" if "--results" in chosen else " --results out/sweeps/tiny"
+    told = f"tarry sweep resume '{tmp_path / 'my tiny.toml'}'{place}{again}"
+    assert done.stderr == f"interrupted; finished cells are kept: {told} goes on\n"
+    assert done.exit_code == 130
+
+
+def test_what_an_engine_warns_of_is_said(file, monkeypatch):
+    class Slow(Threads):
+        def play(self, contents):
+            logging.getLogger("tarry.experiments.engines.cluster").warning("no worker has joined [tcp://a]")
+            logging.getLogger("tarry").warning("of the game")
+            yield from super().play(contents)
+
+    monkeypatch.setattr(sweep, "make_engine", lambda **_: Slow())
+    done = call("sweep", "run", file)
+    assert done.exit_code == 0
+    assert done.stderr == "no worker has joined [tcp://a]\n"
+    assert logging.getLogger("tarry.experiments.engines").handlers == []
+
+
+def test_cells_of_other_code_are_told_apart(file, tmp_path, monkeypatch):
+    call("sweep", "run", file, "--task", "1/2")
+    assert "versions" not in call("sweep", "collect", file).stderr
+    ours = versions.source()
+    play._versions.cache_clear()
+    monkeypatch.setattr(versions, "source_digest", lambda: "f" * 64)
+    call("sweep", "run", file)
+    play._versions.cache_clear()
+    assert "several versions" in call("sweep", "collect", file).stderr
+    tables = pl.read_parquet(tmp_path / "out" / "sweeps" / "tiny" / "cells.parquet")
+    sources = {json.loads(said)["source"] for said in tables["versions"]}
+    assert sources == {"f" * 12, ours}

@@ -1,17 +1,21 @@
-"""Engines: the same bits whoever plays, and workers that die."""
+"""Engines of this machine: the same bits whoever plays, and workers that die."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
-import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from sweeping import sweep_of, tables_of
 
 from tarry.experiments import Folder, make_engine, run_sweep
-from tarry.experiments.engines import Processes
+from tarry.experiments.engines import Outcome, Processes, processes
+from tarry.experiments.engines.processes import _Worker
 
 LONGER = """
 seeds = 8
@@ -39,21 +43,23 @@ def test_the_same_bits(tmp_path, reference, engine, workers):
 
 
 class Murder(Processes):
-    """Kills a worker of its own after every third result, a few times."""
+    """Kills all its workers after the first result: all but one have a cell."""
 
     kills = 0
 
     def play(self, contents):
-        for number, outcome in enumerate(super().play(contents)):
+        results = 0
+        for outcome in super().play(contents):
             yield outcome
-            victims = [child for child in multiprocessing.active_children() if child.name == "tarry-worker"]
-            if self.kills < 2 and number % 3 == 0 and victims:
-                os.kill(victims[0].pid, signal.SIGKILL)
-                self.kills += 1
+            results += outcome is not None
+            if outcome is not None and results == 1:
+                for child in multiprocessing.active_children():
+                    os.kill(child.pid, signal.SIGKILL)
+                    self.kills += 1
 
 
 def test_a_killed_process_costs_a_retry(tmp_path):
-    sweep = sweep_of(tmp_path, LONGER)
+    sweep = sweep_of(tmp_path, LONGER.replace("1500", "500"))
     engine = Murder(2)
     found = tables_of(sweep, tmp_path / "killed", engine)
     assert engine.kills == 2
@@ -61,133 +67,146 @@ def test_a_killed_process_costs_a_retry(tmp_path):
     assert not [child for child in multiprocessing.active_children() if child.name == "tarry-worker"]
 
 
+def deadly(monkeypatch, victims):
+    """Every worker that is given a victim is killed; how many were."""
+    give, killed = _Worker.give, []
+
+    def give_and_kill(self, cell, content):
+        given = give(self, cell, content)
+        if cell in victims:
+            self._process.kill()
+            killed.append(cell)
+        return given
+
+    monkeypatch.setattr(_Worker, "give", give_and_kill)
+    return killed
+
+
 def test_a_cell_that_kills_its_workers_fails_alone(tmp_path, monkeypatch):
     sweep, folder = sweep_of(tmp_path), Folder(tmp_path / "results")
     victim = next(iter(sweep.contents))
-    monkeypatch.setattr(Processes, "play", _deadly(Processes.play, victim))
+    killed = deadly(monkeypatch, {victim})
     done = run_sweep(sweep, folder, Processes(1))
     assert list(done.failed) == [victim]
     assert "worker after worker died" in done.failed[victim]
     assert done.finished == 15
+    assert killed == [victim] * 3
 
 
-def _deadly(play, victim):
-    """Every worker that is given the victim is killed."""
-    from tarry.experiments.engines.processes import _Worker
+class Doomed(_Worker):
+    """Stands for a process that dies over its first cell, or, gone already, when it is given one."""
 
-    give = _Worker.give
+    is_gone, given = False, []
 
-    def deadly(self, cell, content):
-        given = give(self, cell, content)
-        if cell == victim:
-            self._process.kill()
-        return given
+    def __init__(self):
+        self.pipe, self.theirs = multiprocessing.Pipe()
+        self.theirs.send(Outcome("", None))
+        self.is_ready, self.cell = False, ""
 
-    def wrapped(self, contents):
-        _Worker.give = deadly
-        try:
-            yield from play(self, contents)
-        finally:
-            _Worker.give = give
+    def give(self, cell, content):
+        self.theirs.close()
+        self.given.append(cell)
+        return super().give(cell, content) and not self.is_gone
 
-    return wrapped
+    def exit_code(self):
+        return -9
 
-
-@pytest.fixture
-def cluster():
-    distributed = pytest.importorskip("distributed")
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
-    with distributed.LocalCluster(n_workers=2, **options) as running:
-        yield running
+    def end(self):
+        self.pipe.close()
 
 
-def test_dask_with_a_worker_killed_in_the_middle(tmp_path, cluster):
-    import distributed
-
-    sweep, killed = sweep_of(tmp_path, LONGER), []
-    engine = make_engine("dask", scheduler=cluster.scheduler_address)
-    play = engine.play
-
-    def deadly(contents):
-        for outcome in play(contents):
-            if outcome is not None and not killed:
-                with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
-                    pids = client.run(os.getpid)
-                assert len(set(pids.values())) == 2
-                assert os.getpid() not in pids.values()
-                killed.append(min(pids.values()))
-                os.kill(killed[0], signal.SIGKILL)
-            yield outcome
-
-    engine.play = deadly
-    found = tables_of(sweep, tmp_path / "dask", engine)
-    assert killed
-    assert found == tables_of(sweep, tmp_path / "reference")
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_where_every_worker_dies_the_run_stops(tmp_path, monkeypatch, is_gone):
+    monkeypatch.setattr(processes, "_Worker", Doomed)
+    monkeypatch.setattr(Doomed, "is_gone", is_gone)
+    monkeypatch.setattr(Doomed, "given", [])
+    with pytest.raises(ChildProcessError, match=r"10 worker processes died and none has finished a cell, .* code -9"):
+        run_sweep(sweep_of(tmp_path), Folder(tmp_path / "results"), Processes(1))
+    assert len(Doomed.given) == 10
 
 
-class DeadlyCluster:
-    """Stands for a cluster on which one cell kills whoever plays it, whatever company it has."""
-
-    def __init__(self, victim):
-        self.victim, self.sizes = victim, []
-
-    def nthreads(self):
-        return {"a": 1, "b": 1}
-
-    def submit(self, play, group, pure):
-        self.sizes.append(len(group))
-        return DeadlyTask(play, group, self.victim)
-
-    def cancel(self, tasks, force):
-        assert not tasks
+def test_a_few_cells_over_which_all_die_are_told_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_Worker", Doomed)
+    contents = dict(list(sweep_of(tmp_path).contents.items())[:3])
+    outcomes = [outcome for outcome in Processes(1).play(contents) if outcome is not None]
+    assert [outcome.cell for outcome in outcomes] == list(contents)
+    assert {outcome.error[:26] for outcome in outcomes} == {"worker after worker died w"}
 
 
-class DeadlyTask:
-    def __init__(self, play, group, victim):
-        self.status = "error" if victim in dict(group) else "finished"
-        self.done, self.result = lambda: True, lambda: play(group)
-
-    def exception(self):
-        from distributed.scheduler import KilledWorker
-
-        return KilledWorker("task", None, 3)
-
-
-def test_dask_takes_groups_apart_over_which_workers_die(tmp_path):
-    pytest.importorskip("distributed")
-    contents = sweep_of(tmp_path).contents
-    victim, cluster = list(contents)[-1], DeadlyCluster(list(contents)[-1])
-    outcomes = [one for one in make_engine("dask")._play(cluster, contents) if one is not None]
-    assert sorted(one.cell for one in outcomes) == sorted(contents)
-    assert [(one.cell, one.error[:14]) for one in outcomes if one.columns is None] == [(victim, "worker after w")]
-    assert max(cluster.sizes) > 1
-    assert cluster.sizes[-1] == 1
+UNFIT = """
+if __name__ != "__main__":
+    raise ImportError("not here")
+import sys
+from tarry.experiments import Folder, load_sweep, make_engine, run_sweep
+try:
+    run_sweep(load_sweep(sys.argv[1]), Folder(sys.argv[2]), make_engine("processes", 2))
+except ChildProcessError as error:
+    print(error)
+"""
 
 
-def test_dask_starts_a_cluster_of_its_own(tmp_path, reference):
-    pytest.importorskip("distributed")
-    assert tables_of(sweep_of(tmp_path), tmp_path / "dask", make_engine("dask", 1)) == reference
+def script(tmp_path, text, *arguments):
+    """A script of its own, as a user would start it."""
+    path = tmp_path / "script.py"
+    path.write_text(text, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    command = [sys.executable, str(path), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
-def test_workers_of_a_local_cluster_leave_interrupts_to_whoever_started_them():
-    pytest.importorskip("distributed")
-    with make_engine("dask", 1)._client() as client:
-        assert list(client.run(_ignores_interrupts).values()) == [True]
+def test_workers_that_cannot_start_are_not_tried_for_ever(tmp_path):
+    with script(tmp_path, UNFIT, sweep_of(tmp_path).path, tmp_path / "results") as running:
+        said, shouted = running.communicate(timeout=120)
+    assert said.startswith(
+        "worker processes cannot start: 3 in a row ended before their first cell, the last with exit"
+    )
+    assert "exit code 1. See what they wrote; a script must be safe to import" in said
+    assert 3 <= shouted.count("ImportError: not here") <= 4  # two at first, another for each that died but the third
 
 
-def _ignores_interrupts():
-    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+ABANDONED = """
+import multiprocessing, sys
+from tarry.experiments import load_sweep
+from tarry.experiments.engines import Outcome, Processes, processes
+from tarry.experiments.engines.processes import _Worker
+
+if __name__ == "__main__":
+    results = pauses = 0
+    for outcome in Processes(1).play(load_sweep(sys.argv[1]).contents):
+        results += outcome is not None
+        pauses += results > 0 and outcome is None
+        if pauses == 3:
+            print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+"""
 
 
-def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
-    pytest.importorskip("distributed")
-    monkeypatch.setattr("tarry.experiments.engines.dask.PATIENCE", 1.0)
-    with socket.socket() as held:  # bound, but nobody listens
-        held.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{held.getsockname()[1]}"
-        engine = make_engine("dask", scheduler=address)
-        with pytest.raises(OSError, match=f"no Dask scheduler answered at {address} within 1 s: see that it runs"):
-            run_sweep(sweep_of(tmp_path), Folder(tmp_path / "results"), engine)
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="looks at /proc")
+def test_workers_of_a_killed_process_end_at_once(tmp_path):
+    text = LONGER.replace("seeds = 8", "seeds = 1\naxes.horizon = [20, 400_000]").replace("horizon = 1500\n", "")
+    with script(tmp_path, ABANDONED, sweep_of(tmp_path, text).path) as running:
+        (worker,) = running.stdout.readline().split()
+        running.kill()
+    deadline = time.monotonic() + 5
+    while is_running(worker) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(worker)
+
+
+def is_running(process):
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not tell")
+def test_one_worker_for_each_core_that_may_be_used(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 6})
+    assert [make_engine(name)._workers for name in ("threads", "processes")] == [3, 3]
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert make_engine("threads")._workers == 64
+    assert make_engine("threads", 5)._workers == 5
 
 
 def test_only_dask_has_a_scheduler():

@@ -83,13 +83,11 @@ class Folder:
             contents.frames.append(frame)
         return contents
 
-    def set_damaged_aside(self) -> list[Path]:
-        """Rename damaged parts, so that they are seen no more and can still be looked at; their new names."""
-        aside = [(path, path.with_suffix(".damaged")) for path in self.read(["cell"]).damaged]
-        for path, name in aside:
+    def set_damaged_aside(self) -> None:
+        """Rename damaged parts, so that they are seen no more and can still be looked at."""
+        for path in self.read(["cell"]).damaged:
             with contextlib.suppress(FileNotFoundError):  # another run was faster
-                path.replace(name)
-        return [name for _, name in aside]
+                path.replace(path.with_suffix(".damaged"))
 
     def write_plan(self, sweep: Sweep) -> None:
         """Note the cells of a sweep and what its file says, so that the folder can be read without it."""
@@ -132,6 +130,7 @@ class Folder:
         for path in sorted(self.failures.glob("*.json")):
             try:
                 told = json.loads(path.read_text(encoding="utf-8"))
-            except FileNotFoundError:
+                sentence = str(told["cell"]), str(told["error"])
+            except (FileNotFoundError, ValueError, TypeError, KeyError):  # forgiven meanwhile, damaged, or not ours
                 continue
-            yield told["cell"], told["error"]
+            yield sentence

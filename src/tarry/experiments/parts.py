@@ -107,7 +107,7 @@ class Writer:
             self._since = time.monotonic()
         self._gathered.append(columns)
         self._rows += sum(len(curve) for curve in columns["curve_t"])
-        return self.rest()
+        return self.flush() if columns["seconds"][0] >= GATHERED_SECONDS else self.rest()
 
     def rest(self) -> list[str]:
         """Write what has been gathered, if it is time."""
@@ -116,32 +116,36 @@ class Writer:
         return self.flush() if is_due or is_much else []
 
     def flush(self) -> list[str]:
-        """Write what has been gathered."""
+        """Write what has been gathered; what could not be written stays for the next time."""
         if not self._gathered:
             return []
+        self._merge(0)  # first, so that nothing comes between a part and the news of it
+        self._levels.setdefault(0, []).append(write_part(self._folder, frame_of(self._gathered)))
         written, self._gathered, self._rows = self._gathered, [], 0
-        self._keep(write_part(self._folder, frame_of(written)), 0)
         return [columns["cell"][0] for columns in written]
 
-    def _keep(self, path: Path, level: int) -> None:
-        """Remember a part of our own, and merge those of its level once there are many."""
-        mine = self._levels.setdefault(level, [])
-        mine.append(path)
+    def _merge(self, level: int) -> None:
+        """Merge our own parts of a level once there are many."""
+        mine = self._levels.get(level, [])
         if len(mine) < MERGED:
             return
         self._levels[level] = []
         frame = merged(mine)
         if frame is not None:
-            self._keep(write_part(self._folder, frame, level + 1), level + 1)
+            self._levels.setdefault(level + 1, []).append(write_part(self._folder, frame, level + 1))
             for old in mine:
                 old.unlink(missing_ok=True)
+            self._merge(level + 1)
 
 
 def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
     """The rows of several parts, or None if one of them is damaged: then it is left for all to see."""
     import polars as pl
 
-    frames = [read_part(path) for path in paths]
+    try:
+        frames = [read_part(path) for path in paths]
+    except FileNotFoundError:  # damaged too, and another run has set it aside
+        return None
     return None if any(frame is None for frame in frames) else pl.concat(frames)  # type: ignore[type-var]
 
 

@@ -25,7 +25,7 @@ LISTED = 1_000_000
 
 Columns = dict[str, Any]
 PARTS = ("regularisation", "own", "pairs", "smoothing", "left_out")
-RECORDED = ("tarry", "python", "system", "numpy", "numba", "scipy", "polars")
+RECORDED = ("tarry", "source", "python", "system", "numpy", "numba", "scipy", "polars")
 
 
 class Cancelled(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import socket
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 PREFIX, SUFFIX = ".writing-", ".tmp"
 FORGOTTEN_SECONDS = 86_400.0
+_SIGNED = re.compile(r"\.writing-(?P<host>.+)-(?P<process>[0-9]+)-[0-9]+\.tmp", re.ASCII)
 _count = itertools.count()
 
 
@@ -30,8 +32,10 @@ def sweep_away(folder: Path) -> int:
 
 
 def _is_left(path: Path) -> bool:
-    host, process, _ = path.name.removeprefix(PREFIX).removesuffix(SUFFIX).rsplit("-", 2)
-    if host == _host() and not _is_alive(int(process)):
+    signed = _SIGNED.fullmatch(path.name)
+    if signed is None:  # somebody else's
+        return False
+    if signed["host"] == _host() and not _is_alive(int(signed["process"])):
         return True
     try:
         return time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS

@@ -47,7 +47,7 @@ def run_sweep(
 ) -> Summary:
     """Play what is missing. Interrupted, it keeps what is finished and raises the interrupt.
 
-    ``progress(done, total)`` is called as cells reach the disk.
+    ``progress(done, total)`` is called as cells reach the disk, or fail.
     """
     folder.tidy()
     folder.set_damaged_aside()
@@ -55,15 +55,18 @@ def run_sweep(
     left, total = missing(sweep, folder, task), len(share(sweep, task))
     writer, failed, finished = Writer(folder.parts), dict[str, str](), 0
     report = progress or (lambda _done, _total: None)
-    report(total - len(left), total)
+
+    def show() -> None:
+        report(total - len(left) + finished + len(failed), total)
 
     def count(cells: list[str]) -> None:
         nonlocal finished
         if cells:
             folder.forgive(cells)
             finished += len(cells)
-            report(total - len(left) + finished, total)
+            show()
 
+    show()
     try:
         with closing((engine or Threads()).play(left)) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
@@ -74,8 +77,10 @@ def run_sweep(
                 elif outcome.error:
                     failed[outcome.cell] = outcome.error
                     folder.fail(outcome.cell, outcome.error)
-    finally:
+                    show()
         count(writer.flush())
+    finally:
+        count(writer.flush())  # what an interrupt left, that of the line above too
     return Summary(total - len(left), finished, failed)
 
 

@@ -39,7 +39,14 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
 
 def worker_count(seeds: list[int], threads: int | None) -> int:
     """How many threads to use: as asked, or one per core, never more than seeds."""
-    return min(len(seeds), as_whole(threads, "threads", 1) if threads is not None else os.cpu_count() or 1)
+    return min(len(seeds), as_whole(threads, "threads", 1) if threads is not None else core_count())
+
+
+def core_count() -> int:
+    """The cores this process may use: a job on a shared machine is often given a few of them."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_threads(

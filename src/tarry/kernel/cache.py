@@ -89,15 +89,21 @@ def _is_ours(name: str) -> bool:
 
 
 @functools.cache
-def _package_digest() -> str | None:
-    """A hash of the package as it was imported; None if it was edited since."""
-    hasher = hashlib.sha256(sys.version.encode())
+def source_digest() -> str | None:
+    """A hash of the package's sources as they were imported; None if they were edited since."""
+    hasher = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.stat().st_mtime > _IMPORTED:
             return None
         hasher.update(path.relative_to(PACKAGE).as_posix().encode())
         hasher.update(path.read_bytes())
     return hasher.hexdigest()
+
+
+def _package_digest() -> str | None:
+    """The same with the version of Python: what is compiled depends on both."""
+    source = source_digest()
+    return None if source is None else hashlib.sha256(f"{sys.version} {source}".encode()).hexdigest()
 
 
 def cache_root() -> Path:

@@ -1,29 +1,24 @@
 """Dask: workers on other machines, or a cluster of this one's processes.
 
-Small cells travel in groups, so that a task lasts about a quarter of a second. A worker that dies costs its tasks,
-which Dask gives to others; a group over which too many died is taken apart and its cells are tried one by one.
+A worker that dies costs its tasks, which Dask gives to others (see :mod:`tarry.experiments.engines.groups`).
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import time
-from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from tarry._version import __version__
-from tarry.experiments.engines.base import Outcome, died, play_one
+from tarry.experiments.engines.base import Outcome
+from tarry.experiments.engines.cluster import Cluster, cannot_load, connect
+from tarry.experiments.engines.groups import Group, Groups, play_group
+from tarry.game.seeds import core_count
 
-TASK_SECONDS = 0.25
-LARGEST_GROUP = 64
-AHEAD = 3
 POLL = 0.02
-PATIENCE = 10.0
-Group = list[tuple[str, str]]
 
 
 class Dask:
@@ -35,97 +30,67 @@ class Dask:
         except ImportError as error:
             raise ImportError(f"the engine dask needs {error.name}: pip install 'tarry[dask]'") from error
         self._dask: Any = distributed  # few of its functions are annotated
-        self._workers, self._scheduler = workers or os.cpu_count() or 1, scheduler
+        self._workers, self._scheduler = workers or core_count(), scheduler
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
         """Play the cells, a few tasks ahead of the workers."""
         if not contents:
             return
         with self._client() as client:
-            self._check_versions(client)
-            yield from self._play(client, contents)
+            cluster = Cluster(client, self._scheduler)
+            cluster.check_code()
+            yield from self._play(client, cluster, Groups(contents))
 
-    def _play(self, client: Any, contents: dict[str, str]) -> Iterator[Outcome | None]:
-        left: deque[tuple[str, str]] = deque(contents.items())
-        apart: deque[tuple[str, str]] = deque()
-        under_way: dict[Any, Group] = {}
-        size = 1
+    def _play(self, client: Any, cluster: Cluster, groups: Groups) -> Iterator[Outcome | None]:
+        under_way = groups.under_way
         try:
-            while left or apart or under_way:
-                room = self._room(client) - len(under_way) if left or apart else 0
-                while room > 0 and (left or apart):
-                    group = [apart.popleft()] if apart else [left.popleft() for _ in range(min(size, len(left)))]
+            while groups:
+                room = cluster.room()
+                while len(under_way) < room and (group := groups.take()):
                     under_way[client.submit(play_group, group, pure=False)] = group
-                    room -= 1
-                done = [future for future in under_way if future.done()]
-                for future in done:
-                    group = under_way.pop(future)
-                    if future.status == "finished":
-                        outcomes, seconds = future.result()
-                        size = min(LARGEST_GROUP, max(1, round(TASK_SECONDS * len(group) / max(seconds, 1e-6))))
-                        yield from outcomes
-                    elif len(group) > 1:
-                        apart.extend(group)
-                    else:
-                        yield self._blamed(future, group[0][0])
+                # A result that was lost with its worker is on its way again.
+                settled = [future for future in under_way if future.status not in ("pending", "lost")]
+                for future in settled:
+                    yield from self._settle(future, under_way.pop(future), groups)
                 yield None
-                if not done:
+                if not settled:
                     time.sleep(POLL)
         finally:
-            client.cancel(list(under_way), force=True)
+            if client.status == "running":
+                with suppress(OSError):  # gone meanwhile
+                    client.cancel(list(under_way), force=True)
 
-    def _room(self, client: Any) -> int:
-        """Tasks to have under way; clusters may grow and shrink."""
-        return AHEAD * max(1, int(sum(client.nthreads().values())))
-
-    def _blamed(self, future: Any, cell: str) -> Outcome:
-        error = future.exception()
-        if isinstance(error, self._dask.scheduler.KilledWorker):
-            return died(cell)
-        return Outcome(cell, None, f"{type(error).__name__}: {error}")
+    def _settle(self, future: Any, group: Group, groups: Groups) -> Iterable[Outcome]:
+        try:
+            played = future.result()
+        except self._dask.scheduler.KilledWorker:
+            return groups.killed(group)
+        except (OSError, CancelledError):
+            return groups.cancelled(group)
+        except (ImportError, RuntimeError) as error:  # Dask's: what cells raise travels as an outcome
+            raise cannot_load(error) from error
+        except Exception as error:
+            return groups.failed(group, error)
+        return groups.played(group, played)
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
         if self._scheduler is not None:
-            with self._connected(self._scheduler) as client:
+            with connect(self._dask, self._scheduler) as client:
                 yield client
             return
-        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "preload": [__name__]}
+        options = {"threads_per_worker": 1, "processes": True, "preload": [__name__]}
+        options |= {
+            "dashboard_address": "127.0.0.1:0",
+            "scheduler_kwargs": {"dashboard": False},
+        }  # any port that is free
         with (
             self._dask.LocalCluster(n_workers=self._workers, silence_logs=logging.ERROR, **options) as cluster,
             self._dask.Client(cluster, set_as_default=False) as client,
         ):
             yield client
 
-    def _connected(self, scheduler: str) -> Any:
-        try:
-            return self._dask.Client(scheduler, set_as_default=False, timeout=PATIENCE)
-        except OSError as error:
-            raise OSError(
-                f"no Dask scheduler answered at {scheduler} within {PATIENCE:.0f} s: see that it runs and can be "
-                "reached from here, or leave scheduler out for a local cluster"
-            ) from error
-
-    def _check_versions(self, client: Any) -> None:
-        """Refuse workers with another version: they might give other numbers under the same name."""
-        for worker, version in client.run(version_here).items():
-            if version != __version__:
-                raise ValueError(f"the worker {worker} has tarry {version}, here is {__version__}: install the same")
-
 
 def dask_setup(_worker: Any) -> None:
     """Called by Dask in every worker of a local cluster: an interrupt is for whoever started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def version_here() -> str:
-    """Asked of every worker."""
-    return __version__
-
-
-def play_group(group: Group) -> tuple[list[Outcome], float]:
-    """Play some cells, and say how long it took."""
-    logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings travel with the results
-    started = time.perf_counter()
-    outcomes = [play_one(*one) for one in group]
-    return outcomes, time.perf_counter() - started

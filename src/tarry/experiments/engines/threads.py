@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
 from tarry.experiments.engines.base import PAUSE, Outcome, play_one
+from tarry.game.seeds import core_count
 
 
 class Threads:
     """The default: nothing to start, nothing to send."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers or os.cpu_count() or 1
+        self._workers = workers or core_count()
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
         """Play the cells, a few ahead of the workers."""
