@@ -163,7 +163,11 @@ def test_a_join_without_preemption(call):
 @pytest.mark.parametrize(
     ("arguments", "given", "sentence"),
     [
-        (["label", "a", "yes"], None, "the label must be JSON, got 'yes': a text needs its own quotes"),
+        (
+            ["label", "a", "yes"],
+            None,
+            "the label must be JSON, got 'yes': texts, and the names in an object, stand in double quotes",
+        ),
         (["label", "a"], None, "give an id and its label, or --many"),
         (["label", "--many"], '{"id": "a"}', "row 1 has no 'label'"),
         (["label", "--many", "a", "1"], "", "give an id and its label, or --many"),

@@ -145,3 +145,30 @@ def test_stores_that_are_none():
         with pytest.raises(ValueError, match=hint):
             make(store=url)
     assert not Path("p.db").exists()
+
+
+def test_a_batch_names_the_row_that_cannot_be_kept(tmp_path):
+    with make(store=f"sqlite:///{tmp_path}/a.db") as join:
+        with pytest.raises(ValueError, match=r"row 1: a durable store takes .* got nan as features at \['x'\]"):
+            join.decide_many(pl.DataFrame({"id": ["a", "b"], "x": [1.0, float("nan")]}))
+        assert join.status().rounds == 0
+
+
+def test_ids_of_another_type_are_warned_about():
+    join = make()
+    join.decide_many([{}] * 9, ids=[str(i) for i in range(9)])
+    assert join.status().warnings == ()
+    assert join.label_many(list(range(9)), [1.0] * 9) == []
+    assert join.status().warnings[0].startswith("9 of 9 calls named an id that nobody decided under")
+    assert join.status().rows()["answered unknown"] == "9"
+
+
+def test_a_missing_id_is_not_to_be_made_a_text():
+    with pytest.raises(TypeError, match="got None: leave out rows without one"):
+        make().label(None, 1.0)
+
+
+@pytest.mark.parametrize("given", ["sqlite:loans.db", "sqlite://loans.db", "loans.db", Path("loans.db")])
+def test_a_path_without_its_strokes(given):
+    with pytest.raises(ValueError, match=r"for this file write 'sqlite:///loans\.db'"):
+        make(store=given)

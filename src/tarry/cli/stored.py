@@ -35,7 +35,7 @@ EPILOG = (
     "Exit codes: 0 done; 1 done, but an id was unknown or forgotten, or the answer cannot be printed; "
     "2 the arguments are wrong, nothing was changed; 3 the store cannot be used."
 )
-_QUOTES = "a text needs its own quotes, '\"like this\"'"
+_QUOTES = "texts, and the names in an object, stand in double quotes of their own, '\"like this\"'"
 # So that a negative number is an argument and not an option.
 NUMBERS = {"ignore_unknown_options": True}
 

@@ -34,7 +34,8 @@ def as_id(id: Any) -> Hashable:
             f"an id must be a string, a whole number or bytes, got {id!r}: pandas makes such numbers of a column of "
             "whole ones that has a gap, so drop the rows without an id and give whole numbers or texts"
         )
-    raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: use str(…) of it")
+    way = "leave out rows without one" if id is None else "use str(…) of it"
+    raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: {way}")
 
 
 class Ids(Region):

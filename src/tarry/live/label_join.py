@@ -148,8 +148,13 @@ class LabelJoin(Face):
         if len(names) != len(rows):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
         waits = [None] * len(rows) if delays is None else as_list(delays, "delays")
-        with self._tracker.vault.lock, self._tracker.vault:
-            opened = self._tracker.open_many(names, waits, rows)
+        try:
+            with self._tracker.vault.lock, self._tracker.vault:
+                opened = self._tracker.open_many(names, waits, rows)
+        except ValueError:
+            if self._tracker.vault.is_durable:
+                check_features(rows)  # which names the row, if that was it
+            raise
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
 
     def label(self, id: Hashable, label: Any, *, key: Hashable = None) -> Row | None:

@@ -60,8 +60,8 @@ def check_label(id: Hashable, label: Any) -> None:
         shown = float(label) if isinstance(label, (float, np.floating)) else brief(label)
         where = "and something in it" if isinstance(label, (list, tuple, dict, np.ndarray)) else "which"
         raise ValueError(
-            f"the label of {id!r} is {shown}, {where} is not finite: give a finite number, or expire({id!r}); "
-            "nothing was changed"
+            f"the label of {id!r} is {shown}, {where} is not finite: give a finite number, or, where "
+            "there is none yet, make no call; nothing was changed"
         )
 
 

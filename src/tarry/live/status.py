@@ -43,6 +43,7 @@ class Status(NamedTuple):
         """The same as text, for tables."""
         shown = {"rounds": str(self.rounds), "pending": str(self.pending), "tracked": str(self.tracked)}
         shown |= {f"fate {name}": str(count) for name, count in self.fates.items() if count}
+        shown |= {f"answered {name}": str(count) for name, count in self.answers.items() if count}
         shown |= {f"weights {name}": f"{number:.4g}" for name, number in self.weights._asdict().items()}
         shown |= {} if isnan(self.balance) else {"balance": f"{self.balance:.6g}"}
         for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
@@ -94,9 +95,17 @@ def _warnings(tracker: Tracker) -> tuple[str, ...]:
         )
     seen = fates["used"] + fates["expired"]
     if seen and fates["expired"] > OFTEN * seen:
+        given = "give it as the label" if tracker.configuration.kind == JOIN else "tell it as a value"
         found.append(
             f"{fates['expired']} of {seen} tracked rounds expired without an outcome: if no outcome means "
-            "something (no conversion), tell it as a value at the end of its window, or sums are biased"
+            f"something (no conversion), {given} at the end of its window, or sums are biased"
+        )
+    calls = sum(tracker.vault.counts[ANSWERS + answer] for answer in Answer)
+    unknown = tracker.vault.counts[ANSWERS + Answer.UNKNOWN]
+    if unknown > OFTEN * calls:
+        found.append(
+            f"{unknown} of {calls} calls named an id that nobody decided under: an id is the same only if its type is, "
+            "7 is not '7'"
         )
     return tuple(found)
 

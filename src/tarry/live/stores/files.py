@@ -22,13 +22,13 @@ def check_file(path: Path, application: int, version: int, *, must_exist: bool) 
         raise StoreError(f"{path} is a folder: give the path of a file in it")
     if not path.exists():
         if must_exist:
-            raise StoreError(f"there is no file {path}: make a session or join first")
+            raise StoreError(f"there is no file {path}: make a session or join first (tarry join new)")
         if not path.parent.exists():
             raise StoreError(f"there is no folder {path.parent} to put {path.name} in: make it first")
         return
     if not path.stat().st_size:
         if must_exist:
-            raise StoreError(f"{path} is empty: make a session or join first")
+            raise StoreError(f"{path} is empty: make a session or join first (tarry join new)")
         return
     found, written, page = _marks(path)
     if found != application:

@@ -105,7 +105,7 @@ class Postgres:
         found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
         written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
         if written is None:
-            raise StoreError("the database holds nothing of Tarry's: make a session or join first")
+            raise StoreError("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
         _check_format(written[0])
 
     def _ready(self) -> psycopg.Connection[Any]:

@@ -93,7 +93,9 @@ class SQLite:
     def _set_up(self, must_exist: bool) -> None:
         if self._is_empty():
             if must_exist:
-                raise StoreError(f"{self.path} is empty: make a session or join first, or restore a copy")
+                raise StoreError(
+                    f"{self.path} is empty: make a session or join first (tarry join new), or restore a copy"
+                )
             self._make_tables()
         run = self.database.execute
         mode = self._switch_to_log()
