@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import Any, NamedTuple, Self
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_flag, as_positive, as_whole
 from tarry.kernel import Parameters, step
 from tarry.learners.levels import level_ratio
 from tarry.learners.rules import MAGNITUDE, first_rate, last_rate, next_rate, radius
@@ -60,7 +60,11 @@ class BacklogRadius(Parameters, _BacklogRadiusFields):
     ) -> Self:
         room, guess = as_room(capacity), as_guess(max_backlog)
         return cls.make(
-            as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread"), room, guess, int(curved)
+            as_positive(inner_radius, "inner_radius"),
+            as_positive(spread, "spread"),
+            room,
+            guess,
+            int(as_flag(curved, "curved")),
         )
 
     @property

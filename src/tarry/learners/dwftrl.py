@@ -27,7 +27,7 @@ from tarry.learners.base import (
     rate_in_force,
     restart,
 )
-from tarry.learners.norms import Euclidean, dual_size, project_in, raise_dual
+from tarry.learners.norms import as_norm, dual_size, project_in, raise_dual
 from tarry.learners.rules import (
     MAGNITUDE,
     MEMORY,
@@ -67,8 +67,7 @@ class DWFTRL(Parameters, _DWFTRLFields):
 
     def __new__(cls, domain: Any, rate: Any, *, start: ArrayLike | None = None, norm: Any = None) -> Self:
         as_domain(domain, "domain")
-        measure = Euclidean() if norm is None else norm
-        measure.check(domain)
+        measure = as_norm(norm, domain)
         return cls.make(domain, as_rule(rate, "rate"), starting_point(domain, start), measure)
 
     @property
@@ -104,8 +103,7 @@ class LeaderState(NamedTuple):
 
 def starting_point(domain: Any, start: ArrayLike | None) -> np.ndarray:
     """The given start, or the domain's centre; it must lie in the domain."""
-    point = np.array(domain.center if start is None else start, dtype=np.float64)
-    as_vector(point, "start", domain.dimension)
+    point = as_vector(domain.center if start is None else start, "start", domain.dimension)
     if not contains(domain, point, 1e-9 * max(1.0, domain.diameter)):
         raise ValueError(f"start must lie in the domain, got {point}: use tarry.domains.nearest")
     return point

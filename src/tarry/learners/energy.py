@@ -90,7 +90,7 @@ class EnergyRate(Parameters, _EnergyRateFields):
 
     def __new__(cls, diameter: float, gradient_bound: float, smoothing: EnergyRadius) -> Self:
         if not isinstance(smoothing, EnergyRadius):
-            raise TypeError(f"EnergyRate is tuned by the learner's radius, an EnergyRadius, got {smoothing!r}")
+            raise TypeError(f"smoothing must be the learner's own radius, an EnergyRadius, got {smoothing!r}")
         scale = as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound")
         return cls.make(scale, *smoothing.tuning)
 

@@ -8,12 +8,12 @@ The arm and its probability are kept for each tracked round: two numbers. γ > 0
 
 from __future__ import annotations
 
-from math import inf, log, sqrt
+from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_least, as_positive, as_whole
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import Rated, draw_action, even_weights, show_vertex, simplex_of
@@ -71,15 +71,15 @@ class Exp3(Parameters, Rated, _Exp3Fields):
 
     def __new__(cls, dimension: int, rate: Any, *, exploration: float = 0.0) -> Self:
         domain = simplex_of(dimension)
-        if not 0 <= exploration < inf:
-            raise ValueError(f"exploration must be finite and not negative, got {exploration}")
-        return cls.make(domain, as_rule(rate, "rate"), float(exploration), even_weights(domain.dimension))
+        share = as_least(exploration, "exploration")
+        return cls.make(domain, as_rule(rate, "rate"), share, even_weights(domain.dimension))
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
         """η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
-        rounds = as_positive(level, "level") * dimension * as_whole(horizon, "horizon", 1)
-        return cls(dimension, sqrt(log(dimension) / (rounds + as_whole(total_delay, "total_delay"))))
+        actions = simplex_of(dimension).dimension
+        rounds = as_positive(level, "level") * actions * as_whole(horizon, "horizon", 1)
+        return cls(actions, sqrt(log(actions) / (rounds + as_whole(total_delay, "total_delay"))))
 
 
 class ArmsState(NamedTuple):

@@ -151,6 +151,15 @@ def _radial(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
             x[i] = domain.center[i] + shrink * (x[i] - domain.center[i])
 
 
+def as_norm(value: Any, domain: Any) -> Any:
+    """A norm (None: the Euclidean) in which there is a projection on this domain, or a sentence saying why not."""
+    norm = Euclidean() if value is None else value
+    if isinstance(norm, type) or not any(isinstance(norm, cls) for cls in project_in.registry.members):
+        raise TypeError(f"norm must be Euclidean() or Mahalanobis(matrix), got {norm!r}")
+    norm.check(domain)
+    return norm
+
+
 @verb
 def norm_radius(domain: Any, norm: Any) -> float:
     """The domain's radius measured in the norm it is a ball of."""

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
+from tarry.checks import as_least, as_positive
+from tarry.domains import as_vector
 from tarry.kernel import Parameters, as_step, verb
 
 CHECKED_ROUNDS = 1024
@@ -91,7 +92,7 @@ class Constant(Parameters, _ConstantFields):
     __slots__ = ()
 
     def __new__(cls, value: float) -> Self:
-        return cls.make(as_positive(value, "a constant rule"))
+        return cls.make(as_positive(value, "value"))
 
 
 @at.on(Constant)
@@ -109,11 +110,7 @@ class Sequence(Parameters, _SequenceFields):
     __slots__ = ()
 
     def __new__(cls, values: ArrayLike) -> Self:
-        listed = np.array(values, dtype=np.float64)
-        if listed.ndim != 1 or listed.size == 0:
-            raise ValueError(f"a sequence of rates must be one-dimensional, got shape {listed.shape}")
-        check_decreasing(listed, "a sequence")
-        return cls.make(listed)
+        return cls.make(as_listed(values, "values"))
 
 
 @at.on(Sequence)
@@ -134,13 +131,11 @@ class Power(Parameters, _PowerFields):
     __slots__ = ()
 
     def __new__(cls, scale: float, exponent: float, cap: float = np.inf, *, shift: float = 0.0) -> Self:
-        if not exponent >= 0:
-            raise ValueError(f"exponent must not be negative (rules may not increase), got {exponent}")
-        if not cap > 0:
+        size, limit = as_positive(scale, "scale"), as_least(cap, "cap", endless=True)
+        if limit == 0:
             raise ValueError(f"cap must be positive, got {cap}")
-        if not 0 <= shift < np.inf:
-            raise ValueError(f"shift must be finite and not negative, got {shift}")
-        return cls.make(as_positive(scale, "scale"), float(exponent), float(cap), float(shift))
+        falls = as_least(exponent, "exponent, with which rules fall,")
+        return cls.make(size, falls, limit, as_least(shift, "shift"))
 
 
 @at.on(Power)
@@ -160,6 +155,8 @@ class Rule(Parameters, _RuleFields):
     __slots__ = ()
 
     def __new__(cls, function: Callable[[int], float]) -> Self:
+        if not callable(function):
+            raise TypeError(f"function must be a function of t, got {function!r}: use Constant, Sequence or Power")
         checked = as_step(function)
         rounds = np.unique(np.geomspace(1, 10**9, CHECKED_ROUNDS).astype(np.int64))
         check_decreasing(np.array([checked(int(t)) for t in rounds]), "the rule")
@@ -224,9 +221,16 @@ def as_rule(value: Any, name: str) -> Any:
         raise TypeError(f"{type(value).__name__} is no rule for the {name}: give a number, a sequence or a rule")
     if callable(value):
         return Rule(value)
-    if np.ndim(value) == 0:
+    if isinstance(value, str) or not hasattr(value, "__len__"):
         return Constant(as_positive(value, name))
-    return Sequence(value)
+    return Sequence.make(as_listed(value, name))
+
+
+def as_listed(values: ArrayLike, name: str) -> np.ndarray:
+    """One value per round, positive and non-increasing, or a sentence saying why not."""
+    listed = as_vector(values, name)
+    check_decreasing(listed, name)
+    return listed
 
 
 def check_decreasing(values: np.ndarray, name: str, rounds: np.ndarray | None = None) -> None:
