@@ -109,6 +109,12 @@ def starting_point(domain: Any, start: ArrayLike | None) -> np.ndarray:
     return point
 
 
+def reach_of(domain: Any, start: np.ndarray) -> float:
+    """The most that |x − start| can be on the domain, or a bound on it."""
+    away = float(np.linalg.norm(start - np.asarray(domain.center)))
+    return float(min(domain.diameter, domain.outer_radius + away))
+
+
 def fresh_leader(start: np.ndarray) -> LeaderState:
     """The state before the first round."""
     k = start.size

@@ -54,8 +54,8 @@ class Exp3(Parameters, Rated, _Exp3Fields):
 
     so with unit weights and γ = 0 η = √(ln K/(K·T + total delay)) is best (:meth:`tuned`);
     ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog instead. ``exploration`` is γ, at least 0: with
-    γ > 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (η/2 is usual). With γ = 0
-    probabilities count as 2^−53 at least, so that all stays finite.
+    γ > 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (η/2 is usual: :meth:`exploring`).
+    With γ = 0 probabilities count as 2^−53 at least, so that all stays finite.
 
     Exp3 with delays: Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019);
     implicit exploration with them: György and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits
@@ -80,6 +80,12 @@ class Exp3(Parameters, Rated, _Exp3Fields):
         actions = simplex_of(dimension).dimension
         rounds = as_positive(level, "level") * actions * as_whole(horizon, "horizon", 1)
         return cls(actions, sqrt(log(actions) / (rounds + as_whole(total_delay, "total_delay"))))
+
+    @classmethod
+    def exploring(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
+        """:meth:`tuned`, with γ = η/2: the bound grows by ηK·T/2, and regret strays less from its mean."""
+        rate = cls.tuned(dimension, horizon=horizon, total_delay=total_delay, level=level).rate
+        return cls(dimension, rate, exploration=rate.value / 2)
 
 
 class ArmsState(NamedTuple):
