@@ -56,9 +56,12 @@ class DWFTRL(Parameters, _DWFTRLFields):
     of that norm. Without active projections it is delayed gradient descent with the step of the
     arrival round.
 
-    >>> from tarry.domains import Ball
-    >>> DWFTRL(Ball(2), rate=0.1).dimension
-    2
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Ball(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, DWFTRL(space, rate=0.5), keep_rounds=True).plays()[-1].round(4).tolist()
+    [-0.5, 0.0]
     """
 
     __slots__ = ()

@@ -72,8 +72,9 @@ class LevelRate(Parameters, _LevelRateFields):
     For convex losses and values, any scheduler whose moments are at most ρ: neither the horizon nor the total delay
     need be known. Needs acknowledgements. Proved by this project: docs/theory.md, Theorem 5 (b).
 
-    >>> LevelRate(2.0, 1.0, spread=1.0, level=1.0)
-    LevelRate(scale=1, spread=1, level=1)
+    >>> import numpy as np
+    >>> round(float(next_rate(LevelRate(2.0, 1.0, spread=1.0, level=1.0), np.zeros(2), 1, 2)), 4)  # σ_2 = 2
+    0.4298
     """
 
     __slots__ = ()

@@ -51,7 +51,11 @@ class _EuclideanFields(NamedTuple):
 
 
 class Euclidean(Parameters, _EuclideanFields):
-    """The ordinary norm; works with every domain."""
+    """The ordinary norm; works with every domain.
+
+    >>> dual_size(Euclidean(), np.array([3.0, 4.0]))
+    5.0
+    """
 
     __slots__ = ()
 
@@ -92,7 +96,11 @@ class _MahalanobisFields(NamedTuple):
 
 
 class Mahalanobis(Parameters, _MahalanobisFields):
-    """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm."""
+    """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
+
+    >>> dual_size(Mahalanobis([[4.0, 0.0], [0.0, 1.0]]), np.array([6.0, 4.0]))
+    5.0
+    """
 
     __slots__ = ()
 

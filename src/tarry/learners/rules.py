@@ -87,7 +87,11 @@ class _ConstantFields(NamedTuple):
 
 
 class Constant(Parameters, _ConstantFields):
-    """The same value in every round."""
+    """The same value in every round.
+
+    >>> at(Constant(0.5), 7)
+    0.5
+    """
 
     __slots__ = ()
 
@@ -105,7 +109,11 @@ class _SequenceFields(NamedTuple):
 
 
 class Sequence(Parameters, _SequenceFields):
-    """One value per round; the game may not be longer."""
+    """One value per round; the game may not be longer.
+
+    >>> float(at(Sequence([0.5, 0.25]), 2))
+    0.25
+    """
 
     __slots__ = ()
 
@@ -126,7 +134,11 @@ class _PowerFields(NamedTuple):
 
 
 class Power(Parameters, _PowerFields):
-    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``."""
+    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
+
+    >>> [float(at(Power(2.0, 0.5, cap=1.5), t)) for t in (1, 4, 16)]
+    [1.5, 1.0, 0.5]
+    """
 
     __slots__ = ()
 
@@ -150,7 +162,11 @@ class _RuleFields(NamedTuple):
 
 
 class Rule(Parameters, _RuleFields):
-    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise."""
+    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise.
+
+    >>> at(Rule(lambda t: 1.0 / (t + 1)), 3)
+    0.25
+    """
 
     __slots__ = ()
 
@@ -169,7 +185,11 @@ def _rule(rule: Any, t: Any) -> Any:
 
 
 def inverse_time(strong_convexity: float) -> Power:
-    """η_t = 1/(λt), the rate for λ-strongly convex losses."""
+    """η_t = 1/(λt), the rate for λ-strongly convex losses.
+
+    >>> at(inverse_time(0.5), 4)
+    0.5
+    """
     return Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0)
 
 
