@@ -84,10 +84,7 @@ def test_the_bound_holds_whatever_the_pattern(name, waits):
         assert record.regret.mean() - noise <= method.bound(game, record) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", SLOPED)
-def test_slopes_are_as_stated(name):
-    """Nowhere steeper by a tenth, and within a tenth on the first pattern."""
-    method = PROMISES[name]
+def _check_slopes(method):
     late = method.late or method.patterns
     for slope_in, patterns, sizes in (
         (slope_in_horizon, method.patterns, method.horizons),
@@ -95,7 +92,26 @@ def test_slopes_are_as_stated(name):
     ):
         slopes = [slope_in(method, pattern) for pattern in patterns if sizes]
         assert all(slope.excess <= 0.1 for slope in slopes), slopes
-        assert all(slope.excess >= -0.1 for slope in slopes[:1]), slopes
+        assert all(slope.is_attained for slope in slopes[:1]), slopes
+
+
+@pytest.mark.parametrize("name", SLOPED)
+def test_slopes_are_as_stated(name):
+    """Nowhere steeper by a tenth, and attained on the first pattern."""
+    _check_slopes(PROMISES[name])
+
+
+@wide
+@pytest.mark.parametrize("power", [0.3, 0.45, 0.55, 0.7, 0.9])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_wrong_orders_are_noticed(power, size):
+    """OGD's √T is neither smaller by more than a tenth nor larger, and an order is not attained by being far above."""
+    method = METHODS["OGD.fixed"]._replace(rate=lambda horizon, length: size * horizon**power)
+    if size == 1.0 and abs(power - 0.5) < 0.1:
+        _check_slopes(method)
+    else:
+        with pytest.raises(AssertionError):
+            _check_slopes(method)
 
 
 FAR = {"DWFTBL, level", "DWFTBL.unlimited", "Skipping, TsallisFTRL"}
