@@ -7,12 +7,15 @@ import os
 
 import numpy as np
 import pytest
+from numba import typeof
 
 import tarry
 from tarry.game import hard
+from tarry.game.engine import Stop
 from tarry.game.world import run_rounds
 from tarry.kernel import is_compiled
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict, queries_of
+from tarry.testing.learners import Course
 from tarry.testing.methods import METHODS, PLAYERS
 from tarry.testing.promises import slope_in_delay, slope_in_horizon
 
@@ -190,8 +193,30 @@ def test_small_and_large(name, size):
     assert np.array_equal(first, second)
 
 
+def _types(method, dimension):
+    """Of everything that the compiled loop is called with in this dimension, as Numba sees it."""
+    game, seen = method.sized(dimension, hard.batched(30, 4)), []
+    course = Course.of(game, method.make(game))
+    bench = course.bench._replace(run=lambda *arguments: seen.extend(map(typeof, arguments)))
+    bench.rounds(course.task, Stop(), 1, 30)
+    return seen
+
+
+@wide
+@pytest.mark.parametrize("name", METHODS)
+def test_another_dimension_has_the_same_types(name):
+    """So that it is played by the same code. What is compiled of that, the next test plays."""
+    method = METHODS[name]
+    assert _types(method, method.least_dimension) == _types(method, 1000)
+
+
+@wide
+def test_types_tell_methods_apart():
+    assert len({str(_types(METHODS[name], 3)) for name in ("OGD.fixed", "OGD.falling", "DOGD.tuned", "SOLO")}) == 4
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", METHODS if os.environ.get("TARRY_ALL_SLOPES") else COMPILED)
 def test_another_dimension_compiles_nothing(name):
     method = METHODS[name]
     for dimension in (method.least_dimension, 1000):
