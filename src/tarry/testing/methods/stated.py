@@ -116,7 +116,7 @@ def of_matching(game: Any, record: Record) -> float:
     return sqrt(own + 2 * pairs)
 
 
-def sizes_of(game: Any) -> dict[str, int]:
+def sizes_of(game: Any) -> dict[str, Any]:
     """T and d, as tunings ask for them."""
     return {"horizon": game.horizon, "total_delay": game.delays.total_delay}
 
@@ -129,7 +129,7 @@ def of_entropy(game: Any, record: Record) -> float:
 def of_exp3(game: Any, record: Record) -> float:
     """2√(ln K·(K·T + d)), and γK·T where the learner explores."""
     own = 2 * sqrt(log(game.dimension) * (waited(game, 1) + (game.dimension - 1) * game.horizon))
-    return own + float(record.player.learner.exploration) * game.dimension * game.horizon
+    return own + float(record.player.learner.exploration * game.dimension * game.horizon)
 
 
 def copies_rate(game: Any, copies: int) -> float:
