@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tarry
@@ -13,6 +14,7 @@ from tarry.domains import Ball
 from tarry.kernel import is_compiled
 from tarry.learners import DWFTBL, DWFTRL, OGD, Exp3, OnePoint, Ridge, TsallisFTRL
 from tarry.learners.base import allocate
+from tarry.learners.rules import rules_of
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.testing.learners import arrays_of
 from tarry.testing.methods import METHODS, PLAYERS
@@ -166,12 +168,14 @@ KEPT = {
 }
 COPIES = ("`SOLID(", "`BOLD(", "`Interleaving(")
 """In numbers of the base's; by copies these are not constant."""
+WRITTEN_OUT = {"bandit_convex": 2, "bandit_strongly_convex": 1}
+"""Players whose rate or radius is an array of T numbers: a parameter, not a state."""
 
 
 def _formula(row, before):
     told = before if row["memory"] == "the same" else row["memory"]
     told = told.replace("the base's", "3k").replace("K", "k").replace("²", "**2")  # OGD's, as the base
-    return told, re.sub(r"(?<=[\dk)])\s*(?=[kC(])", "*", told)
+    return told, re.sub(r"(?<=[\dk)])\s*(?=[kCT(])", "*", told)
 
 
 def _counted(kept, k, slots):
@@ -191,5 +195,16 @@ def test_memory_is_what_is_allocated():
         start = max((one for one in KEPT if row["name"].startswith(one)), key=len)
         before, formula = _formula(row, before)
         for k, slots in ((1000, 1000), (2000, 1000), (1000, 2000)):
-            said = eval(formula, {"__builtins__": {}}, {"k": k, "C": slots})
+            said = eval(formula, {"__builtins__": {}}, {"k": k, "C": slots, "T": 0})
             assert abs(_counted(KEPT[start], k, slots) - said) < 100, (row["name"], row["memory"])
+
+
+@pytest.mark.parametrize(("name", "arrays"), WRITTEN_OUT.items())
+def test_sequences_are_said(name, arrays):
+    told = next(row["memory"] for row in _rows() if f"players.{name}(" in row["name"])
+    assert told.endswith(f"+ {arrays if arrays > 1 else ''}T")
+    losses = tarry.losses.Linear(np.ones((30, 1)), ridge=1.0)
+    waits = tarry.delays.fixed(horizon=30, delay=2)
+    game = tarry.Game(Ball(1), losses, waits, feedback="value", capacity=4)
+    learner = getattr(players, name)(game).learner
+    assert [rule.values.size for rule in rules_of(learner) if isinstance(rule, learners.Sequence)] == [30] * arrays
