@@ -16,18 +16,22 @@ from tarry.testing.promises import Method, Slope, slope_in_delay, slope_in_horiz
 def cells(
     method: Method, slope_in: Callable[[Method, str], Slope], patterns: Sequence[str], sizes: Sequence[int]
 ) -> list[str]:
-    """The slope on the pattern that attains the order, and the steepest of all patterns."""
+    """The slope and the least regret over the order where it is attained, and the steepest slope of all patterns."""
     if not sizes:
-        return ["–", "–"]
+        return ["–", "–", "–"]
     slopes = [slope_in(method, pattern) for pattern in patterns]
     steepest = max(slopes, key=lambda slope: slope.excess)
-    return [f"{slopes[0].measured:.2f} ({slopes[0].stated:.2f})", f"{steepest.measured:.2f}"]
+    return [
+        f"{slopes[0].measured:.2f} ({slopes[0].stated:.2f})",
+        f"{slopes[0].share:.2f}",
+        f"{steepest.measured:.2f}",
+    ]
 
 
 def main() -> None:
     """Print the table, a row as soon as it is measured."""
-    print("| method | attained on | in T | steepest | in the delay | steepest |")
-    print("|---|---|---|---|---|---|")
+    print("| method | attained on | in T | over its order | steepest | in the delay | over its order | steepest |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, method in (METHODS | PLAYERS).items():
         if (method.horizons or method.lengths) and all(part in name for part in sys.argv[1:]):
             late = method.late or method.patterns

@@ -30,7 +30,8 @@ stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_e
     --ignore tests/learners/test_reductions.py --ignore tests/learners/test_descent.py \
     --ignore tests/learners/test_first_order.py --ignore tests/learners/test_norms.py \
     --ignore tests/learners/test_odftrl.py --ignore tests/learners/test_adaftrl.py \
-    --ignore tests/learners/test_entropic.py
+    --ignore tests/learners/test_entropic.py --ignore tests/learners/test_refusals.py \
+    --ignore tests/learners/test_tunings.py
 stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
     tests/experiments tests/cases tests/players tests/learners/test_reductions.py tests/learners/test_entropic.py
 stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py

@@ -31,6 +31,25 @@ def test_without_active_projection_it_is_delayed_gradient_descent():
         x = x - rates[t] * sum((weights[s] * rows[s] for s in arrived), np.zeros(k))
 
 
+def test_at_a_constant_rate_nothing_late_it_is_lazy_descent():
+    """And, while no projection is active, plain gradient descent: what SGD with a fixed step plays."""
+    horizon, k, rate = 80, 3, 0.3
+    rows, ball = RNG.normal(size=(horizon, k)), tarry.domains.Ball(k)
+    plays = _run(ball, rate, np.zeros(horizon, int), np.ones(horizon), rows)
+    free = _run(tarry.domains.Ball(k, radius=1e3), rate, np.zeros(horizon, int), np.ones(horizon), rows)
+    total, x, eager = np.zeros(k), np.zeros(k), np.zeros(k)
+    for t in range(horizon):
+        lazy = -rate * total
+        np.testing.assert_allclose(plays[t], lazy / max(1.0, np.linalg.norm(lazy)), atol=1e-13)
+        np.testing.assert_allclose(free[t], x, atol=1e-12)
+        total, x = total + rows[t], x - rate * rows[t]
+    assert np.sum(np.linalg.norm(free, axis=1) > 1) > 10, "projections that are never active would prove nothing"
+    for row in rows[:-1]:
+        eager = eager - rate * row
+        eager = eager / max(1.0, np.linalg.norm(eager))
+    assert np.linalg.norm(eager - plays[-1]) > 0.01, "lazy and eager descent differ here"
+
+
 def test_it_is_the_argmin_it_says():
     horizon, k = 8, 2
     rows, weights = RNG.normal(size=(horizon, k)), RNG.exponential(size=horizon)

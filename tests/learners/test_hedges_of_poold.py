@@ -8,7 +8,9 @@ import pytest
 
 import tarry
 from tarry.learners import DORM, DUB, AdaHedgeD, DORMPlus
+from tarry.learners.adahedged import PLAYED
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict
+from tarry.learners.dub import temperature_of
 
 LEARNERS = {"dorm": DORM, "dormplus": DORMPlus, "adahedged": AdaHedgeD, "dub": DUB}
 
@@ -55,15 +57,22 @@ def test_plays_are_those_of_poold(name, delay, kind, hint):
     assert np.ptp(theirs, axis=0).max() > 0.05, "plays that never move would prove nothing"
 
 
+HEATS = {
+    "adahedged": lambda state: state.temperature[PLAYED],
+    "dub": lambda state: temperature_of(state.sums, state.total.size),
+}
+
+
+@pytest.mark.parametrize("name", HEATS)
 @pytest.mark.parametrize("delay", [0, 3])
-def test_the_temperature_is_that_of_poold(delay):
+def test_the_temperature_is_that_of_poold(name, delay):
     rows = np.random.default_rng(3).normal(size=(60, 3))
-    _, theirs = _theirs("adahedged", rows, delay)
-    learner, play = AdaHedgeD(3), np.zeros(3)
+    _, theirs = _theirs(name, rows, delay)
+    learner, play = LEARNERS[name](3), np.zeros(3)
     state, directions = allocate(learner, 8), KeyedDirections(np.uint64(1))
     for t in range(1, 61):
         predict(learner, state, directions, t, play)
-        assert state.temperature[1] == pytest.approx(theirs[t - 1], abs=1e-10)
+        assert HEATS[name](state) == pytest.approx(theirs[t - 1], abs=1e-10)
         enter(learner, state, t % 8, t)
         if t > delay:
             absorb(learner, state, directions, (t - delay) % 8, t - delay, 1.0, rows[t - delay - 1])

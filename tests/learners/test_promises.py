@@ -7,12 +7,15 @@ import os
 
 import numpy as np
 import pytest
+from numba import typeof
 
 import tarry
 from tarry.game import hard
+from tarry.game.engine import Stop
 from tarry.game.world import run_rounds
 from tarry.kernel import is_compiled
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict, queries_of
+from tarry.testing.learners import Course
 from tarry.testing.methods import METHODS, PLAYERS
 from tarry.testing.promises import slope_in_delay, slope_in_horizon
 
@@ -84,10 +87,7 @@ def test_the_bound_holds_whatever_the_pattern(name, waits):
         assert record.regret.mean() - noise <= method.bound(game, record) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", SLOPED)
-def test_slopes_are_as_stated(name):
-    """Nowhere steeper by a tenth, and within a tenth on the first pattern."""
-    method = PROMISES[name]
+def _check_slopes(method):
     late = method.late or method.patterns
     for slope_in, patterns, sizes in (
         (slope_in_horizon, method.patterns, method.horizons),
@@ -95,7 +95,26 @@ def test_slopes_are_as_stated(name):
     ):
         slopes = [slope_in(method, pattern) for pattern in patterns if sizes]
         assert all(slope.excess <= 0.1 for slope in slopes), slopes
-        assert all(slope.excess >= -0.1 for slope in slopes[:1]), slopes
+        assert all(slope.is_attained for slope in slopes[:1]), slopes
+
+
+@pytest.mark.parametrize("name", SLOPED)
+def test_slopes_are_as_stated(name):
+    """Nowhere steeper by a tenth, and attained on the first pattern."""
+    _check_slopes(PROMISES[name])
+
+
+@wide
+@pytest.mark.parametrize("power", [0.3, 0.45, 0.55, 0.7, 0.9])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_wrong_orders_are_noticed(power, size):
+    """OGD's √T is neither smaller by more than a tenth nor larger, and an order is not attained by being far above."""
+    method = METHODS["OGD.fixed"]._replace(rate=lambda horizon, length: size * horizon**power)
+    if size == 1.0 and abs(power - 0.5) < 0.1:
+        _check_slopes(method)
+    else:
+        with pytest.raises(AssertionError):
+            _check_slopes(method)
 
 
 FAR = {"DWFTBL, level", "DWFTBL.unlimited", "Skipping, TsallisFTRL"}
@@ -174,8 +193,30 @@ def test_small_and_large(name, size):
     assert np.array_equal(first, second)
 
 
+def _types(method, dimension):
+    """Of everything that the compiled loop is called with in this dimension, as Numba sees it."""
+    game, seen = method.sized(dimension, hard.batched(30, 4)), []
+    course = Course.of(game, method.make(game))
+    bench = course.bench._replace(run=lambda *arguments: seen.extend(map(typeof, arguments)))
+    bench.rounds(course.task, Stop(), 1, 30)
+    return seen
+
+
+@wide
+@pytest.mark.parametrize("name", METHODS)
+def test_another_dimension_has_the_same_types(name):
+    """So that it is played by the same code. What is compiled of that, the next test plays."""
+    method = METHODS[name]
+    assert _types(method, method.least_dimension) == _types(method, 1000)
+
+
+@wide
+def test_types_tell_methods_apart():
+    assert len({str(_types(METHODS[name], 3)) for name in ("OGD.fixed", "OGD.falling", "DOGD.tuned", "SOLO")}) == 4
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", METHODS if os.environ.get("TARRY_ALL_SLOPES") else COMPILED)
 def test_another_dimension_compiles_nothing(name):
     method = METHODS[name]
     for dimension in (method.least_dimension, 1000):

@@ -191,7 +191,7 @@ BALL = tarry.domains.Ball(2)
         (lambda: LevelRadius(1.0, 1.0, 0.0), ValueError, "level must be positive"),
         (lambda: BacklogRate(2.0, 1.0, 1.0, 0), ValueError, "capacity"),
         (lambda: BacklogRadius(1.0, 1.0, 4, -2), ValueError, "max_backlog"),
-        (lambda: EnergyRate(2.0, 1.0, 0.5), TypeError, "tuned by the learner's radius"),
+        (lambda: EnergyRate(2.0, 1.0, 0.5), TypeError, "smoothing must be the learner's own radius"),
         (lambda: EnergyRadius(1.0, 1.0, None, 100), ValueError, "capacity"),
         (lambda: EnergyRadius(1.0, 1.0, 4, 0), ValueError, "horizon"),
         (lambda: DWFTBL(BALL, 0.1, BacklogRadius(1.5, 1.0, 4)), ValueError, "inner radius 1, got 1.5"),

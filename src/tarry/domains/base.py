@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tarry.checks import as_whole
 from tarry.kernel import verb
 
 Vector = NDArray[np.float64]
@@ -59,7 +60,7 @@ def contains(domain: Any, x: ArrayLike, tolerance: float = 1e-9) -> bool:
 
 def as_vector(value: ArrayLike, name: str, size: int | None = None) -> Vector:
     """A finite one-dimensional float array of our own, or a sentence saying why not."""
-    vector = np.array(value, dtype=np.float64, order="C")
+    vector = as_array(value, name)
     if vector.ndim != 1 or vector.size == 0:
         raise ValueError(f"{name} must be a vector with at least one entry, got shape {vector.shape}")
     if size is not None and vector.size != size:
@@ -70,9 +71,17 @@ def as_vector(value: ArrayLike, name: str, size: int | None = None) -> Vector:
     return vector
 
 
+def as_array(value: ArrayLike, name: str) -> Vector:
+    """A float array of our own, or a sentence where there is more in it than real numbers."""
+    try:
+        return np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be made of real numbers, got {value!r}") from error
+
+
 def as_definite(value: ArrayLike, name: str) -> Vector:
     """A symmetric positive definite matrix of our own, or a sentence saying why not."""
-    matrix = np.array(value, dtype=np.float64, order="C")
+    matrix = as_array(value, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise ValueError(f"{name} must be square, got shape {matrix.shape}")
     if not np.all(np.isfinite(matrix)):
@@ -97,9 +106,7 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
 
 def as_dimension(value: int) -> int:
     """A whole number of at least 1, or a sentence saying why not."""
-    if not np.isfinite(value) or int(value) != value or value < 1:
-        raise ValueError(f"dimension must be a whole number of at least 1, got {value}")
-    return int(value)
+    return as_whole(value, "dimension", 1)
 
 
 def as_domain(value: Any, name: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_whole
@@ -15,6 +14,7 @@ from tarry.learners.base import queries_of
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
+from tarry.schedulers.given import as_weights
 from tarry.tracking.partners import check_room
 
 FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL (over arms, Exp3)", "example": "Ridge"}
@@ -109,13 +109,7 @@ class WeightedGame:
         _check_queries(self.feedback, self.queries)
         _check_sizes(self.domain, self.losses, self.delays)
         _check_examples(self.feedback, self.losses)
-        weights = np.array(self.weights, dtype=np.float64)
-        if weights.shape != (self.horizon,):
-            raise ValueError(f"weights need one entry for each of {self.horizon} rounds, got shape {weights.shape}")
-        if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-            t = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
-            raise ValueError(f"weights must be finite and not negative, got {weights[t]} in round {t + 1}")
-        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "weights", as_weights(self.weights, self.horizon))
 
     @property
     def horizon(self) -> int:

@@ -19,7 +19,7 @@ from tarry.domains import as_domain, project
 from tarry.kernel import Parameters, step
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
 from tarry.learners.dorm import keep_play
-from tarry.learners.dwftrl import starting_point
+from tarry.learners.dwftrl import reach_of, starting_point
 from tarry.learners.ogd import show_point
 
 
@@ -54,9 +54,7 @@ class AdaFTRL(Parameters, _AdaFTRLFields):
     def __new__(cls, domain: Any, *, curvature: float | None = None, start: ArrayLike | None = None) -> Self:
         as_domain(domain, "domain")
         first = starting_point(domain, start)
-        away = float(np.linalg.norm(first - np.asarray(domain.center)))
-        across = as_positive(domain.diameter, "the domain's diameter")
-        reach = min(across, domain.outer_radius + away)
+        across, reach = as_positive(domain.diameter, "the domain's diameter"), reach_of(domain, first)
         best = (sqrt(0.25 + 4.0 * (across / reach) ** 2) - 0.5) / (2.0 * across**2)
         return cls.make(domain, as_positive(best if curvature is None else curvature, "curvature"), reach, first)
 

@@ -41,8 +41,12 @@ class AdaHedgeD(Parameters, OnSimplex, Hinted, _AdaHedgeDFields):
     missing gradients: "recent", "previous" or "mean" (:mod:`tarry.learners.hints`). Flaspohler et al., Online Learning
     with Optimism and Delay (ICML 2021).
 
-    >>> AdaHedgeD(3).dimension
-    3
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, AdaHedgeD(2), keep_rounds=True).plays()[-1].round(4).tolist()
+    [0.2, 0.8]
     """
 
     __slots__ = ()

@@ -79,9 +79,12 @@ class Adaptive(Parameters, _AdaptiveFields):
     delays nor acknowledgements, and on easy data it learns several times faster than a rate fixed in
     advance. Weights stay unbiased under it; **no regret bound is proved**.
 
-    >>> from tarry.domains import Ball
-    >>> Adaptive(Ball(2), gradient_bound=1.0).rate.diameter
-    2.0
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Ball(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, Adaptive(space, gradient_bound=1.0), keep_rounds=True).plays()[-1].round(4).tolist()
+    [-1.0, 0.0]
     """
 
     __slots__ = ()

@@ -24,8 +24,9 @@ class Anytime(Parameters, _AnytimeFields):
     1.5·GD√(T + 2·total delay). ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all; with
     the Pareto scheduler it is not valid. Needs acknowledgements. Proved by this project: docs/theory.md.
 
-    >>> Anytime(diameter=2.0, gradient_bound=1.0).scale
-    2.0
+    >>> import numpy as np
+    >>> round(float(next_rate(Anytime(diameter=2.0, gradient_bound=1.0), np.zeros(2), 1, 1)), 6)  # σ_2 = 1: 2/√(1 + 3)
+    1.0
     """
 
     __slots__ = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import Any, NamedTuple, Self
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_flag, as_positive, as_whole
 from tarry.kernel import Parameters, step
 from tarry.learners.levels import level_ratio
 from tarry.learners.rules import MAGNITUDE, first_rate, last_rate, next_rate, radius
@@ -43,8 +43,9 @@ class BacklogRadius(Parameters, _BacklogRadiusFields):
     Without ``max_backlog`` it is 2^j − 1 in an epoch of ``Doubling("backlog")`` whose guess is 2^j, and t counts
     from the epoch's start. The paper's theorem "Capacity-Constrained BCO with Delays" and its doubling appendix.
 
-    >>> BacklogRadius(1.0, spread=2.0, capacity=8)
-    BacklogRadius(inner_radius=1, spread=2, capacity=8, max_backlog=-1, curved=0)
+    >>> import numpy as np
+    >>> float(radius(BacklogRadius(1.0, spread=1.0, capacity=8, max_backlog=8), np.zeros(2), 32))
+    0.5
     """
 
     __slots__ = ()
@@ -60,7 +61,11 @@ class BacklogRadius(Parameters, _BacklogRadiusFields):
     ) -> Self:
         room, guess = as_room(capacity), as_guess(max_backlog)
         return cls.make(
-            as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread"), room, guess, int(curved)
+            as_positive(inner_radius, "inner_radius"),
+            as_positive(spread, "spread"),
+            room,
+            guess,
+            int(as_flag(curved, "curved")),
         )
 
     @property
@@ -87,8 +92,9 @@ class BacklogRate(Parameters, _BacklogRateFields):
     For convex losses and values; ``max_backlog`` as there. For strongly convex losses the rate is ``inverse_time(λ)``,
     which needs no backlog. The paper's theorem "Capacity-Constrained BCO with Delays" and its doubling appendix.
 
-    >>> BacklogRate(2.0, 1.0, spread=2.0, capacity=None)
-    BacklogRate(scale=2, spread=2, capacity=inf, max_backlog=-1)
+    >>> import numpy as np
+    >>> round(float(next_rate(BacklogRate(2.0, 1.0, spread=1.0, capacity=None, max_backlog=3), np.zeros(2), 4, -1)), 4)
+    0.4472
     """
 
     __slots__ = ()

@@ -56,7 +56,7 @@ class DFTBL(Parameters, OnShrunken, _DFTBLFields):
     __slots__ = ()
 
     def __new__(cls, domain: Any, rate: Any, smoothing: float, block: int) -> Self:
-        base = DWFTRL(as_domain(domain, "domain"), by_time(rate))
+        base = DWFTRL(as_domain(domain, "domain"), by_time(rate, "blocks"))
         return cls.make(on_shrunken(base, smoothing), float(smoothing), as_whole(block, "block", 1))
 
     @classmethod

@@ -36,9 +36,12 @@ class DOGDSC(Parameters, _DOGDSCFields):
     Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown Delays*, Machine Learning 111, 2022
     (arXiv 2103.11354).
 
-    >>> from tarry.domains import Ball
-    >>> DOGDSC(Ball(2), strong_convexity=0.5).share
-    1.0
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Ball(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, DOGDSC(space, strong_convexity=2.0), keep_rounds=True).plays()[-1].round(4).tolist()
+    [-0.5, 0.0]
     """
 
     __slots__ = ()

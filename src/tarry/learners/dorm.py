@@ -31,8 +31,12 @@ class DORM(Parameters, OnSimplex, Hinted, _DORMFields):
     (docs/methods.md). ``hint`` guesses the missing regrets: "recent", "previous" or "mean"
     (:mod:`tarry.learners.hints`). Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
 
-    >>> DORM(5).dimension
-    5
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, DORM(2), keep_rounds=True).plays()[-1].round(4).tolist()
+    [0.0, 1.0]
     """
 
     __slots__ = ()

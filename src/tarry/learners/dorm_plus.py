@@ -36,8 +36,12 @@ class DORMPlus(Parameters, OnSimplex, Hinted, _DORMPlusFields):
     taken up as soon as it is good. Arrivals of one round are summed before that. Flaspohler et al., Online Learning
     with Optimism and Delay (ICML 2021), with q = 2.
 
-    >>> DORMPlus(5).feedback
-    'gradient'
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, DORMPlus(2), keep_rounds=True).plays()[-1].round(4).tolist()
+    [0.0, 1.0]
     """
 
     __slots__ = ()

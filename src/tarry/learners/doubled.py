@@ -19,8 +19,9 @@ class Doubled(Parameters, _DoubledFields):
 
     The magnitude stands for T + total delay in the paper's convex rate.
 
-    >>> Doubled(diameter=2.0, gradient_bound=1.0)
-    Doubled(scale=2)
+    >>> import numpy as np
+    >>> float(first_rate(Doubled(diameter=2.0, gradient_bound=1.0), np.array([0.0, 16.0])))  # of an epoch for 16
+    0.5
     """
 
     __slots__ = ()

@@ -35,8 +35,12 @@ class DUB(Parameters, OnSimplex, Hinted, _DUBFields):
     More careful than :class:`AdaHedgeD`, and cheaper: of each tracked round only θ and one number are kept.
     Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021).
 
-    >>> DUB(3, hint="recent").needs_acknowledgements
-    True
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, DUB(2), keep_rounds=True).plays()[-1].round(4).tolist()
+    [0.4207, 0.5793]
     """
 
     __slots__ = ()

@@ -63,8 +63,9 @@ class DWFTBL(Parameters, _DWFTBLFields):
     default to the domain's own inner ball.
 
     >>> from tarry.domains import Ball
-    >>> DWFTBL(Ball(3), rate=0.01, smoothing=0.2).inner_radius
-    1.0
+    >>> from tarry.learners import Power
+    >>> DWFTBL(Ball(3), rate=0.01, smoothing=Power(4.0, 0.5, cap=1.0)).exploration_rounds(1000)
+    16
     """
 
     __slots__ = ()
@@ -92,18 +93,18 @@ class DWFTBL(Parameters, _DWFTBLFields):
     def unlimited(
         cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int = 0
     ) -> Self:
-        """δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = kM/(Gδ), D = 2R.
+        """δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = max{1, kM/(Gδ)}.
 
-        With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation: the order
-        √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634), whose reduction itself is
-        ``OnePoint.ryabchenko``.
+        With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation, D the diameter
+        (docs/proofs.md, B): the order √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634),
+        whose reduction itself is ``OnePoint.ryabchenko``.
         """
         rounds, late = as_whole(horizon, "horizon", 1), as_whole(total_delay, "total_delay")
         room, slope = inner_room(as_domain(domain, "domain")), as_positive(gradient_bound, "gradient_bound")
         length = domain.dimension * as_positive(value_bound, "value_bound") / slope
         delta = min(room, sqrt(length * room / sqrt(rounds)))
-        energy = 6.0 * (rounds * (length / delta) ** 2 + late)
-        return cls(domain, 2.0 * domain.outer_radius / (slope * sqrt(energy)), delta)
+        energy = 6.0 * (rounds * max(1.0, length / delta) ** 2 + late)
+        return cls(domain, domain.diameter / (slope * sqrt(energy)), delta)
 
     @property
     def dimension(self) -> int:

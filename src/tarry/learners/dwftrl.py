@@ -27,7 +27,7 @@ from tarry.learners.base import (
     rate_in_force,
     restart,
 )
-from tarry.learners.norms import Euclidean, dual_size, project_in, raise_dual
+from tarry.learners.norms import as_norm, dual_size, project_in, raise_dual
 from tarry.learners.rules import (
     MAGNITUDE,
     MEMORY,
@@ -56,9 +56,12 @@ class DWFTRL(Parameters, _DWFTRLFields):
     of that norm. Without active projections it is delayed gradient descent with the step of the
     arrival round.
 
-    >>> from tarry.domains import Ball
-    >>> DWFTRL(Ball(2), rate=0.1).dimension
-    2
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Ball(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, DWFTRL(space, rate=0.5), keep_rounds=True).plays()[-1].round(4).tolist()
+    [-0.5, 0.0]
     """
 
     __slots__ = ()
@@ -67,8 +70,7 @@ class DWFTRL(Parameters, _DWFTRLFields):
 
     def __new__(cls, domain: Any, rate: Any, *, start: ArrayLike | None = None, norm: Any = None) -> Self:
         as_domain(domain, "domain")
-        measure = Euclidean() if norm is None else norm
-        measure.check(domain)
+        measure = as_norm(norm, domain)
         return cls.make(domain, as_rule(rate, "rate"), starting_point(domain, start), measure)
 
     @property
@@ -104,11 +106,16 @@ class LeaderState(NamedTuple):
 
 def starting_point(domain: Any, start: ArrayLike | None) -> np.ndarray:
     """The given start, or the domain's centre; it must lie in the domain."""
-    point = np.array(domain.center if start is None else start, dtype=np.float64)
-    as_vector(point, "start", domain.dimension)
+    point = as_vector(domain.center if start is None else start, "start", domain.dimension)
     if not contains(domain, point, 1e-9 * max(1.0, domain.diameter)):
         raise ValueError(f"start must lie in the domain, got {point}: use tarry.domains.nearest")
     return point
+
+
+def reach_of(domain: Any, start: np.ndarray) -> float:
+    """The most that |x − start| can be on the domain, or a bound on it."""
+    away = float(np.linalg.norm(start - np.asarray(domain.center)))
+    return float(min(domain.diameter, domain.outer_radius + away))
 
 
 def fresh_leader(start: np.ndarray) -> LeaderState:

@@ -30,8 +30,10 @@ class EnergyRadius(Parameters, _EnergyRadiusFields):
     Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``Guessing(safety)``, up to the horizon T;
     ``factor`` is c, which the notes we have leave open.
 
-    >>> EnergyRadius(1.0, spread=2.0, capacity=8, horizon=10_000)
-    EnergyRadius(inner_radius=1, spread=2, capacity=8, horizon=10000, factor=1, safety=8)
+    >>> import numpy as np
+    >>> rule = EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000)
+    >>> round(float(radius(rule, np.array([0.0, 1.0]), 1)), 6)
+    0.1
     """
 
     __slots__ = ()
@@ -80,8 +82,10 @@ class EnergyRate(Parameters, _EnergyRateFields):
     c_t = |S_t| before round t asks for a slot, z = νk/(δ/r) with the δ and p of ``smoothing``, the learner's
     :class:`EnergyRadius`, and H + 1 the epoch's magnitude.
 
-    >>> EnergyRate(2.0, 1.0, EnergyRadius(1.0, spread=2.0, capacity=8, horizon=10_000)).scale
-    2.0
+    >>> import numpy as np
+    >>> rule = EnergyRate(2.0, 1.0, EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000))
+    >>> round(float(first_rate(rule, np.array([0.0, 1.0]))), 4)  # z = 10, p = 1, H = 0
+    0.1407
     """
 
     __slots__ = ()
@@ -90,7 +94,7 @@ class EnergyRate(Parameters, _EnergyRateFields):
 
     def __new__(cls, diameter: float, gradient_bound: float, smoothing: EnergyRadius) -> Self:
         if not isinstance(smoothing, EnergyRadius):
-            raise TypeError(f"EnergyRate is tuned by the learner's radius, an EnergyRadius, got {smoothing!r}")
+            raise TypeError(f"smoothing must be the learner's own radius, an EnergyRadius, got {smoothing!r}")
         scale = as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound")
         return cls.make(scale, *smoothing.tuning)
 

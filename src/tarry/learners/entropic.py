@@ -3,7 +3,7 @@
     x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i,   L = Σ_{s∈O_{t+1}} w_s g_s
             ∝ exp(−η_t L_i)
 
-One running vector is all it keeps.
+It keeps L, the play, and room beside them: 4K numbers, nothing by slot.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from tarry.checks import as_positive, as_whole
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import Rated, even_weights, simplex_of, softmin
@@ -79,9 +80,9 @@ class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
 
         ln K/η_T + Σ_t η_{t−1} (w_t²/2 + w_t Σ_{s∈B_t} w_s),
 
-    which records and sessions certify. So with unit weights η = √(ln K/(T/2 + total delay)) is best, and
-    ``Anytime(√(2 ln K), 1.0)`` learns it. The paper's theorem for DW-FTRL with entropy in place of the square; without
-    delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
+    which records and sessions certify. So with unit weights η = √(ln K/(T/2 + total delay)) is best (:meth:`tuned`),
+    and ``Anytime(√(2 ln K), 1.0)`` learns it. The paper's theorem for DW-FTRL with entropy in place of the square;
+    without delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
 
     >>> from tarry.learners.base import absorb, advance, allocate
     >>> import numpy as np
@@ -100,6 +101,18 @@ class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
     def __new__(cls, dimension: int, rate: Any) -> Self:
         domain = simplex_of(dimension)
         return cls.make(domain, as_rule(rate, "rate"), even_weights(domain.dimension), Entropy())
+
+    @classmethod
+    def tuned(cls, dimension: int, *, horizon: int, total_delay: int, gradient_bound: float = 1.0) -> Self:
+        """η = √(2 ln K/(T + 2·total delay))/G, ‖g‖_∞ ≤ G: with unit weights regret at most G√(2 ln K·(T + 2·…))."""
+        return cls(dimension, 1.0 / entropic_strength(dimension, horizon, total_delay, gradient_bound))
+
+
+def entropic_strength(dimension: int, horizon: int, total_delay: int, gradient_bound: float) -> float:
+    """λ = G√((T + 2·total delay)/(2 ln K)), at which λ ln K + G²(T/2 + total delay)/λ is least."""
+    rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
+    spanned = 2.0 * log(simplex_of(dimension).dimension)
+    return as_positive(gradient_bound, "gradient_bound") * sqrt(rounds / spanned)
 
 
 @step

@@ -8,12 +8,12 @@ The arm and its probability are kept for each tracked round: two numbers. γ > 0
 
 from __future__ import annotations
 
-from math import inf, log, sqrt
+from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_least, as_positive, as_whole
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import Rated, draw_action, even_weights, show_vertex, simplex_of
@@ -54,8 +54,8 @@ class Exp3(Parameters, Rated, _Exp3Fields):
 
     so with unit weights and γ = 0 η = √(ln K/(K·T + total delay)) is best (:meth:`tuned`);
     ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog instead. ``exploration`` is γ, at least 0: with
-    γ > 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (η/2 is usual). With γ = 0
-    probabilities count as 2^−53 at least, so that all stays finite.
+    γ > 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (η/2 is usual: :meth:`exploring`).
+    With γ = 0 probabilities count as 2^−53 at least, so that all stays finite.
 
     Exp3 with delays: Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019);
     implicit exploration with them: György and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits
@@ -71,15 +71,21 @@ class Exp3(Parameters, Rated, _Exp3Fields):
 
     def __new__(cls, dimension: int, rate: Any, *, exploration: float = 0.0) -> Self:
         domain = simplex_of(dimension)
-        if not 0 <= exploration < inf:
-            raise ValueError(f"exploration must be finite and not negative, got {exploration}")
-        return cls.make(domain, as_rule(rate, "rate"), float(exploration), even_weights(domain.dimension))
+        share = as_least(exploration, "exploration")
+        return cls.make(domain, as_rule(rate, "rate"), share, even_weights(domain.dimension))
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
         """η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
-        rounds = as_positive(level, "level") * dimension * as_whole(horizon, "horizon", 1)
-        return cls(dimension, sqrt(log(dimension) / (rounds + as_whole(total_delay, "total_delay"))))
+        actions = simplex_of(dimension).dimension
+        rounds = as_positive(level, "level") * actions * as_whole(horizon, "horizon", 1)
+        return cls(actions, sqrt(log(actions) / (rounds + as_whole(total_delay, "total_delay"))))
+
+    @classmethod
+    def exploring(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
+        """:meth:`tuned`, with γ = η/2: the bound grows by ηK·T/2, and regret strays less from its mean."""
+        rate = cls.tuned(dimension, horizon=horizon, total_delay=total_delay, level=level).rate
+        return cls(dimension, rate, exploration=rate.value / 2)
 
 
 class ArmsState(NamedTuple):

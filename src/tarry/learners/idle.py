@@ -15,7 +15,11 @@ class _IdleFields(NamedTuple):
 
 
 class Idle(Parameters, _IdleFields):
-    """No plays, no updates; the labels and their weights go to a model elsewhere."""
+    """No plays, no updates; the labels and their weights go to a model elsewhere.
+
+    >>> allocate(Idle(), 1000).unused.size
+    1
+    """
 
     __slots__ = ()
 

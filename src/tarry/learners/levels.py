@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
-from tarry.checks import as_positive
+from tarry.checks import as_flag, as_positive
 from tarry.kernel import Parameters, step
 from tarry.learners.rules import SUM, at, first_rate, last_rate, next_rate
 
@@ -48,7 +48,10 @@ class LevelRadius(Parameters, _LevelRadiusFields):
 
     def __new__(cls, inner_radius: float, spread: float, level: float, *, curved: bool = False) -> Self:
         return cls.make(
-            as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread"), as_level(level), int(curved)
+            as_positive(inner_radius, "inner_radius"),
+            as_positive(spread, "spread"),
+            as_level(level),
+            int(as_flag(curved, "curved")),
         )
 
 
@@ -69,8 +72,9 @@ class LevelRate(Parameters, _LevelRateFields):
     For convex losses and values, any scheduler whose moments are at most ρ: neither the horizon nor the total delay
     need be known. Needs acknowledgements. Proved by this project: docs/theory.md, Theorem 5 (b).
 
-    >>> LevelRate(2.0, 1.0, spread=1.0, level=1.0)
-    LevelRate(scale=1, spread=1, level=1)
+    >>> import numpy as np
+    >>> round(float(next_rate(LevelRate(2.0, 1.0, spread=1.0, level=1.0), np.zeros(2), 1, 2)), 4)  # σ_2 = 2
+    0.4298
     """
 
     __slots__ = ()

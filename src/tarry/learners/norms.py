@@ -51,7 +51,11 @@ class _EuclideanFields(NamedTuple):
 
 
 class Euclidean(Parameters, _EuclideanFields):
-    """The ordinary norm; works with every domain."""
+    """The ordinary norm; works with every domain.
+
+    >>> dual_size(Euclidean(), np.array([3.0, 4.0]))
+    5.0
+    """
 
     __slots__ = ()
 
@@ -92,7 +96,11 @@ class _MahalanobisFields(NamedTuple):
 
 
 class Mahalanobis(Parameters, _MahalanobisFields):
-    """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm."""
+    """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
+
+    >>> dual_size(Mahalanobis([[4.0, 0.0], [0.0, 1.0]]), np.array([6.0, 4.0]))
+    5.0
+    """
 
     __slots__ = ()
 
@@ -149,6 +157,15 @@ def _radial(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
         shrink = reach / sqrt(squares)
         for i in range(x.size):
             x[i] = domain.center[i] + shrink * (x[i] - domain.center[i])
+
+
+def as_norm(value: Any, domain: Any) -> Any:
+    """A norm (None: the Euclidean) in which there is a projection on this domain, or a sentence saying why not."""
+    norm = Euclidean() if value is None else value
+    if isinstance(norm, type) or not any(isinstance(norm, cls) for cls in project_in.registry.members):
+        raise TypeError(f"norm must be Euclidean() or Mahalanobis(matrix), got {norm!r}")
+    norm.check(domain)
+    return norm
 
 
 @verb

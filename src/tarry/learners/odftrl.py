@@ -19,7 +19,7 @@ from tarry.kernel import Parameters, verb
 from tarry.learners.actions import even_weights, simplex_of, softmin
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, feedback_size, predict, restart
 from tarry.learners.dwftrl import starting_point
-from tarry.learners.entropic import Entropy
+from tarry.learners.entropic import Entropy, entropic_strength
 from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
 from tarry.learners.norms import Euclidean, diameter_in, dual_size
 from tarry.learners.ogd import show_point
@@ -64,6 +64,13 @@ class ODFTRL(Parameters, Hinted, _ODFTRLFields):
         """Entropy on the simplex of ``dimension`` experts."""
         domain, level = simplex_of(dimension), as_positive(strength, "strength")
         return cls.make(domain, level, as_hint(hint), even_weights(domain.dimension), Entropy())
+
+    @classmethod
+    def tuned_entropic(
+        cls, dimension: int, *, horizon: int, total_delay: int, gradient_bound: float = 1.0, hint: str = "none"
+    ) -> Self:
+        """λ = G√((T + 2·total delay)/(2 ln K)), ‖g‖_∞ ≤ G: without a hint as ``EntropicFTRL.tuned``, the same bound."""
+        return cls.entropic(dimension, entropic_strength(dimension, horizon, total_delay, gradient_bound), hint=hint)
 
     @classmethod
     def tuned(cls, domain: Any, *, gradient_bound: float, horizon: int, total_delay: int, hint: str = "none") -> Self:

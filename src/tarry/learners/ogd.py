@@ -78,10 +78,8 @@ class OGD(Parameters, _OGDFields):
         With a fixed delay the n-th feedback comes in round n + τ, so this is η_t = F/(G√(2τ(t − τ))). The constant is
         quoted from memory. Langford, Smola, Zinkevich, *Slow Learners are Fast*, NIPS 2009.
         """
-        late = as_whole(delay, "delay", 1)
-        return cls(
-            domain, Power(domain.diameter / (2 * as_positive(gradient_bound, "gradient_bound") * sqrt(late)), 0.5)
-        )
+        late, steepest = as_whole(delay, "delay", 1), as_positive(gradient_bound, "gradient_bound")
+        return cls(domain, Power(as_domain(domain, "domain").diameter / (2 * steepest * sqrt(late)), 0.5))
 
     @property
     def dimension(self) -> int:
@@ -92,12 +90,12 @@ class OGD(Parameters, _OGDFields):
         check_length(self.rate, horizon, "rate")
 
 
-def by_time(rate: Any) -> Any:
-    """A rule that depends on its clock alone, or a sentence saying why not."""
+def by_time(rate: Any, counts: str = "feedbacks") -> Any:
+    """A rule that depends on its clock alone, which ``counts`` something, or a sentence saying why not."""
     rule = as_rule(rate, "rate")
     if not any(isinstance(rule, cls) for cls in at.registry.members):
         raise TypeError(
-            f"a rate whose clock is the number of feedbacks cannot follow the game as {type(rule).__name__} does: "
+            f"a rate whose clock is the number of {counts} cannot follow the game as {type(rule).__name__} does: "
             "give a number, a sequence or a rule of time"
         )
     return rule

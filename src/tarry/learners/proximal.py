@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_least
 from tarry.domains import Box, as_vector
+from tarry.domains.base import as_array
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
 from tarry.learners.dwftrl import starting_point
@@ -59,13 +61,13 @@ class FTRLProximal(Parameters, _FTRLProximalFields):
         start: ArrayLike | None = None,
     ) -> Self:
         _check_box(domain)
-        sizes = as_vector(np.broadcast_to(np.asarray(scale, np.float64), (domain.dimension,)).copy(), "scale")
+        given = as_array(scale, "scale")
+        sizes = as_vector(np.full(domain.dimension, given) if given.ndim == 0 else given, "scale", domain.dimension)
         if not np.all(sizes > 0):
             raise ValueError(f"scale must be positive in every coordinate, got {sizes}")
-        for name, value in (("floor", floor), ("ridge", ridge)):
-            if not 0 <= value < np.inf:
-                raise ValueError(f"{name} must be finite and not negative, got {value}")
-        return cls.make(domain, sizes, float(floor), float(ridge), starting_point(domain, start))
+        return cls.make(
+            domain, sizes, as_least(floor, "floor"), as_least(ridge, "ridge"), starting_point(domain, start)
+        )
 
     @classmethod
     def tuned(cls, domain: Box, *, start: ArrayLike | None = None) -> Self:

@@ -39,9 +39,12 @@ class AdaptiveRevision(Parameters, _AdaptiveRevisionFields):
 
     McMahan, Streeter, *Delay-Tolerant Algorithms for Asynchronous Distributed Online Learning*, NIPS 2014.
 
-    >>> from tarry.domains import Box
-    >>> AdaptiveRevision(Box([-1.0, -1.0], [1.0, 1.0]), scale=1.0).floor
-    1.0
+    >>> import numpy as np
+    >>> from tarry import WeightedGame, delays, domains, losses, simulate
+    >>> space, rows = domains.Ball(2), np.eye(2)[[0, 1, 0]]
+    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> simulate(game, AdaptiveRevision(space, scale=1.0), keep_rounds=True).plays()[-1].round(4).tolist()
+    [-0.7071, 0.0]
     """
 
     __slots__ = ()

@@ -37,8 +37,11 @@ class Ridge(Parameters, _RidgeFields):
     units in the last place, so a tiny λ with long features is not for this learner.
 
     >>> from tarry.domains import Ball
-    >>> Ridge(Ball(3, radius=100.0), penalty=1.0).dimension
-    3
+    >>> learner = Ridge(Ball(2, radius=100.0), penalty=1.0)
+    >>> state = allocate(learner, 1)
+    >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3
+    >>> state.leader.tolist()
+    [2.0, 0.0]
     """
 
     __slots__ = ()

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
+from tarry.checks import as_least, as_positive
+from tarry.domains import as_vector
 from tarry.kernel import Parameters, as_step, verb
 
 CHECKED_ROUNDS = 1024
@@ -86,12 +87,16 @@ class _ConstantFields(NamedTuple):
 
 
 class Constant(Parameters, _ConstantFields):
-    """The same value in every round."""
+    """The same value in every round.
+
+    >>> at(Constant(0.5), 7)
+    0.5
+    """
 
     __slots__ = ()
 
     def __new__(cls, value: float) -> Self:
-        return cls.make(as_positive(value, "a constant rule"))
+        return cls.make(as_positive(value, "value"))
 
 
 @at.on(Constant)
@@ -104,16 +109,16 @@ class _SequenceFields(NamedTuple):
 
 
 class Sequence(Parameters, _SequenceFields):
-    """One value per round; the game may not be longer."""
+    """One value per round; the game may not be longer.
+
+    >>> float(at(Sequence([0.5, 0.25]), 2))
+    0.25
+    """
 
     __slots__ = ()
 
     def __new__(cls, values: ArrayLike) -> Self:
-        listed = np.array(values, dtype=np.float64)
-        if listed.ndim != 1 or listed.size == 0:
-            raise ValueError(f"a sequence of rates must be one-dimensional, got shape {listed.shape}")
-        check_decreasing(listed, "a sequence")
-        return cls.make(listed)
+        return cls.make(as_listed(values, "values"))
 
 
 @at.on(Sequence)
@@ -129,18 +134,20 @@ class _PowerFields(NamedTuple):
 
 
 class Power(Parameters, _PowerFields):
-    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``."""
+    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
+
+    >>> [float(at(Power(2.0, 0.5, cap=1.5), t)) for t in (1, 4, 16)]
+    [1.5, 1.0, 0.5]
+    """
 
     __slots__ = ()
 
     def __new__(cls, scale: float, exponent: float, cap: float = np.inf, *, shift: float = 0.0) -> Self:
-        if not exponent >= 0:
-            raise ValueError(f"exponent must not be negative (rules may not increase), got {exponent}")
-        if not cap > 0:
+        size, limit = as_positive(scale, "scale"), as_least(cap, "cap", endless=True)
+        if limit == 0:
             raise ValueError(f"cap must be positive, got {cap}")
-        if not 0 <= shift < np.inf:
-            raise ValueError(f"shift must be finite and not negative, got {shift}")
-        return cls.make(as_positive(scale, "scale"), float(exponent), float(cap), float(shift))
+        falls = as_least(exponent, "exponent, with which rules fall,")
+        return cls.make(size, falls, limit, as_least(shift, "shift"))
 
 
 @at.on(Power)
@@ -155,11 +162,17 @@ class _RuleFields(NamedTuple):
 
 
 class Rule(Parameters, _RuleFields):
-    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise."""
+    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise.
+
+    >>> at(Rule(lambda t: 1.0 / (t + 1)), 3)
+    0.25
+    """
 
     __slots__ = ()
 
     def __new__(cls, function: Callable[[int], float]) -> Self:
+        if not callable(function):
+            raise TypeError(f"function must be a function of t, got {function!r}: use Constant, Sequence or Power")
         checked = as_step(function)
         rounds = np.unique(np.geomspace(1, 10**9, CHECKED_ROUNDS).astype(np.int64))
         check_decreasing(np.array([checked(int(t)) for t in rounds]), "the rule")
@@ -172,7 +185,11 @@ def _rule(rule: Any, t: Any) -> Any:
 
 
 def inverse_time(strong_convexity: float) -> Power:
-    """η_t = 1/(λt), the rate for λ-strongly convex losses."""
+    """η_t = 1/(λt), the rate for λ-strongly convex losses.
+
+    >>> at(inverse_time(0.5), 4)
+    0.5
+    """
     return Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0)
 
 
@@ -224,9 +241,16 @@ def as_rule(value: Any, name: str) -> Any:
         raise TypeError(f"{type(value).__name__} is no rule for the {name}: give a number, a sequence or a rule")
     if callable(value):
         return Rule(value)
-    if np.ndim(value) == 0:
+    if isinstance(value, str) or not hasattr(value, "__len__"):
         return Constant(as_positive(value, name))
-    return Sequence(value)
+    return Sequence.make(as_listed(value, name))
+
+
+def as_listed(values: ArrayLike, name: str) -> np.ndarray:
+    """One value per round, positive and non-increasing, or a sentence saying why not."""
+    listed = as_vector(values, name)
+    check_decreasing(listed, name)
+    return listed
 
 
 def check_decreasing(values: np.ndarray, name: str, rounds: np.ndarray | None = None) -> None:

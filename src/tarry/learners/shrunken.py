@@ -74,7 +74,10 @@ def as_radius(domain: Any, smoothing: float) -> float:
     room = inner_room(as_domain(domain, "domain"))
     delta = as_positive(smoothing, "smoothing")
     if delta > room * (1 + 1e-12):
-        raise ValueError(f"smoothing may not exceed the inner radius {room:g}, got {delta:g}")
+        raise ValueError(
+            f"smoothing may not exceed the inner radius {room:g}, got {delta:g}: cap it with min(…, {room:g}), "
+            "or take a larger domain"
+        )
     return min(delta, room)
 
 

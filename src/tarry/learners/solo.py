@@ -15,7 +15,7 @@ from tarry.checks import as_positive
 from tarry.domains import as_domain, project
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
-from tarry.learners.dwftrl import starting_point
+from tarry.learners.dwftrl import reach_of, starting_point
 from tarry.learners.ogd import show_point
 
 
@@ -29,8 +29,8 @@ class SOLO(Parameters, _SOLOFields):
     """Scale-free FTRL: it knows neither the gradients' size nor the horizon, and rescaled losses change no play.
 
     Nothing late and unit weights: R(u) ≤ (|u − x_1|²/(2·scale) + 2.75·scale)√Q + 3.5·min{scale·√(T−1), D}·max|g|.
-    ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q. With delays its theory is
-    silent. Weights multiply gradients, in Q too.
+    ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q; :meth:`original` is the
+    source's. With delays its theory is silent. Weights multiply gradients, in Q too.
 
     Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018 (whose other method is
     :class:`AdaFTRL`).
@@ -48,6 +48,16 @@ class SOLO(Parameters, _SOLOFields):
         as_domain(domain, "domain")
         length = domain.diameter / sqrt(5.5) if scale is None else scale
         return cls.make(domain, as_positive(length, "scale"), starting_point(domain, start))
+
+    @classmethod
+    def original(cls, domain: Any, *, start: ArrayLike | None = None) -> Self:
+        """scale = ρ/√5.5, ρ the most |x − x_1| can be: the source's f on bounded domains, regret at most 9.41·ρ√Q.
+
+        It multiplies a λ-strongly convex f of at most F by √(2.75/(λF)), where 2√2.75 + 3.5√8 < 13.3 bounds the
+        regret by 13.3·√(F/λ)·√Q, nothing late; here f = |x − x_1|²/2, λ = 1, F = ρ²/2.
+        """
+        reach = reach_of(as_domain(domain, "domain"), starting_point(domain, start))
+        return cls(domain, scale=reach / sqrt(5.5), start=start)
 
     @property
     def dimension(self) -> int:

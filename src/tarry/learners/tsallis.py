@@ -53,8 +53,10 @@ class TsallisFTRL(Parameters, OnSimplex, _TsallisFTRLFields):
     Behind ``epochs=Doubling(…)`` the sum of σ_s starts over with each epoch, but the backlog that it adds up is the
     game's: rounds of earlier epochs, of which nothing will be heard any more, count while they are out.
 
-    >>> TsallisFTRL(4)
-    TsallisFTRL(domain=Simplex(dimension=4, scale=1), level=1, counts=0, start=[0.25, 0.25, 0.25, 0.25])
+    >>> x = np.zeros(2)
+    >>> mix_regularisers(np.array([0.0, 1.0]), 1.0, 1.0, x)  # L = (0, 1), a = b = 1
+    >>> x.round(4).tolist()
+    [0.641, 0.359]
     """
 
     __slots__ = ()

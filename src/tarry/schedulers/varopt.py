@@ -31,6 +31,13 @@ class VarOpt(Parameters, Traits, _VarOptFields):
     E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
     the weights still held equal the round's number. Preempts; needs no delays, no acknowledgements,
     no constants. The sampling step is Chao's (1982); its use for late feedback is ours.
+
+    >>> from tarry import Game, Player, delays, domains, learners, losses, simulate
+    >>> space, waits = domains.Ball(2), delays.fixed(horizon=100, delay=20)
+    >>> game = Game(space, losses.Linear([[1.0, 0.0]] * 100), waits, capacity=5)
+    >>> record = simulate(game, Player(learners.DWFTRL(space, rate=0.1), VarOpt()))
+    >>> float(record.observed[0]), round(float(record.weights.mean[0]), 9)  # the share heard, and its weight
+    (0.21, 1.0)
     """
 
     __slots__ = ()

@@ -1,30 +1,37 @@
-"""What every learner must do, yours included."""
+"""What every learner must do, yours included.
+
+    class TestMine(LearnerContract):
+        def learner(self):
+            return Mine(Ball(3))
+
+Rounds are the engine's own, in its order: predict, enter, arrivals in increasing s (those of no delay too), advance
+with the true backlog. They are played uncompiled, so that a state can be looked at between them; two tests compile.
+"""
 
 from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tarry.delays import array
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
-from tarry.learners.base import (
-    KeyedDirections,
-    absorb,
-    advance,
-    allocate,
-    enter,
-    predict,
-    queries_of,
-    rate_in_force,
-    restart,
-)
+from tarry.game.engine import Bench, Stop, Task, set_up
+from tarry.game.plans import Options, Plans
+from tarry.game.rounds import deliver
+from tarry.game.world import run_rounds
+from tarry.learners.base import predict, queries_of, rate_in_force, restart, width_of
 from tarry.losses import LeastSquares, Linear
+from tarry.tracking.table import find
 
-SEED = np.uint64(0x5EED)
-SLOTS = 8
+SEED = 5
+LONGEST = 8
+FEW = 12
+Array = NDArray[np.float64]
 
 
 def arrays_of(state: Any) -> list[np.ndarray]:
@@ -34,138 +41,167 @@ def arrays_of(state: Any) -> list[np.ndarray]:
     return [state]
 
 
+class Course(NamedTuple):
+    """A weighted game that is played in pieces by the text of the engine's loop."""
+
+    task: Task
+    bench: Bench
+
+    @classmethod
+    def of(cls, game: WeightedGame, learner: Any) -> Course:
+        """Before the first round."""
+        plan = Plans(game, None, learner, checkpoints=1, bound=False).of(SEED)
+        task = plan.task(SEED, Options(None, 1, keep_rounds=True, allow_large=False, threads=1))
+        return cls(task, set_up(task, game.horizon)._replace(run=run_rounds.function))
+
+    @property
+    def learnt(self) -> Any:
+        """The learner's state."""
+        return self.bench.state.learner
+
+    def play(self, first: int, last: int) -> Array:
+        """The plays of rounds first..last."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # as in compiled code
+            self.bench.rounds(self.task, Stop(), first, last)
+        return np.array(self.bench.log.plays[first - 1 : last])
+
+    def resumed(self) -> Course:
+        """The same from copies of everything that changes."""
+        return self._replace(bench=copy.deepcopy(self.bench))
+
+    def taught(self, state: Any) -> Course:
+        """The same with another state of the learner."""
+        return self._replace(bench=self.bench._replace(state=self.bench.state._replace(learner=state)))
+
+
 class LearnerContract:
     """Subclass it and give ``learner()``; pytest collects the rest.
 
-    ``losses(learner)`` must return losses on the learner's domain with at least ``horizon`` rounds.
+    ``sized(dimension)`` returns the same learner in another dimension (None: there is none), and is checked in
+    ``sizes``. ``losses(learner)`` must return losses on the learner's domain for ``horizon`` rounds.
     """
 
     horizon = 60
+    sizes = (1, 1000)
 
     def learner(self) -> Any:
         raise NotImplementedError("give the learner to check")
+
+    def sized(self, dimension: int) -> Any:
+        return None
 
     def losses(self, learner: Any) -> Any:
         rows = np.random.default_rng(1).normal(size=(self.horizon, learner.dimension))
         if learner.feedback == "example":
             return LeastSquares(rows, np.cos(np.arange(self.horizon)))
-        return Linear(rows / np.linalg.norm(rows, axis=1)[:, None])
+        return Linear(rows / np.linalg.norm(rows, axis=1).max())
 
-    def _play(
-        self,
-        learner: Any,
-        state: Any,
-        first: int,
-        last: int,
-        weights: np.ndarray,
-        play: np.ndarray | None = None,
-        waits: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Rounds first..last with feedback as late as ``waits`` says, three rounds by default; keyed directions."""
-        play = np.zeros(learner.dimension) if play is None else play
-        arrival = np.arange(1, self.horizon + 1) + (3 if waits is None else waits)
-        directions, losses = KeyedDirections(SEED), self.losses(learner)
-        plays = np.zeros((last - first + 1, learner.dimension))
-        with np.errstate(over="ignore"):
-            for t in range(first, last + 1):
-                predict(learner, state, directions, t, play)
-                plays[t - first] = play
-                for s in range(max(1, t - SLOTS + 1), t):
-                    if arrival[s - 1] == t and weights[s - 1] != 0:
-                        feedback = self._feedback(learner, losses, s)
-                        absorb(learner, state, directions, s % SLOTS, s, weights[s - 1], feedback)
-                enter(learner, state, t % SLOTS, t)
-                advance(learner, state, t, min(t, 3))
-        return plays
+    def waits(self) -> NDArray[np.int64]:
+        """Delays in any order, some of them zero."""
+        return np.random.default_rng(7).integers(0, LONGEST + 1, self.horizon)
 
-    def _feedback(self, learner: Any, losses: Any, s: int) -> np.ndarray:
-        x = np.asarray(learner.domain.center)
-        if learner.feedback == "example":
-            return np.asarray(losses.row(s))
-        if learner.feedback == "gradient":
-            return np.asarray(losses.gradient(x, s))
-        return np.array([1.0 + losses.value(x + 0.1 * j, s) for j in range(queries_of(learner))])
+    def _game(self, learner: Any, weights: Array | None = None) -> WeightedGame:
+        even = np.ones(self.horizon) if weights is None else weights
+        asked = {"feedback": learner.feedback, "queries": queries_of(learner)}
+        return WeightedGame(learner.domain, self.losses(learner), array(self.waits()), even, **asked)
+
+    def _course(self, learner: Any, weights: Array | None = None) -> Course:
+        return Course.of(self._game(learner, weights), learner)
+
+    def _weights(self, scale: float) -> Array:
+        return np.random.default_rng(2).exponential(scale, self.horizon)
+
+    def _check_inside(self, learner: Any, plays: Array) -> None:
+        for play in plays:
+            assert contains(learner.domain, play, 1e-9 * max(1.0, learner.domain.diameter))
 
     def test_plays_stay_in_the_domain(self) -> None:
         learner = self.learner()
-        weights = np.random.default_rng(2).exponential(5.0, self.horizon)
-        for play in self._play(learner, allocate(learner, SLOTS), 1, self.horizon, weights):
-            assert contains(learner.domain, play, 1e-9 * max(1.0, learner.domain.diameter))
+        self._check_inside(learner, self._course(learner, self._weights(5.0)).play(1, self.horizon))
 
-    def test_the_first_play_knows_nothing(self) -> None:
-        learner = self.learner()
-        ones = np.ones(self.horizon)
-        first = self._play(learner, allocate(learner, SLOTS), 1, 3, ones)[0]
-        assert np.array_equal(first, self._play(learner, allocate(learner, SLOTS), 1, 3, 7 * ones)[0])
+    def test_feedback_acts_when_it_has_come(self) -> None:
+        """A round that weighs more changes no play up to the round in which it is heard; all of them change some."""
+        learner, even, waits = self.learner(), np.ones(self.horizon), array(self.waits()).values
+        whole = self._course(learner).play(1, self.horizon)
+        for s in range(1, self.horizon + 1, 7):
+            heard = s + int(waits[s - 1])
+            heavy = np.where(np.arange(1, self.horizon + 1) == s, 3.0, even)
+            assert np.array_equal(whole[:heard], self._course(learner, heavy).play(1, heard))
+        assert not np.array_equal(whole, self._course(learner, self._weights(3.0)).play(1, self.horizon))
 
-    def test_feedback_matters(self) -> None:
-        learner = self.learner()
-        ones = np.ones(self.horizon)
-        heard = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, ones)
-        deaf = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, 0 * ones)
-        assert not np.array_equal(heard, deaf)
+    def test_a_weight_of_zero_changes_nothing(self) -> None:
+        """The engine keeps it from the learner, whose state stays as it is to the bit."""
+        learner, t, weights = self.learner(), self.horizon // 2, np.ones(self.horizon)
+        if getattr(learner, "watches_tracked", False):
+            return  # it counts arrivals, and a player refuses such weights
+        s = max(s for s in range(1, t + 1) if s + self.waits()[s - 1] > t)
+        weights[s - 1] = 0.0
+        course = self._course(learner, weights)
+        course.play(1, t)
+        player, setting, draws = course.task[:3]
+        state, feedback = course.bench.state, np.full(width_of(learner), 9.0)
+        before = copy.deepcopy(arrays_of(course.learnt))
+        assert deliver(player, setting, draws, state, s, t, find(state.table, s), feedback) == 0.0
+        assert all(np.array_equal(a, b) for a, b in zip(before, arrays_of(course.learnt), strict=True))
 
     def test_prediction_changes_nothing(self) -> None:
         learner = self.learner()
-        state = allocate(learner, SLOTS)
-        play = np.zeros(learner.dimension)
-        self._play(learner, state, 1, 20, np.ones(self.horizon), play)
-        with np.errstate(over="ignore"):
-            predict(learner, state, KeyedDirections(SEED), 21, play)
-            once = play.copy()
-            predict(learner, state, KeyedDirections(SEED), 21, play)
-        assert np.array_equal(once, play)
+        course, shown = self._course(learner), []
+        course.play(1, 20)
+        for _ in range(2):
+            with np.errstate(over="ignore"):
+                predict(learner, course.learnt, course.task.draws.directions, 21, course.bench.state.play)
+            shown.append(course.bench.state.play.copy())
+        assert np.array_equal(shown[0], shown[1])
+        whole = self._course(learner).play(1, self.horizon)
+        assert np.array_equal(whole[20:], course.play(21, self.horizon))
 
     def test_a_copied_state_goes_on_bit_for_bit(self) -> None:
-        learner, weights = self.learner(), np.random.default_rng(3).exponential(1.0, self.horizon)
-        whole = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, weights)
-        state, play = allocate(learner, SLOTS), np.zeros(learner.dimension)
-        self._play(learner, state, 1, 25, weights, play)
-        resumed = copy.deepcopy(state)
-        assert np.array_equal(whole[25:], self._play(learner, resumed, 26, self.horizon, weights, play.copy()))
-
-    def test_feedback_may_come_in_any_order(self) -> None:
-        """Later rounds may be heard first; plays stay in the domain, and a copied state goes on bit for bit."""
-        learner, weights = self.learner(), np.random.default_rng(6).exponential(1.0, self.horizon)
-        waits = np.random.default_rng(7).integers(1, SLOTS, self.horizon)
-        whole = self._play(learner, allocate(learner, SLOTS), 1, self.horizon, weights, waits=waits)
-        for point in whole:
-            assert contains(learner.domain, point, 1e-9 * max(1.0, learner.domain.diameter))
-        state, play = allocate(learner, SLOTS), np.zeros(learner.dimension)
-        cut = self.horizon // 2
-        self._play(learner, state, 1, cut, weights, play, waits)
-        resumed = self._play(learner, copy.deepcopy(state), cut + 1, self.horizon, weights, play.copy(), waits)
-        assert np.array_equal(whole[cut:], resumed)
+        learner, weights = self.learner(), self._weights(1.0)
+        whole = self._course(learner, weights).play(1, self.horizon)
+        for cut in (1, 25):
+            course = self._course(learner, weights)
+            course.play(1, cut)
+            resumed = course.resumed()
+            course.play(cut + 1, self.horizon)  # what becomes of the original is nothing to the copy
+            assert np.array_equal(whole[cut:], resumed.play(cut + 1, self.horizon))
 
     def test_state_does_not_grow(self) -> None:
-        learner = self.learner()
-        state = allocate(learner, SLOTS)
-        before = [part.shape for part in arrays_of(state)]
-        self._play(learner, state, 1, self.horizon, np.ones(self.horizon))
-        assert [part.shape for part in arrays_of(state)] == before
+        course = self._course(self.learner())
+        before = [part.shape for part in arrays_of(course.learnt)]
+        course.play(1, self.horizon)
+        assert [part.shape for part in arrays_of(course.learnt)] == before
 
     def test_rates_do_not_increase(self) -> None:
         learner = self.learner()
-        state, rates = allocate(learner, SLOTS), np.zeros(self.horizon)
+        course, rates = self._course(learner), np.zeros(self.horizon)
         for t in range(1, self.horizon + 1):
-            self._play(learner, state, t, t, np.ones(self.horizon))
-            rates[t - 1] = rate_in_force(learner, state, t + 1)
+            course.play(t, t)
+            rates[t - 1] = rate_in_force(learner, course.learnt, t)
         assert np.all(np.isnan(rates)) or (np.all(rates > 0) and np.all(np.diff(rates) <= 0))
 
-    def test_it_plays_a_game(self) -> None:
-        from tarry.delays import array
+    def test_small_and_large(self) -> None:
+        """In one dimension and a thousand: out of order, resumed, with weights."""
+        for dimension in self.sizes:
+            learner = self.sized(dimension)
+            if learner is not None:
+                rounds = self.horizon if dimension < 100 else FEW
+                course = self._course(learner, self._weights(1.0))
+                plays = course.play(1, rounds // 2)
+                resumed, plays = course.resumed(), np.vstack((plays, course.play(rounds // 2 + 1, rounds)))
+                assert np.array_equal(plays[rounds // 2 :], resumed.play(rounds // 2 + 1, rounds))
+                self._check_inside(learner, plays)
 
+    def test_it_plays_a_game(self) -> None:
+        """Compiled where the JIT is on, and as it does uncompiled."""
         learner = self.learner()
-        waits = np.random.default_rng(4).integers(0, 9, self.horizon)
-        ones, asked = np.ones(self.horizon), {"feedback": learner.feedback, "queries": queries_of(learner)}
-        game = WeightedGame(learner.domain, self.losses(learner), array(waits), ones, **asked)
-        record = simulate(game, learner, seeds=2)
+        record = simulate(self._game(learner), learner, seeds=[SEED, SEED + 1])
         assert np.all(np.isfinite(record.regret))
+        plays = self._course(learner).play(1, self.horizon)
+        np.testing.assert_allclose(record.last_plays[0], plays[-1], atol=1e-6)
 
     def test_its_certificate_holds(self) -> None:
         """Who tells its rate and norm is certified as DW-FTRL is; a learner that moves otherwise must not tell."""
-        from tarry.delays import array
-
         learner, rows = self.learner(), np.ones((self.horizon, self.learner().dimension))
         if learner.feedback != "gradient":
             return
@@ -178,14 +214,13 @@ class LearnerContract:
                 assert record.regret[0] <= certificate.full_bound + 1e-6
 
     def test_a_restarted_learner_is_a_fresh_one(self) -> None:
-        learner, ones = self.learner(), np.ones(self.horizon)
-        state, play = allocate(learner, SLOTS), np.zeros(learner.dimension)
-        self._play(learner, state, 1, 20, ones, play)
-        restart(learner, state, 1, 1.0)
-        again = self._play(learner, state, 1, 20, ones, play)
-        fresh = allocate(learner, SLOTS)
-        restart(learner, fresh, 1, 1.0)
-        assert np.array_equal(again, self._play(learner, fresh, 1, 20, ones))
+        learner = self.learner()
+        used, fresh = self._course(learner), self._course(learner)
+        used.play(1, 20)
+        for course in (used, fresh):
+            restart(learner, course.learnt, 1, 1.0)
+        again = self._course(learner).taught(used.learnt)
+        assert np.array_equal(again.play(1, 20), fresh.play(1, 20))
 
     def test_it_is_a_value(self) -> None:
         learner = self.learner()

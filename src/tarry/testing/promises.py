@@ -23,7 +23,7 @@ HORIZONS = (2**12, 2**14, 2**16, 2**18)
 LENGTHS = (4, 16, 64, 256)
 LONG = 2**18
 FLOOR = 0.1
-"""Below this share of its order a regret is made of lower terms, and counted as that share."""
+"""A regret below this share of its order is made of lower terms: it is no sign of a steeper order, nor of this one."""
 
 
 class Tight(NamedTuple):
@@ -111,15 +111,25 @@ class Method(NamedTuple):
 
 
 class Slope(NamedTuple):
-    """Slopes in log-log: of the regret as measured, and of the order as stated on the same sizes."""
+    """Slopes in log-log: of the regret as measured, and of the order as stated on the same sizes.
+
+    Where a regret is below a tenth of its order, that tenth is measured. ``share`` is the least regret over its order,
+    so that an order is attained only where this is above a tenth.
+    """
 
     measured: float
     stated: float
+    share: float
 
     @property
     def excess(self) -> float:
         """How much steeper the regret is than stated."""
         return self.measured - self.stated
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether there is a regret of this order, and no flatter one."""
+        return self.share > FLOOR and self.excess >= -0.1
 
 
 def slope_in_horizon(method: Method, pattern: str) -> Slope:
@@ -135,7 +145,7 @@ def slope_in_delay(method: Method, pattern: str) -> Slope:
 def _slope(method: Method, pattern: str, at: Sequence[int], sizes: list[tuple[int, int]]) -> Slope:
     stated = np.array([method.rate(*size) for size in sizes])
     regret = np.array([mean_regret(method, pattern, *size) for size in sizes])
-    return Slope(_fit(at, np.maximum(regret, FLOOR * stated)), _fit(at, stated))
+    return Slope(_fit(at, np.maximum(regret, FLOOR * stated)), _fit(at, stated), float(np.min(regret / stated)))
 
 
 def _fit(at: Sequence[int], values: NDArray[np.float64]) -> float:

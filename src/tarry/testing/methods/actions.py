@@ -20,12 +20,13 @@ from tarry.learners import (
 )
 from tarry.testing.methods.stated import (
     copies_rate,
-    entropic_rate,
-    exp3_rate,
     of_copies,
+    of_entropy,
+    of_exp3,
     of_matching,
     on_choices,
     root,
+    sizes_of,
     waited,
 )
 from tarry.testing.promises import Method, Tight
@@ -46,16 +47,16 @@ ACTIONS: dict[str, Method] = {
         seeds=75,
     ),
     "EntropicFTRL": Method(
-        lambda game: EntropicFTRL(game.dimension, entropic_rate(game)),
+        lambda game: EntropicFTRL.tuned(game.dimension, **sizes_of(game)),
         root,
-        lambda game, record: sqrt(2 * log(game.dimension) * waited(game, 2)),
+        of_entropy,
         Tight(4096, length=8),
         stage=sides,
     ),
     "ODFTRL.entropic": Method(
-        lambda game: ODFTRL.entropic(game.dimension, 1 / entropic_rate(game)),
+        lambda game: ODFTRL.tuned_entropic(game.dimension, **sizes_of(game)),
         root,
-        lambda game, record: sqrt(2 * log(game.dimension) * waited(game, 2)),
+        of_entropy,
         Tight(4096, length=8),
         stage=sides,
     ),
@@ -64,20 +65,18 @@ ACTIONS: dict[str, Method] = {
     "AdaHedgeD": Method(lambda game: AdaHedgeD(game.dimension), root, stage=sides),
     "DUB": Method(lambda game: DUB(game.dimension), root, stage=sides, lengths=(4, 8, 16, 32, 64)),
     "Exp3": Method(
-        lambda game: Exp3(game.dimension, exp3_rate(game)),
+        lambda game: Exp3.tuned(game.dimension, **sizes_of(game)),
         root,
-        lambda game, record: 2 * log(game.dimension) / exp3_rate(game),
+        of_exp3,
         Tight(1024, length=16, run=1024, seeds=10),
         stage=arms,
         **DRAWN,
         seeds=75,
     ),
     "Exp3, exploring": Method(
-        lambda game: Exp3(game.dimension, exp3_rate(game), exploration=exp3_rate(game) / 2),
+        lambda game: Exp3.exploring(game.dimension, **sizes_of(game)),
         root,
-        lambda game, record: (
-            2 * log(game.dimension) / exp3_rate(game) + exp3_rate(game) / 2 * game.dimension * game.horizon
-        ),
+        of_exp3,
         Tight(1024, length=16, run=1024, seeds=10),
         stage=arms,
         **DRAWN,

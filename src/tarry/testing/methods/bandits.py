@@ -74,10 +74,10 @@ def of_two_curved_points(game: Any, record: Record) -> float:
 
 
 def of_unlimited(game: Any, record: Record) -> float:
-    """2GR√(6(Tz² + d)) + 6GRTδ/r."""
+    """GD√(6(Tz² + d)) + 3GDTδ/r."""
     of, delta = sizes(game), record.player.learner.smoothing.value
     energy = of.rounds * of.length(delta) ** 2 + game.delays.total_delay
-    return float(2 * of.gradient * of.outer * (sqrt(6 * energy) + 3 * of.rounds * delta / of.inner))
+    return float(of.gradient * game.domain.diameter * (sqrt(6 * energy) + 3 * of.rounds * delta / of.inner))
 
 
 def explored(horizon: float, length: float) -> float:

@@ -44,6 +44,7 @@ from tarry.testing.methods.stated import (
     root,
     root_alone,
     shared_logarithm,
+    sizes_of,
     steepness,
     tuned_step,
     waited,
@@ -96,13 +97,13 @@ GRADIENTS: dict[str, Method] = {
         patterns=("waves", "alternating", "one way"),
     ),
     "DOGD.tuned": Method(
-        lambda game: DOGD(game.domain, tuned_step(game)),
+        lambda game: DOGD.tuned(game.domain, steepness(game), **sizes_of(game)),
         root,
         lambda game, record: of_constant_step(game, tuned_step(game)),
         Tight(4096, length=8),
     ),
     "DOGD.original": Method(
-        lambda game: DOGD.original(game.domain, steepness(game), game.horizon, game.delays.total_delay),
+        lambda game: DOGD.original(game.domain, steepness(game), **sizes_of(game)),
         root,
         lambda game, record: of_constant_step(game, game.domain.diameter / (steepness(game) * sqrt(waited(game, 1)))),
         Tight(4096, length=8),
@@ -181,12 +182,7 @@ GRADIENTS: dict[str, Method] = {
         **PROMPT,
     ),
     "ODFTRL.tuned": Method(
-        lambda game: ODFTRL.tuned(
-            game.domain,
-            gradient_bound=steepness(game),
-            horizon=game.horizon,
-            total_delay=game.delays.total_delay,
-        ),
+        lambda game: ODFTRL.tuned(game.domain, gradient_bound=steepness(game), **sizes_of(game)),
         root,
         lambda game, record: of_constant_step(game, tuned_step(game)),
         Tight(4096, length=8),

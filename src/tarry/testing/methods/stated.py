@@ -124,14 +124,20 @@ def of_matching(game: Any, record: Record) -> float:
     return sqrt(own + 2 * pairs)
 
 
-def entropic_rate(game: Any) -> float:
-    """√(ln K/(T/2 + d))."""
-    return sqrt(2 * log(game.dimension) / waited(game, 2))
+def sizes_of(game: Any) -> dict[str, Any]:
+    """T and d, as tunings ask for them."""
+    return {"horizon": game.horizon, "total_delay": game.delays.total_delay}
 
 
-def exp3_rate(game: Any) -> float:
-    """√(ln K/(K·T + d))."""
-    return sqrt(log(game.dimension) / (waited(game, 1) + (game.dimension - 1) * game.horizon))
+def of_entropy(game: Any, record: Record) -> float:
+    """√(2 ln K·(T + 2d))."""
+    return sqrt(2 * log(game.dimension) * waited(game, 2))
+
+
+def of_exp3(game: Any, record: Record) -> float:
+    """2√(ln K·(K·T + d)), and γK·T where the learner explores."""
+    own = 2 * sqrt(log(game.dimension) * (waited(game, 1) + (game.dimension - 1) * game.horizon))
+    return own + float(record.player.learner.exploration * game.dimension * game.horizon)
 
 
 def copies_rate(game: Any, copies: int) -> float:

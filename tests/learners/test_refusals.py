@@ -1,0 +1,208 @@
+"""Whatever a constructor cannot use is refused with a sentence that names the parameter, never by NumPy or Python."""
+
+from __future__ import annotations
+
+import inspect
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.domains import Ball, Box
+from tarry.learners import (
+    BOLD,
+    DFTBL,
+    DOGD,
+    DOGDSC,
+    DORM,
+    DUB,
+    DWFTBL,
+    DWFTRL,
+    FPL,
+    FTL,
+    GOLD,
+    ODFTRL,
+    OGD,
+    SOLID,
+    SOLO,
+    AdaDelay,
+    AdaFTRL,
+    AdaHedgeD,
+    Adaptive,
+    AdaptiveRevision,
+    Anytime,
+    BacklogRadius,
+    BacklogRate,
+    BestOfBoth,
+    Constant,
+    Differences,
+    DORMPlus,
+    Doubled,
+    EnergyRadius,
+    EnergyRate,
+    EntropicFTRL,
+    Exp3,
+    FTRLProximal,
+    Interleaving,
+    LevelRadius,
+    LevelRate,
+    Mahalanobis,
+    OnePoint,
+    Power,
+    Ridge,
+    Rule,
+    Sequence,
+    TsallisFTRL,
+    TwoPoint,
+    inverse_time,
+)
+
+BALL, BOX = Ball(2), Box([-1.0, 0.0], [1.0, 2.0])
+ROUNDS = {"gradient_bound": 1.0, "horizon": 9}
+ONE_VALUE = {"domain": BALL, "value_bound": 1.0, **ROUNDS}
+LEVELS = {"spread": 1.0, "level": 1.0}
+CROWD = {"spread": 1.0, "capacity": 4, "max_backlog": 3}
+SCALE = {"diameter": 2.0, "gradient_bound": 1.0}
+CALLS = {
+    DWFTRL: {"domain": BALL, "rate": 0.1},
+    OGD: {"domain": BALL, "rate": 0.1},
+    OGD.falling: {"domain": BALL, "gradient_bound": 1.0},
+    OGD.fixed: {"domain": BALL, **ROUNDS},
+    OGD.strongly_convex: {"domain": BALL, "strong_convexity": 1.0},
+    OGD.langford: {"domain": BALL, "gradient_bound": 1.0, "delay": 3},
+    DOGD: {"domain": BALL, "rate": 0.1},
+    DOGD.tuned: {"domain": BALL, **ROUNDS, "total_delay": 9},
+    DOGD.original: {"domain": BALL, **ROUNDS, "total_delay": 9},
+    DOGDSC: {"domain": BALL, "strong_convexity": 1.0},
+    FTL: {"domain": BALL, "strong_convexity": 1.0},
+    SOLID: {"base": OGD(BALL, 0.1)},
+    BOLD: {"base": OGD(BALL, 0.1)},
+    Interleaving: {"base": OGD(BALL, 0.1), "delay": 3},
+    AdaptiveRevision: {"domain": BALL, "scale": 1.0},
+    AdaDelay: {"domain": BALL, "gradient_bound": 1.0, "max_delay": 3},
+    SOLO: {"domain": BALL},
+    SOLO.original: {"domain": BALL},
+    AdaFTRL: {"domain": BALL},
+    AdaFTRL.original: {"domain": BALL},
+    FTRLProximal: {"domain": BOX, "scale": 1.0},
+    FTRLProximal.tuned: {"domain": BOX},
+    FPL: {"domain": BALL, "spread": 1.0},
+    FPL.tuned: {"domain": BALL, "size": 1.0, "span": 1.0, "width": 1.0, "horizon": 9, "total_delay": 9},
+    Adaptive: {"domain": BALL, "gradient_bound": 1.0},
+    Ridge: {"domain": BALL},
+    ODFTRL: {"domain": BALL, "strength": 1.0},
+    ODFTRL.tuned: {"domain": BALL, **ROUNDS, "total_delay": 9},
+    ODFTRL.entropic: {"dimension": 3, "strength": 1.0},
+    ODFTRL.tuned_entropic: {"dimension": 3, "horizon": 9, "total_delay": 9},
+    EntropicFTRL: {"dimension": 3, "rate": 0.1},
+    EntropicFTRL.tuned: {"dimension": 3, "horizon": 9, "total_delay": 9},
+    DORM: {"dimension": 3},
+    DORMPlus: {"dimension": 3},
+    AdaHedgeD: {"dimension": 3},
+    DUB: {"dimension": 3},
+    Exp3: {"dimension": 3, "rate": 0.1},
+    Exp3.tuned: {"dimension": 3, "horizon": 9, "total_delay": 9},
+    Exp3.exploring: {"dimension": 3, "horizon": 9, "total_delay": 9},
+    TsallisFTRL: {"dimension": 3},
+    DWFTBL: {"domain": BALL, "rate": 0.1, "smoothing": 0.1},
+    DWFTBL.unlimited: ONE_VALUE,
+    OnePoint: {"base": OGD(BALL, 0.1), "smoothing": 0.1},
+    OnePoint.flaxman: ONE_VALUE,
+    OnePoint.bistritz: ONE_VALUE,
+    OnePoint.ryabchenko: ONE_VALUE,
+    DFTBL: {"domain": BALL, "rate": 0.1, "smoothing": 0.1, "block": 3},
+    DFTBL.tuned: {**ONE_VALUE, "max_delay": 3},
+    DFTBL.strongly_convex: {**ONE_VALUE, "strong_convexity": 1.0},
+    GOLD: {"domain": BALL, "rate": 0.1, "smoothing": 0.1},
+    GOLD.tuned: {"domain": BALL, "gradient_bound": 1.0, "value_bound": 1.0},
+    TwoPoint: {"base": OGD(BALL, 0.1), "smoothing": 0.1},
+    TwoPoint.agarwal: {"domain": BALL, **ROUNDS},
+    TwoPoint.shamir: {"domain": BALL, **ROUNDS},
+    TwoPoint.tuned: {"domain": BALL, **ROUNDS},
+    TwoPoint.strongly_convex: {"domain": BALL, "strong_convexity": 1.0, "horizon": 9},
+    Differences: {"base": OGD(BALL, 0.1), "smoothing": 0.1},
+    Differences.tuned: {"domain": BALL, **ROUNDS},
+    Differences.strongly_convex: {"domain": BALL, "strong_convexity": 1.0, "horizon": 9},
+    Constant: {"value": 0.1},
+    Sequence: {"values": [0.2, 0.1]},
+    Power: {"scale": 1.0, "exponent": 0.5},
+    Rule: {"function": lambda t: 1.0 / t},
+    inverse_time: {"strong_convexity": 1.0},
+    Anytime: SCALE,
+    BestOfBoth: {"strong_convexity": 1.0, "gradient_bound": 1.0},
+    Doubled: SCALE,
+    LevelRate: {**SCALE, **LEVELS},
+    LevelRadius: {"inner_radius": 1.0, **LEVELS},
+    BacklogRate: {**SCALE, **CROWD},
+    BacklogRadius: {"inner_radius": 1.0, **CROWD},
+    EnergyRate: {**SCALE, "smoothing": EnergyRadius(1.0, 1.0, 4, 9)},
+    EnergyRadius: {"inner_radius": 1.0, "spread": 1.0, "capacity": 4, "horizon": 9},
+    Mahalanobis: {"matrix": np.eye(2)},
+}
+BAD = {
+    "text": "a",
+    "nothing": None,
+    "not a number": nan,
+    "infinite": inf,
+    "negative": -1.0,
+    "complex": 1j,
+    "too many": [1.0, 2.0, 3.0],
+    "texts": ["a", "b"],
+    "an object": object(),
+    "ragged": [[1.0], [1.0, 2.0]],
+    "huge": 10**400,
+}
+FINE = {(Power, "cap", "infinite"), (BacklogRate, "capacity", "nothing"), (BacklogRadius, "capacity", "nothing")}
+
+
+def _name(make):
+    return getattr(make, "__qualname__", make.__name__)
+
+
+PARAMETERS = [(make, name) for make in CALLS for name in inspect.signature(make).parameters]
+
+
+@pytest.mark.parametrize("make", CALLS, ids=_name)
+def test_the_rest_of_the_arguments_is_fine(make):
+    make(**CALLS[make])
+
+
+@pytest.mark.parametrize(("make", "name"), PARAMETERS, ids=[f"{_name(make)}-{name}" for make, name in PARAMETERS])
+def test_a_sentence_names_what_is_wrong(make, name):
+    optional = inspect.signature(make).parameters[name].default is None
+    for kind, value in BAD.items():
+        if (make, name, kind) not in FINE and not (optional and value is None):
+            with pytest.raises((ValueError, TypeError)) as refused:
+                make(**{**CALLS[make], name: value})
+            assert name in str(refused.value), kind
+
+
+def test_every_constructor_is_asked():
+    made = {make if isinstance(make, type) else getattr(make, "__self__", make) for make in CALLS}
+    exported = {getattr(tarry.learners, name) for name in tarry.learners.__all__}
+    assert exported - made == {tarry.learners.Idle, tarry.learners.Euclidean}  # which take nothing
+    for cls in (made for made in exported if isinstance(made, type)):
+        builders = {n for n, f in vars(cls).items() if isinstance(f, classmethod)}
+        assert builders == {make.__name__ for make in CALLS if getattr(make, "__self__", None) is cls}
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: OGD(BALL, Anytime(2.0, 1.0)), "whose clock is the number of feedbacks cannot follow the game"),
+        (lambda: DFTBL(BALL, Anytime(2.0, 1.0), 0.1, 3), "whose clock is the number of blocks cannot follow the game"),
+        (lambda: OnePoint(OGD(BALL, 0.1), 1.5), r"inner radius 1, got 1\.5: cap it with min\(…, 1\), or take a larger"),
+        (lambda: FTRLProximal(BOX, [1.0, 2.0, 3.0]), "scale has 3 entries, the domain has 2"),
+        (
+            lambda: DWFTRL(BALL, 0.1, norm="euclid"),
+            r"norm must be Euclidean\(\) or Mahalanobis\(matrix\), got 'euclid'",
+        ),
+        (lambda: DWFTRL(BALL, 0.1, norm=Mahalanobis), "norm must be Euclidean"),
+        (lambda: Power(1.0, 0.5, cap=0), "cap must be positive, got 0"),
+        (lambda: Exp3.tuned(0, horizon=9, total_delay=9), "number of actions, must be a whole number of at least 2"),
+    ],
+)
+def test_sentences_say_what_and_the_way_out(make, sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        make()
