@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.reports.baselines import with_baselines
+from tarry.reports.figures.cast import choose_cast
 from tarry.reports.figures.comparators import comparator_figures
 from tarry.reports.figures.curves import regret_curves
 from tarry.reports.figures.ledger import ledger_figures
-from tarry.reports.figures.look import DARK, Figure, choose_cast
+from tarry.reports.figures.look import DARK, Figure
 from tarry.reports.figures.occupancy import occupancy_figures, tracked_figure
 from tarry.reports.figures.scaling import scaling_figures
 from tarry.reports.figures.survival import survival_figures
