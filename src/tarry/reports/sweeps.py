@@ -179,6 +179,9 @@ th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 .note {{ font-size: .9rem; }}
 .warning {{ border-left: .3rem solid #E69F00; padding: .2rem 1rem; margin: 1rem 0; }}
 pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8884; border-radius: .4rem; font-size: .85rem; }}
+@media screen and (max-width: 50rem) {{
+  figure svg {{ max-width: none; }}
+}}
 @media screen and (prefers-color-scheme: dark) {{
   body {{ background: #161616; color: #e8e8e8; }}
   a {{ color: #8fd0f5; }}
