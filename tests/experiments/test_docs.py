@@ -12,6 +12,7 @@ import pytest
 from tarry.experiments import load_sweep, play_cell
 from tarry.experiments.facts import FACTS
 from tarry.experiments.play import refusal
+from tarry.experiments.table1 import FULL
 from tarry.kernel import is_compiled
 from tarry.results import columns
 
@@ -101,3 +102,8 @@ def with_rules(content, **rules):
 
 def regret(content, **rules):
     return play_cell("a", json.dumps(with_rules(content, **rules)))["regret"].tolist()
+
+
+def test_the_page_about_table_1_counts_its_cells():
+    page = (ROOT / "docs" / "table1.md").read_text(encoding="utf-8")
+    assert f"({len(load_sweep(FULL).contents):,} cells" in page

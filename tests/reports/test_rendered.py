@@ -88,7 +88,7 @@ def verdicts():
     made = [Measured(claim, one, 3) for claim, one in zip(claims(), found, strict=True)]
     made[0] = Measured(made[0].claim, None, reason="2 of 4 cells are not finished")
     made[1] = Measured(made[1].claim, None, 4, "only 2 of 4 means are positive")
-    changes = [{"slope": 0.9, "low": 0.8, "high": 1.0}, {"slope": 0.1, "low": 0.0, "high": 0.2}, {"low": 0.3}]
+    changes = [{"slope": 0.9, "low": 0.8, "high": 1.0}, {"slope": 0.1, "low": 0.0, "high": 0.2}, {"low": -0.3}]
     for i, change in enumerate(changes, 4):
         made[i] = made[i]._replace(found=made[i].found._replace(**change))
     return made

@@ -181,6 +181,7 @@ th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8884; border-radius: .4rem; font-size: .85rem; }}
 @media screen and (max-width: 50rem) {{
   figure svg {{ max-width: none; }}
+  td.text {{ min-width: 3rem; }}
 }}
 @media screen and (prefers-color-scheme: dark) {{
   body {{ background: #161616; color: #e8e8e8; }}

@@ -34,6 +34,9 @@ JUDGED = (
     "not been played; both say why. Points are the means that the slope goes through, of those played: a mean that "
     "is not positive has no logarithm."
 )
+WRAPPED = "td:last-child, th:last-child { text-align: left; white-space: normal; min-width: 8rem; }"
+"""The last column says why, where there is something to say: in several lines."""
+
 MARKS = {ATTAINED: "circle", UPPER: "triangle-left"}
 COLOURS = {OK: INK, WIDE: "#0072B2", FLATTER: "#E69F00", STEEPER: "#D55E00"}
 UPPER_SAID = (
@@ -95,16 +98,19 @@ def exponent_chart(measured: Sequence[Measured]) -> Any:
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=340))
     x = alt.X("off:Q", title="measured slope less the claimed exponent")
     kinds = [kind for kind in (ATTAINED, UPPER) if any(row["kind"] == kind for row in rows)]
-    shape = alt.Shape("kind:N", title=None, scale=alt.Scale(domain=kinds, range=[MARKS[kind] for kind in kinds]))
+    legend = alt.Legend(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeColor=INK)
+    shapes = alt.Scale(domain=kinds, range=[MARKS[kind] for kind in kinds])
+    shape = alt.Shape("kind:N", scale=shapes, legend=legend)
     met = [verdict for verdict in COLOURS if any(row["verdict"] == verdict for row in rows)]
     scale = alt.Scale(domain=met, range=[COLOURS[verdict] for verdict in met])
-    colour = alt.Color("verdict:N", title=None, scale=scale)
+    strokes = alt.Legend(title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
+    colour = alt.Color("verdict:N", scale=scale, legend=strokes)
     fences = alt.Chart(data_of([{"at": -SLACK}, {"at": 0.0}, {"at": SLACK}]))
     layers = alt.layer(
         fences.mark_rule(color=FAINT, strokeDash=[3, 3]).encode(x="at:Q"),
         known.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q", y=y, color=colour),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, shape=shape, color=colour),
-    ).resolve_legend(shape="independent", color="independent")
+    )
     return dressed(layers.properties(width=360, height=rows_height(len(rows))))
 
 
@@ -130,7 +136,7 @@ def save_table1(measured: Sequence[Measured], folder: Path, command: str) -> lis
     made = sheets(measured)
     said = (SAID, JUDGED, UPPER_SAID, told(measured))
     texts = {
-        "html": document(TITLE, _body(measured, made, said, command), style()),
+        "html": document(TITLE, _body(measured, made, said, command), style() + WRAPPED),
         "md": "\n\n".join([f"# {TITLE}", *said, markdown(made)]),
         "tex": latex(made),
     }
