@@ -54,6 +54,16 @@ def test_as_json(small):
     ]
 
 
+def test_json_knows_no_nan(small, monkeypatch):
+    claim = next(c for c in claims() if c.game == "cone" and c.by == "horizon")
+    alone = Exponent(0.75, float("nan"), float("nan"), 0.0, 1.0, 3)
+    monkeypatch.setattr(table1, "measure", lambda tables, claims: [Measured(claim, alone, 3)])
+    done = CliRunner().invoke(app, [*small, "--format", "json"])
+    (found,) = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert found["measured"]["low"] is None
+    assert found["verdict"] == "ok, wide"
+
+
 def test_a_share_is_played_and_not_measured(small, tmp_path):
     """Most claims lack their cells while the other tasks run: that is no failure of this one."""
     for i in (1, 2):

@@ -146,6 +146,20 @@ def test_of_lines_as_long_the_first_is_taken_every_time():
     assert max(slopes) == min(slopes) == pytest.approx(0.6)
 
 
+def test_a_game_without_delay_is_on_no_line_along_delays():
+    places = [(100, delay) for delay in (0, 1, 4, 16)]
+    rows = [
+        {"cell": f"{d}", "seed": s, "horizon": t, "capacity": 8, "dimension": 1, "max_backlog": d, "max_delay": d}
+        | {"total_delay": d * t, "regret": (1 + d) ** 0.5 * (1 + 0.01 * s)}
+        for t, d in places
+        for s in range(3)
+    ]
+    told = {"horizon": 100, "capacity": 8, "dimension": 1, "game": "g", "player": "p"}
+    cells = pl.DataFrame([{"cell": f"{d}", "axis_delay": d} | told for _, d in places])
+    found = measure(Tables(cells, pl.DataFrame(rows), pl.DataFrame()), [CLAIM._replace(by="total_delay")])[0]
+    assert (found.found.points, found.played) == (3, 3)
+
+
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
 def test_runs_without_a_finite_regret_are_never_ok(value):
     astray = (pl.col("cell") == "100-8") & (pl.col("seed") == 1)

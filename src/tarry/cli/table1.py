@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,5 +87,6 @@ def _table(sheet: Sheet) -> Table:
 
 
 def _plain(one: Measured) -> dict[str, Any]:
-    found = None if one.found is None else one.found._asdict()
+    figures = {} if one.found is None else one.found._asdict()
+    found = {name: value if isfinite(value) else None for name, value in figures.items()} or None
     return one.claim._asdict() | {"measured": found, "verdict": one.verdict, "reason": one.reason}

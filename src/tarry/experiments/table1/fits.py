@@ -92,11 +92,12 @@ def _line(cells: pl.DataFrame, claim: Claim) -> pl.DataFrame | None:
     """The planned cells of a claim's line, finished or not; of several as long the first in the plan."""
     import polars as pl
 
-    mine = cells.filter((pl.col("game") == claim.game) & (pl.col("player") == claim.player))
     along = KEYS.get(claim.by, "axis_delay")
+    named = (pl.col("game") == claim.game) & (pl.col("player") == claim.player)
+    mine = cells.filter(named & (pl.col(along) > 0))  # no delay has no logarithm
     free = (along,) if along in KEYS else ("axis_delay", "axis_block")
     fixed = [name for name in SETTINGS if name not in free and name in mine.columns]
-    lines = mine.group_by(fixed, maintain_order=True).agg(pl.col(along).drop_nulls().n_unique().alias("points"))
+    lines = mine.group_by(fixed, maintain_order=True).agg(pl.col(along).n_unique().alias("points"))
     longest = lines.sort("points", descending=True, maintain_order=True).head(1)
     if not longest.height or longest["points"].item() < FEWEST:
         return None
