@@ -21,12 +21,16 @@ class Figure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the table: what is measured, and the ratio it must hold (at most, or at least; inf: only stated)."""
+    """One line of the table: what is measured, and the ratio it must hold (at most, or at least; inf: only stated).
+
+    ``is_long``: it takes minutes whatever is asked for, so a quick table leaves it out.
+    """
 
     name: str
     hold: float
     measure: Callable[[bool], Figure]
     at_least: bool = False
+    is_long: bool = False
 
     def report(self, quick: bool) -> str:
         """Measure and say whether it holds."""

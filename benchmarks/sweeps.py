@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from tarry.experiments.parts import Writer
 from tarry.experiments.play import build_game, build_player
 from tarry.experiments.sweep import Sweep
 
-SMALL_HOLD, PLAN_HOLD, COLLECT_HOLD = 0.002, 10.0, 30.0
+SMALL_HOLD, PLAN_HOLD, COLLECT_HOLD, TABLE1_HOLD = 0.002, 10.0, 30.0, 120.0
 TURNS = 5
 TEXT = """
 seeds = {seeds}
@@ -117,9 +119,22 @@ def _collect(folder: Folder) -> None:
     write_tables(folder.tables(), folder.path)
 
 
+def _table1(_quick: bool) -> Figure:
+    """`tarry table1 --quick` as a user calls it, two workers, all cells to play; a first turn fills the cache."""
+    with tempfile.TemporaryDirectory() as place:
+        asked = [sys.executable, "-m", "tarry", "table1", "--quick", "--workers", "2", "--results"]
+        turns = [partial(subprocess.run, [*asked, f"{place}/{i}"], capture_output=True) for i in range(2)]
+        turns[0]()
+        seconds = _timed(turns[1])
+        if not Path(place, "1", "table1.html").is_file():
+            raise RuntimeError(f"table1 --quick wrote no page: {turns[1]().stderr.decode()[-500:]}")
+    return Figure(seconds / TABLE1_HOLD, f"{seconds:.0f} s for table1 --quick, of {TABLE1_HOLD:.0f}")
+
+
 ROWS = [
     Row("sweeps small cells", 1.0, _small_cells),
     Row("sweeps cells of a second", 1.05, _long_cells),
     Row("sweeps plan 1e5 cells", 1.0, _planned),
     Row("sweeps collect 1e5 cells", 1.0, _gathered),
+    Row("sweeps table1 --quick", 1.0, _table1, is_long=True),
 ]

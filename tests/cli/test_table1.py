@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from tarry.cli import table1
 from tarry.cli.app import app
-from tarry.experiments.table1 import QUICK
+from tarry.cli.sweep import play_sweep
+from tarry.experiments import Folder
+from tarry.experiments.table1 import QUICK, Measured, claims
+from tarry.results.exponents import Exponent
 
 pytest.importorskip("vl_convert")
 
@@ -47,6 +52,78 @@ def test_as_json(small):
     assert [(one["player"], one["by"], one["measured"]["points"]) for one in cone] == [
         ("this work, convex, values", "horizon", 3)
     ]
+
+
+def test_json_knows_no_nan(small, monkeypatch):
+    claim = next(c for c in claims() if c.game == "cone" and c.by == "horizon")
+    alone = Exponent(0.75, float("nan"), float("nan"), 0.0, 1.0, 3)
+    monkeypatch.setattr(table1, "measure", lambda tables, claims: [Measured(claim, alone, 3)])
+    done = CliRunner().invoke(app, [*small, "--format", "json"])
+    (found,) = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert found["measured"]["low"] is None
+    assert found["verdict"] == "ok, wide"
+
+
+def test_a_share_is_played_and_not_measured(small, tmp_path):
+    """Most claims lack their cells while the other tasks run: that is no failure of this one."""
+    for i in (1, 2):
+        done = CliRunner().invoke(app, [*small, "--task", f"{i}/2"])
+        assert done.exit_code == 0, done.output
+        assert f"tarry table1 --quick --results {tmp_path / 'results'} measures" in done.stderr
+        assert list((tmp_path / "results").glob("table1.*")) == []
+    done = CliRunner().invoke(app, small)
+    assert "0 cells finished, 3 were there" in done.stderr
+    assert (tmp_path / "results" / "table1.html").is_file()
+
+
+def test_a_share_with_a_failure_says_so(small, monkeypatch):
+    monkeypatch.setattr(table1, "play_sweep", failing)
+    assert CliRunner().invoke(app, [*small, "--task", "1/2"]).exit_code == 1
+
+
+def failing(*arguments, **options):
+    play_sweep(*arguments, **options)
+    raise typer.Exit(1)
+
+
+def test_the_page_is_written_where_cells_failed(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(table1, "play_sweep", failing)
+    monkeypatch.setattr(table1, "claims", lambda: [c for c in claims() if c.game == "cone" and c.by == "horizon"])
+    done = CliRunner().invoke(app, small)
+    assert done.exit_code == 1
+    assert (tmp_path / "results" / "table1.html").is_file()
+    assert "missing" in done.stdout
+
+
+def interrupted(*arguments, **options):
+    raise typer.Exit(130)
+
+
+def test_an_interrupt_ends_it(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(table1, "play_sweep", interrupted)
+    assert CliRunner().invoke(app, small).exit_code == 130
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(("high", "code"), [(0.80, 0), (0.90, 0), (2.0, 1)])
+def test_the_exit_code_is_of_slopes(small, monkeypatch, high, code):
+    """Wide intervals are told and are no failure; slopes beyond a fence are."""
+    claim = next(c for c in claims() if c.game == "cone" and c.by == "horizon")
+    slope = 0.75 if high < 1 else 1.5
+    found = Exponent(slope, 0.7, high, 0.0, 1.0, 3)
+    monkeypatch.setattr(table1, "measure", lambda tables, claims: [Measured(claim, found, 3)])
+    done = CliRunner().invoke(app, small)
+    assert done.exit_code == code, done.output
+    assert {0.80: "1 ok.", 0.90: "1 ok, wide.", 2.0: "1 steeper."}[high] in done.stdout
+
+
+def test_two_means_of_three_below_zero_are_a_line_and_no_end(small, tmp_path, monkeypatch):
+    read = Folder.tables
+    below = pl.when(pl.col("horizon") > 16).then(-1.0).otherwise(1.0).alias("regret")
+    monkeypatch.setattr(Folder, "tables", lambda self: (t := read(self))._replace(runs=t.runs.with_columns(below)))
+    done = CliRunner().invoke(app, small)
+    assert done.exit_code == 1
+    assert "only 1 of 3 means are positive" in (tmp_path / "results" / "table1.md").read_text(encoding="utf-8")
 
 
 def test_an_unknown_engine_is_a_sentence(small):

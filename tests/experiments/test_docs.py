@@ -12,6 +12,7 @@ import pytest
 from tarry.experiments import load_sweep, play_cell
 from tarry.experiments.facts import FACTS
 from tarry.experiments.play import refusal
+from tarry.experiments.table1 import FULL, QUICK
 from tarry.kernel import is_compiled
 from tarry.results import columns
 
@@ -74,10 +75,21 @@ def test_nothing_in_a_ready_sweep_is_refused(path):
 
 
 def test_there_is_a_ready_sweep_for_every_question():
-    wanted = {"backlog_below_delay", "capacity_curves", "doubling", "information", "preemption", "schedulers"}
+    wanted = {"backlog_below_delay", "capacity_curves", "doubling", "information", "preemption", "schedulers", "table1"}
     told = PAGE.split("## Ready sweeps")[1].split("\n## ")[0]
-    assert set(re.findall(r"^\| `(\w+)\.toml`", told, flags=re.M)) >= wanted
-    assert set(re.findall(r"(\w+)\.toml", told)) <= {path.stem for path in READY} | {"games"}
+    assert {path.stem for path in READY} == wanted
+    assert set(re.findall(r"^\| `(\w+)\.toml`", told, flags=re.M)) == wanted
+
+
+@pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
+def test_a_ready_sweep_says_what_was_found(path):
+    head = path.read_text(encoding="utf-8").partition("\n\n")[0]
+    found = " ".join(line.lstrip("# ") for line in head.splitlines() if line.startswith("#")).partition("Measured")[2]
+    assert len(re.findall(r"\d", found)) > 8, "what was measured, in numbers"
+
+
+def test_the_sweep_of_table_1_is_that_of_the_command():
+    assert load_sweep(ROOT / "examples" / "sweeps" / "table1.toml").contents == load_sweep(QUICK).contents
 
 
 def test_who_needs_less_plays_the_same_where_less_is_told():
@@ -101,3 +113,8 @@ def with_rules(content, **rules):
 
 def regret(content, **rules):
     return play_cell("a", json.dumps(with_rules(content, **rules)))["regret"].tolist()
+
+
+def test_the_page_about_table_1_counts_its_cells():
+    page = (ROOT / "docs" / "table1.md").read_text(encoding="utf-8")
+    assert f"({len(load_sweep(FULL).contents):,} cells" in page

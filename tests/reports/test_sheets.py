@@ -51,3 +51,15 @@ def test_long_sheets_are_cut_on_pages_only():
     assert page.count("<tr>") == 4
     assert "7 more rows" in page
     assert markdown([long]).count("| x |") == 10
+
+
+def test_what_fits_no_page_of_latex_runs_over_several():
+    rows = [(str(i), "x") for i in range(41)]
+    short, long = (latex([Sheet("long", "Long", ("a", "b"), rows[:n])]) for n in (40, 41))
+    assert "longtable}{" not in short
+    assert long.count("\\begin{longtable}{ll}") == long.count("\\end{longtable}") == 1
+    assert "\\begin{table}" not in long
+    assert long.count("a & b \\\\") == 2, "the head is there again on every page"
+    assert long.index("\\endfirsthead") < long.index("\\endhead") < long.index("\\endfoot") < long.index("{}0 & x")
+    assert long.count("& x \\\\") == 41
+    assert long.count("{") == long.count("}")

@@ -11,7 +11,6 @@ import pytest
 from sweep_tables import tables
 
 from tarry.reports.figures.quantities import fits, quantities
-from tarry.reports.figures.statistics import intervals
 from tarry.reports.summaries import ranking, warning_lines
 from tarry.reports.sweeps import KINDS, Story, make_report, save_report
 from tarry.reports.view import view
@@ -153,19 +152,34 @@ def test_ranks_are_by_setting_and_not_by_size():
     assert ranking(view(cells, dear, curves)) == ["A", "B", "C"]
 
 
-def test_intervals_are_students():
-    frame = pl.DataFrame({"key": ["a"] * 4 + ["b"], "value": [1.0, 2.0, 3.0, 4.0, 7.0]})
-    found = {row["key"]: row for row in intervals(frame, ["key"], "value").to_dicts()}
-    half = 3.182446305284263 * np.std([1, 2, 3, 4], ddof=1) / 2
-    assert found["a"]["half"] == pytest.approx(half)
-    assert (found["a"]["low"], found["a"]["high"]) == (pytest.approx(2.5 - half), pytest.approx(2.5 + half))
-    assert (found["b"]["half"], found["b"]["low"], found["b"]["high"]) == (None, 7.0, 7.0)
+def test_runs_without_a_finite_regret_are_counted(tmp_path):
+    cells, runs, curves = tables({"A": 1.0, "B": 2.0}, seeds=4)
+    first, last = runs["cell"][0], runs["cell"][-1]
+    astray = ((pl.col("cell") == first) & (pl.col("seed") < 2)) | (pl.col("cell") == last)
+    worse = [t.with_columns(regret=pl.when(astray).then(float("inf")).otherwise("regret")) for t in (runs, curves)]
+    report = make_report(view(cells, *worse), STORY)
+    save_report(report, tmp_path, ["html"])
+    seeds = [row[2] for row in sheet(report, "results").rows]
+    assert seeds == ["2 of 4", "4", "4", "4", "4", "0 of 4"]
+    assert sheet(report, "results").rows[-1][3] == "–"
+    assert "6 runs without a finite value are left out" in sheet(report, "results").note
+    for name in ("regret", "regret-capacity", "regret-load"):
+        text = next(figure.text for figure in report.figures if figure.name == name)
+        assert "6 runs without a finite value are left out" in text, name
+    assert {row[3] for row in sheet(report, "exponents").rows} == {"–"}, "no slope through what went astray"
+
+
+def test_metrics_without_a_finite_value_are_counted():
+    cells, runs, curves = tables({"A": 1.0}, seeds=4)
+    unknown = runs.with_columns(weight_max=pl.when(pl.col("seed") == 0).then(float("nan")).otherwise("weight_max"))
+    text = next(f.text for f in make_report(view(cells, unknown, curves), STORY).figures if f.name == "weights")
+    assert "3 runs without a finite value" in text
 
 
 def test_players_without_a_limit_are_drawn_across():
     seen = view(*tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None)))
     figure = next(f for f in make_report(seen, STORY).figures if f.name == "regret-capacity")
-    assert "Dotted across" in figure.text
+    assert "Dotted across: a player's regret where there is no limit." in figure.text, "A is met with limits, too"
     drawn = json.loads(figure.chart.to_json())
     level = next(layer for layer in drawn["layer"] if layer.get("mark", {}).get("strokeDash") == [2, 3])
     heights = {row["name"]: row["mean"] for row in json.loads(level["data"]["values"])}

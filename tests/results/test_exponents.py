@@ -91,12 +91,19 @@ def test_means_without_a_logarithm_are_left_out():
     assert (found.points, found.slope) == (5, pytest.approx(1.0))
 
 
+def test_means_of_huge_values_are_finite():
+    found = fit_exponent([1.0, 2.0], [[1e308, 1.2e308], [1e308, 1.2e308]])
+    assert found.slope == pytest.approx(0.0)
+
+
 @pytest.mark.parametrize(
     ("x", "runs", "sentence"),
     [
         ([1.0, 2.0], [[-1.0], [3.0]], "two different x > 0"),
         ([2.0, 2.0], [[1.0], [3.0]], "two different x > 0"),
         ([1.0, 2.0], [[1.0, 3.0]], "a row for each of 2 x"),
+        ([1.0, 2.0, 4.0], [[1.0], [np.inf], [3.0]], "1 infinite value"),
+        ([1.0, 2.0, 4.0], [[1.0], [2.0], [-np.inf]], "1 infinite value"),
     ],
 )
 def test_refusals(x, runs, sentence):

@@ -13,7 +13,7 @@ from tarry.cli.pieces import best_of_pieces, head
 from tarry.experiments.play import build_game, build_player
 from tarry.game import Game, simulate
 from tarry.reports.baselines import with_baselines
-from tarry.reports.figures.look import TOLD_APART
+from tarry.reports.figures.cast import TOLD_APART
 from tarry.reports.replays import DELAYS, Replays
 from tarry.reports.view import View
 from tarry.results import FATES

@@ -168,7 +168,7 @@ class Record:
         return tuple(found)
 
     def plot(self) -> Any:
-        """Mean regret over seeds with a band of ± two standard errors (an Altair chart).
+        """Mean regret over seeds with the band of its 95 % interval (an Altair chart).
 
         ``record.plot().save("regret.svg")`` writes a picture; :func:`tarry.reports.compare` overlays records.
         """

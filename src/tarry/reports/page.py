@@ -8,6 +8,7 @@ from typing import Any
 
 from tarry.reports.table import COLUMNS, LEGEND, Cell, figures, name_of
 from tarry.results.charts import altair, grouped, regret_chart
+from tarry.results.intervals import CONFIDENCE, student
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -30,12 +31,12 @@ def demo_page(cells: list[Cell], path: Path, *, title: str, story: str) -> Path:
     parts.append(
         figure(
             _against_capacity(cells),
-            "Final regret against capacity, mean over seeds ± 2 s.e.; dotted: no limit. * unweighted, biased.",
+            "Final regret against capacity, means with 95 % intervals; dotted: no limit. * unweighted, biased.",
         )
     )
     parts.append("<div class=pair>")
     parts += [
-        figure(_curves(cells, capacity), f"Regret over time with {capacity} slots, mean ± 2 s.e.")
+        figure(_curves(cells, capacity), f"Regret over time with {capacity} slots, mean with its 95 % interval")
         for capacity in capacities
     ]
     parts.append("</div>")
@@ -108,8 +109,9 @@ def _against_capacity(cells: list[Cell]) -> Any:
 
 
 def _interval(cell: Cell) -> dict[str, float]:
-    mean, error = cell.summary["regret"], cell.summary["standard_error"]
-    return {"regret": mean, "low": mean - 2 * error, "high": mean + 2 * error}
+    mean, seeds = cell.summary["regret"], cell.curve["seed"].n_unique()
+    half = student(CONFIDENCE, seeds - 1) * cell.summary["standard_error"] if seeds > 1 else 0.0
+    return {"regret": mean, "low": mean - half, "high": mean + half}
 
 
 def _table(cells: list[Cell]) -> str:

@@ -8,6 +8,9 @@ from math import floor, isfinite, log10
 from typing import NamedTuple
 
 DASH = "–"
+PAGE = 40
+"""More rows than this do not fit on a page of LaTeX."""
+
 TEX = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -77,8 +80,8 @@ def _markdown(sheet: Sheet) -> str:
 
 
 def latex(sheets: Iterable[Sheet]) -> str:
-    """The sheets as tables that need the package booktabs, and may be read in with \\input."""
-    return "% needs \\usepackage{booktabs}\n" + "\n".join(_latex(sheet) for sheet in sheets)
+    """The sheets as tables that need the packages below, and may be read in with \\input; long ones run over pages."""
+    return "% needs \\usepackage{booktabs,longtable}\n" + "\n".join(_latex(sheet) for sheet in sheets)
 
 
 def _latex(sheet: Sheet) -> str:
@@ -86,9 +89,15 @@ def _latex(sheet: Sheet) -> str:
     # The braces keep a row that begins with a bracket from being read as an argument of the line before.
     rows = "\n".join(f"{{}}{' & '.join(map(tex, row))} \\\\" for row in sheet.rows)
     caption = tex(f"{sheet.title}. {sheet.note}" if sheet.note else sheet.title)
+    said = f"\\caption{{{caption}}}\n\\label{{tab:{sheet.name}}}"
+    head = f"\\toprule\n{' & '.join(map(tex, sheet.columns))} \\\\\n\\midrule"
+    if len(sheet.rows) > PAGE:
+        return (
+            f"\\begin{{longtable}}{{{columns}}}\n{said}\\\\\n{head}\n\\endfirsthead\n{head}\n\\endhead\n"
+            f"\\bottomrule\n\\endfoot\n{rows}\n\\end{{longtable}}\n"
+        )
     return (
-        f"\\begin{{table}}\n\\centering\n\\caption{{{caption}}}\n\\label{{tab:{sheet.name}}}\n"
-        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{' & '.join(map(tex, sheet.columns))} \\\\\n\\midrule\n"
+        f"\\begin{{table}}\n\\centering\n{said}\n\\begin{{tabular}}{{{columns}}}\n{head}\n"
         f"{rows}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
     )
 

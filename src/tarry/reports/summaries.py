@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from tarry.reports.figures.choices import not_finite
 from tarry.reports.figures.quantities import Fit
-from tarry.reports.figures.statistics import intervals
 from tarry.reports.sheets import DASH, Sheet, number, share
 from tarry.results import FATES
+from tarry.results.intervals import intervals, lost
 
 if TYPE_CHECKING:
     from tarry.reports.view import View
@@ -24,7 +25,8 @@ RESULTS = (
 EXPONENTS = (
     "Least squares slopes on log-log axes, with 95 % intervals from the seeds; runs under one seed are taken to err "
     "together. Off the line: the farthest a mean lies from the fitted law, of three points or more. * more than 15 %: "
-    "hardly a power law, and the slope depends on the range."
+    "hardly a power law, and the slope depends on the range. No slope: fewer than two means are positive, or a run's "
+    "regret is not finite."
 )
 LEDGER = (
     "Every round has one fate, and the shares of a row sum to 100 %. Used: its feedback reached the learner. "
@@ -51,7 +53,8 @@ def result_sheet(view: View) -> Sheet:
     regret = intervals(view.runs, keys, "regret")
     seen = pl.col("used") / pl.col("horizon")
     effective = pl.col("effective_sample_size") / pl.col("horizon")
-    others = view.runs.group_by(keys).agg(
+    others = view.runs.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("runs"),
         pl.col("bound").filter(pl.col("bound").is_finite()).mean().alias("bound"),
         seen.mean().alias("seen"),
         pl.col("weight_mean").mean().alias("w"),
@@ -59,16 +62,17 @@ def result_sheet(view: View) -> Sheet:
         effective.mean().alias("effective"),
         pl.col("occupancy_full").mean().alias("full"),
     )
-    rows = [_result(row) for row in regret.join(others, on=keys, how="left", maintain_order="left").to_dicts()]
+    rows = [_result(row) for row in others.join(regret, on=keys, how="left", maintain_order="left").to_dicts()]
+    gone = not_finite(lost(view.runs["regret"]))
     columns = ("setting", "player", "seeds", "regret", "bound", "seen", "mean w", "mean w²", "effective", "set full")
-    return Sheet("results", "Results", columns, rows, note=RESULTS)
+    return Sheet("results", "Results", columns, rows, note=RESULTS + gone)
 
 
 def _result(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         row["setting"],
         row["line"],
-        str(row["seeds"]),
+        str(row["runs"]) if row["seeds"] == row["runs"] else f"{row['seeds'] or 0} of {row['runs']}",
         number(row["mean"], row["half"]),
         number(row["bound"]),
         share(row["seen"]),

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.reports.baselines import with_baselines
+from tarry.reports.figures.cast import choose_cast
 from tarry.reports.figures.comparators import comparator_figures
 from tarry.reports.figures.curves import regret_curves
 from tarry.reports.figures.ledger import ledger_figures
-from tarry.reports.figures.look import DARK, Figure, choose_cast
+from tarry.reports.figures.look import DARK, Figure
 from tarry.reports.figures.occupancy import occupancy_figures, tracked_figure
 from tarry.reports.figures.scaling import scaling_figures
 from tarry.reports.figures.survival import survival_figures
@@ -178,6 +179,10 @@ th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 .note {{ font-size: .9rem; }}
 .warning {{ border-left: .3rem solid #E69F00; padding: .2rem 1rem; margin: 1rem 0; }}
 pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8884; border-radius: .4rem; font-size: .85rem; }}
+@media screen and (max-width: 50rem) {{
+  figure svg {{ max-width: none; }}
+  td.text {{ min-width: 3rem; }}
+}}
 @media screen and (prefers-color-scheme: dark) {{
   body {{ background: #161616; color: #e8e8e8; }}
   a {{ color: #8fd0f5; }}

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from tarry.experiments.table1 import CELLS, SYMBOLS, UPPER, Claim, Measured
-from tarry.reports.figures.look import FAINT, INK, dressed, rows_height
+from tarry.experiments.parts import write_whole
+from tarry.experiments.table1 import ATTAINED, CELLS, SYMBOLS, UPPER, Claim, Measured
+from tarry.experiments.table1.fits import FLATTER, OK, SLACK, STEEPER, VERDICTS, WIDE
+from tarry.reports.figures.look import FAINT, INK, data_of, dressed, rows_height
 from tarry.reports.page import document, svg_of
 from tarry.reports.sheets import DASH, Sheet, html, latex, markdown
 from tarry.reports.sweeps import style
 from tarry.results.charts import altair
+from tarry.results.exponents import Exponent
 
 TITLE = "Table 1, as measured"
-COLUMNS = ("source", "in", "game", "claimed", "measured", "95 % interval", "verdict")
+COLUMNS = ("source", "in", "game", "claimed", "measured", "95 % interval", "points", "verdict")
 SAID = (
     "Each line is one exponent of the paper's Table 1: the power of T, of the delay, of the capacity C or of the "
     "dimension k in a player's bound on regret, and beside it the slope of its measured regret on logarithmic axes. A "
-    "logarithm counts as the power 0. A slope is ok if it is at most 0.1 above the claim and, where the game attains "
-    "the rate, at most 0.1 below."
+    "logarithm counts as the power 0."
 )
+JUDGED = (
+    "A slope is ok if it is at most 0.1 above the claim and, where the game attains the rate, at most 0.1 below. 'ok' "
+    "says so of the whole interval, 'ok, wide' of the slope only: its interval crosses a fence, and more seeds would "
+    "tell. 'steeper' and 'flatter' are beyond a fence. 'undecided' has been played and has no slope, 'missing' has "
+    "not been played; both say why. Points are the means that the slope goes through, of those played: a mean that "
+    "is not positive has no logarithm."
+)
+WRAPPED = "td:last-child, th:last-child { text-align: left; white-space: normal; min-width: 8rem; }"
+"""The last column says why, where there is something to say: in several lines."""
+
+MARKS = {ATTAINED: "circle", UPPER: "triangle-left"}
+COLOURS = {OK: INK, WIDE: "#0072B2", FLATTER: "#E69F00", STEEPER: "#D55E00"}
 UPPER_SAID = (
     "Lines marked 'upper bound' are of games that have to be learnt: there the rate is a ceiling, and nothing says "
     "that it is reached. In 'signs' no player whatsoever does better than the rate. In the games of cones and late "
@@ -53,11 +69,21 @@ def sheets(measured: Sequence[Measured]) -> list[Sheet]:
 
 
 def _line(one: Measured) -> tuple[str, ...]:
-    claim, found = one.claim, one.found
+    claim = one.claim
     kind = f" ({claim.kind})" if claim.kind == UPPER else ""
-    slope = DASH if found is None else _rounded(found.slope)
-    interval = DASH if found is None else f"{_rounded(found.low)} to {_rounded(found.high)}"
-    return claim.column, SYMBOLS[claim.by], claim.game, power(claim.exponent), slope, interval, one.verdict + kind
+    why = f": {one.reason}" if one.reason else ""
+    figures = _figures(one)
+    return claim.column, SYMBOLS[claim.by], claim.game, power(claim.exponent), *figures, one.verdict + kind + why
+
+
+def _figures(one: Measured) -> tuple[str, str, str]:
+    """Slope, interval and points."""
+    found = one.found
+    if found is None:
+        return DASH, DASH, DASH
+    interval = f"{_rounded(found.low)} to {_rounded(found.high)}" if isfinite(found.low) else DASH
+    points = str(found.points) if found.points == one.played else f"{found.points} of {one.played}"
+    return _rounded(found.slope), interval, points
 
 
 def _rounded(number: float) -> str:
@@ -67,45 +93,64 @@ def _rounded(number: float) -> str:
 def exponent_chart(measured: Sequence[Measured]) -> Any:
     """Every slope with its interval, less its claim: all between the lines at -0.1 and 0.1 is ok."""
     alt = altair()
-    rows = [
-        {
-            "name": _name(one.claim),
-            "off": one.found.slope - one.claim.exponent,
-            "low": one.found.low - one.claim.exponent,
-            "high": one.found.high - one.claim.exponent,
-            "kind": one.claim.kind,
-        }
-        for one in measured
-        if one.found is not None
-    ]
-    base = alt.Chart(alt.Data(values=rows))
+    rows = [_off(one, one.found) for one in measured if one.found is not None and isfinite(one.found.slope)]
+    base, known = (alt.Chart(data_of(part)) for part in (rows, [row for row in rows if row["low"] is not None]))
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=340))
     x = alt.X("off:Q", title="measured slope less the claimed exponent")
-    shape = alt.Shape("kind:N", title=None, scale=alt.Scale(range=["circle", "triangle-left"]))
-    fences = alt.Chart(alt.Data(values=[{"at": -0.1}, {"at": 0.0}, {"at": 0.1}]))
+    kinds = [kind for kind in (ATTAINED, UPPER) if any(row["kind"] == kind for row in rows)]
+    legend = alt.Legend(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeColor=INK)
+    shapes = alt.Scale(domain=kinds, range=[MARKS[kind] for kind in kinds])
+    shape = alt.Shape("kind:N", scale=shapes, legend=legend)
+    met = [verdict for verdict in COLOURS if any(row["verdict"] == verdict for row in rows)]
+    scale = alt.Scale(domain=met, range=[COLOURS[verdict] for verdict in met])
+    strokes = alt.Legend(title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
+    colour = alt.Color("verdict:N", scale=scale, legend=strokes)
+    fences = alt.Chart(data_of([{"at": -SLACK}, {"at": 0.0}, {"at": SLACK}]))
     layers = alt.layer(
         fences.mark_rule(color=FAINT, strokeDash=[3, 3]).encode(x="at:Q"),
-        base.mark_rule(color=INK).encode(x="low:Q", x2="high:Q", y=y),
-        base.mark_point(color=INK, filled=True, size=60, opacity=1).encode(x=x, y=y, shape=shape),
+        known.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q", y=y, color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, shape=shape, color=colour),
     )
     return dressed(layers.properties(width=360, height=rows_height(len(rows))))
+
+
+def _off(one: Measured, found: Exponent) -> dict[str, Any]:
+    """How far a slope and its interval, if that is known, are from the claim."""
+    ends = {"low": found.low, "high": found.high, "off": found.slope}
+    away = {name: end - one.claim.exponent if isfinite(end) else None for name, end in ends.items()}
+    return {"name": _name(one.claim), "kind": one.claim.kind, "verdict": one.verdict, **away}
 
 
 def _name(claim: Claim) -> str:
     return f"{claim.row}: {claim.column}, {SYMBOLS[claim.by]}^({power(claim.exponent)}), {claim.game}"
 
 
+def told(measured: Sequence[Measured]) -> str:
+    """How many claims came out how, in a sentence."""
+    counts = Counter(one.verdict for one in measured)
+    return f"Of {len(measured)} exponents: {'; '.join(f'{counts[one]} {one}' for one in VERDICTS if counts[one])}."
+
+
 def save_table1(measured: Sequence[Measured], folder: Path, command: str) -> list[Path]:
-    """Write table1.html, table1.md and table1.tex."""
+    """Write table1.html, table1.md and table1.tex, each whole or not at all."""
     made = sheets(measured)
-    figure = f'<figure role="img" aria-label="{TITLE}">{svg_of(exponent_chart(measured))}</figure>'
-    tables = "".join(f"<section><h2>{escape(sheet.title)}</h2>{html(sheet)}</section>" for sheet in made)
-    said = "".join(f"<p>{escape(text)}</p>" for text in (SAID, UPPER_SAID))
-    body = f"<h1>{TITLE}</h1>{said}{tables}<section><h2>All of them at once</h2>{figure}</section>"
-    body += f"<section><h2>Where this comes from</h2><pre>{escape(command)}</pre></section>"
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {"html": document(TITLE, body, style()), "md": markdown(made), "tex": latex(made)}
-    paths = [folder / f"table1.{kind}" for kind in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        path.write_text(text, encoding="utf-8")
-    return paths
+    said = (SAID, JUDGED, UPPER_SAID, told(measured))
+    texts = {
+        "html": document(TITLE, _body(measured, made, said, command), style() + WRAPPED),
+        "md": "\n\n".join([f"# {TITLE}", *said, markdown(made)]),
+        "tex": latex(made),
+    }
+    paths = {kind: folder / f"table1.{kind}" for kind in texts}
+    for kind, path in paths.items():
+        write_whole(path, texts[kind].encode())
+    return list(paths.values())
+
+
+def _body(measured: Sequence[Measured], made: Sequence[Sheet], said: Sequence[str], command: str) -> str:
+    parts = [f"<h1>{TITLE}</h1>", *(f"<p>{escape(text)}</p>" for text in said)]
+    parts += [f"<section><h2>{escape(sheet.title)}</h2>{html(sheet)}</section>" for sheet in made]
+    if any(one.found is not None for one in measured):
+        drawn = f'<figure role="img" aria-label="{TITLE}">{svg_of(exponent_chart(measured))}</figure>'
+        parts.append(f"<section><h2>All of them at once</h2>{drawn}</section>")
+    parts.append(f"<section><h2>Where this comes from</h2><pre>{escape(command)}</pre></section>")
+    return "\n".join(parts)

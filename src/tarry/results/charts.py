@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tarry.results.intervals import intervals, lost
+
 # Okabe and Ito's palette: told apart by readers with any colour vision, and in print.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D00", "#7F7F7F", "#000000"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 4], [1, 3], [12, 3, 3, 3], [3, 6]]
@@ -29,31 +31,25 @@ def grouped(alt: Any, names: list[str]) -> dict[str, Any]:
 
 
 def regret_chart(curve: Any, title: str = "Regret", group: str | None = None) -> Any:
-    """Mean regret over seeds with a band of ± two standard errors, against the round.
+    """Mean regret over seeds with the band of its 95 % interval, against the round.
 
-    ``curve`` has the columns seed, t, regret and, with ``group``, one more to tell lines apart.
+    ``curve`` has the columns seed, t, regret and, with ``group``, one more to tell lines apart. One seed has no band.
     """
     import polars as pl
 
     alt = altair()
     named = curve.with_columns(pl.lit("regret").alias("group") if group is None else pl.col(group).alias("group"))
     names = named["group"].unique(maintain_order=True).to_list()
-    spread = pl.col("regret").std(ddof=1).fill_null(0.0) / pl.len().sqrt()
-    frame = (
-        named.group_by(["t", "group"])
-        .agg(pl.col("regret").mean().alias("mean"), spread.alias("error"))
-        .with_columns(
-            (pl.col("mean") - 2 * pl.col("error")).alias("low"),
-            (pl.col("mean") + 2 * pl.col("error")).alias("high"),
-        )
-        .sort(["group", "t"])
-    )
-    base = alt.Chart(alt.Data(values=frame.to_dicts()), title=title)
+    frame = intervals(named, ["group", "t"], "regret").sort("group", "t")
+    gone = lost(named["regret"])
+    told = f"{title} ({gone:,} values are not finite and left out)" if gone else title
+    base = alt.Chart(alt.Data(values=frame.select("group", "t", "mean", "low", "high").to_dicts()), title=told)
     x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5))
     look = grouped(alt, names) if group is not None else {"color": alt.value(PALETTE[0])}
-    least, most = frame["mean"].min(), frame["mean"].max()
+    heights = frame["mean"].to_list()
+    least, most = min(heights, default=0.0), max(heights, default=0.0)
     floor = 0.0 if least > -0.05 * most else least
-    y = alt.Y("low:Q", title="regret (mean ± 2 s.e.)", scale=alt.Scale(domainMin=floor))
+    y = alt.Y("low:Q", title="regret (mean, 95 % interval)", scale=alt.Scale(domainMin=floor))
     band = base.mark_area(opacity=0.15, clip=True).encode(x=x, y=y, y2="high:Q", color=look["color"])
     line = base.mark_line(strokeWidth=2).encode(x=x, y="mean:Q", **look)
     return (band + line).properties(width=460, height=300)

@@ -9,11 +9,13 @@ lie on a line at all is another question, which ``residual`` answers.
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from tarry.results.intervals import CONFIDENCE, student
 
 Array = NDArray[np.float64]
 
@@ -37,11 +39,11 @@ class Exponent(NamedTuple):
         return np.exp(self.level + self.slope * np.log(np.asarray(x, dtype=np.float64)))
 
 
-def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike, *, confidence: float = 0.95) -> Exponent:
+def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike, *, confidence: float = CONFIDENCE) -> Exponent:
     """The exponent p of y ∝ x^p.
 
-    ``y_by_seed`` has a row for each x and a column for each seed, NaN where a seed was not run. It takes two different
-    x > 0 with positive means.
+    ``y_by_seed`` has a row for each x and a column for each seed, NaN where a seed was not run; what was run must be
+    finite. It takes two different x > 0 with positive means.
 
     >>> found = fit_exponent([1, 4, 16], [[2.0, 2.2], [4.0, 4.4], [8.0, 8.8]])
     >>> round(found.slope, 12), round(found.high - found.low, 12), round(found.residual, 12)
@@ -52,8 +54,11 @@ def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike, *, confidence: float = 0.95
         raise ValueError(f"y_by_seed needs a row for each of {at.size} x, got shape {runs.shape}")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be a share between 0 and 1, got {confidence}")
+    if np.isinf(runs).any():
+        count = int(np.isinf(runs).sum())
+        raise ValueError(f"y_by_seed must be finite, or NaN where a seed was not run, got {count} infinite values")
     counts = np.sum(np.isfinite(runs), axis=1)
-    means = np.where(counts > 0, np.nansum(runs, axis=1) / np.maximum(counts, 1), nan)
+    means = np.where(counts > 0, np.nansum(runs / np.maximum(counts, 1)[:, None], axis=1), nan)
     kept = (at > 0) & np.isfinite(at) & (means > 0)
     if np.unique(at[kept]).size < 2:
         raise ValueError(f"an exponent needs two different x > 0 with positive means, got {_shown(at, means)}")
@@ -77,17 +82,6 @@ def _half_width(pulls: Array, runs: Array, means: Array, confidence: float) -> f
     shares = pulls / np.sqrt(counts * (counts - 1.0))
     moved = np.nansum(shares[:, None] * (runs - means[:, None]), axis=0)
     return student(confidence, fewest - 1) * float(np.sqrt(np.sum(moved**2)))
-
-
-def student(confidence: float, freedom: int) -> float:
-    """Student's two-sided quantile; infinite where nothing is free.
-
-    >>> round(student(0.95, 9), 3)
-    2.262
-    """
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1.0 + confidence) / 2.0)) if freedom > 0 else inf
 
 
 def _shown(at: Array, means: Array) -> str:

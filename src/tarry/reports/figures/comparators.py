@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import IS_SHOWN, Cast, Figure, data_of, encodings, lines_of, panels, short
+from tarry.reports.figures.axes import short
+from tarry.reports.figures.cast import IS_SHOWN, Cast, encodings, lines_of
+from tarry.reports.figures.look import Figure, data_of, panels
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:

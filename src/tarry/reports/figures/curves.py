@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.look import (
-    IS_SHOWN,
-    Cast,
-    Figure,
-    choose,
-    data_of,
-    encodings,
-    left_out,
-    lines_of,
-    panels,
-    short,
-    ticks,
-)
-from tarry.reports.figures.statistics import intervals
+from tarry.reports.figures.axes import short, ticks
+from tarry.reports.figures.cast import IS_SHOWN, Cast, encodings, lines_of
+from tarry.reports.figures.choices import choose, left_out, not_finite
+from tarry.reports.figures.look import Figure, data_of, panels
 from tarry.results.charts import altair
+from tarry.results.intervals import intervals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +34,7 @@ def regret_curves(view: View, cast: Cast) -> list[Figure]:
     settings = choose([s for s in view.settings if s in set(view.curves["setting"])])
     if not settings:
         return []
-    note = left_out(settings, view.settings) + cast.note
+    note = left_out(settings, view.settings) + cast.note + not_finite(_diverged(view.curves))
     regret = intervals(view.curves, ["setting", "line", "t"], "regret")
     bound = intervals(view.curves, ["setting", "line", "t"], "bound")
     figures = [
@@ -59,6 +50,13 @@ def regret_curves(view: View, cast: Cast) -> list[Figure]:
             )
         )
     return figures
+
+
+def _diverged(curves: pl.DataFrame) -> int:
+    """How many runs have a regret that is not finite, at some checkpoint."""
+    import polars as pl
+
+    return curves.filter(~pl.col("regret").is_finite()).n_unique(["cell", "seed"])
 
 
 def _rows(frame: pl.DataFrame, setting: str, cast: Cast) -> list[dict[str, Any]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import HALF, RULE, Figure, choose, data_of, left_out, panels, rows_height
+from tarry.reports.figures.choices import choose, left_out
+from tarry.reports.figures.look import HALF, RULE, Figure, data_of, panels, rows_height
 from tarry.results import FATES
 from tarry.results.charts import altair
 

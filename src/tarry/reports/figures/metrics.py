@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.look import (
-    HALF,
-    IS_SHOWN,
-    WIDTH,
-    Cast,
-    counted,
-    data_of,
-    dressed,
-    encodings,
-    lines_of,
-    rows_height,
-    ticks,
-)
-from tarry.reports.figures.statistics import intervals
+from tarry.reports.figures.axes import ticks
+from tarry.reports.figures.cast import IS_SHOWN, Cast, encodings, lines_of
+from tarry.reports.figures.choices import counted, not_finite
+from tarry.reports.figures.look import HALF, WIDTH, data_of, dressed, rows_height
 from tarry.results.charts import altair
+from tarry.results.intervals import intervals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,12 +36,16 @@ def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, st
         return None
     panel, mine = _middle(runs)
     by_capacity = mine["capacity"].drop_nulls().n_unique() > 1
-    draw = _against_capacity if by_capacity else _by_line
-    charts = [draw(_means(mine, metric), cast, metric, i == 0) for i, metric in enumerate(metrics)]
+    means = [_means(mine, metric) for metric in metrics]
+    if by_capacity:
+        charts = [_against_capacity(found, cast, metric) for found, metric in zip(means, metrics, strict=True)]
+    else:
+        pairs = enumerate(zip(means, metrics, strict=True))
+        charts = [_by_line(found, cast, metric, labels=i == 0) for i, (found, metric) in pairs]
     row = alt.hconcat(*charts, spacing=18) if by_capacity or len(charts) > 1 else charts[0]
     others = runs["panel"].n_unique() - 1
     said = f" Shown for {panel}" + (f"; {counted(others, 'more setting')} in the tables." if others else ".")
-    return dressed(row), said
+    return dressed(row), said + not_finite(_unknown(mine, metrics))
 
 
 def _middle(runs: pl.DataFrame) -> tuple[str, pl.DataFrame]:
@@ -67,6 +62,14 @@ def _means(runs: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     return intervals(told, ["line", "capacity"], "value")
 
 
+def _unknown(runs: pl.DataFrame, metrics: list[Metric]) -> int:
+    """How many runs have no finite value of some metric."""
+    import polars as pl
+
+    known = runs.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
+    return runs.height - int(known.sum())
+
+
 def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any]]:
     rows = [{**row, "group": cast.of(row["line"])} for row in frame.drop("seeds").to_dicts()]
     kept = [row for row in rows if row["mean"] > 0 or not metric.is_log]
@@ -75,7 +78,7 @@ def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any
     return sorted(kept, key=lambda row: row["line"] in cast.shown)
 
 
-def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
+def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric) -> Any:
     import polars as pl
 
     limited = frame.filter(pl.col("capacity").is_not_null()).sort("capacity")
@@ -113,12 +116,12 @@ def _axis(metric: Metric, rows: list[dict[str, Any]]) -> Any:
     return alt.Axis(format=metric.format, values=ticks(*_reach(rows)), labelOverlap=True)
 
 
-def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, is_first: bool) -> Any:
+def _by_line(frame: pl.DataFrame, cast: Cast, metric: Metric, *, labels: bool) -> Any:
     alt = altair()
     rows = _rows(frame, cast, metric)
     order = list(dict.fromkeys(frame["line"]))
     kind = _scale(metric, rows)
-    axis = alt.Axis(labels=is_first, ticks=False, domain=False, labelLimit=220, labelPadding=6)
+    axis = alt.Axis(labels=labels, ticks=False, domain=False, labelLimit=220, labelPadding=6)
     x = alt.X("mean:Q", title=None, scale=kind, axis=_axis(metric, rows))
     base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     colour = encodings(cast)["color"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.look import FAINT, INK, WIDTH, Cast, Figure, data_of, dressed, encodings, short
+from tarry.reports.figures.axes import short
+from tarry.reports.figures.cast import Cast, encodings
+from tarry.reports.figures.look import FAINT, INK, WIDTH, Figure, data_of, dressed
 from tarry.reports.figures.metrics import Metric, metric_chart
 from tarry.results.charts import altair
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.reports.view import AXIS
 from tarry.results.exponents import Exponent, fit_exponent
+from tarry.results.intervals import lost
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,10 +78,13 @@ def fits(view: View, quantity: Quantity) -> list[Fit]:
 
 
 def _fitted(runs: pl.DataFrame) -> Exponent | None:
+    """The exponent; None with fewer than two positive means, or where a run has no finite regret."""
+    if lost(runs["regret"]):  # a run that went astray is not one that was never run
+        return None
     table = runs.pivot(on="seed", index=["setting", "line", "x"], values="regret", aggregate_function="mean").sort("x")
     try:
         return fit_exponent(table["x"].to_numpy(), table.drop("setting", "line", "x").to_numpy())
-    except ValueError:  # fewer than two positive means: there is no slope to speak of
+    except ValueError:
         return None
 
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tarry.reports.baselines import with_baselines
-from tarry.reports.figures.look import (
-    IS_OTHER,
-    IS_SHOWN,
-    Cast,
-    Figure,
-    choose,
-    data_of,
-    encodings,
-    left_out,
-    lines_of,
-    panels,
-    short,
-    ticks,
-)
+from tarry.reports.figures.axes import short, ticks
+from tarry.reports.figures.cast import IS_OTHER, IS_SHOWN, Cast, encodings, lines_of
+from tarry.reports.figures.choices import choose, left_out, not_finite
+from tarry.reports.figures.look import Figure, data_of, panels
 from tarry.reports.figures.quantities import Fit, Quantity, fits, measured, quantities, told
-from tarry.reports.figures.statistics import intervals
 from tarry.results.charts import altair
+from tarry.results.intervals import intervals, lost
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +35,7 @@ WORDS = {
 }
 
 
-LEVEL = "Dotted across: players without a limit."
+LEVEL = "Dotted across: a player's regret where there is no limit."
 
 Rows = list[dict[str, Any]]
 
@@ -89,7 +79,12 @@ def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Fig
     chosen = choose(names)
     drawn = {panel: _panel(scene, panel, len(names) == 1) for panel in chosen}
     words = [WORDS.get(quantity.name, ""), usual, LEVEL if level.height else ""]
-    text = " ".join(word for word in words if word) + left_out(chosen, names) + cast.note
+    text = (
+        " ".join(word for word in words if word)
+        + left_out(chosen, names)
+        + cast.note
+        + not_finite(lost(frame["regret"]))
+    )
     return Figure(f"regret-{quantity.name}", quantity.title, text, panels(drawn)), found
 
 

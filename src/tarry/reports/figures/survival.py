@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import FAINT, Cast, Figure, data_of, encodings, panels, ticks
+from tarry.reports.figures.axes import ticks
+from tarry.reports.figures.cast import Cast, encodings
+from tarry.reports.figures.look import FAINT, Figure, data_of, panels
 from tarry.reports.replays import DELAYS
 from tarry.results.charts import altair
 

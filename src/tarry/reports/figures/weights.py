@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tarry.reports.figures.look import Cast, Figure
+from tarry.reports.figures.cast import Cast
+from tarry.reports.figures.look import Figure
 from tarry.reports.figures.metrics import Metric, metric_chart
 
 if TYPE_CHECKING:

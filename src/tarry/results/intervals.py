@@ -1,10 +1,9 @@
-"""Means over seeds with their 95 % intervals."""
+"""Means over seeds with their 95 % intervals, by Student's quantile."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
-
-from tarry.results.exponents import student
 
 if TYPE_CHECKING:
     import polars as pl
@@ -12,8 +11,19 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 
 
+def student(confidence: float, freedom: int) -> float:
+    """Student's two-sided quantile; infinite where nothing is free.
+
+    >>> round(student(0.95, 9), 3)
+    2.262
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1.0 + confidence) / 2.0)) if freedom > 0 else inf
+
+
 def intervals(frame: pl.DataFrame, keys: list[str], value: str) -> pl.DataFrame:
-    """Columns mean, half, low, high, seeds for each of the keys; NaN and missing values are left out.
+    """Columns mean, half, low, high, seeds for each of the keys, from values that are finite (see :func:`lost`).
 
     ``half`` is Student's quantile times the standard error; it is null, and low = high = mean, with one seed.
     """
@@ -34,3 +44,8 @@ def intervals(frame: pl.DataFrame, keys: list[str], value: str) -> pl.DataFrame:
         (pl.col("mean") - pl.col("half").fill_null(0.0)).alias("low"),
         (pl.col("mean") + pl.col("half").fill_null(0.0)).alias("high"),
     )
+
+
+def lost(values: pl.Series) -> int:
+    """How many values are not finite, and so in no mean."""
+    return int(values.len() - (values.is_finite().sum() or 0))
