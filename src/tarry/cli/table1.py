@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,7 +42,7 @@ def table1_command(
     with refusing(NAMES):
         folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
         sweep = load_sweep(QUICK if quick else FULL)
-        command = f"tarry table1{' --quick' if quick else ''} --results {folder.path}"
+        command = f"tarry table1{' --quick' if quick else ''} --results {shlex.quote(str(folder.path))}"
         is_share = parse_task(task)[1] > 1
         code = _played(sweep, folder, command, task, {"engine": engine, "workers": workers, "scheduler": scheduler})
         if is_share:
