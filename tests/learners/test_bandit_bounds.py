@@ -102,7 +102,7 @@ def test_the_source_s_own_tunings_are_of_their_order():
     for learner, bound in (
         (TwoPoint.agarwal(BALL, 1.0, HORIZON), 2 * K * sqrt(HORIZON)),
         (TwoPoint.shamir(BALL, 1.0, HORIZON), 2 * sqrt(K * HORIZON)),
-        (DWFTBL.unlimited(BALL, 1.0, 1.0, HORIZON), 16 * sqrt(K) * HORIZON**0.75),
+        (DWFTBL.unlimited(BALL, 1.0, 1.0, HORIZON, 0), 16 * sqrt(K) * HORIZON**0.75),
         (GOLD.tuned(BALL, 1.0, 1.0), 6 * sqrt(K) * HORIZON**0.75),
     ):
         assert bound / 12 <= mean_regret(learner, 0, seeds=2) <= bound

@@ -37,7 +37,7 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
     Delays*, Machine Learning 111, 2022 (arXiv 2103.11354).
 
     >>> from tarry.domains import Ball
-    >>> Differences.tuned(Ball(4), gradient_bound=1.0, horizon=100).queries
+    >>> Differences.tuned(Ball(4), gradient_bound=1.0, horizon=100, total_delay=0).queries
     5
     """
 
@@ -47,7 +47,7 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
         return cls.make(on_shrunken(base, smoothing), float(smoothing))
 
     @classmethod
-    def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int = 0) -> Self:
+    def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
         """DOGD with η = R/(G√(T + 2·total delay)), δ = r ln T/T: regret at most GR√(T + 2·total delay) and δ's part."""
         rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)

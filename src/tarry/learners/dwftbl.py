@@ -90,9 +90,7 @@ class DWFTBL(Parameters, _DWFTBLFields):
         return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
 
     @classmethod
-    def unlimited(
-        cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int = 0
-    ) -> Self:
+    def unlimited(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
         """δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = max{1, kM/(Gδ)}.
 
         With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation, D the diameter

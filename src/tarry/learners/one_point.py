@@ -60,9 +60,7 @@ class OnePoint(Parameters, OnShrunken, _OnePointFields):
         return cls(OGD(domain, outer * delta / (k * value * sqrt(rounds))), delta)
 
     @classmethod
-    def bistritz(
-        cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int = 0
-    ) -> Self:
+    def bistritz(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
         """FKM with delays, fixed δ: η = R/(G√(z²T + 2z·total delay)), z = kM/(Gδ).
 
         Regret at most GR√(z²T + 2z·total delay) + (2 + R/r)GδT in expectation (docs/methods.md), of the source's
@@ -80,9 +78,7 @@ class OnePoint(Parameters, OnShrunken, _OnePointFields):
         return cls(DOGD(domain, outer / (gradient * sqrt(z * z * rounds + 2.0 * z * late))), delta)
 
     @classmethod
-    def ryabchenko(
-        cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int = 0
-    ) -> Self:
+    def ryabchenko(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
         """The reduction to immediate feedback, around dual averaging: η = R/(G√(2z²T + 3·total delay)), z = kM/(Gδ).
 
         Regret at most GR√(2z²T + 3·total delay) + (2 + R/r)GδT in expectation (docs/methods.md), of the source's order

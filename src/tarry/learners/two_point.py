@@ -68,7 +68,7 @@ class TwoPoint(Parameters, OnShrunken, _TwoPointFields):
         return cls(OGD(domain, domain.diameter / (gradient * sqrt(k * rounds))), small_radius(inner, rounds))
 
     @classmethod
-    def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int = 0) -> Self:
+    def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
         """η = R/(G√(vT + 2√v·total delay)) around DOGD, δ = min{r, R/((2 + R/r)T)}, the explicit one.
 
         Regret at most GR√(vT + 2√v·total delay) + GR in expectation, v as above (docs/methods.md).
