@@ -1,4 +1,4 @@
-"""Shared set-up: the marker that feeds tests with worked cases, and the one for the compiler.
+"""Shared set-up: the marker that feeds tests with worked cases, and the two for the compiler.
 
 ``@pytest.mark.cases("backlog")`` runs a test once per case in ``cases/backlog.json``, with the
 case's input as the argument ``given`` and its output as ``expected``.
@@ -33,9 +33,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if is_compiled():
-        return
-    skip = pytest.mark.skip(reason="the JIT is off")
+    marked, reason = ("wide", "the JIT is on") if is_compiled() else ("compiled", "the JIT is off")
     for item in items:
-        if "compiled" in item.keywords:
-            item.add_marker(skip)
+        # Where a file is wide, what needs the JIT in it is not.
+        if marked in item.keywords and not (marked == "wide" and "compiled" in item.keywords):
+            item.add_marker(pytest.mark.skip(reason=reason))

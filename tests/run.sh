@@ -21,18 +21,12 @@ stage "postgresql" "$BIN/python" tests/postgres.py
 stage "chromium" "$BIN/python" tests/chromium.py
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
 # What a command says, what formulas are worth, plans, players, cases, sweeps, pages, adapters and the examples in
-# docstrings do not depend on the compiler: they stand on what the other rooms show of it. Of learners' formulas the
-# same holds; the contract, the promises (a third of them; all: make slopes) and live play run compiled.
+# docstrings do not depend on the compiler: they stand on what the other rooms show of it. Of tests marked wide the same
+# holds; the contract, the promises (a third of them; all: make slopes) and live play run compiled.
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_examples.py --ignore tests/cli \
     --ignore tests/theory --ignore tests/planning --ignore tests/adapters --ignore tests/experiments \
-    --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/cases \
-    --ignore tests/learners/test_rules_for_values.py --ignore tests/learners/test_rates_from_play.py \
-    --ignore tests/learners/test_reductions.py --ignore tests/learners/test_descent.py \
-    --ignore tests/learners/test_first_order.py --ignore tests/learners/test_norms.py \
-    --ignore tests/learners/test_odftrl.py --ignore tests/learners/test_adaftrl.py \
-    --ignore tests/learners/test_entropic.py --ignore tests/learners/test_refusals.py \
-    --ignore tests/learners/test_tunings.py
+    --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/cases
 stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
-    tests/experiments tests/cases tests/players tests/learners/test_reductions.py tests/learners/test_entropic.py
+    tests/experiments tests/cases tests/players
 stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"

@@ -82,7 +82,7 @@ def test_the_poison_is_seen_where_it_may_be():
     assert not np.array_equal(_play(coin, DELAYS, "clairvoyant").plays(), _play(coin, poisoned, "clairvoyant").plays())
 
 
-@pytest.mark.parametrize("feedback", ["gradient", "value"])
+@pytest.mark.parametrize("feedback", ["gradient", pytest.param("value", marks=pytest.mark.wide)])
 @pytest.mark.parametrize(
     "scheduler",
     [tarry.schedulers.VarOpt(), tarry.schedulers.Pareto(), tarry.schedulers.Bernoulli(probability=0.4)],

@@ -61,7 +61,7 @@ def _by_hand(kind, rows, delays, weights, hinted):
 
 
 @pytest.mark.parametrize("kind", [AdaHedgeD, DUB])
-@pytest.mark.parametrize("hint", ["none", "recent"])
+@pytest.mark.parametrize("hint", ["none", pytest.param("recent", marks=pytest.mark.wide)])
 def test_plays_are_those_of_numpy(kind, hint):
     horizon = 60
     rows = RNG.normal(size=(horizon, 4))

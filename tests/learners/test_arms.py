@@ -220,6 +220,7 @@ def test_arms_are_learnt_under_capacity(learner, scheduler):
     assert np.all(record.regret < horizon * 2 / 3 - 10 * sqrt(2 * horizon / 9))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_game_counts_the_loss_of_the_arm_played(learner):
     losses = RNG.uniform(size=(50, 3))

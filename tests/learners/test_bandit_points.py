@@ -40,8 +40,6 @@ TARGETS = RNG.normal(size=(HORIZON, K))
 QUADRATIC = tarry.losses.Quadratic(TARGETS, strong_convexity=0.7)
 LINEAR = tarry.losses.Linear(ROWS)
 
-wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
-
 
 def play(learner, losses=QUADRATIC, delays=DELAYS, weights=WEIGHTS):
     """Plays and losses of a weighted game with recorded directions."""
@@ -139,7 +137,7 @@ def test_they_are_the_plain_recursions(rule, kind):
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("kind", BASES)
 def test_with_linear_losses_differences_are_the_base_on_the_shrunken_set(kind):
     learner = Differences(BASES[kind](0.3), smoothing=0.25)
@@ -175,7 +173,7 @@ def test_a_game_must_grant_the_queries():
     assert "value (2 points a round) feedback" in repr(game(queries=2))
 
 
-@wide
+@pytest.mark.wide
 def test_more_queries_than_needed_change_nothing():
     learner = OnePoint(DOGD(DOMAIN, rate=0.01), 0.4)
     games = [
@@ -186,7 +184,7 @@ def test_more_queries_than_needed_change_nothing():
     assert np.array_equal(few, many)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.Batching(max_delay=11)])
 def test_they_play_under_a_capacity(scheduler):
     for learner in (
@@ -200,7 +198,7 @@ def test_they_play_under_a_capacity(scheduler):
         assert np.all(record.observed < 1)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("wrapper", [OnePoint, TwoPoint, Differences])
 def test_a_session_plays_as_the_game_does(wrapper, tmp_path):
     learner = wrapper(DOGD(DOMAIN, rate=0.02), 0.4)
@@ -223,7 +221,7 @@ def test_a_session_plays_as_the_game_does(wrapper, tmp_path):
     session.close()
 
 
-@wide
+@pytest.mark.wide
 def test_a_session_takes_as_many_values_as_were_asked_for():
     session = tarry.Session(tarry.Player(TwoPoint(DOGD(DOMAIN, rate=0.02), 0.4)), capacity=8, rng=1)
     rounds = session.ask_many(3)
@@ -240,7 +238,7 @@ def test_a_session_takes_as_many_values_as_were_asked_for():
     assert not np.array_equal(session.ask().play, rounds.plays[2])
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_any_dimension(k):
     ball, horizon = Ball(k), 3

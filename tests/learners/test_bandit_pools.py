@@ -29,8 +29,6 @@ SPHERE /= np.linalg.norm(SPHERE, axis=1)[:, None]
 LOW, HIGH = np.array([-1.0, 0.0, -2.0]), np.array([1.0, 4.0, 2.0])
 DOMAIN, MIDDLE = Box(LOW, HIGH), (LOW + HIGH) / 2
 
-wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
-
 
 def play(learner, delays=DELAYS, weights=WEIGHTS):
     game = tarry.WeightedGame(DOMAIN, LOSSES, tarry.delays.array(delays), weights, feedback="value")
@@ -66,7 +64,7 @@ def test_gold_is_the_plain_recursion(delays):
     np.testing.assert_allclose(play(learner, delays), expected, atol=1e-9)
 
 
-@wide
+@pytest.mark.wide
 def test_gold_is_delayed_fkm_while_one_value_comes_a_round():
     once = play(GOLD(DOMAIN, rate=Power(0.02, 0.5), smoothing=0.4), IN_ORDER)
     with_all = play(OnePoint(DOGD(DOMAIN, rate=Power(0.02, 0.5)), smoothing=0.4), IN_ORDER)
@@ -108,7 +106,7 @@ def test_blocks_are_the_definition(block, delays):
         np.testing.assert_allclose(play(learner, delays), expected, atol=1e-10)
 
 
-@wide
+@pytest.mark.wide
 def test_blocks_of_one_round_are_the_leader_of_single_values():
     leader = OnePoint(DWFTRL(DOMAIN, rate=Power(0.9, 1.0)), smoothing=0.4)
     np.testing.assert_allclose(play(DFTBL(DOMAIN, Power(0.9, 1.0), 0.4, block=1)), play(leader), atol=1e-12)
@@ -154,7 +152,7 @@ def test_rows_are_handed_out_once_and_again_when_free():
             mine.add(row)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("capacity", [1, 2, 5])
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
 def test_pools_never_run_out(capacity, scheduler):
@@ -167,7 +165,7 @@ def test_pools_never_run_out(capacity, scheduler):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(learner, scheduler), seeds=4).regret))
 
 
-@wide
+@pytest.mark.wide
 def test_a_burst_fills_the_pool_to_the_largest_backlog():
     learner = GOLD(Ball(1), rate=0.01, smoothing=0.4)
     slots = 6
@@ -180,7 +178,7 @@ def test_a_burst_fills_the_pool_to_the_largest_backlog():
     assert state.rows.marks[0] <= slots + 2
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "learner", [GOLD(DOMAIN, 0.02, 0.4), DFTBL(DOMAIN, 0.02, 0.4, block=3)], ids=["GOLD", "D-FTBL"]
 )
@@ -202,7 +200,7 @@ def test_growth_and_reopening_keep_the_pools(learner, tmp_path):
     session.close()
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_any_dimension(k):
     ball, horizon = Ball(k), 12

@@ -191,6 +191,7 @@ COSTLY = ("DWFTRL, Maha", "FPL, product", "Ridge", "Interleaving, ex", "Differen
 """A round costs O(k²), or two nested searches: a hundred dimensions, not a thousand."""
 # Compiled, one of a kind: the rest differ in formulas, or are compiled in tests of their own.
 ONCE = (
+    *("DWFTRL, Maha", "DWFTRL, best", "DWFTBL, backlog", "Interleaving, leader", "BOLD, arms", "BOLD, leader"),
     *("OGD, strongly", "DOGD, fall", "DOGD, any", "SOLID", "Interleaving, desc", "BOLD, desc", "SOLO", "FPL, b"),
     *("BOLD, hybrid", "BOLD, values", "Interleaving, arms", "AdaFTRL, s", "FTRLProximal, o", "Exp3, e"),
     *("BOLD, plays", "BOLD, blocks", "BOLD, two", "Interleaving, pools", "Interleaving, ex", "OnePoint, late", "FTL"),

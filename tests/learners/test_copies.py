@@ -10,16 +10,14 @@ from poold.learners import ReplicatedOnlineLearner
 
 import tarry
 from tarry.domains import Ball, Simplex
-from tarry.kernel import Purpose, is_compiled, make_key
+from tarry.kernel import Purpose, make_key
 from tarry.learners import BOLD, DFTBL, DORM, DUB, OGD, SOLID, AdaHedgeD, DORMPlus, Interleaving
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, forget, predict, queries_of
 
-COMPILED = ["AdaHedgeD", "TwoPoint", "DFTBL", "GOLD"]  # by slot, several values, blocks, a heap
-
-wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
+COMPILED = ["TwoPoint", "GOLD"]  # several values, and a heap
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("delay", [0, 1, 4])
 @pytest.mark.parametrize("name", BASES)
 def test_interleaving_is_separate_learners(name, delay):
@@ -28,7 +26,7 @@ def test_interleaving_is_separate_learners(name, delay):
     assert np.ptp(found, axis=0).max() > 1e-3, "plays that never move would prove nothing"
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_without_delay_copies_are_their_base(name):
     base, none = BASES[name], np.zeros(HORIZON, int)
@@ -37,7 +35,7 @@ def test_without_delay_copies_are_their_base(name):
         assert np.array_equal(alone, plays(learner, none))
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_with_a_fixed_delay_bold_is_interleaving(name):
     fixed = np.full(HORIZON, 4)
@@ -52,14 +50,14 @@ def test_compiled_copies_are_separate_learners(name):
         np.testing.assert_allclose(found, separate(BASES[name], delay), rtol=1e-9, atol=1e-9)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", [name for name, base in BASES.items() if base.feedback == "gradient"])
 def test_without_delay_solid_is_its_base(name):
     none = np.zeros(HORIZON, int)
     assert np.array_equal(plays(SOLID(BASES[name]), none), plays(BASES[name], none))
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", [name for name, base in BASES.items() if base.feedback == "gradient"])
 def test_solid_is_its_base_on_the_arrivals(name):
     """Gradients are of the points played, but the base believes that it stood where it stands."""
@@ -102,13 +100,13 @@ def replay_bold(base, weights):
     return found
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_bold_is_its_description(name):
     np.testing.assert_allclose(plays(BOLD(BASES[name])), replay_bold(BASES[name], WEIGHTS), rtol=1e-9, atol=1e-9)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_under_a_capacity_only_tracked_rounds_keep_a_copy(name):
     base = BASES[name]
@@ -128,7 +126,7 @@ def test_under_a_capacity_only_tracked_rounds_keep_a_copy(name):
     np.testing.assert_allclose(record.plays(), replay_bold(base, weights), rtol=1e-9, atol=1e-9)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
 @pytest.mark.parametrize("name", BASES)
 def test_preemption_never_runs_out_of_copies(name, scheduler):
@@ -145,7 +143,7 @@ def test_preemption_never_runs_out_of_copies(name, scheduler):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(learner, scheduler), seeds=2).regret))
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("make", [BOLD, lambda base: Interleaving(base, 3)])
 @pytest.mark.parametrize("name", ["AdaHedgeD", "GOLD", "DFTBL", "OnePoint of FTL", "TwoPoint"])
 def test_growth_keeps_the_copies(name, make):
@@ -182,7 +180,7 @@ def test_without_a_copy_forgetting_is_nothing():
     assert forget(learner, allocate(learner, 1), 0) is None
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("name", "ours"), [("dorm", DORM), ("dormplus", DORMPlus), ("adahedged", AdaHedgeD), ("dub", DUB)]
 )

@@ -26,8 +26,6 @@ BASES = {
 }
 SEED = 4
 
-wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
-
 
 def plays(learner, delays=DELAYS, weights=WEIGHTS):
     game = tarry.WeightedGame(
@@ -45,7 +43,7 @@ def test_with_a_fixed_delay_bold_is_interleaving(name, delay):
     assert not np.array_equal(found, plays(Interleaving(BASES[name], delay + 1), fixed))
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_without_delay_both_are_their_base(name):
     none = np.zeros(HORIZON, int)
@@ -76,14 +74,14 @@ def replay(weights, delays, rate):
     return np.array(arms), len(copies)
 
 
-@wide
+@pytest.mark.wide
 def test_bold_of_exp3_is_its_description():
     arms, copies = replay(WEIGHTS, DELAYS, 0.8)
     assert np.array_equal(plays(BOLD(BASES["Exp3"])).argmax(axis=1), arms)
     assert copies == 1 + tarry.delays.array(DELAYS).max_backlog
 
 
-@wide
+@pytest.mark.wide
 def test_under_a_capacity_only_tracked_rounds_keep_a_copy():
     game = tarry.Game(
         Simplex(K),
@@ -100,7 +98,7 @@ def test_under_a_capacity_only_tracked_rounds_keep_a_copy():
     assert np.array_equal(record.plays().argmax(axis=1), replay(weights, DELAYS, 0.8)[0])
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("learner", [BOLD(BASES["Exp3"]), Interleaving(BASES["TsallisFTRL"], 3), BOLD(BASES["DWFTBL"])])
 def test_growth_keeps_the_copies(learner):
     """A session without a limit grows in the middle of a run; plays do not notice."""
@@ -113,7 +111,7 @@ def test_growth_keeps_the_copies(learner):
                 session.tell(s, value=float(LOSSES[s - 1] @ unlimited[s - 1]))
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
 def test_preemption_never_runs_out_of_copies(scheduler):
     for base in BASES.values():
@@ -123,7 +121,7 @@ def test_preemption_never_runs_out_of_copies(scheduler):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(BOLD(base), scheduler), seeds=3).regret))
 
 
-@wide
+@pytest.mark.wide
 def test_the_reduction_stays_below_its_bound():
     """(d + 1) · 2√(K n ln K) with n rounds a copy, in a game where playing at random is above it."""
     horizon, delay, k = 1200, 2, 2

@@ -91,6 +91,7 @@ def test_plays_do_not_depend_on_the_unit_of_losses(learner):
     np.testing.assert_allclose(_plays(learner, delays, 8 * ones, rows), plays, atol=1e-8)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("learner", [DORM(4), DORMPlus(4), AdaHedgeD(4)])
 @pytest.mark.parametrize("capacity", [6, None])
 def test_experts_are_learnt_with_and_without_a_limit(learner, capacity):

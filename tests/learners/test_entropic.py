@@ -15,6 +15,8 @@ from tarry.kernel import is_compiled
 from tarry.learners import Anytime, EntropicFTRL, Power
 from tarry.learners.actions import softmin
 
+pytestmark = pytest.mark.wide
+
 RNG = np.random.default_rng(11)
 
 

@@ -21,8 +21,6 @@ DELAYS = tarry.delays.array(RNG.integers(0, 9, HORIZON)).values
 WEIGHTS = RNG.exponential(size=HORIZON) + 0.1
 BALL, BOX = Ball(K, center=[0.3, 0.0, -0.2]), Box([-0.4, 0.0, -2.0], [1.0, 0.3, 2.0])
 
-wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
-
 
 def plays(learner, delays=DELAYS, weights=WEIGHTS, rows=ROWS, ridge=0.5):
     game = tarry.WeightedGame(
@@ -47,7 +45,7 @@ def test_the_sheets_plays():
     assert abs(other - expected).max() > 0.1, "SOLID of DW-FTRL plays another game"
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("domain", [BALL, BOX])
 def test_plays_minimise_the_quadratics_that_have_arrived(domain):
     found = plays(FTL(domain, CURVATURE))
@@ -72,7 +70,7 @@ def test_plays_minimise_the_quadratics_that_have_arrived(domain):
         np.testing.assert_allclose(found[t], best, atol=1e-5)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("domain", [BALL, BOX])
 def test_without_delay_it_is_dw_ftrl(domain):
     none, ones = np.zeros(HORIZON, int), np.ones(HORIZON)
@@ -80,20 +78,20 @@ def test_without_delay_it_is_dw_ftrl(domain):
     np.testing.assert_allclose(plays(FTL(domain, CURVATURE), none, ones), leader, atol=1e-12)
 
 
-@wide
+@pytest.mark.wide
 def test_far_from_the_border_and_without_delay_it_is_descent():
     none, ones, wide_open = np.zeros(HORIZON, int), np.ones(HORIZON), Ball(K, radius=1e3)
     descent = plays(OGD.strongly_convex(wide_open, CURVATURE), none, ones)
     np.testing.assert_allclose(plays(FTL(wide_open, CURVATURE), none, ones), descent, atol=1e-12)
 
 
-@wide
+@pytest.mark.wide
 def test_solid_centres_them_where_it_stands():
     leader = plays(SOLID(DWFTRL(BALL, inverse_time(CURVATURE))), weights=np.ones(HORIZON))
     np.testing.assert_allclose(plays(SOLID(FTL(BALL, CURVATURE)), weights=np.ones(HORIZON)), leader, atol=1e-12)
 
 
-@wide
+@pytest.mark.wide
 def test_from_one_value_quadratics_are_centred_at_the_iterate():
     """y, not the play y + δu; estimates are (k/δ) f u, on the shrunken ball."""
     delta, directions = 0.4, KeyedDirections(np.uint64(5))
@@ -119,7 +117,7 @@ def test_from_one_value_quadratics_are_centred_at_the_iterate():
             advance(learner, state, t + 1, 0)
 
 
-@wide
+@pytest.mark.wide
 def test_the_bound_notices_too_small_a_curvature():
     game = METHODS["FTL"].hardest()
     assert tarry.simulate(game, FTL(game.domain, 0.1)).regret[0] <= of_ftl(game)

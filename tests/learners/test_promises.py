@@ -37,8 +37,6 @@ COMPILED = COMPILED if os.environ.get("TARRY_ALL_SLOPES") else COMPILED[::3]
 SLOPED = COMPILED if is_compiled() else [name for name, method in PROMISES.items() if method.rounds <= SHORT]
 KEY = np.uint64(0x5EED)
 
-wide = pytest.mark.skipif(is_compiled(), reason="a wide matrix: the JIT is off for it")
-
 
 def _mean(game, method, seeds):
     return tarry.simulate(game, method.make(game), seeds, bound=False, keep_rounds=seeds == 1, threads=1)
@@ -49,7 +47,7 @@ def _is_drawn(method):
     return method.game(method.patterns[0], 8, 2).feedback == "value" or max(method.seeds, method.tight.seeds) > 1
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", TIGHT)
 def test_the_bound_holds_and_is_at_most_three_times_the_regret(name):
     method = PROMISES[name]
@@ -73,7 +71,7 @@ def _waits(method, name, horizon):
     return WAITS["fixed" if method.waits is hard.lagged else name](horizon, 5)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("waits", WAITS)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_bound_holds_whatever_the_pattern(name, waits):
@@ -104,7 +102,7 @@ def test_slopes_are_as_stated(name):
     _check_slopes(PROMISES[name])
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("power", [0.3, 0.45, 0.55, 0.7, 0.9])
 @pytest.mark.parametrize("size", [1.0, 1000.0])
 def test_wrong_orders_are_noticed(power, size):
@@ -160,7 +158,7 @@ def _plays(method, dimension, waits, weights, rows=None, cut=None):
     return np.array(found)
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("size", ["least", "1000"])
 @pytest.mark.parametrize("name", METHODS)
 def test_small_and_large(name, size):
@@ -202,7 +200,7 @@ def _types(method, dimension):
     return seen
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("name", METHODS)
 def test_another_dimension_has_the_same_types(name):
     """So that it is played by the same code. What is compiled of that, the next test plays."""
@@ -210,7 +208,7 @@ def test_another_dimension_has_the_same_types(name):
     assert _types(method, method.least_dimension) == _types(method, 1000)
 
 
-@wide
+@pytest.mark.wide
 def test_types_tell_methods_apart():
     assert len({str(_types(METHODS[name], 3)) for name in ("OGD.fixed", "OGD.falling", "DOGD.tuned", "SOLO")}) == 4
 

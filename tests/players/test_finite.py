@@ -24,7 +24,6 @@ from tarry.tracking.table import find
 from tarry.tracking.waiting import hand_on_withheld
 
 LOSSES = np.random.default_rng(71).uniform(size=(4, 2))
-wide = pytest.mark.skipif(is_compiled(), reason="enumerates in plain Python")
 
 
 def play(player, uniforms, arms, delays, capacity, information):
@@ -85,7 +84,7 @@ PAIRS = [
 ]
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_sums_of_weighted_losses_have_the_right_mean_exactly(name, kind):
     """Over everything that can be drawn: who is tracked, and for arms who is played."""
@@ -157,7 +156,7 @@ def test_regret_is_below_the_bound_where_playing_at_random_is_not(kind, feedback
     assert bound < horizon * 2 / 3, "else no learner could fail"
 
 
-@wide
+@pytest.mark.wide
 @pytest.mark.parametrize("kind", ["fixed", "proxy"])
 def test_the_hybrid_takes_the_moments_as_its_level(kind):
     game = named_game(kind, "value", 60 if kind == "proxy" else 3, 400)
@@ -187,7 +186,7 @@ def test_what_is_no_such_game_is_refused():
         finite_actions(on_ball)
 
 
-@wide
+@pytest.mark.wide
 def test_one_slot_is_enough_where_it_may_be_given_up():
     delays = tarry.delays.fixed(horizon=40, delay=6)
     player = finite_actions(one_good(40, 3, delays, capacity=1, information="non-clairvoyant"))
