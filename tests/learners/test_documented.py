@@ -1,7 +1,8 @@
-"""docs/methods.md is one table of every method, and its memory column is what is allocated."""
+"""docs/methods.md is one table of every method, its memory column what is allocated; classes say their updates."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -59,6 +60,44 @@ SHAPES = {
     **dict.fromkeys(("Euclidean", "Mahalanobis"), "norms, of DWFTRL"),
     **dict.fromkeys(("Recommended", "Tentative", "Unreviewed"), "what players say of themselves"),
 }
+
+
+RULES = ("Anytime", "BestOfBoth", "Constant", "Doubled", "Power", "Rule", "Sequence", "inverse_time")
+RULES_FOR_VALUES = ("BacklogRadius", "BacklogRate", "EnergyRadius", "EnergyRate", "LevelRadius", "LevelRate")
+NO_LEARNERS = {
+    **dict.fromkeys((*RULES, *RULES_FOR_VALUES), "rates and radii: the first sentence is the formula"),
+    **dict.fromkeys(("Euclidean", "Mahalanobis"), "norms"),
+    "Idle": "it plays nothing",
+}
+WITHOUT_A_SOURCE = {"Adaptive": "this project's own, in no paper"}
+
+
+@pytest.mark.parametrize("name", sorted(set(learners.__all__) - set(NO_LEARNERS)))
+def test_the_class_says_its_update(name):
+    """What ``help`` shows: the rule on lines of its own, who it is from, and an example."""
+    told = inspect.getdoc(getattr(learners, name)) or ""
+    shown = [line for line in told.partition(">>>")[0].splitlines() if line.startswith("    ")]
+    assert any(set("=∝←") & set(line) for line in shown), "an indented formula"
+    assert ">>>" in told
+    assert bool(re.search(r"\b(19|20)\d\d\b", told)) != (name in WITHOUT_A_SOURCE), "a year"
+
+
+@pytest.mark.parametrize(
+    ("name", "symbols"),
+    [
+        ("AdaDelay", "Λ_t = |η_t = |n_s = "),
+        ("AdaFTRL", "f(x) = |Δ ← |L = |Φ(L) = |Q = "),
+        ("AdaHedgeD", "θ = |λ ← |gap(v, x) = "),
+        ("AdaptiveRevision", "z ← |z′ ← |b_s as|is a,"),
+        ("DORM", "r_s = |R = |m_t = |B_t the"),
+        ("DWFTBL", "x_t = |y_{t+1} = |ĝ_t = |o the"),
+        ("ODFTRL", "b_t = |e_t = |ψ(x) = |v_t = "),
+        ("SOLO", "L = |Q = "),
+    ],
+)
+def test_symbols_of_the_table_are_defined_in_the_class(name, symbols):
+    told = inspect.getdoc(getattr(learners, name)) or ""
+    assert [symbol for symbol in symbols.split("|") if symbol not in told] == []
 
 
 @pytest.mark.parametrize("room", [learners, schedulers, players])
