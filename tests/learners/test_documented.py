@@ -105,6 +105,29 @@ def test_every_export_has_a_row(room):
     assert set(room.__all__) - set(SHAPES) <= _named()
 
 
+def _in_code(rows, column):
+    return [code for row in rows for code in re.findall(r"`([^`]+)`", row[column])]
+
+
+def test_every_learner_is_in_the_index():
+    index = next(table for table in _tables() if "setting" in table[0])
+    words = {word for code in _in_code(index, "members") for word in re.findall(r"\w+", code)}
+    assert set(learners.__all__) - set(NO_LEARNERS) | {"Idle"} <= words
+
+
+def test_every_bound_says_what_it_holds_for():
+    rows = next(table for table in _tables() if "its bound holds for" in table[0])
+    bounded = [name for name, method in (METHODS | PLAYERS).items() if method.bound is not None]
+    assert sorted(_in_code(rows, "name")) == sorted(bounded)
+
+
+def test_the_block_of_the_page_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    exec(compile(block, "docs/methods.md", "exec"), {})
+    regret, bound = (float(number) for number in re.findall(r"[\d.]+", capsys.readouterr().out))
+    assert 0 < regret < bound
+
+
 IN_WORDS = {
     "DWFTBL, level": ("LevelRate", "LevelRadius"),
     "DWFTBL, constant": ("DWFTBL",),
