@@ -49,11 +49,11 @@ class Method(NamedTuple):
     ``length``, and over ``lengths`` at the horizon ``long`` (``late``: on these patterns, where they are others): none
     where the method promises nothing. Games of values grant as many a round as the method asks for.
 
-    ``bound(game, record)`` is a bound on the regret (the mean over seeds, where plays are drawn) of the player
-    ``make(game)`` where all rounds are heard with weight 1, or as its stage says, and for **games of its own kind
-    only**: those its ``stage`` and ``waits`` make, or what docs/methods.md says of it ("Which bounds can be evaluated").
-    ``prompt`` waits mean nothing late (OGD, SOLO, AdaFTRL), ``lagged`` ones one fixed delay (langford, Interleaving), and
-    FPL's constants are those of ``choices``. It does not check: for other games the number is no bound.
+    ``bound(game, record)`` is on the regret (the mean over seeds, where plays are drawn) of the player ``make(game)``,
+    every round heard with weight 1 or as the stage says, and for **games of its own kind only**: those of its ``stage``
+    and ``waits``, or what docs/methods.md says of it ("Which bounds can be evaluated"). ``prompt`` waits mean nothing
+    late (OGD, SOLO, AdaFTRL), ``lagged`` ones one fixed delay (langford, Interleaving), and FPL's constants are those
+    of ``choices``. It does not check: for other games the number is no bound.
 
     >>> from tarry.game import simulate
     >>> from tarry.testing.methods import METHODS
