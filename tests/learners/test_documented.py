@@ -1,7 +1,8 @@
-"""docs/methods.md is one table of every method, and its memory column is what is allocated."""
+"""docs/methods.md is one table of every method, its memory column what is allocated; classes say their updates."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -61,9 +62,70 @@ SHAPES = {
 }
 
 
+RULES = ("Anytime", "BestOfBoth", "Constant", "Doubled", "Power", "Rule", "Sequence", "inverse_time")
+RULES_FOR_VALUES = ("BacklogRadius", "BacklogRate", "EnergyRadius", "EnergyRate", "LevelRadius", "LevelRate")
+NO_LEARNERS = {
+    **dict.fromkeys((*RULES, *RULES_FOR_VALUES), "rates and radii: the first sentence is the formula"),
+    **dict.fromkeys(("Euclidean", "Mahalanobis"), "norms"),
+    "Idle": "it plays nothing",
+}
+WITHOUT_A_SOURCE = {"Adaptive": "this project's own, in no paper"}
+
+
+@pytest.mark.parametrize("name", sorted(set(learners.__all__) - set(NO_LEARNERS)))
+def test_the_class_says_its_update(name):
+    """What ``help`` shows: the rule on lines of its own, who it is from, and an example."""
+    told = inspect.getdoc(getattr(learners, name)) or ""
+    shown = [line for line in told.partition(">>>")[0].splitlines() if line.startswith("    ")]
+    assert any(set("=∝←") & set(line) for line in shown), "an indented formula"
+    assert ">>>" in told
+    assert bool(re.search(r"\b(19|20)\d\d\b", told)) != (name in WITHOUT_A_SOURCE), "a year"
+
+
+@pytest.mark.parametrize(
+    ("name", "symbols"),
+    [
+        ("AdaDelay", "Λ_t = |η_t = |n_s = "),
+        ("AdaFTRL", "f(x) = |Δ ← |L = |Φ(L) = |Q = "),
+        ("AdaHedgeD", "θ = |λ ← |gap(v, x) = "),
+        ("AdaptiveRevision", "z ← |z′ ← |b_s as|is a,"),
+        ("DORM", "r_s = |R = |m_t = |B_t the"),
+        ("DWFTBL", "x_t = |y_{t+1} = |ĝ_t = |o the"),
+        ("ODFTRL", "b_t = |e_t = |ψ(x) = |v_t = "),
+        ("SOLO", "L = |Q = "),
+    ],
+)
+def test_symbols_of_the_table_are_defined_in_the_class(name, symbols):
+    told = inspect.getdoc(getattr(learners, name)) or ""
+    assert [symbol for symbol in symbols.split("|") if symbol not in told] == []
+
+
 @pytest.mark.parametrize("room", [learners, schedulers, players])
 def test_every_export_has_a_row(room):
     assert set(room.__all__) - set(SHAPES) <= _named()
+
+
+def _in_code(rows, column):
+    return [code for row in rows for code in re.findall(r"`([^`]+)`", row[column])]
+
+
+def test_every_learner_is_in_the_index():
+    index = next(table for table in _tables() if "setting" in table[0])
+    words = {word for code in _in_code(index, "members") for word in re.findall(r"\w+", code)}
+    assert set(learners.__all__) - set(NO_LEARNERS) | {"Idle"} <= words
+
+
+def test_every_bound_says_what_it_holds_for():
+    rows = next(table for table in _tables() if "its bound holds for" in table[0])
+    bounded = [name for name, method in (METHODS | PLAYERS).items() if method.bound is not None]
+    assert sorted(_in_code(rows, "name")) == sorted(bounded)
+
+
+def test_the_block_of_the_page_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    exec(compile(block, "docs/methods.md", "exec"), {})
+    regret, bound = (float(number) for number in re.findall(r"[\d.]+", capsys.readouterr().out))
+    assert 0 < regret < bound
 
 
 IN_WORDS = {

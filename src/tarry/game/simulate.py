@@ -36,10 +36,10 @@ def simulate(
 ) -> Record:
     """Play a game once per seed, compiled and in threads.
 
-    ``seeds`` is a number (0, 1, …) or the seeds themselves; they draw the player. ``games``, a
-    function of the seed, draws the game too (give ``game=None``); ``player`` may be a function of the
-    game. ``draws`` replaces random draws by recorded ones. ``keep_rounds`` keeps every play, loss,
-    weight and event (memory grows with the horizon). ``bound`` keeps what certificates are made
+    ``seeds`` is a number (0, 1, …) or the seeds themselves; they draw the player only, so where it draws nothing all
+    seeds are alike and ± is 0. ``games``, a function of the seed, draws the game too (give ``game=None``); ``player``
+    may be a function of the game. ``draws`` replaces random draws by recorded ones. ``keep_rounds`` keeps every play,
+    loss, weight and event (memory grows with the horizon). ``bound`` keeps what certificates are made
     of, at O(capacity) per observed label. ``progress(done, total)`` is called with rounds.
 
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.

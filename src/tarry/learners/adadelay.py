@@ -1,8 +1,4 @@
-"""AdaDelay: delayed dual averaging whose rate follows the products of gradients that were out together.
-
-x_{t+1} = Π( x_1 − η_t Σ_{s∈O_{t+1}} w_s g_s ),   η_t = D/√(2Λ_t),
-Λ_t = Σ_received n_s² + 2 Σ_received pairs that were out together n_r n_s + G²(τ + 1)(3τ + 1),   n_s = w_s|g_s|
-"""
+"""AdaDelay: delayed dual averaging whose rate follows the products of gradients that were out together."""
 
 from __future__ import annotations
 
@@ -31,6 +27,11 @@ class _AdaDelayFields(NamedTuple):
 
 class AdaDelay(Parameters, _AdaDelayFields):
     """Delayed dual averaging that adapts to the gradients, for delays of at most ``max_delay`` = τ.
+
+        x_{t+1} = Π( x_1 − η_t Σ_s w_s g_s ),   η_t = D/√(2Λ_t),
+        Λ_t = Σ_s n_s² + 2 Σ_{r<s out together} n_r n_s + G²(τ + 1)(3τ + 1),   n_s = w_s|g_s|
+
+    Sums are over what came by the end of round t; D is the diameter, G = ``gradient_bound``.
 
     A pair counts when its later member arrives, from one number kept for each tracked round. The allowance
     G²(τ + 1)(3τ + 1) covers what is still out (at most τ + 1 rounds, and 1.5·τ(τ + 1) pairs), so that Λ_t is never

@@ -1,10 +1,4 @@
-"""AdaFTRL: follow the regularised leader, with a regulariser that grows by what each arrival proves to have been lost.
-
-    x = argmin_x ⟨L, x⟩ + Δ f(x) = Π( x_1 − L/(λΔ) ),   f(x) = (λ/2)|x − x_1|²,   L = Σ w_s g_s over what has arrived
-    Φ(L) = min_x ⟨L, x⟩ + Δ f(x),   at an arrival g = w_s g_s:   Δ ← Δ + max(0, ⟨g, x_s⟩ − Φ(L) + Φ(L − g))
-
-L with g in it. While Δ = 0 nothing has arrived and x = x_1; the first arrival adds |g| times the most |x − x_1| can be.
-"""
+"""AdaFTRL: follow the regularised leader; the regulariser grows by what each arrival proves to have been lost."""
 
 from __future__ import annotations
 
@@ -33,9 +27,15 @@ class _AdaFTRLFields(NamedTuple):
 class AdaFTRL(Parameters, _AdaFTRLFields):
     """Scale-free FTRL on bounded domains: it knows neither the gradients' size nor the horizon.
 
+        x = argmin_x ⟨L, x⟩ + Δ f(x) = Π( x_1 − L/(λΔ) ),   f(x) = (λ/2)|x − x_1|²,   L = Σ_arrived w_s g_s
+        Φ(L) = min_x ⟨L, x⟩ + Δ f(x),   at an arrival g = w_s g_s:   Δ ← Δ + max(0, ⟨g, x_s⟩ − Φ(L) + Φ(L − g))
+
+    L with g in it. While Δ = 0 nothing has arrived and x = x_1; the first arrival adds |g| times the most |x − x_1| can
+    be.
+
     On every path, for all delays and weights, the weighted regret is at most (1 + f(u))·Δ, Δ as it is in the end.
-    Nothing late: Δ ≤ √((D² + 1/λ) Σ w²|g|²). With delays Δ grows by the drift ⟨g, x_s − argmin(L − g)⟩ as well, and
-    for that sum nothing more is proved. ``curvature`` is λ; by default it makes (1 + λr²/2)√(D² + 1/λ) least, r the
+    Nothing late: Δ ≤ √((D² + 1/λ) Q), Q = Σ w²|g|². With delays Δ grows by the drift ⟨g, x_s − argmin(L − g)⟩ as well,
+    and for that sum nothing more is proved. ``curvature`` is λ; by default it makes (1 + λr²/2)√(D² + 1/λ) least, r the
     most |x − x_1| can be: 2.1·D√Q for r = D, 1.53·D√Q for r = D/2. Keeps the plays of tracked rounds.
 
     The original's first regulariser is zero and its first plays minimise ⟨L, x⟩; here the first increment is a bound

@@ -1,16 +1,4 @@
-"""AdaHedgeD: exponential weights whose temperature grows with what delays have cost.
-
-Plays are x_{t+1} = softmin(θ + h_{t+1}, λ) ∝ exp(−(θ + h_{t+1})_i/λ), θ = Σ_{s∈O_{t+1}} w_s g_s, with a hint h of the
-gradients still missing. When s arrives, let g = w_s g_s, θ include it, λ_s and h_s be those that made x_s, and o the
-sum of what has arrived since x_s was made, g included, less h_s. Then
-
-    x̄ = softmin(θ, λ_s)                      a = ⟨g, x_s − x̄⟩
-                                              b = gap(o, x_s)
-    x̂ = softmin(θ − min(1, ‖g‖/‖o‖) o, λ_s)  c = gap(min(1, ‖g‖/‖o‖) o, x̂) + ⟨g, x_s − x̂⟩
-    λ ← λ + max(0, min(a, b, c))/ln K
-
-with sup norms and gap(v, x) = λ_s ln Σ_i x_i exp(−v_i/λ_s) + ⟨v, x⟩, at λ_s = 0 ⟨θ, x⟩ − min_i θ_i.
-"""
+"""AdaHedgeD: exponential weights whose temperature grows with what delays have cost."""
 
 from __future__ import annotations
 
@@ -34,6 +22,18 @@ class _AdaHedgeDFields(NamedTuple):
 
 class AdaHedgeD(Parameters, OnSimplex, Hinted, _AdaHedgeDFields):
     """Exponential weights over ``dimension`` experts that tune themselves; nothing to know.
+
+        x_{t+1} = softmin(θ + h_{t+1}, λ) ∝ exp(−(θ + h_{t+1})_i/λ),   θ = Σ_{s∈O_{t+1}} w_s g_s,   h a hint
+
+    over O_{t+1}, what has arrived before round t + 1. When s arrives, let g = w_s g_s, θ include it, λ_s and h_s be
+    those that made x_s, and o the sum of what has arrived since x_s was made, g included, less h_s. Then
+
+        x̄ = softmin(θ, λ_s)                      a = ⟨g, x_s − x̄⟩
+                                                  b = gap(o, x_s)
+        x̂ = softmin(θ − min(1, ‖g‖/‖o‖) o, λ_s)  c = gap(min(1, ‖g‖/‖o‖) o, x̂) + ⟨g, x_s − x̂⟩
+        λ ← λ + max(0, min(a, b, c))/ln K
+
+    with sup norms and gap(v, x) = λ_s ln Σ_i x_i exp(−v_i/λ_s) + ⟨v, x⟩, at λ_s = 0 ⟨θ, x⟩ − min_i θ_i.
 
     The temperature λ starts at 0 (follow the leader) and grows by what each arrival proves to have been lost. Play,
     temperature and θ are kept for each tracked round. Arrivals may come in any order: what a round missed is taken to

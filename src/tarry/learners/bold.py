@@ -1,8 +1,4 @@
-"""BOLD: a pool of copies of a learner for immediate feedback; a copy plays again when its feedback is back.
-
-round t plays the free copy with the smallest index (a new one if none is free) and keeps it until its feedback
-comes, which updates it and frees it
-"""
+"""BOLD: a pool of copies of a learner for immediate feedback; a copy plays again when its feedback is back."""
 
 from __future__ import annotations
 
@@ -24,6 +20,10 @@ class _BOLDFields(NamedTuple):
 
 class BOLD(Parameters, OfCopies, _BOLDFields):
     """Black-box online learning under delays: as many copies of a base learner as rounds are ever out, plus one.
+
+        c_t = min{free copies},   x_t = the play of copy c_t;   at the feedback of s:   copy c_s ← its update, free
+
+    A new copy is made if none is free; c_t is kept from others until the feedback of t comes.
 
     ``base`` is any learner, yours too, but for rates that follow the game, radii that change, and what is a reduction
     itself. Each copy plays a game without delay: its clock counts its own feedbacks, nothing is pending (a hint is of

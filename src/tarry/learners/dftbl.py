@@ -1,10 +1,4 @@
-"""D-FTBL: follow the bandit leader, one move a block, from blocks whose values are all in.
-
-    x_t = y_m + δ u_t in block m = ⌈t/b⌉,   ĝ_s = (k/δ) f_s(x_s) u_s into the pool of the block of s
-    y_{m+1} = argmin_{y ∈ K_δ} ⟨y, Σ pools⟩ + Σ_{i≤m} (α_i/2) |y − y_i|²,   over pools settled in block m or before
-
-K_δ = o + (1 − δ/r)(K − o), 1/η_m = α_1 + … + α_m: a constant η_m anchors at the centre, 1/(λbm) at all iterates alike.
-"""
+"""D-FTBL: follow the bandit leader, one move a block, from blocks whose values are all in."""
 
 from __future__ import annotations
 
@@ -35,6 +29,12 @@ class _DFTBLFields(NamedTuple):
 
 class DFTBL(Parameters, OnShrunken, _DFTBLFields):
     """Delayed follow-the-bandit-leader with blocks of ``block`` = b rounds around one centre, one value a round.
+
+        x_t = y_m + δ u_t in block m = ⌈t/b⌉,   ĝ_s = (k/δ) f_s(x_s) u_s into the pool of the block of s
+        y_{m+1} = argmin_{y ∈ K_δ} ⟨y, Σ pools⟩ + Σ_{i≤m} (α_i/2) |y − y_i|²,   over pools settled in block m or before
+
+    u_t is uniform on the sphere, K_δ = o + (1 − δ/r)(K − o) the domain K drawn in towards its centre o, r its inner
+    radius. 1/η_m = α_1 + … + α_m: a constant η_m anchors at the centre, 1/(λbm) at all iterates alike.
 
     ``rate`` is η_m of the m-th block, by time alone; ``smoothing`` is δ, at most the domain's inner radius. In a block
     of b ≥ (kM/(Gδ))² rounds the noise of the estimates adds up to no more than their signal, so delays cost their

@@ -1,9 +1,4 @@
-"""k + 1 values a round: forward differences along the axes, for a learner of gradients.
-
-    ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ,   y the base's iterate on K_δ
-
-Nothing is drawn. The game must grant k + 1 queries; a round loses the mean of its k + 1 values.
-"""
+"""k + 1 values a round: forward differences along the axes, for a learner of gradients."""
 
 from __future__ import annotations
 
@@ -26,6 +21,11 @@ class _DifferencesFields(NamedTuple):
 
 class Differences(Parameters, OnShrunken, _DifferencesFields):
     """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
+
+        ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ
+
+    y is the base's iterate on K_δ = o + (1 − δ/r)(K − o), the domain K drawn in towards its centre o, r its inner
+    radius. Nothing is drawn. The game must grant k + 1 queries; a round loses the mean of its k + 1 values.
 
     For linear losses ĝ is the gradient, so this is the base itself on K_δ; for losses whose gradients are L-Lipschitz
     it is within √k Lδ/2 of it, and the base's bound (for gradients as long as ĝ) holds up to (√k LD/2 + (2 + R/r)G)δT.

@@ -1,7 +1,4 @@
-"""Delayed online gradient descent: one projected step a round, with the sum of what arrived in it.
-
-x_{t+1} = Π( x_t − η_t Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t};   x_{t+1} = x_t where nothing came
-"""
+"""Delayed online gradient descent: one projected step a round, with the sum of what arrived in it."""
 
 from __future__ import annotations
 
@@ -28,6 +25,10 @@ class _DOGDFields(NamedTuple):
 
 class DOGD(Parameters, _DOGDFields):
     """Delayed online gradient descent.
+
+        x_{t+1} = Π( x_t − η_t Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
+
+    A_t is what arrives in round t: one projected step with its sum, and x_{t+1} = x_t where nothing came.
 
     ``rate`` is a number, a sequence, a function of t or a rule, of the round of arrival. With a constant η and unit
     weights the regret is at most D²/(2η) + ηG²(T/2 + d_tot), so GD√(T + 2d_tot) for :meth:`tuned`; proved in

@@ -1,7 +1,4 @@
-"""Delayed gradient descent for strongly convex losses: the step falls with the feedback received.
-
-h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s );   nothing moves where nothing came
-"""
+"""Delayed gradient descent for strongly convex losses: the step falls with the feedback received."""
 
 from __future__ import annotations
 
@@ -28,6 +25,10 @@ class _DOGDSCFields(NamedTuple):
 
 class DOGDSC(Parameters, _DOGDSCFields):
     """DOGD-SC for λ-strongly convex losses: h counts cλ per feedback, ``share`` = c.
+
+        h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
+
+    h starts at 0; nothing moves where nothing came.
 
     c = 1 makes it Hazan's descent where nothing is late; the source has, we believe, c = 1/2. Regret of the order
     (G²/λ)·max delay·ln T for unit weights. A weight w makes w f, which is wλ-strongly convex, so it enters h and

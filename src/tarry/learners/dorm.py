@@ -1,10 +1,4 @@
-"""Regret matching on delayed and weighted gradients: DORM.
-
-    r_s = ⟨g_s, x_s⟩ 1 − g_s,   R = Σ_{s∈O_{t+1}} w_s r_s,   x_{t+1} ∝ max(0, R + h_{t+1})
-
-with a hint h of the regrets still missing; x_{t+1} is uniform where no entry is positive. No rate, no horizon, no bound
-on gradients. The plays of tracked rounds are kept, since r_s needs x_s.
-"""
+"""Regret matching on delayed and weighted gradients: DORM."""
 
 from __future__ import annotations
 
@@ -27,9 +21,17 @@ class _DORMFields(NamedTuple):
 class DORM(Parameters, OnSimplex, Hinted, _DORMFields):
     """Delayed regret matching over ``dimension`` experts; nothing to tune.
 
-    With m_t = w_t‖r_t‖₂ and no hint the weighted regret is, on every path, at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s)
-    (docs/methods.md). ``hint`` guesses the missing regrets: "recent", "previous" or "mean"
-    (:mod:`tarry.learners.hints`). Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
+        r_s = ⟨g_s, x_s⟩ 1 − g_s,   R = Σ_{s∈O_{t+1}} w_s r_s,   x_{t+1} ∝ max(0, R + h_{t+1})
+
+    over O_{t+1}, what has arrived before round t + 1, with a hint h of the regrets still missing; x_{t+1} is uniform
+    where no entry is positive. No rate, no horizon, no bound on gradients. The plays of tracked rounds are kept, since
+    r_s needs x_s.
+
+    With m_t = w_t‖r_t‖₂ and no hint the weighted regret is, on every path, at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s),
+    B_t the rounds out when t begins (docs/methods.md). ``hint`` guesses the missing regrets: "recent", "previous" or
+    "mean" (:mod:`tarry.learners.hints`).
+
+    Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
 
     >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate

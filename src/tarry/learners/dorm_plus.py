@@ -1,9 +1,4 @@
-"""Regret matching that forgets negative regrets: DORM+.
-
-    P ← max(0, P + Σ_{s arrives in t} w_s r_s + h_{t+1} − h_t),   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
-
-with a hint h of the regrets still missing; x_{t+1} is uniform where P = 0.
-"""
+"""Regret matching that forgets negative regrets: DORM+."""
 
 from __future__ import annotations
 
@@ -31,6 +26,10 @@ class _DORMPlusFields(NamedTuple):
 
 class DORMPlus(Parameters, OnSimplex, Hinted, _DORMPlusFields):
     """Delayed regret matching+ over ``dimension`` experts; nothing to tune.
+
+        P ← max(0, P + Σ_{s arrives in t} w_s r_s + h_{t+1} − h_t),   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
+
+    with a hint h of the regrets still missing; x_{t+1} is uniform where P = 0.
 
     Like :class:`DORM`, with the same bound, but regrets never fall below zero, so an expert that was poor for long is
     taken up as soon as it is good. Arrivals of one round are summed before that. Flaspohler et al., Online Learning

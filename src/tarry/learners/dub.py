@@ -1,11 +1,4 @@
-"""DUB: exponential weights whose temperature is an upper bound on what delays may have cost.
-
-Plays are as those of AdaHedgeD. When s arrives, let g = w_s g_s and o the sum of what has arrived since x_s was made, g
-included, less the hint of then; sup norms. Then
-
-    a_s = 2 min(‖g‖, ‖o‖),   b_s = ‖o‖²/2 − max(0, ‖o‖ − ‖g‖)²/2
-    λ = (2 max_s Σ_{r arrived while s was out} a_r + √Σ_s (a_s² + 2 ln K · b_s)) / ln K
-"""
+"""DUB: exponential weights whose temperature is an upper bound on what delays may have cost."""
 
 from __future__ import annotations
 
@@ -32,8 +25,16 @@ class _DUBFields(NamedTuple):
 class DUB(Parameters, OnSimplex, Hinted, _DUBFields):
     """Exponential weights over ``dimension`` experts, tuned by the delayed upper bound; nothing to know.
 
-    More careful than :class:`AdaHedgeD`, and cheaper: of each tracked round only θ and one number are kept.
-    Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021).
+        x_{t+1} ∝ exp(−(θ + h_{t+1})_i/λ),   θ = Σ w_s g_s over what has arrived,   h a hint
+        λ = (2 max_s Σ_{r arrived while s was out} a_r + √Σ_s (a_s² + 2 ln K · b_s)) / ln K
+        a_s = 2 min(‖g‖, ‖o‖),   b_s = ‖o‖²/2 − max(0, ‖o‖ − ‖g‖)²/2
+
+    where, as s arrives, g = w_s g_s and o is the sum of what has arrived since x_s was made, g included, less the hint
+    of then; sup norms.
+
+    More careful than :class:`AdaHedgeD`, and cheaper: of each tracked round only θ and one number are kept. ``hint``
+    guesses the missing gradients: "recent", "previous" or "mean" (:mod:`tarry.learners.hints`). Flaspohler et al.,
+    Online Learning with Optimism and Delay (ICML 2021).
 
     >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate

@@ -1,9 +1,7 @@
 """DW-FTBL: follow the bandit leader on delayed and weighted values.
 
-Play x_t = o + (1 − δ_t/r)(y_t − o) + δ_t u_t around the centre y_t, o the middle of a ball of radius
-r inside the domain; estimate ĝ_t = (k/δ_t) f_t(x_t) u_t; move the centre by DW-FTRL's update on the
-estimates (the paper's equation for DW-FTBL). Directions are keyed and smoothing is a rule, so what a
-late value needs is recomputed: nothing is stored per pending round.
+Directions are keyed and smoothing is a rule, so what a late value needs is recomputed: nothing is stored per pending
+round.
 """
 
 from __future__ import annotations
@@ -58,9 +56,17 @@ class _DWFTBLFields(NamedTuple):
 class DWFTBL(Parameters, _DWFTBLFields):
     """Delayed-weighted FTBL for values (bandit feedback).
 
+        x_t = o + (1 − δ_t/r)(y_t − o) + δ_t u_t,   ĝ_t = (k/δ_t) f_t(x_t) u_t
+        y_{t+1} = argmin_y ⟨y, Σ_{s∈O_{t+1}} w_s ĝ_s⟩ + Σ_{s≤t} (α_s/2) |y − y_s|²,   α_1 + … + α_t = 1/η_t
+
+    u_t is uniform on the sphere, o the middle of a ball of radius r inside the domain, O_{t+1} what has arrived before
+    round t + 1: the centre y_t moves as :class:`DWFTRL` does, on estimates. ``rate`` is η_t as there.
+
     ``smoothing`` is δ_t, at most the inner radius; while δ_t equals it the centre does not matter
     and plays explore only (:meth:`exploration_rounds` counts them). ``origin`` and ``inner_radius``
-    default to the domain's own inner ball.
+    default to the domain's own inner ball. The bound is (B) of docs/theory.md.
+
+    Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
 
     >>> from tarry.domains import Ball
     >>> from tarry.learners import Power

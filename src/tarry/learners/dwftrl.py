@@ -1,10 +1,4 @@
-"""DW-FTRL: follow the regularised leader on delayed and weighted gradients.
-
-    x_{t+1} = argmin_x ⟨x, Σ_{s∈O_{t+1}} w_s g_s⟩ + Σ_{s≤t} (α_s/2) ‖x − x_s‖²
-            = Π( η_t ( Σ_{s≤t} α_s x_s − Σ_{s∈O_{t+1}} w_s g_s ) ),   α_t = 1/η_t − 1/η_{t−1}
-
-so two running vectors are all it keeps (the paper's equation for DW-FTRL).
-"""
+"""DW-FTRL: follow the regularised leader on delayed and weighted gradients."""
 
 from __future__ import annotations
 
@@ -51,10 +45,17 @@ class _DWFTRLFields(NamedTuple):
 class DWFTRL(Parameters, _DWFTRLFields):
     """Delayed-weighted FTRL for gradients.
 
+        x_{t+1} = argmin_x ⟨x, Σ_{s∈O_{t+1}} w_s g_s⟩ + Σ_{s≤t} (α_s/2) ‖x − x_s‖²
+                = Π( η_t ( Σ_{s≤t} α_s x_s − Σ_{s∈O_{t+1}} w_s g_s ) ),   α_1 + … + α_t = 1/η_t
+
+    over O_{t+1}, what has arrived before round t + 1; so two running vectors are all it keeps.
+
     ``rate`` is a number, a sequence, a function of t or a rule; it may not increase.
     ``start`` defaults to the domain's centre. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid
     of that norm. Without active projections it is delayed gradient descent with the step of the
-    arrival round.
+    arrival round. The bound is (A) of docs/theory.md.
+
+    Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
 
     >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate

@@ -1,10 +1,4 @@
-"""Entropic FTRL (Hedge, exponential weights) on delayed and weighted gradients.
-
-    x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i,   L = Σ_{s∈O_{t+1}} w_s g_s
-            ∝ exp(−η_t L_i)
-
-It keeps L, the play, and room beside them: 4K numbers, nothing by slot.
-"""
+"""Entropic FTRL (Hedge, exponential weights) on delayed and weighted gradients."""
 
 from __future__ import annotations
 
@@ -75,8 +69,13 @@ class _EntropicFTRLFields(NamedTuple):
 class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
     """Exponential weights over ``dimension`` experts, from delayed and weighted gradients.
 
-    x_{t+1} is proportional to exp(−η_t Σ w_s g_s). ``rate`` is a number, a sequence, a function of t or a
-    rule; it may not increase. With ‖g_t‖_∞ ≤ 1 the weighted regret is, on every path, at most
+        x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i ∝ exp(−η_t L_i),   L = Σ_{s∈O_{t+1}} w_s g_s
+
+    over O_{t+1}, what has arrived before round t + 1. It keeps L, the play, and room beside them: 4K numbers, nothing
+    by slot.
+
+    ``rate`` is η_t: a number, a sequence, a function of t or a rule; it may not increase. With ‖g_t‖_∞ ≤ 1 and B_t the
+    rounds out when t begins, the weighted regret is, on every path, at most
 
         ln K/η_T + Σ_t η_{t−1} (w_t²/2 + w_t Σ_{s∈B_t} w_s),
 

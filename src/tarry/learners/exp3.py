@@ -1,10 +1,4 @@
-"""Exp3 on delayed and weighted values: exponential weights over arms of which only the played one is seen.
-
-    A_t ~ x_t, the play is the vertex e_{A_t}
-    L_i = Σ_{s∈O_{t+1}} w_s f_s 1{A_s = i} / (x_{s,i} + γ),   x_{t+1} ∝ exp(−η_t L_i)
-
-The arm and its probability are kept for each tracked round: two numbers. γ > 0 is implicit exploration.
-"""
+"""Exp3 on delayed and weighted values: exponential weights over arms of which only the played one is seen."""
 
 from __future__ import annotations
 
@@ -45,6 +39,12 @@ class _Exp3Fields(NamedTuple):
 
 class Exp3(Parameters, Rated, _Exp3Fields):
     """Exponential weights over ``dimension`` arms, from delayed and weighted losses of the arms played.
+
+        A_t ~ x_t, the play is the vertex e_{A_t}
+        L_i = Σ_{s∈O_{t+1}} w_s f_s 1{A_s = i} / (x_{s,i} + γ),   x_{t+1} ∝ exp(−η_t L_i)
+
+    over O_{t+1}, what has arrived before round t + 1. The arm and its probability are kept for each tracked round: two
+    numbers. γ > 0 is implicit exploration.
 
     Plays are vertices of the simplex, so the value that comes back is the arm's own loss, which should not be negative.
     ``rate`` is a number, a sequence, a function of t or a rule; it may not increase. For losses in [0, 1] and a

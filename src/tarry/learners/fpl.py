@@ -1,7 +1,4 @@
-"""FPL with delays: follow the leader of the costs that have arrived, perturbed once.
-
-x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
-"""
+"""FPL with delays: follow the leader of the costs that have arrived, perturbed once."""
 
 from __future__ import annotations
 
@@ -33,6 +30,10 @@ class _FPLFields(NamedTuple):
 
 class FPL(Parameters, _FPLFields):
     """Follow the perturbed leader, for **linear** losses fixed in advance; ``spread`` is 1/ε.
+
+        x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
+
+    f_t(x) = ⟨c_t, x⟩, and O_t is what has arrived before round t.
 
     Domains: those whose least points have a formula, all but Custom; no projections, no steps. With unit weights
     and every round tracked E R_T ≤ εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A, ⟨c_t, x − y⟩ ≤ R and

@@ -1,9 +1,4 @@
-"""Follow the leader of the quadratics that have arrived, each centred at its own play.
-
-    x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
-
-over what has arrived. So time is counted in arrivals: nothing moves while nothing comes.
-"""
+"""Follow the leader of the quadratics that have arrived, each centred at its own play."""
 
 from __future__ import annotations
 
@@ -29,6 +24,10 @@ class _FTLFields(NamedTuple):
 
 class FTL(Parameters, _FTLFields):
     """The reduction of late to immediate feedback for λ-strongly convex losses; knows λ only.
+
+        x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
+
+    over what has arrived. So time is counted in arrivals: nothing moves while nothing comes.
 
     A loss is at least f_s(x_s) + ⟨g_s, x − x_s⟩ + (λ/2)|x − x_s|², x_s where round s *played*. With unit weights and
     every round tracked the regret is at most ((G + λD)²/λ)(½ + σ_max)(1 + ln T), where λD ≤ 2G (docs/methods.md).

@@ -1,10 +1,4 @@
-"""GOLD: a pool of late estimates, the oldest of which makes one step a round.
-
-    x_t = y_t + δ_t u_t,   ĝ_s = (k/δ_s) f_s(x_s) u_s into the pool when f_s(x_s) arrives
-    y_{t+1} = Π_{t+1}( y_t − γ_t w_s ĝ_s ),   s the oldest in the pool, which it leaves;   y_t if the pool is empty
-
-Π_t projects on K_t = o + (1 − δ_t/r)(K − o), which holds y_t and leaves room for δ_t u_t.
-"""
+"""GOLD: a pool of late estimates, the oldest of which makes one step a round."""
 
 from __future__ import annotations
 
@@ -35,6 +29,12 @@ class _GOLDFields(NamedTuple):
 
 class GOLD(Parameters, _GOLDFields):
     """Gradient-free online learning with delayed rewards: one value a round, one step a round.
+
+        x_t = y_t + δ_t u_t,   ĝ_s = (k/δ_s) f_s(x_s) u_s into the pool when f_s(x_s) arrives
+        y_{t+1} = Π_{t+1}( y_t − γ_t w_s ĝ_s ),   s the oldest in the pool, which it leaves;   y_t if the pool is empty
+
+    u_t is uniform on the sphere; Π_t projects on K_t = o + (1 − δ_t/r)(K − o), which holds y_t and leaves room for
+    δ_t u_t: the domain K drawn in towards its centre o, r its inner radius.
 
     ``rate`` is γ_t and ``smoothing`` δ_t, of the round t that makes the step or plays: numbers, sequences, functions
     or rules. The regret is of order √k T^(3/4) + (k·max delay)^(1/3) T^(2/3) for γ_t ~ t^(−3/4), δ_t ~ t^(−1/4); with

@@ -1,7 +1,4 @@
-"""Interleaving: d + 1 copies of a learner for immediate feedback take turns, one for each residue of t.
-
-round t plays copy t mod (d + 1);  its feedback, d rounds later, updates that copy before its next turn
-"""
+"""Interleaving: d + 1 copies of a learner for immediate feedback take turns, one for each residue of t."""
 
 from __future__ import annotations
 
@@ -20,6 +17,10 @@ class _InterleavingFields(NamedTuple):
 
 class Interleaving(Parameters, OfCopies, _InterleavingFields):
     """``delay`` + 1 independent copies of a base learner in turn, for one known, fixed delay d ≥ 0.
+
+        x_t = the play of copy t mod (d + 1);   at the feedback of s:   copy s mod (d + 1) ← its update
+
+    which is in before that copy's next turn, d + 1 rounds after s.
 
     ``base`` is any learner, yours too, but for rates that follow the game, radii that change, and what is a reduction
     itself. Each copy plays a game without delay: its clock counts its own feedbacks, nothing is pending (a hint is of

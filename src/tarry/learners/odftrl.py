@@ -1,9 +1,4 @@
-"""ODFTRL: follow the regularised leader of what has arrived and a hint of what has not.
-
-    x_{t+1} = argmin_x ⟨Σ_{s∈O_{t+1}} w_s g_s + h_{t+1}, x⟩ + λψ(x)
-
-with ψ(x) = |x − x_1|²/2, so x = Π(x_1 − (…)/λ), or on the simplex ψ(x) = Σ x_i ln x_i + ln K, so x ∝ exp(−(…)/λ).
-"""
+"""ODFTRL: follow the regularised leader of what has arrived and a hint of what has not."""
 
 from __future__ import annotations
 
@@ -36,10 +31,15 @@ class _ODFTRLFields(NamedTuple):
 class ODFTRL(Parameters, Hinted, _ODFTRLFields):
     """Optimistic delayed FTRL with a fixed regulariser; ``strength`` is λ, ``hint`` one of :mod:`tarry.learners.hints`.
 
-    With v_t = w_t g_t and e_t = ‖h_t − v_t − Σ_{s∈B_t} v_s‖, in the dual norm (|·|, or ‖·‖_∞ for :meth:`entropic`),
-    the weighted regret is at most
+        x_{t+1} = argmin_x ⟨Σ_{s∈O_{t+1}} w_s g_s + h_{t+1}, x⟩ + λψ(x)
 
-        λψ(u) + (1/λ) Σ_t (e_t² − max(0, e_t − ‖v_t‖)²)/2
+    over O_{t+1}, what has arrived before round t + 1, and a hint h, with ψ(x) = |x − x_1|²/2, so x = Π(x_1 − (…)/λ), or
+    on the simplex ψ(x) = Σ x_i ln x_i + ln K, so x ∝ exp(−(…)/λ).
+
+    With v_t = w_t g_t and e_t = ‖h_t − v_t − Σ_{s∈B_t} v_s‖, B_t the rounds out when t begins, in the dual norm
+    (|·|, or ‖·‖_∞ for :meth:`entropic`), the weighted regret is at most
+
+        λψ(u) + (1/λ) Σ_t b_t,   b_t = (e_t² − max(0, e_t − ‖v_t‖)²)/2
 
     on every path: a delay costs through the error of the hint alone. The source states it for one fixed delay; its
     proof, in which missing gradients are a wrong hint, does not need that, nor unit weights. Without a hint it is

@@ -1,10 +1,4 @@
-"""Online gradient descent, one projected step per feedback, as if nothing were late.
-
-    x ← Π( x − η_n w_s g_s )        at the n-th feedback, n = 1, 2, …
-
-Nothing late: Zinkevich's x_{t+1} = Π(x_t − η_t g_t). Late: the clock of the rate is the number of feedbacks, and
-feedback of one round is taken in increasing s, so its order matters where projections are active.
-"""
+"""Online gradient descent, one projected step per feedback, as if nothing were late."""
 
 from __future__ import annotations
 
@@ -32,6 +26,11 @@ class _OGDFields(NamedTuple):
 
 class OGD(Parameters, _OGDFields):
     """Projected online gradient descent, applied to feedback as it comes.
+
+        x ← Π( x − η_n w_s g_s )        at the n-th feedback, n = 1, 2, …
+
+    Nothing late: Zinkevich's x_{t+1} = Π(x_t − η_t g_t). Late: the clock of the rate is the number of feedbacks, and
+    feedback of one round is taken in increasing s, so its order matters where projections are active.
 
     ``rate`` is η_n of the n-th feedback: a number, a sequence, a function or a rule of time alone. Without delay and
     with unit weights :meth:`falling` has regret at most 1.5·GD√T, :meth:`fixed` GD√T (attained) and

@@ -1,9 +1,4 @@
-"""One value a round: the one-point estimate, for a learner of gradients.
-
-    x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
-
-u_t is uniform on the sphere; ĝ_s has as its mean the gradient at y_s of f_s averaged over a ball of radius δ.
-"""
+"""One value a round: the one-point estimate, for a learner of gradients."""
 
 from __future__ import annotations
 
@@ -27,6 +22,11 @@ class _OnePointFields(NamedTuple):
 
 class OnePoint(Parameters, OnShrunken, _OnePointFields):
     """A learner of gradients that sees one value a round; ``smoothing`` is δ, at most the domain's inner radius.
+
+        x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
+
+    u_t is uniform on the sphere, K_δ the domain K drawn in towards its centre o, r its inner radius; ĝ_s has as its
+    mean the gradient at y_s of f_s averaged over a ball of radius δ.
 
     ``base`` is OGD, DOGD, DWFTRL (Euclidean), DOGDSC, FTL, or SOLID, BOLD or Interleaving of these, built on the game's
     domain and moved to K_δ: ``OnePoint(OGD(…))`` is FKM (:meth:`flaxman`), one step per value; ``OnePoint(DOGD(…))``

@@ -1,10 +1,4 @@
-"""FTRL-Proximal: DW-FTRL coordinate by coordinate, each with AdaGrad's rate.
-
-    n_t = Σ_{s∈O_{t+1}} (w_s g_s)²,   1/η_t = (β + √n_t)/α,   L = Σ_{s∈O_{t+1}} w_s g_s
-    x_{t+1} = argmin_x L·x + Σ_{s≤t} (1/η_s − 1/η_{s−1})/2 · (x − x_s)² + (β/α + ridge)/2 · (x − x_1)²
-
-in every coordinate, over its interval of a box: a clipped quotient.
-"""
+"""FTRL-Proximal: DW-FTRL coordinate by coordinate, each with AdaGrad's rate."""
 
 from __future__ import annotations
 
@@ -33,6 +27,12 @@ class _FTRLProximalFields(NamedTuple):
 
 class FTRLProximal(Parameters, _FTRLProximalFields):
     """Per-coordinate adaptive FTRL on a box; ``scale`` is α, one number or one for each coordinate, ``floor`` is β.
+
+        n_t = Σ_{s∈O_{t+1}} (w_s g_s)²,   1/η_t = (β + √n_t)/α,   L = Σ_{s∈O_{t+1}} w_s g_s
+        x_{t+1} = argmin_x L·x + Σ_{s≤t} (1/η_s − 1/η_{s−1})/2 · (x − x_s)² + (β/α + ridge)/2 · (x − x_1)²
+
+    in every coordinate, over its interval of a box: a clipped quotient. O_{t+1} is what has arrived before round t + 1,
+    and 1/η_0 = β/α.
 
     Nothing late, D_i the sides and n_i = Σ w²g_i²: regret at most
     Σ_i (D_i²/(2α_i) + α_i)√n_i + (β/α_i + ridge)/2 · (u_i − x_{1,i})², so √2·Σ D_i√n_i for :meth:`tuned`. With delays

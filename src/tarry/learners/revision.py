@@ -1,9 +1,4 @@
-"""AdaptiveRevision: per-coordinate steps that are revised when late gradients show they were too long.
-
-when round s is played remember  b_s = b, the sum of gradients applied so far; at its feedback, g ← w_s g_s,
-m = b − b_s,  η₀ = a/√z′,  z += g² + 2 g m,  z′ = max(z′, z),  η = a/√z′,
-x ← x − η g + (η₀ − η) m,   b += g          in every coordinate
-"""
+"""AdaptiveRevision: per-coordinate steps that are revised when late gradients show they were too long."""
 
 from __future__ import annotations
 
@@ -30,6 +25,12 @@ class _AdaptiveRevisionFields(NamedTuple):
 
 class AdaptiveRevision(Parameters, _AdaptiveRevisionFields):
     """Delay-tolerant AdaGrad, coordinate by coordinate; ``scale`` is a, ``floor`` the first z = z′.
+
+        m = b − b_s,   η₀ = a/√z′,   z ← z + g² + 2gm,   z′ ← max(z′, z),   η = a/√z′
+        x ← x − ηg + (η₀ − η)m,   b ← b + g          in every coordinate, at the feedback g = w_s g_s of round s
+
+    b is the sum of gradients applied so far, b_s as it was when round s was played; z sums what they have cost, and z′
+    is the most that has been.
 
     Nothing late: AdaGrad. The method lives in the whole space, and projecting its iterate would break the revision;
     so x moves freely and its projection is played, for which no bound is proved. In the whole space, with feedback in

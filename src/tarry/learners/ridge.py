@@ -1,14 +1,4 @@
-"""Weighted ridge regression, online: follow the leader of delayed and weighted examples.
-
-    x_{t+1} = Π( argmin_x ½ Σ_{s∈O_{t+1}} w_s (⟨φ_s, x⟩ − y_s)² + (λ/2)‖x‖² )
-
-Kept are the inverse P of A = λI + Σ w_s φ_s φ_sᵀ and the leader z = P Σ w_s y_s φ_s. An example of weight w moves both
-by Sherman and Morrison's formula, with u = Pφ and c = w / (1 + w⟨φ, u⟩):
-
-    P ← P − c·uuᵀ        z ← z + c·(y − ⟨φ, z⟩)·u
-
-O(k²) per used arrival, O(k) per round otherwise.
-"""
+"""Weighted ridge regression, online: follow the leader of delayed and weighted examples."""
 
 from __future__ import annotations
 
@@ -31,10 +21,22 @@ class _RidgeFields(NamedTuple):
 class Ridge(Parameters, _RidgeFields):
     """The ridge regression of all examples heard so far, each with its weight; no step to tune.
 
+        x_{t+1} = Π( argmin_x ½ Σ_{s∈O_{t+1}} w_s (⟨φ_s, x⟩ − y_s)² + (λ/2)‖x‖² )
+
+    over the features φ_s and labels y_s that have arrived. Kept are the inverse P of A = λI + Σ w_s φ_s φ_sᵀ and the
+    leader z = P Σ w_s y_s φ_s. An example of weight w moves both by Sherman and Morrison's formula, with u = Pφ and
+    c = w / (1 + w⟨φ, u⟩):
+
+        P ← P − c·uuᵀ        z ← z + c·(y − ⟨φ, z⟩)·u
+
+    O(k²) per used arrival, O(k) per round otherwise.
+
     ``penalty`` is λ > 0; the first play is the domain's point nearest 0. The leader in R^k is projected on the domain:
     where it lies inside, this is the constrained leader itself; since λ‖z‖² ≤ Σ w_s y_s², a ball of radius
     max|y|·√(Σw/λ) around 0 never touches it. Takes ``feedback="example"``. Rounding costs at most about ‖A‖/λ
     units in the last place, so a tiny λ with long features is not for this learner.
+
+    Hoerl, Kennard, *Ridge Regression: Biased Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 
     >>> from tarry.domains import Ball
     >>> learner = Ridge(Ball(2, radius=100.0), penalty=1.0)

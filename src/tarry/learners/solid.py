@@ -1,7 +1,4 @@
-"""SOLID: one instance of a learner for immediate feedback, fed with late feedback in the order of arrival.
-
-play the base's point;  for every feedback, in the order observed:  base ← update(feedback), one round of its clock
-"""
+"""SOLID: one instance of a learner for immediate feedback, fed with late feedback in the order of arrival."""
 
 from __future__ import annotations
 
@@ -21,6 +18,8 @@ class _SOLIDFields(NamedTuple):
 
 class SOLID(Parameters, _SOLIDFields):
     """A base learner that takes each feedback as a round of its own.
+
+        x_t = the base's point;   for every feedback, in the order observed:   base ← its update, one round of its clock
 
     ``base`` is a learner of gradients, yours too, but for rates that follow the game and what is a reduction itself. It
     plays a game without delay, in which g_s is the gradient at z_s, its point when g_s is taken: nothing is ever

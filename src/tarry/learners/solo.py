@@ -1,7 +1,4 @@
-"""SOLO FTRL: follow the regularised leader, with a regulariser as large as the gradients seen.
-
-x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
-"""
+"""SOLO FTRL: follow the regularised leader, with a regulariser as large as the gradients seen."""
 
 from __future__ import annotations
 
@@ -27,6 +24,8 @@ class _SOLOFields(NamedTuple):
 
 class SOLO(Parameters, _SOLOFields):
     """Scale-free FTRL: it knows neither the gradients' size nor the horizon, and rescaled losses change no play.
+
+        x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
 
     Nothing late and unit weights: R(u) ≤ (|u − x_1|²/(2·scale) + 2.75·scale)√Q + 3.5·min{scale·√(T−1), D}·max|g|.
     ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q; :meth:`original` is the

@@ -1,10 +1,4 @@
-"""Follow the leader over arms under two regularisers at once, Tsallis' for seeing one arm and Shannon's for waiting.
-
-    x_t = argmin_x ⟨L, x⟩ − 2 a_t Σ_i √x_i + b_t Σ_i x_i ln x_i,   a_t = √(level·t),   b_t = √(2 Σ_{s≤t} σ_s / ln K)
-
-over the simplex, L as in Exp3 and σ_s the backlog when round s begins, or its tracked part. At the minimum
-h(x_i) = ν − L_i with h(x) = b ln x − a/√x for one number ν, which makes the entries add up to 1.
-"""
+"""Follow the leader over arms under two regularisers at once, Tsallis' for seeing one arm and Shannon's for waiting."""
 
 from __future__ import annotations
 
@@ -39,6 +33,12 @@ class _TsallisFTRLFields(NamedTuple):
 
 class TsallisFTRL(Parameters, OnSimplex, _TsallisFTRLFields):
     """Hybrid-regularised FTRL over ``dimension`` arms, from delayed and weighted losses of the arms played.
+
+        x_t = argmin_x ⟨L, x⟩ − 2 a_t Σ_i √x_i + b_t Σ_i x_i ln x_i,   a_t = √(level·t),   b_t = √(2 Σ_{s≤t} σ_s / ln K)
+
+    over the simplex, L_i = Σ w_s f_s 1{A_s = i}/x_{s,i} of the arms A_s heard, σ_s the backlog when round s begins, or
+    its tracked part. At the minimum h(x_i) = ν − L_i with h(x) = b ln x − a/√x for one number ν, which makes the
+    entries add up to 1.
 
     Needs neither the horizon nor the delays, only the backlog, so acknowledgements. Plays are vertices; losses should
     lie in [0, 1]. With unit weights the expected regret is at most 4√(KT) + √(8·total delay·ln K). ``level`` is the

@@ -1,9 +1,4 @@
-"""Two values a round: the two-point estimate, for a learner of gradients.
-
-    ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s,   y the base's iterate on K_δ
-
-The game must grant two queries; a round loses the mean of its two values.
-"""
+"""Two values a round: the two-point estimate, for a learner of gradients."""
 
 from __future__ import annotations
 
@@ -25,6 +20,11 @@ class _TwoPointFields(NamedTuple):
 
 class TwoPoint(Parameters, OnShrunken, _TwoPointFields):
     """A learner of gradients that sees two values a round; ``smoothing`` is δ, at most the domain's inner radius.
+
+        ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s
+
+    u_t is uniform on the sphere, y the base's iterate on K_δ = o + (1 − δ/r)(K − o), the domain K drawn in towards its
+    centre o, r its inner radius. The game must grant two queries; a round loses the mean of its two values.
 
     The estimate has the same mean as with one point, but its length does not grow as δ falls: |ĝ| ≤ kG, and
     E|ĝ|² ≤ vG² with v = k²/max(1, k − 1), so δ may be as small as rounding allows. ``base`` is built on the game's

@@ -48,6 +48,20 @@ class Method(NamedTuple):
     :mod:`tarry.game.hard`; on the first pattern the order is attained. Slopes are taken over ``horizons`` at this
     ``length``, and over ``lengths`` at the horizon ``long`` (``late``: on these patterns, where they are others): none
     where the method promises nothing. Games of values grant as many a round as the method asks for.
+
+    ``bound(game, record)`` is on the regret (the mean over seeds, where plays are drawn) of the player ``make(game)``,
+    every round heard with weight 1 or as the stage says, and for **games of its own kind only**: those of its ``stage``
+    and ``waits``, or what docs/methods.md says of it ("Which bounds can be evaluated"). ``prompt`` waits mean nothing
+    late (OGD, SOLO, AdaFTRL), ``lagged`` ones one fixed delay (langford, Interleaving), and FPL's constants are those
+    of ``choices``. It does not check: for other games the number is no bound.
+
+    >>> from tarry.game import simulate
+    >>> from tarry.testing.methods import METHODS
+    >>> method = METHODS["OGD.fixed"]
+    >>> game = method.game("alternating", 64, 1)
+    >>> record = simulate(game, method.make(game))
+    >>> float(record.regret[0].round(2)), method.bound(game, record)
+    (8.0, 16.0)
     """
 
     make: Callable[[Any], Any]
