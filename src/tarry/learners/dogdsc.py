@@ -5,6 +5,7 @@ h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from tarry.checks import as_positive
 from tarry.domains import as_domain
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
+from tarry.learners.doubts import Facts, flatter
 from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import CHANGED, DescentState, descend, fresh_descent, restart_descent, show_point
 from tarry.learners.rules import SUM
@@ -58,6 +60,10 @@ class DOGDSC(Parameters, _DOGDSCFields):
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses that are flatter than λ."""
+        return flatter(self, facts, "DOGD or DWFTRL")
 
 
 @allocate.on(DOGDSC)

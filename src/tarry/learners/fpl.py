@@ -5,6 +5,7 @@ x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, dr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,7 @@ from tarry.learners.base import (
     predict,
     restart,
 )
+from tarry.learners.doubts import Facts
 
 
 class _FPLFields(NamedTuple):
@@ -71,6 +73,14 @@ class FPL(Parameters, _FPLFields):
     @property
     def dimension(self) -> int:
         return int(self.domain.dimension)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses that are known to bend."""
+        if facts.is_curved:
+            yield (
+                "FPL draws its noise once, which is proved for linear losses fixed in advance, and "
+                f"{type(facts.losses).__name__} losses are not linear: use DOGD or DWFTRL"
+            )
 
 
 class FPLState(NamedTuple):

@@ -83,14 +83,16 @@ def as_radius(domain: Any, smoothing: float) -> float:
 
 def on_shrunken(base: Any, smoothing: float) -> Any:
     """The same learner of gradients on K_δ, its start drawn in alike; or a sentence saying why not."""
-    if isinstance(base, type) or getattr(base, "feedback", None) != GRADIENT or not isinstance(base, Parameters):
+    if isinstance(base, type) or getattr(base, "feedback", None) != GRADIENT:
         raise TypeError(f"base must be a learner of gradients such as OGD(domain, rate=…), got {base!r}")
-    domain: Any = base.domain  # type: ignore[attr-defined]
+    domain: Any = base.domain
     return _drawn_in(base, 1.0 - as_radius(domain, smoothing) / float(domain.inner_radius))
 
 
 def _drawn_in(base: Any, factor: float) -> Any:
-    fields = dict(zip(base._fields, base, strict=True))
+    if hasattr(base, "moved_to"):  # a learner of one's own
+        return base.moved_to(Shrink(base.domain, factor))
+    fields = dict(zip(base._fields, base, strict=True)) if isinstance(base, Parameters) else {}
     if isinstance(base, (SOLID, BOLD, Interleaving)):
         fields["base"] = _drawn_in(base.base, factor)
     elif isinstance(base, MOVABLE) and isinstance(fields.get("norm", Euclidean()), Euclidean):
@@ -100,7 +102,8 @@ def _drawn_in(base: Any, factor: float) -> Any:
     else:
         raise TypeError(
             f"{type(base).__name__} cannot be moved to a smaller domain: use OGD, DOGD, DWFTRL with the Euclidean "
-            "norm, FTL, DOGDSC, or SOLID, BOLD or Interleaving of these"
+            "norm, FTL, DOGDSC, or SOLID, BOLD or Interleaving of these; one of your own needs a method "
+            "moved_to(domain) that makes it again on another domain"
         )
     return type(base).make(*fields.values())
 
