@@ -17,7 +17,7 @@ from tarry.checks import as_positive, as_whole
 from tarry.domains import as_domain, project
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.doubts import Facts
+from tarry.learners.doubts import CLOSE, Facts
 from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import show_point
 
@@ -65,7 +65,7 @@ class AdaDelay(Parameters, _AdaDelayFields):
     def doubts(self, facts: Facts) -> Iterator[str]:
         """More out than the allowance covers."""
         steep, late = facts.gradient_bound, facts.max_delay
-        if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 1e-9):
+        if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 2 * CLOSE):
             yield (
                 f"AdaDelay allows G²(τ + 1)(3τ + 1) = {self.allowance:g} for what is out, but with gradients of up to "
                 f"{steep:g} and delays of up to {late} that is {allowance_for(steep, late):g}: give "

@@ -41,9 +41,9 @@ class DOGDSC(Parameters, _DOGDSCFields):
     >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate
     >>> space, rows = domains.Ball(2), np.eye(2)[[0, 1, 0]]
-    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> game = WeightedGame(space, losses.Quadratic(rows, 2.0), delays.fixed(horizon=3, delay=1), np.ones(3))
     >>> simulate(game, DOGDSC(space, strong_convexity=2.0), keep_rounds=True).plays()[-1].round(4).tolist()
-    [-0.5, 0.0]
+    [1.0, 0.0]
     """
 
     __slots__ = ()

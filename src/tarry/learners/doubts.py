@@ -17,7 +17,7 @@ from tarry.losses.stated import Stated
 from tarry.losses.supervised import Supervised
 from tarry.schedulers import Timeout
 
-CLOSE = 1e-9  # relative: what rounding may add to a bound
+CLOSE = 1e-5  # relative: sentences show six digits, and who copies them is not doubted again
 
 
 class Facts:

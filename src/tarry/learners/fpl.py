@@ -26,6 +26,7 @@ from tarry.learners.base import (
     restart,
 )
 from tarry.learners.doubts import Facts
+from tarry.losses import Linear
 
 
 class _FPLFields(NamedTuple):
@@ -79,7 +80,8 @@ class FPL(Parameters, _FPLFields):
         if facts.is_curved:
             yield (
                 "FPL draws its noise once, which is proved for linear losses fixed in advance, and "
-                f"{type(facts.losses).__name__} losses are not linear: use DOGD or DWFTRL"
+                f"{type(facts.losses).__name__} losses{' with a ridge' * isinstance(facts.losses, Linear)} are not "
+                "linear: use DOGD or DWFTRL"
             )
 
 
