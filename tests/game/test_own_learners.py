@@ -10,7 +10,7 @@ import pytest
 import tarry
 from tarry.domains import project
 from tarry.learners import SOLID, OnePoint, TwoPoint
-from tarry.learners.base import absorb, advance, allocate, predict
+from tarry.learners.base import absorb, advance, allocate, predict, restart
 
 BALL = tarry.domains.Ball(3)
 ROWS = np.tile([0.0, 0.6, 0.8], (50, 1))
@@ -69,6 +69,12 @@ def _allocate_list(learner, slots):
 @allocate.on(Nesting)
 def _allocate_nested(learner, slots):
     return StrayState(np.zeros(learner.dimension), [0.0])
+
+
+@restart.on(Stray)
+def _restart(learner, state, t, magnitude):
+    for i in range(state.x.size):
+        state.x[i] = learner.domain.center[i]
 
 
 @predict.on(Stray)
