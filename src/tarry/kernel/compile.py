@@ -71,7 +71,7 @@ class Registry:
     def check(self, implementation: Callable[..., Any]) -> None:
         """Refuse a function that cannot be called as the verb is; compiled code would fail far from here."""
         found, code = _arguments_of(implementation), implementation.__code__
-        spare = len(implementation.__defaults__ or ())
+        spare = len(getattr(implementation, "__defaults__", None) or ())
         if len(found) - spare <= len(self.arguments) <= len(found) or code.co_flags & CO_VARARGS:
             return
         raise TypeError(
