@@ -95,3 +95,52 @@ def test_errors_lose_nothing():
     with pytest.raises(ValueError, match="capacity"):
         game(capacity=0)
     assert np.array_equal(first, tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1)).regret)
+
+
+SIMPLEX = tarry.domains.Simplex(2)
+RECENT = tarry.learners.ODFTRL(BALL, 1.0, hint="recent")
+
+
+@pytest.mark.parametrize(
+    ("changes", "learner", "sentence"),
+    [
+        (
+            {"information": "non-clairvoyant"},
+            RECENT,
+            "the hint 'recent' follows the backlog and needs acknowledgements, .*use hint='previous'",
+        ),
+        (
+            {"information": "non-clairvoyant", "domain": SIMPLEX, "feedback": "value"},
+            tarry.learners.TsallisFTRL(2),
+            'TsallisFTRL\'s regulariser follows .*use counts="tracked" with the scheduler Skipping, or Exp3, or',
+        ),
+        (
+            {"information": "non-clairvoyant"},
+            tarry.learners.DWFTRL(BALL, tarry.learners.Anytime(2.0, 1.0)),
+            "the learner's rate follows the backlog .*: use a rate that does not",
+        ),
+        ({"domain": SIMPLEX}, tarry.learners.Exp3(2, 0.1), "this game gives gradient: use EntropicFTRL, or feedback="),
+        ({"domain": SIMPLEX, "feedback": "value"}, tarry.learners.DORM(2), "this game gives value: use Exp3, or"),
+        ({"feedback": "value"}, tarry.learners.DOGD(BALL, 0.1), r"use OnePoint\(DOGD\(…\), smoothing\) or DWFTBL, or"),
+        ({"feedback": "value"}, tarry.learners.FPL(BALL, 1.0), r"use DWFTBL \(over arms, Exp3\), or"),
+        (
+            {"feedback": "value", "queries": 2},
+            tarry.learners.Differences(tarry.learners.DOGD(BALL, 0.1), 0.1),
+            "asks for 3 values a round, this game or session grants 2: use TwoPoint, or queries=3",
+        ),
+        (
+            {"feedback": "value"},
+            tarry.learners.Differences(tarry.learners.DOGD(BALL, 0.1), 0.1),
+            "grants 1: use OnePoint or DWFTBL, or queries=3",
+        ),
+    ],
+)
+def test_what_is_not_granted_has_an_apt_way_out(changes, learner, sentence):
+    with pytest.raises(tarry.errors.NotGranted, match=sentence):
+        tarry.simulate(game(**changes), learner)
+
+
+@pytest.mark.parametrize("learner", [tarry.learners.DORM(2), tarry.learners.BOLD(tarry.learners.DORM(2))])
+def test_experts_need_a_simplex(learner):
+    with pytest.raises(ValueError, match=r"the game is on Ball\(.*DORM is for experts or arms, .*Simplex\(2\), or use"):
+        tarry.simulate(game(), learner)

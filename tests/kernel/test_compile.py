@@ -96,3 +96,31 @@ def test_a_missing_verb_is_a_sentence():
 
     with pytest.raises(TypeError, match=r"int has no greet\(\): register one with @greet.on\(int\)"):
         greet(3)
+
+
+def test_implementations_have_the_verbs_arguments():
+    @verb
+    def weigh(thing, cup, t):
+        """Weigh a thing."""
+
+    with pytest.raises(
+        TypeError, match=r"weigh\(thing, cup, t\) has 3 arguments, the function given .*_two\(thing, cup\) in"
+    ):
+
+        @weigh.on(int)
+        def _two(thing, cup): ...
+
+    with pytest.raises(TypeError, match=r"_four\(thing, cup, t, more\) .*has 4: give it those of weigh"):
+
+        @weigh.otherwise
+        def _four(thing, cup, t, more): ...
+
+    assert (weigh.registry.members, weigh.registry.default) == ({}, None)
+
+    @weigh.on(int, float)
+    def _any(thing, *rest): ...
+
+    @weigh.otherwise
+    def _more(thing, cup, t, more=1.0): ...
+
+    assert set(weigh.registry.members) == {int, float}

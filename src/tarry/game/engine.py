@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry.domains.base import nearest
 from tarry.game.memory import refuse_if_large
 from tarry.game.rounds import Setting
 from tarry.game.world import (
@@ -34,6 +36,7 @@ KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example":
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
 BLOCK_SECONDS = 0.2
+OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
 
 
 class Outcome(NamedTuple):
@@ -147,6 +150,7 @@ def play(task: Task, stop: Stop, report: Callable[[int], None]) -> Outcome | Non
         if stop.is_set():
             return None
         check_rounds(task, bench, first, last)
+        check_play(task.player.learner, bench.state.play, last)
         report(last - first + 1)
         first = last + 1
         if time.perf_counter() - started < BLOCK_SECONDS / 2:
@@ -163,6 +167,20 @@ def check_rounds(task: Task, bench: Bench, first: int, last: int) -> None:
             "check the losses' data or functions there"
         )
     check_balance(task.player, bench.state, last)
+
+
+def check_play(learner: Any, play: np.ndarray, t: int) -> None:
+    """Refuse to go on from a play outside the learner's domain: out there losses may be lower than any promise."""
+    domain = getattr(learner, "domain", None)
+    if domain is None:
+        return
+    with np.errstate(all="ignore"):  # a play may be anywhere
+        away = float(np.linalg.norm(play - nearest(domain, play))) if np.all(np.isfinite(play)) else inf
+    if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):
+        raise ValueError(
+            f"{type(learner).__name__} played {play} in round {t}, which lies {away:.3g} outside its domain "
+            f"{domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
+        )
 
 
 def make_room(task: Task, bench: Bench, rounds: int) -> Bench:

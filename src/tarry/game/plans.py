@@ -15,6 +15,8 @@ from tarry.game.problem import Game, WeightedGame, check_grants, setting_of
 from tarry.game.regret import Comparator, comparator
 from tarry.game.world import BOOKS, RATE
 from tarry.learners import Euclidean
+from tarry.learners.actions import OnSimplex
+from tarry.learners.doubts import Facts, doubts_of
 from tarry.results import Certificate, Fate
 from tarry.schedulers.given import Given
 from tarry.tracking import Player, Terms, terms_of
@@ -39,6 +41,12 @@ class Plan(NamedTuple):
     player: Player
     rounds: np.ndarray
     terms: Terms | None
+    facts: Facts
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the player assumes and the game does not have."""
+        return doubts_of(self.player.learner, self.facts)
 
     def _hears(self, options: Options) -> bool:
         """Ends of untracked rounds are played out only where a member counts them, or for the log."""
@@ -93,8 +101,9 @@ class Plans:
         if not isinstance(game, (Game, WeightedGame)):
             raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
         actor = _actor(game, self._player)
-        terms = _terms(game, actor) if self._bound else None
-        return Plan(game, actor, checkpoint_rounds(game.horizon, self._checkpoints), terms)
+        facts = Facts(game, actor.scheduler)
+        terms = _terms(game, actor, facts) if self._bound else None
+        return Plan(game, actor, checkpoint_rounds(game.horizon, self._checkpoints), terms, facts)
 
     def measure(self, seed: int, plan: Plan, outcome: Outcome, stop: Stop) -> Measured:
         """Compare a finished seed with the best fixed action and with the bound."""
@@ -113,14 +122,14 @@ def _best(plan: Plan, stop: Stop) -> Comparator:
     return comparator(game.domain, game.losses, game.horizon, plan.rounds, stopped=stop.is_set)
 
 
-def _terms(game: Any, actor: Player) -> Terms | None:
+def _terms(game: Any, actor: Player, facts: Facts) -> Terms | None:
     """The constants of a certificate, from the losses; what they do not bound is observed."""
     curvature, restarts = game.losses.strong_convexity, actor.epochs.needs_preemption
     terms = terms_of(actor.learner, strong_convexity=curvature, restarts=restarts)
     if terms is None:
         return None
     if isinstance(actor.learner.norm, Euclidean):  # the norm in which losses bound their gradients
-        terms = terms._replace(gradient_bound=float(game.losses.gradient_bound(game.domain)))
+        terms = terms._replace(gradient_bound=facts.steepest)
     if game.feedback == "value":
         terms = terms._replace(value_bound=float(game.losses.value_bound(game.domain)))
     return terms
@@ -145,12 +154,24 @@ def _actor(game: Any, player: Any) -> Player:
         raise ValueError(f"the learner plays in R^{actor.learner.dimension}, the game in R^{game.dimension}")
     if not _same(actor.learner.domain, game.domain):
         raise ValueError(
-            f"the learner plays on {actor.learner.domain!r}, the game is on {game.domain!r}: build the learner "
-            "on game.domain"
+            f"the learner plays on {actor.learner.domain!r}, the game is on {game.domain!r}: {_elsewhere(actor)}"
         )
     if hasattr(actor.learner, "check_horizon"):
         actor.learner.check_horizon(game.horizon)
     return actor
+
+
+def _elsewhere(actor: Player) -> str:
+    """The way out where learner and game do not share a domain."""
+    learner = actor.learner
+    while hasattr(learner, "base"):
+        learner = learner.base
+    if not isinstance(learner, OnSimplex):
+        return "build the learner on game.domain"
+    return (
+        f"{type(learner).__name__} is for experts or arms, so play it on tarry.domains.Simplex({learner.dimension}), "
+        "or use DWFTRL or DOGD (values: DWFTBL) on game.domain"
+    )
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -8,9 +8,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_whole
+from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
 from tarry.learners.base import queries_of
+from tarry.learners.shrunken import MOVABLE
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
@@ -149,14 +151,13 @@ def check_grants(
     if feedback is not None and player.learner.feedback != feedback:
         raise NotGranted(
             f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, this game gives "
-            f"{feedback}: use {FEEDBACK.get(feedback, 'another learner')}, "
-            f"or feedback={player.learner.feedback!r}"
+            f"{feedback}: use {_taker(feedback, player.learner)}, or feedback={player.learner.feedback!r}"
         )
     needed = queries_of(player.learner)
     if needed > queries:
         raise NotGranted(
             f"{type(player.learner).__name__} asks for {needed} values a round, this game or session grants {queries}: "
-            f"use OnePoint or DWFTBL, or queries={needed}"
+            f"use {'TwoPoint' if queries > 1 else 'OnePoint or DWFTBL'}, or queries={needed}"
         )
     disclosed, here = INFORMATION[information], f"this game, session or join is {information}"
     if player.epochs.needs_preemption and not preemption:
@@ -184,14 +185,27 @@ def check_grants(
             f"use {instead}, or information='semi-clairvoyant'"
         )
     if getattr(player.learner, "needs_acknowledgements", False) and disclosed == NON:
+        follower, instead = getattr(player.learner, "follows", ("the learner's rate", "use a rate that does not"))
         raise NotGranted(
-            f"the learner's rate follows the backlog and needs acknowledgements, but {here}: "
-            "use a rate that does not, or information='semi-clairvoyant'"
+            f"{follower} follows the backlog and needs acknowledgements, but {here}: "
+            f"{instead}, or information='semi-clairvoyant'"
         )
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
         raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use {instead}")
     player.scheduler.check_capacity(capacity)
     check_room(player.learner, capacity)
+
+
+def _taker(feedback: str, learner: Any) -> str:
+    """A learner that takes this feedback where that one wants another."""
+    on_simplex = isinstance(getattr(learner, "domain", None), Simplex)
+    if feedback == "gradient" and on_simplex:
+        return "EntropicFTRL"
+    if feedback == "value" and on_simplex:
+        return "Exp3"
+    if feedback == "value" and isinstance(learner, MOVABLE):
+        return f"OnePoint({type(learner).__name__}(…), smoothing) or DWFTBL"
+    return FEEDBACK.get(feedback, "another learner")
 
 
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.game.books import Occupancy, books_of, events_of
-from tarry.game.plans import Measured
+from tarry.game.plans import Measured, Plan
 from tarry.game.regret import Comparator
 from tarry.game.world import LOSS, Log
 from tarry.results import FATES, Certificate, Weights, html_table
@@ -30,7 +30,8 @@ class Record:
     t, regret, bound: regret at t is against the best action of the *whole* horizon. ``certificates`` are the bounds on
     the weighted regret in their parts, and say what they hold for (None where there is none); ``bound`` is the sum of
     the parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only, here and in the curve:
-    no bound on one path (``certificate.full_bound`` is one). ``last_plays`` has a row per seed.
+    no bound on one path (``certificate.full_bound`` is one). ``last_plays`` has a row per seed. ``doubts`` are what the
+    player assumes and the game does not have; ``warnings`` begin with them.
     """
 
     seeds: list[int]
@@ -50,12 +51,13 @@ class Record:
     bound_at: Array
     last_plays: Array
     player: Any
+    doubts: tuple[str, ...] = ()
     _logs: list[Log | None] = field(default_factory=list)
 
     @classmethod
-    def build(cls, game: Any, player: Any, measured: list[Measured]) -> Record:
+    def build(cls, plan: Plan, measured: list[Measured]) -> Record:
         """Gather what was measured under all seeds."""
-        horizon = int(game.horizon)
+        game, horizon = plan.game, int(plan.game.horizon)
         outcomes = [one.outcome for one in measured]
         books = books_of(outcomes, horizon)
         losses = np.array([outcome.curve[:, LOSS] for outcome in outcomes])
@@ -78,7 +80,8 @@ class Record:
             loss_at=losses,
             bound_at=bounds,
             last_plays=np.array([outcome.play for outcome in outcomes]),
-            player=player,
+            player=plan.player,
+            doubts=plan.doubts,
             _logs=[outcome.log for outcome in outcomes],
         )
 
@@ -155,7 +158,7 @@ class Record:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
-        found, share = [], float(self.fates[:, 2].mean()) / self.horizon
+        found, share = list(self.doubts), float(self.fates[:, 2].mean()) / self.horizon
         if self.player.scheduler.is_unbiased and share > 0.01:
             found.append(
                 f"{share:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "

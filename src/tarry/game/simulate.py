@@ -71,7 +71,7 @@ def simulate(
 
     total = len(chosen) * first.game.horizon
     measured, interrupted = in_threads(run, chosen, workers, progress, total)
-    record = Record.build(first.game, first.player, measured) if measured else None
+    record = Record.build(first, measured) if measured else None
     if interrupted or record is None:
         kept = "are kept in .record" if measured else "so nothing is kept"
         raise Interrupted(f"interrupted: {len(measured)} of {len(chosen)} seeds were finished, {kept}", record)

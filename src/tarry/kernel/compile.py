@@ -13,6 +13,7 @@ import functools
 import logging
 import threading
 from collections.abc import Callable
+from inspect import CO_VARARGS
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -55,7 +56,7 @@ class Registry:
     """The implementations of one verb."""
 
     def __init__(self, signature: Callable[..., Any]) -> None:
-        self.name = signature.__name__
+        self.name, self.arguments = signature.__name__, _arguments_of(signature)
         self.default: Callable[..., Any] | None = None
         self.members: dict[type, Callable[..., Any]] = {}
 
@@ -66,6 +67,22 @@ class Registry:
         if self.default is None:
             raise TypeError(f"{cls.__name__} has no {self.name}(): register one with @{self.name}.on({cls.__name__})")
         return self.default
+
+    def check(self, implementation: Callable[..., Any]) -> None:
+        """Refuse a function that cannot be called as the verb is; compiled code would fail far from here."""
+        found, code = _arguments_of(implementation), implementation.__code__
+        spare = len(getattr(implementation, "__defaults__", None) or ())
+        if len(found) - spare <= len(self.arguments) <= len(found) or code.co_flags & CO_VARARGS:
+            return
+        raise TypeError(
+            f"{self.name}({', '.join(self.arguments)}) has {len(self.arguments)} arguments, the function given for it, "
+            f"{implementation.__name__}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
+            f"{len(found)}: give it those of {self.name}"
+        )
+
+
+def _arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
 class Verb(Protocol):
@@ -96,6 +113,7 @@ def verb(signature: Callable[..., Any]) -> Verb:
 
     def on(*classes: type) -> Callable[[F], F]:
         def register(implementation: F) -> F:
+            registry.check(implementation)
             for cls in classes:
                 registry.members[cls] = implementation
                 _sources_of.setdefault(cls, set()).add(implementation.__code__.co_filename)
@@ -104,6 +122,7 @@ def verb(signature: Callable[..., Any]) -> Verb:
         return register
 
     def otherwise(implementation: F) -> F:
+        registry.check(implementation)
         registry.default = implementation
         return implementation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
@@ -12,6 +13,7 @@ from tarry.checks import as_positive, as_whole
 from tarry.domains import as_domain, project
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.doubts import CLOSE, Facts
 from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import show_point
 
@@ -54,12 +56,27 @@ class AdaDelay(Parameters, _AdaDelayFields):
     def __new__(cls, domain: Any, gradient_bound: float, max_delay: int, *, start: ArrayLike | None = None) -> Self:
         as_domain(domain, "domain")
         tau = as_whole(max_delay, "max_delay")
-        allowance = as_positive(gradient_bound, "gradient_bound") ** 2 * (tau + 1) * (3 * tau + 1)
+        allowance = allowance_for(as_positive(gradient_bound, "gradient_bound"), tau)
         return cls.make(domain, domain.diameter / sqrt(2.0), allowance, starting_point(domain, start))
 
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """More out than the allowance covers."""
+        steep, late = facts.gradient_bound, facts.max_delay
+        if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 2 * CLOSE):
+            yield (
+                f"AdaDelay allows G²(τ + 1)(3τ + 1) = {self.allowance:g} for what is out, but with gradients of up to "
+                f"{steep:g} and delays of up to {late} that is {allowance_for(steep, late):g}: give "
+                f"gradient_bound={steep:g}, max_delay={late}"
+            )
+
+
+def allowance_for(gradient_bound: float, max_delay: int) -> float:
+    """G²(τ + 1)(3τ + 1)."""
+    return gradient_bound**2 * (max_delay + 1) * (3 * max_delay + 1)
 
 
 class AveragingState(NamedTuple):

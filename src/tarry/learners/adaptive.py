@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
@@ -22,6 +23,7 @@ from tarry.learners.base import (
     rate_in_force,
     restart,
 )
+from tarry.learners.doubts import CLOSE, Facts
 from tarry.learners.dwftrl import (
     LeaderState,
     follow,
@@ -100,6 +102,15 @@ class Adaptive(Parameters, _AdaptiveFields):
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Gradients above the bound it was given."""
+        steep, given = facts.gradient_bound, sqrt(2.0 * self.rate.floor)
+        if steep is not None and steep > given * (1 + CLOSE):
+            yield (
+                f"Adaptive was given gradient_bound={given:g}, and gradients may be as long as {steep:g} here: give "
+                f"gradient_bound={steep:g}"
+            )
 
 
 class AdaptiveState(NamedTuple):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
+from tarry.learners.doubts import Facts
 from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
+from tarry.schedulers import Pareto
 
 
 class _AnytimeFields(NamedTuple):
@@ -36,6 +39,11 @@ class Anytime(Parameters, _AnytimeFields):
     def __new__(cls, diameter: float, gradient_bound: float, *, own: float = 1.0, waiting: float = 2.0) -> Self:
         scale = as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound")
         return cls.make(scale, as_positive(own, "own"), as_positive(waiting, "waiting"))
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """A scheduler whose weights it does not serve."""
+        if isinstance(facts.scheduler, Pareto):
+            yield "the rate Anytime is not valid with the scheduler Pareto: use VarOpt or Priority, or a fixed rate"
 
 
 @first_rate.on(Anytime)

@@ -6,11 +6,13 @@ min{σ_max ln T, √d_tot} + ln T with another regulariser; this balances both b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
+from tarry.learners.doubts import Facts, flatter
 from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
 
 
@@ -39,6 +41,10 @@ class BestOfBoth(Parameters, _BestOfBothFields):
         steep = as_positive(gradient_bound, "gradient_bound")
         across = 2 * steep / curvature if diameter is None else as_positive(diameter, "diameter")
         return cls.make(curvature, 2.0 * (steep / across) ** 2)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses that are flatter than λ."""
+        return flatter(self, facts, "Anytime")
 
 
 @first_rate.on(BestOfBoth)

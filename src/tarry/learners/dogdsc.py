@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from tarry.checks import as_positive
 from tarry.domains import as_domain
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
+from tarry.learners.doubts import Facts, flatter
 from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import CHANGED, DescentState, descend, fresh_descent, restart_descent, show_point
 from tarry.learners.rules import SUM
@@ -40,9 +42,9 @@ class DOGDSC(Parameters, _DOGDSCFields):
     >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate
     >>> space, rows = domains.Ball(2), np.eye(2)[[0, 1, 0]]
-    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
+    >>> game = WeightedGame(space, losses.Quadratic(rows, 2.0), delays.fixed(horizon=3, delay=1), np.ones(3))
     >>> simulate(game, DOGDSC(space, strong_convexity=2.0), keep_rounds=True).plays()[-1].round(4).tolist()
-    [-0.5, 0.0]
+    [1.0, 0.0]
     """
 
     __slots__ = ()
@@ -59,6 +61,10 @@ class DOGDSC(Parameters, _DOGDSCFields):
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses that are flatter than λ."""
+        return flatter(self, facts, "DOGD or DWFTRL")
 
 
 @allocate.on(DOGDSC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
@@ -23,6 +24,7 @@ from tarry.learners.base import (
     rate_in_force,
     restart,
 )
+from tarry.learners.doubts import Facts, outside_unit
 from tarry.learners.dwftrl import LeaderState, final_rate, fresh_leader, leading_rate, restart_leader
 from tarry.learners.entropic import follow_entropy
 from tarry.learners.rules import as_rule, count_tracked
@@ -86,6 +88,10 @@ class Exp3(Parameters, Rated, _Exp3Fields):
         """:meth:`tuned`, with γ = η/2: the bound grows by ηK·T/2, and regret strays less from its mean."""
         rate = cls.tuned(dimension, horizon=horizon, total_delay=total_delay, level=level).rate
         return cls(dimension, rate, exploration=rate.value / 2)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses of arms outside [0, 1]."""
+        return outside_unit("Exp3", facts)
 
 
 class ArmsState(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
@@ -21,6 +22,8 @@ from tarry.learners.base import (
     predict,
     restart,
 )
+from tarry.learners.doubts import Facts
+from tarry.losses import Linear
 
 
 class _FPLFields(NamedTuple):
@@ -72,6 +75,15 @@ class FPL(Parameters, _FPLFields):
     @property
     def dimension(self) -> int:
         return int(self.domain.dimension)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses that are known to bend."""
+        if facts.is_curved:
+            yield (
+                "FPL draws its noise once, which is proved for linear losses fixed in advance, and "
+                f"{type(facts.losses).__name__} losses{' with a ridge' * isinstance(facts.losses, Linear)} are not "
+                "linear: use DOGD or DWFTRL"
+            )
 
 
 class FPLState(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from tarry.domains import as_domain, project
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
 from tarry.learners.dorm import keep_play
+from tarry.learners.doubts import Facts, flatter
 from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import show_point
 
@@ -55,6 +57,10 @@ class FTL(Parameters, _FTLFields):
     @property
     def dimension(self) -> int:
         return int(self.start.size)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses that are flatter than λ."""
+        return flatter(self, facts, "DOGD or DWFTRL")
 
 
 class FTLState(NamedTuple):

@@ -37,6 +37,11 @@ class Hinted:
     def needs_acknowledgements(self) -> bool:
         return self.hint in (RECENT, MEAN)
 
+    @property
+    def follows(self) -> tuple[str, str]:
+        """What counts the pending rounds, and what to do without."""
+        return f"the hint {HINTS[self.hint]!r}", "use hint='previous' or 'none'"
+
 
 @step
 def share_of(hint: int, mass: Any, weight: float) -> Any:

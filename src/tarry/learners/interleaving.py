@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 from tarry.checks import as_whole
 from tarry.kernel import Parameters
 from tarry.learners.base import absorb, allocate, enter, predict, restart
 from tarry.learners.copies import Copies, OfCopies, as_copied, engage, make_copies, restart_copies, show_copy, teach
+from tarry.learners.doubts import Facts
 
 
 class _InterleavingFields(NamedTuple):
@@ -46,6 +48,14 @@ class Interleaving(Parameters, OfCopies, _InterleavingFields):
     @property
     def copies(self) -> int:
         return self.delay + 1
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Delays above the one it is for."""
+        if facts.max_delay > self.delay:
+            yield (
+                f"Interleaving is for one delay, {self.delay}, and this game's reach {facts.max_delay}: nothing is "
+                f"promised, give delay={facts.max_delay}, or use BOLD, which needs no knowledge of delays"
+            )
 
 
 @allocate.on(Interleaving)

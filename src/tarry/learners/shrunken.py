@@ -15,7 +15,7 @@ import numpy as np
 
 from tarry.checks import as_positive, as_whole
 from tarry.domains import Shrink, as_domain
-from tarry.kernel import Parameters, verb
+from tarry.kernel import verb
 from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, enter, notice, predict, restart
 from tarry.learners.bold import BOLD
 from tarry.learners.dogd import DOGD
@@ -83,26 +83,41 @@ def as_radius(domain: Any, smoothing: float) -> float:
 
 def on_shrunken(base: Any, smoothing: float) -> Any:
     """The same learner of gradients on K_δ, its start drawn in alike; or a sentence saying why not."""
-    if isinstance(base, type) or getattr(base, "feedback", None) != GRADIENT or not isinstance(base, Parameters):
+    if isinstance(base, type) or getattr(base, "feedback", None) != GRADIENT:
         raise TypeError(f"base must be a learner of gradients such as OGD(domain, rate=…), got {base!r}")
-    domain: Any = base.domain  # type: ignore[attr-defined]
+    domain: Any = base.domain
     return _drawn_in(base, 1.0 - as_radius(domain, smoothing) / float(domain.inner_radius))
 
 
 def _drawn_in(base: Any, factor: float) -> Any:
-    fields = dict(zip(base._fields, base, strict=True))
     if isinstance(base, (SOLID, BOLD, Interleaving)):
-        fields["base"] = _drawn_in(base.base, factor)
-    elif isinstance(base, MOVABLE) and isinstance(fields.get("norm", Euclidean()), Euclidean):
-        fields["domain"] = Shrink(base.domain, factor)
-        center = fields["domain"].center
-        fields["start"] = center + factor * (base.start - center)
-    else:
+        return _changed(base, base=_drawn_in(base.base, factor))
+    smaller = Shrink(base.domain, factor)
+    if isinstance(base, MOVABLE) and isinstance(getattr(base, "norm", Euclidean()), Euclidean):
+        return _changed(base, domain=smaller, start=smaller.center + factor * (base.start - smaller.center))
+    if hasattr(base, "moved_to"):
+        return _moved(base, smaller)
+    raise TypeError(
+        f"{type(base).__name__} cannot be moved to a smaller domain: use OGD, DOGD, DWFTRL with the Euclidean norm, "
+        "FTL, DOGDSC, or SOLID, BOLD or Interleaving of these; one of your own needs a method moved_to(domain) that "
+        "makes it again on that domain"
+    )
+
+
+def _changed(learner: Any, **changes: Any) -> Any:
+    fields = zip(learner._fields, learner, strict=True)
+    return type(learner).make(*(changes.get(name, value) for name, value in fields))
+
+
+def _moved(base: Any, smaller: Any) -> Any:
+    """A learner of one's own on the smaller domain."""
+    made = base.moved_to(smaller)
+    if getattr(made, "feedback", None) != GRADIENT or made.domain != smaller:
         raise TypeError(
-            f"{type(base).__name__} cannot be moved to a smaller domain: use OGD, DOGD, DWFTRL with the Euclidean "
-            "norm, FTL, DOGDSC, or SOLID, BOLD or Interleaving of these"
+            f"moved_to(domain) of {type(base).__name__} must return a learner of gradients on that domain, "
+            f"{smaller!r}, got {made!r}"
         )
-    return type(base).make(*fields.values())
+    return made
 
 
 class Surrounded(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import exp, log, sqrt
 from typing import Any, NamedTuple, Self
 
@@ -12,6 +13,7 @@ from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import OnSimplex, even_weights, simplex_of
 from tarry.learners.base import VALUE, absorb, advance, allocate, enter, notice, predict, restart
+from tarry.learners.doubts import Facts, outside_unit
 from tarry.learners.dwftrl import restart_leader
 from tarry.learners.exp3 import ArmsState, add_loss, fresh_arms, keep_arm, play_arm
 from tarry.learners.rules import SUM
@@ -77,6 +79,15 @@ class TsallisFTRL(Parameters, OnSimplex, _TsallisFTRLFields):
     @property
     def needs_acknowledgements(self) -> bool:
         return self.counts != TRACKED
+
+    @property
+    def follows(self) -> tuple[str, str]:
+        """What counts the pending rounds, and what to do without."""
+        return "TsallisFTRL's regulariser", 'use counts="tracked" with the scheduler Skipping, or Exp3'
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Losses of arms outside [0, 1]."""
+        return outside_unit("TsallisFTRL", facts)
 
 
 @step

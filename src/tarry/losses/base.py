@@ -122,6 +122,10 @@ class Losses:
         """
         return None
 
+    def corner_range(self) -> tuple[float, float] | None:
+        """The least and the largest loss at the corners e_i of the unit simplex, None where it is not known."""
+        return None
+
 
 def own_copy(values: ArrayLike) -> np.ndarray:
     """The values as floats in one block: a copy, unless the array is read-only and so cannot change."""

@@ -55,6 +55,20 @@ class Linear(Parameters, Losses, _LinearFields):
     def isotropic(self) -> tuple[float, float] | None:
         return self.ridge, 1.0
 
+    def corner_range(self) -> tuple[float, float] | None:
+        if not isinstance(self.rows, Listed):
+            return None
+        ends = [self._corners(part) for part in self.rows.chunks()]
+        least, largest = min(part.min() for part in ends), max(part.max() for part in ends)
+        return float(least) + self.ridge / 2, float(largest) + self.ridge / 2
+
+    def _corners(self, part: np.ndarray) -> np.ndarray:
+        """The least and the largest entry of each piece of rows, offsets added."""
+        if not self.offsets:
+            return np.array([part.min(), part.max()])
+        slopes, offset = part[:, :-1], part[:, -1]
+        return np.array([(slopes.min(axis=1) + offset).min(), (slopes.max(axis=1) + offset).max()])
+
     def _largest_row(self) -> float:
         if not self.offsets:
             return float(self.rows.largest_norm())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,11 @@ from tarry import schedulers, theory
 from tarry.domains import Simplex
 from tarry.game import Game
 from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
+from tarry.learners.doubts import Facts, outside_unit
 from tarry.players.theorems import capacity_of
 from tarry.tracking import Player
+
+logger = logging.getLogger("tarry")
 
 REGULARISERS = ("entropy", "hybrid")
 
@@ -50,6 +54,8 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     if game.feedback == "gradient":
         if regulariser == "hybrid":
             raise ValueError('regulariser="hybrid" is for arms (values); experts play exponential weights')
+        for doubt in outside_unit("finite_actions", Facts(game, scheduler)):  # learners of arms say it themselves
+            logger.warning(doubt)
         return Player(EntropicFTRL(actions, theory.experts_rate(actions=actions, cost=moments.cost)), scheduler)
     if regulariser == "hybrid":
         return Player(TsallisFTRL(actions, level=moments.second / game.horizon), scheduler)

@@ -102,12 +102,28 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
     return State(
         table=make_table(slots),
         tally=make_tally(slots),
-        scheduler=allocate_scheduler(player.scheduler, slots, capacity),
-        learner=allocate_learner(player.learner, slots),
+        scheduler=_checked("scheduler", player.scheduler, allocate_scheduler(player.scheduler, slots, capacity)),
+        learner=_checked("learner", player.learner, allocate_learner(player.learner, slots)),
         epochs=fresh_epochs(),
         play=np.zeros(player.learner.dimension),
         waiting=make_waiting(player),
     )
+
+
+def _checked(kind: str, member: Any, state: Any) -> Any:
+    """A state that compiled code can hold, or a sentence saying why not."""
+    parts = [state]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, tuple):
+            parts += part
+        elif not isinstance(part, np.ndarray):
+            inside = "" if part is state else " in it"
+            raise TypeError(
+                f"the state of the {kind} {type(member).__name__}, made by its allocate(), must be a named tuple of "
+                f"arrays, nested or not, got a {type(part).__name__}{inside}: make it a NamedTuple of NumPy arrays"
+            )
+    return state
 
 
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
