@@ -20,7 +20,7 @@ from tarry.domains.base import nearest
 from tarry.game import Game
 from tarry.game.engine import Bench, Stop, Task, check_rounds, make_room, set_up
 from tarry.game.problem import check_grants, setting_of
-from tarry.game.world import ENTERED, EXPIRED, FEEDBACK, note, note_play, note_released
+from tarry.game.world import EXPIRED, FEEDBACK, note, note_round
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, predict, restart
 from tarry.losses import Quadratic
@@ -115,9 +115,7 @@ class Noted(NamedTuple):
 
 @note.on(Noted)
 def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
-    if kind == ENTERED:
-        log.entered[0] = 1
-    elif kind == EXPIRED:
+    if kind == EXPIRED:
         log.expired[log.counts[1]] = s
         log.counts[1] += 1
     elif kind == FEEDBACK and weight == 0.0:
@@ -125,16 +123,14 @@ def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
         log.counts[2] += 1
 
 
-@note_released.on(Noted)
-def _note_released(log: Any, t: Any, table: Any) -> None:
+@note_round.on(Noted)
+def _note_round(log: Any, t: Any, slot: Any, play: Any, loss: Any, table: Any) -> None:
+    log.loss[0] = loss
+    if slot >= 0:
+        log.entered[0] = 1
     for i in range(table.counts[2]):
         log.released[i] = table.released[i]
     log.counts[0] = table.counts[2]
-
-
-@note_play.on(Noted)
-def _note_play(log: Any, t: Any, play: Any, loss: Any) -> None:
-    log.loss[0] = loss
 
 
 class DelayedGame(gymnasium.Env[Array, Array]):

@@ -107,30 +107,21 @@ def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
 
 
 @verb
-def note_released(log: Any, t: int, table: Any) -> None:
-    """Write down whom round t preempted."""
+def note_round(log: Any, t: int, slot: int, play: Any, loss: float, table: Any) -> None:
+    """Write down a round's play and loss, whom it preempted and whether it entered."""
 
 
-@note_released.on(Log)
-def _note_released(log: Any, t: Any, table: Any) -> None:
+@note_round.on(Log)
+def _note_round(log: Any, t: Any, slot: Any, play: Any, loss: Any, table: Any) -> None:
     if log.t.size == 0:
-        return
-    for i in range(table.counts[2]):
-        note(log, t, PREEMPTED, table.released[i], 0.0)
-
-
-@verb
-def note_play(log: Any, t: int, play: Any, loss: float) -> None:
-    """Write a play and its loss down."""
-
-
-@note_play.on(Log)
-def _note_play(log: Any, t: Any, play: Any, loss: Any) -> None:
-    if log.losses.size == 0:
         return
     log.losses[t - 1] = loss
     for i in range(play.size):
         log.plays[t - 1, i] = play[i]
+    for i in range(table.counts[2]):
+        note(log, t, PREEMPTED, table.released[i], 0.0)
+    if slot >= 0:
+        note(log, t, ENTERED, t, 0.0)
 
 
 @verb
@@ -241,10 +232,8 @@ def run_rounds(
         total += loss
         if t & _HEARING == 0 and (stop[0] != 0 or not abs(total) < np.inf):
             break
-        note_play(log, t, state.play, loss)
-        note_released(log, t, state.table)
+        note_round(log, t, slot, state.play, loss, state.table)
         if slot >= 0:
-            note(log, t, ENTERED, t, 0.0)
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
         s = take(world.wheel, t)
         while s > 0:
