@@ -195,6 +195,7 @@ ONCE = (
     *("OGD, strongly", "DOGD, fall", "DOGD, any", "SOLID", "Interleaving, desc", "BOLD, desc", "SOLO", "FPL, b"),
     *("BOLD, hybrid", "BOLD, values", "Interleaving, arms", "AdaFTRL, s", "FTRLProximal, o", "Exp3, e"),
     *("BOLD, plays", "BOLD, blocks", "BOLD, two", "Interleaving, pools", "Interleaving, ex", "OnePoint, late", "FTL"),
+    *("DORM", "Ridge", "EntropicFTRL, any", "ODFTRL, e", "Adaptive", "DOGDSC", "DWFTBL, product"),
     *("TsallisFTRL, t", "GOLD", "DFTBL", "OnePoint, re", "OnePoint, c", "OnePoint, del", "TwoPoint", "Differences"),
 )
 AGAIN = "hints"  # another number in a field: the same types, so the same code
