@@ -44,12 +44,19 @@ def kill_often(store: str, kills: int, scratch: Path, seed: int = 0) -> dict[str
 
 def live(scenario: Any, store: str, name: str, answers: Path) -> Client:
     """Go on where the answers end, noting each in a line as soon as it is there."""
-    client = Client(scenario, [json.loads(line) for line in answers.read_text().splitlines()], again=True)
+    client = Client(scenario, heard(answers), again=True)
     with client.open(store, name) as session, answers.open("a", buffering=1) as file:
         while len(client.answers) < STEPS:
             client.play(session, len(client.answers) + 1)
             file.write(json.dumps(client.answers[-1]) + "\n")
     return client
+
+
+def heard(answers: Path) -> list[Any]:
+    """The answers that were noted whole; a client killed while it wrote has not heard the last one."""
+    whole, newline, _torn = answers.read_text().rpartition("\n")
+    answers.write_text(whole + newline)
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def compare(client: Client, store: str, name: str) -> None:
