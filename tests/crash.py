@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -54,8 +55,9 @@ def live(scenario: Any, store: str, name: str, answers: Path) -> Client:
 
 def heard(answers: Path) -> list[Any]:
     """The answers that were noted whole; a client killed while it wrote has not heard the last one."""
-    whole, newline, _torn = answers.read_text().rpartition("\n")
-    answers.write_text(whole + newline)
+    whole = answers.read_bytes()
+    whole = whole[: whole.rfind(b"\n") + 1]
+    os.truncate(answers, len(whole))
     return [json.loads(line) for line in whole.splitlines()]
 
 
