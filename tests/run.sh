@@ -28,5 +28,6 @@ stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_e
     --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/cases
 stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
     tests/experiments tests/cases tests/players
-stage "examples" "$BIN/python" -m pytest -n 2 tests/test_examples.py
+# Environments have a log of their own, so a compiled loop of their own.
+stage "examples and environments" "$BIN/python" -m pytest -n 2 tests/test_examples.py tests/adapters/test_gym.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"

@@ -21,6 +21,34 @@ learner = { type = "DWFTRL", rate = 0.1 }
 [players.paper]
 player = "convex"
 """
+LONGER = """
+seeds = 8
+seeds_per_cell = 1
+checkpoints = 4
+[games.drift]
+horizon = 1500
+dimension = 2
+capacity = 8
+losses = { type = "Linear", rows = "drifting" }
+delays = { type = "geometric", mean = 20 }
+[players.plain]
+learner = { type = "DWFTRL", rate = 0.1 }
+"""
+PAIR = """
+seeds = 2
+checkpoints = 5
+axes.capacity = [3, 6]
+[games.drift]
+horizon = 300
+dimension = 2
+losses = { type = "Linear", rows = "drifting" }
+delays = { type = "geometric", mean = 20 }
+[players.kept]
+learner = { type = "DWFTRL", rate = 0.1 }
+[players.fading]
+learner = { type = "DWFTRL", rate = 0.1 }
+scheduler = { type = "Pareto" }
+"""
 
 
 def sweep_of(folder, text=TINY, name="tiny"):

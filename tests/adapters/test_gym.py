@@ -90,7 +90,7 @@ def test_is_the_game_that_simulation_plays(feedback, capacity, information, sche
                 assert np.allclose(given, log.plays[s - 1] - game.losses.rows.values[s - 1])
 
 
-@pytest.mark.skipif(is_compiled(), reason="once is enough")
+@pytest.mark.wide
 def test_an_agent_outside_learns_as_the_learner_inside():
     game = some_game(horizon=300)
     seed = seed_within(3)
@@ -106,7 +106,7 @@ def test_an_agent_outside_learns_as_the_learner_inside():
             total += weight * gradient
 
 
-@pytest.mark.skipif(is_compiled(), reason="once is enough")
+@pytest.mark.wide
 def test_recovers_the_truth_only_with_weights():
     outcomes = labels()
     horizon = len(outcomes)
@@ -143,7 +143,6 @@ def batched(seed, delays, horizon=8, capacity=2, max_delay=4):
     return infos[1:], sum(rewards)
 
 
-@pytest.mark.skipif(is_compiled(), reason="the same text")
 def test_what_is_withheld_is_told_when_its_batch_ends():
     for seed in range(20):
         infos, total = batched(seed, [0] * 8)
@@ -154,7 +153,7 @@ def test_what_is_withheld_is_told_when_its_batch_ends():
         assert total == -8.0
 
 
-@pytest.mark.skipif(is_compiled(), reason="the same text")
+@pytest.mark.wide
 def test_the_last_round_lets_go_of_everything():
     """A batch that the end cuts: six rounds in batches of four. Over all that is drawn the mean return is theirs."""
     returns = [batched(seed, [0] * 6, horizon=6)[1] for seed in range(300)]
@@ -162,7 +161,7 @@ def test_the_last_round_lets_go_of_everything():
     assert np.mean(returns) == pytest.approx(-6.0, abs=0.4)
 
 
-@pytest.mark.skipif(is_compiled(), reason="the same text")
+@pytest.mark.wide
 def test_there_is_room_for_what_is_withheld_beside_all_that_arrives():
     for seed in range(40):
         infos, _ = batched(seed, [4, 0, 0, 0, 0, 0, 0, 0], max_delay=2)
@@ -176,7 +175,7 @@ class _Worthless(Parameters, Traits, NamedTuple("_WorthlessFields", [("unused", 
     __slots__ = ()
 
 
-@pytest.mark.skipif(is_compiled(), reason="once is enough")
+@pytest.mark.wide
 def test_what_weighs_nothing_is_owed_nothing(monkeypatch):
     monkeypatch.setitem(allocate.registry.members, _Worthless, lambda scheduler, slots, capacity: NoState(np.zeros(1)))
     monkeypatch.setitem(admit.registry.members, _Worthless, lambda scheduler, state, draws, request: request.vacancy)

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from sweeping import PAIR
 from typer.testing import CliRunner
 
 from tarry.cli.app import app
@@ -20,24 +21,10 @@ from tarry.reports.replays import DELAYS
 from tarry.reports.summaries import ranking
 from tarry.reports.view import view
 
-SWEEP = """
-name = "tiny"
-seeds = 2
-checkpoints = 5
-axes.capacity = [3, 6]
-[games.drift]
-horizon = 300
-dimension = 2
-losses = { type = "Linear", rows = "drifting" }
-delays = { type = "geometric", mean = 20 }
-[players.kept]
-learner = { type = "DWFTRL", rate = 0.1 }
-[players.fading]
-learner = { type = "DWFTRL", rate = 0.1 }
-scheduler = { type = "Pareto" }
+SWEEP = f"""name = "tiny"{PAIR}
 [players.wrong]
-learner = { type = "DWFTRL", rate = 0.1 }
-scheduler = { type = "Bernoulli" }
+learner = {{ type = "DWFTRL", rate = 0.1 }}
+scheduler = {{ type = "Bernoulli" }}
 """
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from concurrent.futures import CancelledError
 
 import pytest
-from sweeping import sweep_of, tables_of
+from sweeping import LONGER, sweep_of, tables_of
 
 from tarry.experiments import Folder, make_engine, run_sweep
 from tarry.experiments.engines import cluster as clusters
@@ -21,20 +21,6 @@ from tarry.experiments.engines.cluster import Cluster
 from tarry.experiments.engines.groups import Groups, code_here
 
 distributed = pytest.importorskip("distributed")
-
-LONGER = """
-seeds = 8
-seeds_per_cell = 1
-checkpoints = 4
-[games.drift]
-horizon = 1500
-dimension = 2
-capacity = 8
-losses = { type = "Linear", rows = "drifting" }
-delays = { type = "geometric", mean = 20 }
-[players.plain]
-learner = { type = "DWFTRL", rate = 0.1 }
-"""
 
 
 @pytest.fixture

@@ -11,25 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from sweeping import sweep_of, tables_of
+from sweeping import LONGER, sweep_of, tables_of
 
 from tarry.experiments import Folder, make_engine, run_sweep
 from tarry.experiments.engines import Outcome, Processes, processes
 from tarry.experiments.engines.processes import _Worker
-
-LONGER = """
-seeds = 8
-seeds_per_cell = 1
-checkpoints = 4
-[games.drift]
-horizon = 1500
-dimension = 2
-capacity = 8
-losses = { type = "Linear", rows = "drifting" }
-delays = { type = "geometric", mean = 20 }
-[players.plain]
-learner = { type = "DWFTRL", rate = 0.1 }
-"""
 
 
 @pytest.fixture

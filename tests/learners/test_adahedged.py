@@ -60,8 +60,9 @@ def _by_hand(kind, rows, delays, weights, hinted):
     return np.array(plays)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("kind", [AdaHedgeD, DUB])
-@pytest.mark.parametrize("hint", ["none", pytest.param("recent", marks=pytest.mark.wide)])
+@pytest.mark.parametrize("hint", ["none", "recent"])
 def test_plays_are_those_of_numpy(kind, hint):
     horizon = 60
     rows = RNG.normal(size=(horizon, 4))

@@ -9,7 +9,7 @@ import pytest
 
 import tarry
 from tarry.domains import Ball, Simplex
-from tarry.kernel import Purpose, is_compiled, make_key
+from tarry.kernel import Purpose, make_key
 from tarry.learners import BOLD, DWFTBL, Exp3, Interleaving, Power, TsallisFTRL
 from tarry.learners.actions import draw_action
 from tarry.learners.base import KeyedDirections
@@ -34,7 +34,8 @@ def plays(learner, delays=DELAYS, weights=WEIGHTS):
     return tarry.simulate(game, learner, seeds=[SEED], keep_rounds=True).plays()
 
 
-@pytest.mark.parametrize("name", ["Exp3"] if is_compiled() else BASES)
+@pytest.mark.wide
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("delay", [0, 1, 6])
 def test_with_a_fixed_delay_bold_is_interleaving(name, delay):
     fixed = np.full(HORIZON, delay)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from chromium import Browser
 from sweep_tables import tables
-from sweeping import sweep_of
+from sweeping import PAIR, sweep_of
 
 from tarry.cli.replays import replay_lines
 from tarry.experiments import Folder, run_sweep
@@ -49,21 +49,6 @@ def browser():
 
 
 STORY = Story("made up", "tarry sweep run x.toml", 18, 18, file="seeds = 4 # <script>")
-SWEEP = """
-seeds = 2
-checkpoints = 5
-axes.capacity = [3, 6]
-[games.drift]
-horizon = 300
-dimension = 2
-losses = { type = "Linear", rows = "drifting" }
-delays = { type = "geometric", mean = 20 }
-[players.kept]
-learner = { type = "DWFTRL", rate = 0.1 }
-[players.fading]
-learner = { type = "DWFTRL", rate = 0.1 }
-scheduler = { type = "Pareto" }
-"""
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +58,7 @@ def pages(tmp_path_factory):
     seen = view(*tables({"VarOpt": 1.0, "Pareto": 3.0, "a <b>bold</b> & name": 2.0}, means=(10, 40)))
     page, *_ = save_report(make_report(seen, STORY), folder / "report", ["html"])
     results = Folder(folder / "results")
-    run_sweep(sweep_of(folder, SWEEP), results)
+    run_sweep(sweep_of(folder, PAIR), results)
     played = view(*results.tables())
     again, _note = replay_lines(played, ranking(played), lambda _line: None)
     replayed, *_ = save_report(make_report(played, STORY, again), folder / "replayed", ["html"])

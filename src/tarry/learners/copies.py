@@ -26,19 +26,15 @@ from tarry.learners.base import (
     query,
     restart,
 )
-from tarry.learners.immediate import as_immediate, check_base
+from tarry.learners.immediate import Reducing, as_immediate
 from tarry.learners.ogd import show_point
 from tarry.learners.pools import Rows
 
 
-class OfCopies:
+class OfCopies(Reducing):
     """The Python face of a learner that keeps copies of its ``base`` (mixin)."""
 
     __slots__ = ()
-
-    base: Any
-
-    makes_immediate = True
 
     @property
     def feedback(self) -> str:
@@ -47,18 +43,6 @@ class OfCopies:
     @property
     def queries(self) -> int:
         return queries_of(self.base)
-
-    @property
-    def domain(self) -> Any:
-        return self.base.domain
-
-    @property
-    def dimension(self) -> int:
-        return int(self.base.dimension)
-
-    def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games longer than the base's sequence (None: a session, which has no end)."""
-        check_base(self.base, horizon)
 
 
 class Copies(NamedTuple):

@@ -13,6 +13,28 @@ from tarry.learners.ogd import by_time
 from tarry.learners.rules import Constant
 
 
+class Reducing:
+    """The Python face of a learner whose ``base`` plays as if nothing were late (mixin)."""
+
+    __slots__ = ()
+
+    base: Any
+
+    makes_immediate = True
+
+    @property
+    def domain(self) -> Any:
+        return self.base.domain
+
+    @property
+    def dimension(self) -> int:
+        return int(self.base.dimension)
+
+    def check_horizon(self, horizon: int | None) -> None:
+        """Refuse games longer than the base's sequence (None: a session, which has no end)."""
+        check_base(self.base, horizon)
+
+
 def as_immediate(base: Any, *feedback: str) -> Any:
     """A learner of such feedback that can play as if nothing were late, or a sentence saying why not."""
     if isinstance(base, type) or getattr(base, "feedback", None) not in feedback:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.immediate import as_immediate, check_base
+from tarry.learners.immediate import Reducing, as_immediate
 from tarry.learners.ogd import show_point
 
 
@@ -16,7 +16,7 @@ class _SOLIDFields(NamedTuple):
     base: Any
 
 
-class SOLID(Parameters, _SOLIDFields):
+class SOLID(Parameters, Reducing, _SOLIDFields):
     """A base learner that takes each feedback as a round of its own.
 
         x_t = the base's point;   for every feedback, in the order observed:   base ← its update, one round of its clock
@@ -41,22 +41,9 @@ class SOLID(Parameters, _SOLIDFields):
     __slots__ = ()
 
     feedback = GRADIENT
-    makes_immediate = True
 
     def __new__(cls, base: Any) -> Self:
         return cls.make(as_immediate(base, GRADIENT))
-
-    @property
-    def domain(self) -> Any:
-        return self.base.domain
-
-    @property
-    def dimension(self) -> int:
-        return int(self.base.dimension)
-
-    def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games longer than the base's sequence (None: a session, which has no end)."""
-        check_base(self.base, horizon)
 
 
 class SOLIDState(NamedTuple):
