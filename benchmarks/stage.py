@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,14 +20,10 @@ DIMENSION = 10
 SEED = 7
 
 
-class _CycleFields(NamedTuple):
-    values: np.ndarray
-
-
-class Cycle(Parameters, _CycleFields):
+class Cycle(Parameters, init=False):
     """Rows that come round again, so that a longer game reads no more memory than a shorter one."""
 
-    __slots__ = ()
+    values: np.ndarray
 
     def __new__(cls, values: np.ndarray) -> Self:
         length = values.shape[0]

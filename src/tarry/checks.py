@@ -1,59 +1,65 @@
-"""Checks of plain arguments: a number back, or a sentence with the value."""
+"""Check plain arguments: each function returns the number or raises an ArgumentError that names it.
+
+The annotated types at the end are what fields of :class:`tarry.kernel.Parameters` are declared with.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf, isfinite
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any
+
+from tarry.errors import ArgumentError
 
 LARGEST = 2**62  # so that sums of two fit 64 bits
 
 
 def as_positive(value: Any, name: str) -> float:
-    """A positive finite number.
+    """Return a positive finite number.
 
     >>> as_positive(2, "radius")
     2.0
     """
     if not (_is_finite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        raise ArgumentError(name, "must be positive and finite", value)
     return float(value)
 
 
-def as_least(value: Any, name: str, *, endless: bool = False) -> float:
-    """A number that is not negative, and finite unless ``endless``.
+def as_nonnegative(value: Any, name: str, *, allow_inf: bool = False) -> float:
+    """Return a number that is not negative, and finite unless ``allow_inf``.
 
-    >>> as_least(0, "floor")
+    >>> as_nonnegative(0, "floor")
     0.0
     """
-    if endless and _is_number(value) and value == inf:
+    if allow_inf and _is_number(value) and value == inf:
         return inf
     if not (_is_finite(value) and value >= 0):
-        raise ValueError(f"{name} must be {'' if endless else 'finite and '}not negative, got {value!r}")
+        raise ArgumentError(name, f"must be {'' if allow_inf else 'finite and '}not negative", value)
     return float(value)
 
 
-def as_flag(value: Any, name: str) -> bool:
-    """True or False.
+def as_bool(value: Any, name: str) -> bool:
+    """Return True or False.
 
-    >>> as_flag(True, "curved")
+    >>> as_bool(True, "curved")
     True
     """
-    if type(value).__name__ not in ("bool", "bool_"):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's is not a bool; 0 and 1 are not meant
+        raise ArgumentError(name, "must be True or False", value)
     return bool(value)
 
 
-def as_whole(value: Any, name: str, least: int = 0) -> int:
-    """A whole number, not below ``least``.
+def as_int(value: Any, name: str, least: int = 0) -> int:
+    """Return a whole number, not below ``least``.
 
-    >>> as_whole(3.0, "horizon", 1)
+    >>> as_int(3.0, "horizon", 1)
     3
     """
     if not (_is_finite(value) and int(value) == value and value >= least):
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise ArgumentError(name, f"must be a whole number of at least {least}", value)
     if value >= LARGEST:
-        raise ValueError(f"{name} must be below 2**62, got {value!r}")
+        raise ArgumentError(name, "must be below 2**62", value)
     return int(value)
 
 
@@ -66,3 +72,10 @@ def _is_finite(value: Any) -> bool:
         return _is_number(value) and isfinite(value)
     except OverflowError:  # a whole number beyond all floats
         return False
+
+
+Positive = Annotated[float, as_positive]
+NonNegative = Annotated[float, as_nonnegative]
+Flag = Annotated[bool, as_bool]
+Natural = Annotated[int, as_int]  # from 0
+Count = Annotated[int, partial(as_int, least=1)]

@@ -5,6 +5,8 @@
     ├── TooLarge        a run would not fit in memory
     ├── BrokenInvariant a run-time health check failed
     └── StoreError      a session's store cannot be read or written
+    ValueError
+    └── ArgumentError   a bad argument: its name, the problem, the value, the remedy
     KeyboardInterrupt
     └── Interrupted     a simulation was stopped; what it finished is kept in ``.record``
 
@@ -18,6 +20,29 @@ from typing import Any
 
 class TarryError(Exception):
     """Base of the errors defined here."""
+
+
+class ArgumentError(ValueError):
+    """Say what is wrong with an argument: ``{name} {problem}, got {value}: {remedy}``.
+
+    The fields are kept apart, so that a command line can name its option instead of the argument.
+    ``value=...`` (the default) means that no value is shown.
+
+    >>> print(ArgumentError("capacity", "must be at least 1", 0, "give None for no limit"))
+    capacity must be at least 1, got 0: give None for no limit
+    """
+
+    def __init__(self, name: str, problem: str, value: Any = ..., remedy: str = "") -> None:
+        super().__init__(name, problem, value, remedy)  # all four, so that copies and pickles have them
+        self.name, self.problem, self.value, self.remedy = name, problem, value, remedy
+
+    def sentence(self, name: str) -> str:
+        """Return the message with the argument called ``name``."""
+        got = "" if self.value is ... else f", got {self.value!r}"
+        return f"{name} {self.problem}{got}" + (f": {self.remedy}" if self.remedy else "")
+
+    def __str__(self) -> str:
+        return self.sentence(self.name)
 
 
 class NotGranted(TarryError, ValueError):

@@ -1,7 +1,5 @@
 """The environments are the game that simulation plays, and Gymnasium takes them for its own."""
 
-from typing import NamedTuple
-
 import gymnasium
 import numpy as np
 import pytest
@@ -169,8 +167,10 @@ def test_there_is_room_for_what_is_withheld_beside_all_that_arrives():
         assert sorted(told) == [info["round"] for info in infos if info["tracked"]]
 
 
-class _Worthless(Parameters, Traits, NamedTuple("_WorthlessFields", [("unused", float)])):
+class _Worthless(Parameters, Traits):
     """Tracks while there is room; every other round weighs nothing."""
+
+    unused: float
 
     __slots__ = ()
 

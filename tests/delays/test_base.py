@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -74,14 +74,10 @@ def test_sets_refuse_rounds_outside(t: float) -> None:
         delays.array([1, 2, 3]).observed_set(t)
 
 
-class _SquareFields(NamedTuple):
-    horizon: int
-
-
-class Square(Parameters, delays.Delays, _SquareFields):
+class Square(Parameters, delays.Delays, init=False):
     """A user's type that answers the verb alone."""
 
-    __slots__ = ()
+    horizon: int
 
     def __new__(cls, horizon: int) -> Self:
         return cls.make(horizon)

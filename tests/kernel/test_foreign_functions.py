@@ -12,13 +12,9 @@ import pytest
 from tarry.kernel import Aside, Parameters, as_step, entry, handle, verb
 
 
-class _HolderFields(NamedTuple):
+class Holder(Parameters, init=False):
     function: Any
     aside: Any
-
-
-class Holder(Parameters, _HolderFields):
-    __slots__ = ()
 
     def __new__(cls, function, aside=None):
         return cls.make(as_step(function), Aside(aside))

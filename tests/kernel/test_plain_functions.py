@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from tarry.kernel import Parameters, entry
 
 
-class _Fields(NamedTuple):
+class Holder(Parameters, init=False):
     function: Any
-
-
-class Holder(Parameters, _Fields):
-    __slots__ = ()
 
     def __new__(cls, function):
         return cls.make(function)

@@ -16,14 +16,10 @@ from tarry.learners import BOLD, DOGD, DWFTRL, GOLD, OGD, SOLID, Interleaving, O
 from tarry.learners.base import absorb, advance, allocate, enter, notice, predict, restart
 
 
-class _LatestFields(NamedTuple):
-    domain: Any
-
-
-class Latest(Parameters, _LatestFields):
+class Latest(Parameters, init=False):
     """A user's own: against the latest of the largest gradients heard, and where the last tracked round played."""
 
-    __slots__ = ()
+    domain: Any
 
     feedback = "gradient"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
@@ -23,8 +21,10 @@ def _mixed(**changes):
     return DWFTBL(BALL, rate=EnergyRate(2.0, 1.0, RADIUS), smoothing=EnergyRadius(1.0, 0.3, 8, 100, **changes))
 
 
-class _Watcher(Parameters, NamedTuple("_WatcherFields", [("unused", float)])):
+class _Watcher(Parameters):
     """A learner of somebody else's that counts the tracked rounds by itself."""
+
+    unused: float
 
     __slots__ = ()
     feedback = "gradient"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.delays import geometric
 from tarry.delays.base import delay
 from tarry.domains import Ball
@@ -37,19 +37,15 @@ except ImportError as error:
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-class _OutsideFields(NamedTuple):
-    dimension: int
-    width: int
-    gives: int
-
-
-class Outside(Parameters, _OutsideFields):
+class Outside(Parameters, init=False):
     """A learner that is elsewhere: it plays what it is handed and keeps what arrives until it is read.
 
     ``width`` numbers of feedback a round; ``gives`` is 1 for gradients, 0 for values.
     """
 
-    __slots__ = ()
+    dimension: int
+    width: int
+    gives: int
 
     def __new__(cls, dimension: int, feedback: str) -> Self:
         return cls.make(dimension, dimension if feedback == GRADIENT else 1, int(feedback == GRADIENT))
@@ -278,7 +274,7 @@ def standard_game(
     """Quadratic losses about drawn targets on the unit ball, geometric delays: the registered environments' game."""
     if unknown:
         raise ValueError(f"there is no option {next(iter(unknown))!r}: the options are {', '.join(_OPTIONS)}")
-    dimension, horizon = as_whole(dimension, "dimension", 1), as_whole(horizon, "horizon", 1)
+    dimension, horizon = as_int(dimension, "dimension", 1), as_int(horizon, "horizon", 1)
 
     def draw(seed: int) -> Game:
         targets = np.random.default_rng(seed).normal(0.2, 0.3, (horizon, dimension))

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from tarry.adapters.waiting import Waiting
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.live import Ticket
 from tarry.results import Weights
 
@@ -49,7 +49,7 @@ class LateLabels:
         if isinstance(optimiser, type) or not all(hasattr(optimiser, act) for act in ("step", "zero_grad")):
             raise ValueError(f"optimiser must be one of PyTorch's, with step() and zero_grad(), got {optimiser!r}")
         self.module, self.optimiser, self.loss = module, optimiser, loss
-        self.batch_size = as_whole(batch_size, "batch_size", 1)
+        self.batch_size = as_int(batch_size, "batch_size", 1)
         self._collate = _default_collate() if collate is None else collate
         self._waiting = Waiting(capacity, scheduler, seed)
         self._batch: list[tuple[Hashable, Any, Any, float]] = []

@@ -10,7 +10,7 @@ from tarry.cases.desk import BY_LONGEST, desk
 from tarry.cases.flights import flights
 from tarry.cases.policies import POLICIES
 from tarry.cases.report import Case
-from tarry.checks import as_whole
+from tarry.checks import as_int
 
 DEPARTURES = (
     "A flight that leaves on time tells its label at once; one that is three hours late holds a slot for three "
@@ -65,4 +65,4 @@ def queue_case(first: int | None = None, capacity: int | None = None) -> Case:
 
 def as_slots(capacity: int | None, usual: int) -> int:
     """The slots asked for, or the usual number; at least 2, since Morris never leaves a single one free."""
-    return usual if capacity is None else as_whole(capacity, "slots", 2)
+    return usual if capacity is None else as_int(capacity, "slots", 2)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.delays import array
 from tarry.domains import Ball
 from tarry.losses import LeastSquares
@@ -110,4 +110,4 @@ class Stream:
 
 def first_rows(count: int | None, most: int) -> int:
     """How many rows to take: all of them, or the first ones."""
-    return most if count is None else min(as_whole(count, "first (a slice's decisions)", 2), most)
+    return most if count is None else min(as_int(count, "first (a slice's decisions)", 2), most)

@@ -16,7 +16,7 @@ from tarry.cases import Case, Figures, Result, clinical_case, flights_case, queu
 from tarry.cases.findings import findings
 from tarry.cases.policies import choose
 from tarry.cases.table import figures_table, others_table
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.cli.plan import refusing
 from tarry.cli.screen import screen, telling
 
@@ -131,8 +131,8 @@ def _run(
 
 def _check(first: int | None, seeds: int, learners: int) -> None:
     if first is not None:
-        as_whole(first, "first", LEAST)
-    as_whole(seeds, "seeds", 2)
+        as_int(first, "first", LEAST)
+    as_int(seeds, "seeds", 2)
     if learners != 0 and learners < LEAST:
         raise ValueError(f"--learners must be 0, to leave them out, or at least {LEAST}, got {learners}")
 

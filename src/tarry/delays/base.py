@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import entry, verb
 
 
@@ -87,7 +87,7 @@ class Delays:
         return np.asarray(earlier[~arrived])
 
     def _arrived(self, t: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        if as_whole(t, "t", 1) > self.horizon:
+        if as_int(t, "t", 1) > self.horizon:
             raise ValueError(f"t must be at most the horizon {self.horizon}, got {t}")
         earlier = np.arange(1, int(t), dtype=np.int64)
         return earlier, earlier + self.first(int(t) - 1) < t
@@ -103,4 +103,4 @@ def backlog_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def as_horizon(horizon: Any) -> int:
     """A positive whole number of rounds."""
-    return as_whole(horizon, "horizon", 1)
+    return as_int(horizon, "horizon", 1)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.delays.base import as_horizon
 from tarry.delays.generated import Generated, uncut
 from tarry.kernel import Parameters
 
 
-class _BurstsFields(NamedTuple):
+class Bursts(Parameters, Generated, init=False):
+    """d_t = slow where ⌊(t − 1)/length⌋ is even, else fast."""
+
     horizon: int
     length: int
     slow: int
     fast: int
 
-
-class Bursts(Parameters, Generated, _BurstsFields):
-    """d_t = slow where ⌊(t − 1)/length⌋ is even, else fast."""
-
-    __slots__ = ()
-
     def __new__(cls, horizon: int, length: int = 250, slow: int = 400, fast: int = 3) -> Self:
-        return cls.make(
-            as_horizon(horizon), as_whole(length, "length", 1), as_whole(slow, "slow"), as_whole(fast, "fast")
-        )
+        return cls.make(as_horizon(horizon), as_int(length, "length", 1), as_int(slow, "slow"), as_int(fast, "fast"))
 
 
 @uncut.on(Bursts)

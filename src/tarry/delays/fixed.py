@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.delays.base import as_horizon
 from tarry.delays.generated import Generated, uncut
 from tarry.kernel import Parameters
 
 
-class _FixedFields(NamedTuple):
+class Fixed(Parameters, Generated, init=False):
+    """Feedback of every round arrives ``every`` rounds later."""
+
     horizon: int
     every: int
 
-
-class Fixed(Parameters, Generated, _FixedFields):
-    """Feedback of every round arrives ``every`` rounds later."""
-
-    __slots__ = ()
-
     def __new__(cls, horizon: int, every: int) -> Self:
-        return cls.make(as_horizon(horizon), as_whole(every, "delay"))
+        return cls.make(as_horizon(horizon), as_int(every, "delay"))
 
 
 @uncut.on(Fixed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf, log, log1p
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,20 +13,16 @@ from tarry.delays.generated import Generated, uncut, whole_rounds
 from tarry.kernel import Parameters, Purpose, keyed, make_key, make_seed
 
 
-class _GeometricFields(NamedTuple):
-    horizon: int
-    probability: float
-    log_failure: float
-    key: np.uint64
-
-
-class Geometric(Parameters, Generated, _GeometricFields):
+class Geometric(Parameters, Generated, init=False):
     """Independent delays, P(d = j) = (1 − p)^j p for j = 0, 1, …: failures before a success.
 
     That is Geom(p) − 1 where Geom(p) counts trials; the mean is (1 − p)/p.
     """
 
-    __slots__ = ()
+    horizon: int
+    probability: float
+    log_failure: float
+    key: np.uint64
 
     def __new__(cls, horizon: int, probability: float, rng: Any = None) -> Self:
         p = as_positive(probability, "probability")

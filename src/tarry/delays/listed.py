@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,7 @@ from tarry.delays.base import Delays, delay
 from tarry.kernel import Parameters
 
 
-class _ListedFields(NamedTuple):
-    cut: np.ndarray
-    truncated: int
-
-
-class Listed(Parameters, Delays, _ListedFields):
+class Listed(Parameters, Delays, init=False):
     """One delay per round; ``truncated`` says how many reached past the horizon and were cut.
 
     >>> delays = array([2, 0, 5])
@@ -24,7 +19,8 @@ class Listed(Parameters, Delays, _ListedFields):
     ([2, 0, 0], 1, [0, 1, 1])
     """
 
-    __slots__ = ()
+    cut: np.ndarray
+    truncated: int
 
     def __new__(cls, values: ArrayLike) -> Self:
         given = as_delays(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import cos, exp, log, pi, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,17 +16,13 @@ from tarry.kernel import Parameters, Purpose, keyed, make_key, make_seed
 _STEEPEST = 700.0
 
 
-class _LognormalFields(NamedTuple):
+class Lognormal(Parameters, Generated, init=False):
+    """Independent delays ⌊median · exp(spread · Z)⌋ with Z standard normal."""
+
     horizon: int
     median: float
     spread: float
     key: np.uint64
-
-
-class Lognormal(Parameters, Generated, _LognormalFields):
-    """Independent delays ⌊median · exp(spread · Z)⌋ with Z standard normal."""
-
-    __slots__ = ()
 
     def __new__(cls, horizon: int, median: float, spread: float, rng: Any = None) -> Self:
         return cls.make(

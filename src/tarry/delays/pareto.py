@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import expm1, log
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,17 +16,13 @@ from tarry.kernel import Parameters, Purpose, keyed, make_key, make_seed
 _STEEPEST = 700.0
 
 
-class _ParetoFields(NamedTuple):
+class Pareto(Parameters, Generated, init=False):
+    """Independent delays ⌊scale · L⌋, P(L > x) = (1 + x)^(−shape); the mean is infinite for shape ≤ 1."""
+
     horizon: int
     shape: float
     scale: float
     key: np.uint64
-
-
-class Pareto(Parameters, Generated, _ParetoFields):
-    """Independent delays ⌊scale · L⌋, P(L > x) = (1 + x)^(−shape); the mean is infinite for shape ≤ 1."""
-
-    __slots__ = ()
 
     def __new__(cls, horizon: int, shape: float, scale: float, rng: Any = None) -> Self:
         return cls.make(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.delays.base import as_horizon
 from tarry.delays.generated import whole_rounds
 from tarry.delays.listed import Listed
@@ -46,7 +46,7 @@ def queue(
     [2, 2, 1, 0, 0, 0]
     """
     rounds = as_horizon(horizon)
-    slots = min(as_whole(servers, "servers", 1), rounds)
+    slots = min(as_int(servers, "servers", 1), rounds)
     seed = make_seed(rng)
     if isinstance(service, str):
         size = _mean(mean, load, int(servers))

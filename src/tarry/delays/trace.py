@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +12,16 @@ from tarry.delays.timestamps import Times, as_times
 from tarry.kernel import Parameters
 
 
-class _TraceFields(NamedTuple):
-    cut: np.ndarray
-    order: np.ndarray
-    truncated: int
-
-
-class Trace(Parameters, Delays, _TraceFields):
+class Trace(Parameters, Delays, init=False):
     """Recorded delays; see :func:`trace`.
 
     ``order[t − 1]`` is the row (from 0) that became round t; ``truncated`` counts the rounds whose
     feedback never came.
     """
 
-    __slots__ = ()
+    cut: np.ndarray
+    order: np.ndarray
+    truncated: int
 
     def __new__(cls, decided: Times, feedback: Times) -> Self:
         order = np.argsort(decided.values, kind="stable")

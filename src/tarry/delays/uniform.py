@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.delays.base import as_horizon
 from tarry.delays.generated import Generated, uncut, whole_rounds
 from tarry.kernel import Parameters, Purpose, keyed, make_key, make_seed
 
 
-class _UniformFields(NamedTuple):
+class Uniform(Parameters, Generated, init=False):
+    """Independent delays, P(d = j) = 1/(high − low + 1) for j = low, …, high."""
+
     horizon: int
     low: int
     high: int
     key: np.uint64
 
-
-class Uniform(Parameters, Generated, _UniformFields):
-    """Independent delays, P(d = j) = 1/(high − low + 1) for j = low, …, high."""
-
-    __slots__ = ()
-
     def __new__(cls, horizon: int, low: int, high: int, rng: Any = None) -> Self:
-        least = as_whole(low, "low")
-        most = as_whole(high, "high")
+        least = as_int(low, "low")
+        most = as_int(high, "high")
         if most < least:
             raise ValueError(f"high must be at least low, got low={least} and high={most}")
         if most - least >= 2**52:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +13,7 @@ from tarry.domains.base import Vector, as_dimension, as_vector, project
 from tarry.kernel import Parameters
 
 
-class _BallFields(NamedTuple):
-    center: Vector
-    radius: float
-
-
-class Ball(Parameters, _BallFields):
+class Ball(Parameters, init=False):
     """The ball {x : ‖x − center‖ ≤ radius}.
 
     ``Ball(10, radius=2.0)`` is centred at the origin of R^10; ``center`` moves it.
@@ -28,7 +23,8 @@ class Ball(Parameters, _BallFields):
     (4.0, [0.0, 0.0, -2.0])
     """
 
-    __slots__ = ()
+    center: Vector
+    radius: float
 
     def __new__(cls, dimension: int, radius: float = 1.0, *, center: ArrayLike | None = None) -> Self:
         size = as_dimension(dimension)

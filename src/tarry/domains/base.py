@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import verb
 
 Vector = NDArray[np.float64]
@@ -106,7 +106,7 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
 
 def as_dimension(value: int) -> int:
     """A whole number of at least 1, or a sentence saying why not."""
-    return as_whole(value, "dimension", 1)
+    return as_int(value, "dimension", 1)
 
 
 def as_domain(value: Any, name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,7 @@ from tarry.domains.base import Vector, as_vector, project
 from tarry.kernel import Parameters
 
 
-class _BoxFields(NamedTuple):
-    lower: Vector
-    upper: Vector
-
-
-class Box(Parameters, _BoxFields):
+class Box(Parameters, init=False):
     """The box {x : lower ≤ x ≤ upper}, entry by entry.
 
     One of the two may be a number, which then holds for every entry; two numbers make an interval.
@@ -27,7 +22,8 @@ class Box(Parameters, _BoxFields):
     (5.0, 1.5, [0.0, 4.0])
     """
 
-    __slots__ = ()
+    lower: Vector
+    upper: Vector
 
     def __new__(cls, lower: ArrayLike, upper: ArrayLike) -> Self:
         size = max(np.size(lower), np.size(upper))

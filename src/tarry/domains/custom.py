@@ -44,16 +44,7 @@ def _with_scratch(projection: Any, x: Any, scratch: Any) -> None:
     projection.function(x, scratch)
 
 
-class _CustomFields(NamedTuple):
-    projection: Any
-    center: Vector
-    diameter: float
-    inner_radius: float
-    outer_radius: float
-    minimiser: Aside
-
-
-class Custom(Parameters, _CustomFields):
+class Custom(Parameters, init=False):
     """The set that ``project`` projects on, in place: ``project(x)`` or ``project(x, scratch)``.
 
     Decorated with ``numba.njit`` the projection runs inside compiled games; a plain Python function
@@ -70,7 +61,12 @@ class Custom(Parameters, _CustomFields):
     [0.0, 1.0]
     """
 
-    __slots__ = ()
+    projection: Any
+    center: Vector
+    diameter: float
+    inner_radius: float
+    outer_radius: float
+    minimiser: Aside
 
     def __new__(
         cls,

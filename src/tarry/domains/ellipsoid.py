@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +16,7 @@ MOST_STEPS = 100
 ROUNDING = 1e-15
 
 
-class _EllipsoidFields(NamedTuple):
-    matrix: Vector
-    radius: float
-    center: Vector
-    eigenvalues: Vector
-    axes: Vector
-
-
-class Ellipsoid(Parameters, _EllipsoidFields):
+class Ellipsoid(Parameters, init=False):
     """The ellipsoid {x : (x − center)ᵀ A (x − center) ≤ radius²}, A symmetric positive definite.
 
     ``axes`` holds A's eigenvectors as rows, in the order of the growing ``eigenvalues``; the
@@ -35,7 +27,11 @@ class Ellipsoid(Parameters, _EllipsoidFields):
     (2.0, 1.0)
     """
 
-    __slots__ = ()
+    matrix: Vector
+    radius: float
+    center: Vector
+    eigenvalues: Vector
+    axes: Vector
 
     def __new__(cls, matrix: ArrayLike, radius: float = 1.0, center: ArrayLike | None = None) -> Self:
         a = as_definite(matrix, "the ellipsoid's matrix")

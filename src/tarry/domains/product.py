@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import hypot
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,13 +11,7 @@ from tarry.domains.base import Vector, as_domain, project
 from tarry.kernel import Parameters
 
 
-class _ProductFields(NamedTuple):
-    first: Any
-    second: Any
-    split: int
-
-
-class Product(Parameters, _ProductFields):
+class Product(Parameters, init=False):
     """The product {(x, y) : x ∈ first, y ∈ second}; :func:`product` takes more than two.
 
     ``split`` is the dimension of the first.
@@ -27,7 +21,9 @@ class Product(Parameters, _ProductFields):
     5.0
     """
 
-    __slots__ = ()
+    first: Any
+    second: Any
+    split: int
 
     def __new__(cls, first: Any, second: Any) -> Self:
         as_domain(first, "first")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,7 @@ from tarry.domains.base import Vector, as_domain, as_vector, project
 from tarry.kernel import Parameters
 
 
-class _ShiftFields(NamedTuple):
-    domain: Any
-    offset: Vector
-
-
-class Shift(Parameters, _ShiftFields):
+class Shift(Parameters, init=False):
     """The translate {x + offset : x ∈ domain}.
 
     >>> from tarry.domains import Simplex
@@ -24,7 +19,8 @@ class Shift(Parameters, _ShiftFields):
     [1.5, -0.5]
     """
 
-    __slots__ = ()
+    domain: Any
+    offset: Vector
 
     def __new__(cls, domain: Any, offset: ArrayLike) -> Self:
         as_domain(domain, "domain")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,13 +10,7 @@ from tarry.domains.base import Vector, as_domain, project
 from tarry.kernel import Parameters, step
 
 
-class _ShrinkFields(NamedTuple):
-    domain: Any
-    center: Vector
-    factor: float
-
-
-class Shrink(Parameters, _ShrinkFields):
+class Shrink(Parameters, init=False):
     """The set {o + factor·(x − o) : x ∈ domain}, o the domain's centre, 0 ≤ factor ≤ 1.
 
     Learners from values keep their centres in one, so that there is room around them.
@@ -26,7 +20,9 @@ class Shrink(Parameters, _ShrinkFields):
     [1.0]
     """
 
-    __slots__ = ()
+    domain: Any
+    center: Vector
+    factor: float
 
     def __new__(cls, domain: Any, factor: float) -> Self:
         as_domain(domain, "domain")

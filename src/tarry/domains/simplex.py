@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,12 +12,7 @@ from tarry.domains.base import Vector, as_dimension, project
 from tarry.kernel import Parameters
 
 
-class _SimplexFields(NamedTuple):
-    dimension: int
-    scale: float
-
-
-class Simplex(Parameters, _SimplexFields):
+class Simplex(Parameters, init=False):
     """The simplex {x ≥ 0 : Σ x_i = scale} in R^dimension.
 
     It is flat: no ball of R^dimension fits in it, so its inner radius is 0 and DWFTBL refuses it. Learners over arms
@@ -28,7 +23,8 @@ class Simplex(Parameters, _SimplexFields):
     ([0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0])
     """
 
-    __slots__ = ()
+    dimension: int
+    scale: float
 
     def __new__(cls, dimension: int, scale: float = 1.0) -> Self:
         return cls.make(as_dimension(dimension), as_positive(scale, "scale"))

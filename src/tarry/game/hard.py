@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry import delays, domains, losses
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.game.problem import WeightedGame
 
 Signs = NDArray[np.float64]
@@ -45,12 +45,12 @@ def waves(horizon: int, length: int, seed: int = 0) -> Signs:
 
 def one_way(horizon: int, length: int, seed: int = 0) -> Signs:
     """+ always."""
-    return np.ones(as_whole(horizon, "horizon", 1))
+    return np.ones(as_int(horizon, "horizon", 1))
 
 
 def still(horizon: int, length: int, seed: int = 0) -> Signs:
     """0 always: for :func:`disc`."""
-    return np.zeros(as_whole(horizon, "horizon", 1))
+    return np.zeros(as_int(horizon, "horizon", 1))
 
 
 def coins(horizon: int, length: int, seed: int = 0, *, lean: float = 0.5) -> Signs:
@@ -158,4 +158,4 @@ def _heard(domain: Any, loss: Any, waits: Any, feedback: str = "gradient") -> We
 
 def _blocks(horizon: int, length: int) -> NDArray[np.int64]:
     """The number of each round's block."""
-    return np.arange(as_whole(horizon, "horizon", 1)) // as_whole(length, "length", 1)
+    return np.arange(as_int(horizon, "horizon", 1)) // as_int(length, "length", 1)

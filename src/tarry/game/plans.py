@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.game.draws import Recorded, draws_for
 from tarry.game.engine import Outcome, Stop, Task
 from tarry.game.problem import Game, WeightedGame, check_grants, setting_of
@@ -88,7 +88,7 @@ class Plans:
         if game is not None and build is not None:
             raise ValueError("give a game or games, a function of the seed, and not both")
         self._build, self._player = build, player
-        self._checkpoints, self._bound = as_whole(checkpoints, "checkpoints", 1), bound
+        self._checkpoints, self._bound = as_int(checkpoints, "checkpoints", 1), bound
         self._shared = None if build is not None else self._plan(game)
         self._best: Comparator | None = None
         self._lock = threading.Lock()

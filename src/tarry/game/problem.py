@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
@@ -131,7 +131,7 @@ class WeightedGame:
 def check_capacity(capacity: int | None) -> None:
     """Refuse what is not a whole number of at least 1, or None."""
     if capacity is not None:
-        as_whole(capacity, "capacity (None for no limit)", 1)
+        as_int(capacity, "capacity (None for no limit)", 1)
 
 
 def setting_of(capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
@@ -214,7 +214,7 @@ def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
 
 
 def _check_queries(feedback: str, queries: int) -> None:
-    if as_whole(queries, "queries", 1) > 1 and feedback != "value":
+    if as_int(queries, "queries", 1) > 1 and feedback != "value":
         raise ValueError(f"queries={queries} are of values, this game gives {feedback} feedback: give feedback='value'")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class _NoRowsFields(NamedTuple):
-    pass
-
-
-class NoRows(Parameters, _NoRowsFields):
+class NoRows(Parameters):
     """Rows that nobody reads."""
-
-    __slots__ = ()
 
     width = 1
     horizon = None
@@ -46,14 +40,10 @@ class NoRows(Parameters, _NoRowsFields):
         return cls.make()
 
 
-class _ZeroFields(NamedTuple):
-    rows: NoRows
-
-
-class Zero(Parameters, _ZeroFields):
+class Zero(Parameters, init=False):
     """f_t = 0 in every round."""
 
-    __slots__ = ()
+    rows: NoRows
 
     def __new__(cls) -> Self:
         return cls.make(NoRows())

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.game.engine import Stop
 
 logger = logging.getLogger("tarry")
@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 def seed_list(seeds: int | Iterable[int]) -> list[int]:
     """0, 1, … for a number of seeds, or the seeds themselves, each once."""
     if isinstance(seeds, (int, float, np.number)):
-        return list(range(as_whole(seeds, "seeds", 1)))
+        return list(range(as_int(seeds, "seeds", 1)))
     listed = list(seeds)
     if not listed:
         raise ValueError("seeds is empty: give a number of seeds or a list of them")
@@ -39,7 +39,7 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
 
 def worker_count(seeds: list[int], threads: int | None) -> int:
     """How many threads to use: as asked, or one per core, never more than seeds."""
-    return min(len(seeds), as_whole(threads, "threads", 1) if threads is not None else core_count())
+    return min(len(seeds), as_int(threads, "threads", 1) if threads is not None else core_count())
 
 
 def core_count() -> int:

@@ -4,13 +4,16 @@ Everything else writes plain functions over named tuples and arrays and marks th
 ``step`` or ``entry``.
 """
 
+from dataclasses import KW_ONLY
+
 from tarry.kernel.aside import Aside
 from tarry.kernel.compile import Entry, as_step, border, entry, is_compiled, step, verb
 from tarry.kernel.handle import handle
 from tarry.kernel.keyed import Purpose, make_key, make_seed
-from tarry.kernel.parameters import Parameters
+from tarry.kernel.parameters import Parameters, field
 
 __all__ = [
+    "KW_ONLY",
     "Aside",
     "Entry",
     "Parameters",
@@ -18,6 +21,7 @@ __all__ = [
     "as_step",
     "border",
     "entry",
+    "field",
     "handle",
     "is_compiled",
     "make_key",

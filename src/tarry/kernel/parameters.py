@@ -1,18 +1,91 @@
-"""Parameters: validated named tuples that Python reads and compiled code sees.
+"""Parameters: named tuples built from annotated fields, validated, and visible to compiled code.
 
-A member writes ``class Ball(Parameters, _BallFields)`` with a validating ``__new__`` that ends in
-``cls.make(...)``. Named tuples' own ``_replace`` would skip the validation, so it is refused.
+    class Ball(Parameters):
+        dimension: Count
+        radius: Positive = 1.0
+
+A field is an annotation. ``Annotated[type, check]`` names its check, a function of the value and the field's
+name that returns the value to keep; the common ones are in :mod:`tarry.checks`. Fields after ``_: KW_ONLY``
+are given by keyword. ``complete``, a class method over the dictionary of checked fields, settles what depends
+on several of them. A class whose arguments are not its fields writes its own ``__new__``, ends it in
+``cls.make(...)`` and says ``init=False``, as with dataclasses.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, Self
+import inspect
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from operator import itemgetter
+from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 
+class _Default:
+    """Mark a default whose type is not its field's: the check or ``complete`` replaces it."""
+
+    def __init__(self, default: Any) -> None:
+        self.value = default
+
+
+def field(*, default: Any) -> Any:
+    """Give a field a default of another type, such as None for "work it out".
+
+    start: Vector = field(default=None)  # the domain's centre, which ``complete`` looks up
+    """
+    return _Default(default)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class _Declared(type):
+    """Turn annotations of a class body into the fields of a tuple."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], *, init: bool = True) -> Any:
+        body.setdefault("__slots__", ())
+        named = body.get("__annotations__", {})
+        # A default is not a class attribute: the attribute of that name is the field itself.
+        defaults = {key: body.pop(key) for key in list(named) if key in body}
+        cls: Any = super().__new__(mcs, name, bases, body)
+        own = _fields_of(cls, defaults) if named else {}
+        for key in defaults.keys() - own.keys():
+            setattr(cls, key, defaults[key])  # a ClassVar
+        if not own and hasattr(cls, "_fields"):
+            return cls  # what it inherits stands
+        fields: dict[str, inspect.Parameter] = {**getattr(cls, "_parameters", {}), **own}
+        cls._fields, cls._parameters = tuple(fields), fields
+        for index, key in enumerate(fields):
+            setattr(cls, key, property(itemgetter(index)))
+        if init:
+            cls.__signature__ = inspect.Signature(sorted(fields.values(), key=lambda given: given.kind))
+        return cls
+
+    def __init__(cls, *arguments: Any, init: bool = True) -> None:
+        super().__init__(*arguments)
+
+
+def _fields_of(cls: type, defaults: dict[str, Any]) -> dict[str, inspect.Parameter]:
+    """Return the fields a class itself declares, as parameters of its constructor."""
+    hints, found = get_type_hints(cls, include_extras=True), {}
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for key in inspect.get_annotations(cls):
+        hint = hints[key]
+        if hint is KW_ONLY:
+            kind = inspect.Parameter.KEYWORD_ONLY
+        elif get_origin(hint) is not ClassVar:
+            default = defaults.get(key, inspect.Parameter.empty)
+            shown = default.value if isinstance(default, _Default) else default
+            found[key] = inspect.Parameter(key, kind, default=shown, annotation=hint)
+    return found
+
+
+def _check_of(hint: Any) -> Callable[[Any, str], Any] | None:
+    """Return the check that an annotation names, if it names one."""
+    return get_args(hint)[1] if get_origin(hint) is Annotated else None
+
+
 def _frozen(value: Any) -> Any:
-    """A read-only view of an array (the caller's own array stays writable); else the value."""
+    """Return a read-only view of an array (the caller's own array stays writable); else the value."""
     if not isinstance(value, np.ndarray):
         return value
     view = value.view()
@@ -32,24 +105,48 @@ def _equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-class Parameters:
-    """Frozen, printable, comparable, picklable; the mixin of every parameter type."""
+class Parameters(tuple[Any, ...], metaclass=_Declared):
+    """Base of every parameter type: frozen, printable, comparable, picklable.
 
-    __slots__ = ()
+    >>> from tarry.domains import Ball
+    >>> Ball(2, radius=3.0)
+    Ball(center=[0., 0.], radius=3)
+    """
+
+    _fields: ClassVar[tuple[str, ...]]
+    _parameters: ClassVar[dict[str, inspect.Parameter]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Check the fields given and build the tuple."""
+        try:
+            given = inspect.signature(cls).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}{inspect.signature(cls)}: {error}") from None
+        given.apply_defaults()
+        fields = given.arguments
+        for name, parameter in cls._parameters.items():
+            check = _check_of(parameter.annotation)
+            if check is not None:
+                fields[name] = check(fields[name], name)
+        cls.complete(fields)
+        return cls.make(*(fields[name] for name in cls._fields))
+
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        """Settle, in place, fields that depend on each other; each has passed its own check."""
 
     @classmethod
     def make(cls, *values: Any) -> Self:
         """Build from validated field values."""
-        fields: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]
-        if len(values) != len(fields):
-            raise TypeError(f"{cls.__name__} has {len(fields)} fields, got {len(values)} values")
+        if len(values) != len(cls._fields):
+            raise TypeError(f"{cls.__name__} has {len(cls._fields)} fields, got {len(values)} values")
         return _rebuild(cls, values)  # type: ignore[no-any-return]
 
     def _replace(self, **_changes: Any) -> NoReturn:
         raise TypeError(f"build a new {type(self).__name__} instead: _replace would skip validation")
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), tuple(self))  # type: ignore[arg-type]
+        return _rebuild, (type(self), tuple(self))
 
     def __bool__(self) -> bool:
         return True  # also where there is no field: a scheduler is never nothing
@@ -57,17 +154,17 @@ class Parameters:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return False
-        return all(_equal(a, b) for a, b in zip(self, other, strict=True))  # type: ignore[call-overload]
+        return all(_equal(a, b) for a, b in zip(self, other, strict=True))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        parts = (v.tobytes() if isinstance(v, np.ndarray) else v for v in self)  # type: ignore[attr-defined]
+        parts = (v.tobytes() if isinstance(v, np.ndarray) else v for v in self)
         return hash((type(self).__name__, *parts))
 
     def __repr__(self) -> str:
-        shown = (f"{n}={_show(v)}" for n, v in zip(self._fields, self, strict=True))  # type: ignore[attr-defined,call-overload]
+        shown = (f"{n}={_show(v)}" for n, v in zip(self._fields, self, strict=True))
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.domains import Simplex
 from tarry.kernel import step, verb
 from tarry.kernel.keyed import uniform
@@ -52,7 +52,7 @@ def simplex_of(dimension: int) -> Simplex:
     """The probability simplex over this many actions, two at least."""
     if isinstance(dimension, Simplex):
         raise TypeError(f"dimension is the number of actions, got {dimension!r}: give {dimension.dimension}")
-    return Simplex(as_whole(dimension, "dimension, the number of actions,", 2))
+    return Simplex(as_int(dimension, "dimension, the number of actions,", 2))
 
 
 def even_weights(dimension: int) -> np.ndarray:

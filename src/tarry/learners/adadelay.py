@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, project
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
@@ -20,14 +20,7 @@ from tarry.learners.ogd import show_point
 NORMS, PRODUCTS, SUMS = range(3)
 
 
-class _AdaDelayFields(NamedTuple):
-    domain: Any
-    scale: float
-    allowance: float
-    start: np.ndarray
-
-
-class AdaDelay(Parameters, _AdaDelayFields):
+class AdaDelay(Parameters, init=False):
     """Delayed dual averaging that adapts to the gradients, for delays of at most ``max_delay`` = τ.
 
         x_{t+1} = Π( x_1 − η_t Σ_s w_s g_s ),   η_t = D/√(2Λ_t),
@@ -49,13 +42,16 @@ class AdaDelay(Parameters, _AdaDelayFields):
     40.0
     """
 
-    __slots__ = ()
+    domain: Any
+    scale: float
+    allowance: float
+    start: np.ndarray
 
     feedback = GRADIENT
 
     def __new__(cls, domain: Any, gradient_bound: float, max_delay: int, *, start: ArrayLike | None = None) -> Self:
         as_domain(domain, "domain")
-        tau = as_whole(max_delay, "max_delay")
+        tau = as_int(max_delay, "max_delay")
         allowance = allowance_for(as_positive(gradient_bound, "gradient_bound"), tau)
         return cls.make(domain, domain.diameter / sqrt(2.0), allowance, starting_point(domain, start))
 

@@ -17,14 +17,7 @@ from tarry.learners.dwftrl import reach_of, starting_point
 from tarry.learners.ogd import show_point
 
 
-class _AdaFTRLFields(NamedTuple):
-    domain: Any
-    curvature: float
-    reach: float
-    start: np.ndarray
-
-
-class AdaFTRL(Parameters, _AdaFTRLFields):
+class AdaFTRL(Parameters, init=False):
     """Scale-free FTRL on bounded domains: it knows neither the gradients' size nor the horizon.
 
         x = argmin_x ⟨L, x⟩ + Δ f(x) = Π( x_1 − L/(λΔ) ),   f(x) = (λ/2)|x − x_1|²,   L = Σ_arrived w_s g_s
@@ -47,7 +40,10 @@ class AdaFTRL(Parameters, _AdaFTRLFields):
     3.0555
     """
 
-    __slots__ = ()
+    domain: Any
+    curvature: float
+    reach: float
+    start: np.ndarray
 
     feedback = GRADIENT
 

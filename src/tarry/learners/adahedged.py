@@ -15,12 +15,7 @@ from tarry.learners.dorm import keep_play
 from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
 
 
-class _AdaHedgeDFields(NamedTuple):
-    domain: Simplex
-    hint: int
-
-
-class AdaHedgeD(Parameters, OnSimplex, Hinted, _AdaHedgeDFields):
+class AdaHedgeD(Parameters, OnSimplex, Hinted, init=False):
     """Exponential weights over ``dimension`` experts that tune themselves; nothing to know.
 
         x_{t+1} = softmin(θ + h_{t+1}, λ) ∝ exp(−(θ + h_{t+1})_i/λ),   θ = Σ_{s∈O_{t+1}} w_s g_s,   h a hint
@@ -49,7 +44,8 @@ class AdaHedgeD(Parameters, OnSimplex, Hinted, _AdaHedgeDFields):
     [0.2, 0.8]
     """
 
-    __slots__ = ()
+    domain: Simplex
+    hint: int
 
     feedback = GRADIENT
 

@@ -37,15 +37,11 @@ from tarry.learners.norms import Euclidean
 from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
 
 
-class _GrowingFields(NamedTuple):
-    diameter: float
-    floor: float
-
-
-class Growing(Parameters, _GrowingFields):
+class Growing(Parameters):
     """η = D / √(2(A₀ + A)), A kept by the learner in the rule's memory."""
 
-    __slots__ = ()
+    diameter: float
+    floor: float
 
     follows_feedback = True  # and nothing else of the game
 
@@ -65,14 +61,7 @@ def _last(rule: Any, memory: Any, in_force: Any, t: Any) -> Any:
     return in_force
 
 
-class _AdaptiveFields(NamedTuple):
-    domain: Any
-    rate: Growing
-    start: np.ndarray
-    norm: Euclidean
-
-
-class Adaptive(Parameters, _AdaptiveFields):
+class Adaptive(Parameters, init=False):
     """DW-FTRL with η = D/√(2(A₀ + A)), A₀ = G²/2, where each arrival adds
 
         A += w‖g‖ (w‖g‖/2 + ‖θ_now − θ_when_played‖),
@@ -89,7 +78,10 @@ class Adaptive(Parameters, _AdaptiveFields):
     [-1.0, 0.0]
     """
 
-    __slots__ = ()
+    domain: Any
+    rate: Growing
+    start: np.ndarray
+    norm: Euclidean
 
     feedback = GRADIENT
 

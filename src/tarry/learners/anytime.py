@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
@@ -13,13 +13,7 @@ from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
 from tarry.schedulers import Pareto
 
 
-class _AnytimeFields(NamedTuple):
-    scale: float
-    own: float
-    waiting: float
-
-
-class Anytime(Parameters, _AnytimeFields):
+class Anytime(Parameters, init=False):
     """η_{t−1} = D / (G √Σ_{s≤t} (own + waiting·σ_s)), σ_s the backlog when round s begins.
 
     Needs neither the horizon nor the total delay: with Priority or VarOpt the regret is of the order
@@ -32,7 +26,9 @@ class Anytime(Parameters, _AnytimeFields):
     1.0
     """
 
-    __slots__ = ()
+    scale: float
+    own: float
+    waiting: float
 
     needs_acknowledgements = True
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import inf, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_flag, as_positive, as_whole
+from tarry.checks import as_bool, as_int, as_positive
 from tarry.kernel import Parameters, step
 from tarry.learners.levels import level_ratio
 from tarry.learners.rules import MAGNITUDE, first_rate, last_rate, next_rate, radius
@@ -15,12 +15,12 @@ FOLLOWING = -1.0
 
 def as_room(capacity: int | None) -> float:
     """Capacity as the formulas read it: infinite where there is no limit."""
-    return inf if capacity is None else float(as_whole(capacity, "capacity", 1))
+    return inf if capacity is None else float(as_int(capacity, "capacity", 1))
 
 
 def as_guess(max_backlog: int | None) -> float:
     """The largest backlog, or FOLLOWING where it is guessed."""
-    return FOLLOWING if max_backlog is None else float(as_whole(max_backlog, "max_backlog"))
+    return FOLLOWING if max_backlog is None else float(as_int(max_backlog, "max_backlog"))
 
 
 @step
@@ -29,15 +29,7 @@ def guessed_backlog(rule: Any, memory: Any) -> Any:
     return rule.max_backlog if rule.max_backlog >= 0.0 else max(memory[MAGNITUDE], 1.0) - 1.0
 
 
-class _BacklogRadiusFields(NamedTuple):
-    inner_radius: float
-    spread: float
-    capacity: float
-    max_backlog: float
-    curved: int
-
-
-class BacklogRadius(Parameters, _BacklogRadiusFields):
+class BacklogRadius(Parameters, init=False):
     """δ_t = r min{1, √(νk) (ρ/t)^(1/4)}, ρ = 1 + σ_max/C; ``curved``: r min{1, ((νk)²ρ ln(t+1)/t)^(1/3)}.
 
     Without ``max_backlog`` it is 2^j − 1 in an epoch of ``Doubling("backlog")`` whose guess is 2^j, and t counts
@@ -48,7 +40,11 @@ class BacklogRadius(Parameters, _BacklogRadiusFields):
     0.5
     """
 
-    __slots__ = ()
+    inner_radius: float
+    spread: float
+    capacity: float
+    max_backlog: float
+    curved: int
 
     def __new__(
         cls,
@@ -65,7 +61,7 @@ class BacklogRadius(Parameters, _BacklogRadiusFields):
             as_positive(spread, "spread"),
             room,
             guess,
-            int(as_flag(curved, "curved")),
+            int(as_bool(curved, "curved")),
         )
 
     @property
@@ -79,14 +75,7 @@ def _radius(rule: Any, memory: Any, t: Any) -> Any:
     return rule.inner_radius * level_ratio(rule.spread, level, rule.curved, t)
 
 
-class _BacklogRateFields(NamedTuple):
-    scale: float
-    spread: float
-    capacity: float
-    max_backlog: float
-
-
-class BacklogRate(Parameters, _BacklogRateFields):
+class BacklogRate(Parameters, init=False):
     """η_t = (D/G) / (√t √(σ_max + a_t²ρ)), ρ = 1 + σ_max/C, a_t = νk/(δ_t/r) with the δ_t of :class:`BacklogRadius`.
 
     For convex losses and values; ``max_backlog`` as there. For strongly convex losses the rate is ``inverse_time(λ)``,
@@ -97,7 +86,10 @@ class BacklogRate(Parameters, _BacklogRateFields):
     0.4472
     """
 
-    __slots__ = ()
+    scale: float
+    spread: float
+    capacity: float
+    max_backlog: float
 
     def __new__(
         cls,

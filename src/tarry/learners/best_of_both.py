@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
@@ -16,12 +16,7 @@ from tarry.learners.doubts import Facts, flatter
 from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
 
 
-class _BestOfBothFields(NamedTuple):
-    strong_convexity: float
-    waiting: float
-
-
-class BestOfBoth(Parameters, _BestOfBothFields):
+class BestOfBoth(Parameters, init=False):
     """1/η_t = λt + β_t, where β grows by (√(a² + 4c) − a)/2, a = λt + β_{t−1}, c = 2G²σ_{t+1}/D².
 
     With DWFTRL and unit weights, where every round is tracked, the regret is at most
@@ -32,7 +27,8 @@ class BestOfBoth(Parameters, _BestOfBothFields):
     0.5
     """
 
-    __slots__ = ()
+    strong_convexity: float
+    waiting: float
 
     needs_acknowledgements = True
 

@@ -14,11 +14,7 @@ from tarry.learners.copies import Copies, OfCopies, as_copied, engage, make_copi
 CREATED, PLAYED, MARKS = range(3)
 
 
-class _BOLDFields(NamedTuple):
-    base: Any
-
-
-class BOLD(Parameters, OfCopies, _BOLDFields):
+class BOLD(Parameters, OfCopies, init=False):
     """Black-box online learning under delays: as many copies of a base learner as rounds are ever out, plus one.
 
         c_t = min{free copies},   x_t = the play of copy c_t;   at the feedback of s:   copy c_s ← its update, free
@@ -43,7 +39,7 @@ class BOLD(Parameters, OfCopies, _BOLDFields):
     2
     """
 
-    __slots__ = ()
+    base: Any
 
     def __new__(cls, base: Any) -> Self:
         return cls.make(as_copied(base))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain
 from tarry.kernel import Parameters, step
 from tarry.learners.base import absorb, advance, allocate, direction, enter, forget, predict, restart
@@ -21,13 +21,7 @@ from tarry.learners.shrunken import OnShrunken, on_shrunken, scales_of
 CURRENT, BEFORE, BLOCKS, NEWS, CLOCKS = range(5)
 
 
-class _DFTBLFields(NamedTuple):
-    base: DWFTRL
-    smoothing: float
-    block: int
-
-
-class DFTBL(Parameters, OnShrunken, _DFTBLFields):
+class DFTBL(Parameters, OnShrunken, init=False):
     """Delayed follow-the-bandit-leader with blocks of ``block`` = b rounds around one centre, one value a round.
 
         x_t = y_m + δ u_t in block m = ⌈t/b⌉,   ĝ_s = (k/δ) f_s(x_s) u_s into the pool of the block of s
@@ -53,11 +47,13 @@ class DFTBL(Parameters, OnShrunken, _DFTBLFields):
     245
     """
 
-    __slots__ = ()
+    base: DWFTRL
+    smoothing: float
+    block: int
 
     def __new__(cls, domain: Any, rate: Any, smoothing: float, block: int) -> Self:
         base = DWFTRL(as_domain(domain, "domain"), by_time(rate, "blocks"))
-        return cls.make(on_shrunken(base, smoothing), float(smoothing), as_whole(block, "block", 1))
+        return cls.make(on_shrunken(base, smoothing), float(smoothing), as_int(block, "block", 1))
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, max_delay: int) -> Self:
@@ -66,7 +62,7 @@ class DFTBL(Parameters, OnShrunken, _DFTBLFields):
         Regret at most GR√(2T(3b + 2·max delay)) + (2 + R/r)GδT in expectation, with unit weights (docs/methods.md): the
         source's order, this project's constants. Nothing is learnt before T exceeds b.
         """
-        late = as_whole(max_delay, "max_delay")
+        late = as_int(max_delay, "max_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
         k, inner, outer, gradient, value, rounds = sizes
         delta = min(inner, sqrt(sqrt(6.0) * k * value * outer / (sizes.bias * sqrt(rounds))))

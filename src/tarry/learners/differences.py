@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import Parameters
 from tarry.learners.base import query
 from tarry.learners.dogd import DOGD
@@ -14,12 +14,7 @@ from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
 from tarry.learners.two_point import small_radius
 
 
-class _DifferencesFields(NamedTuple):
-    base: Any
-    smoothing: float
-
-
-class Differences(Parameters, OnShrunken, _DifferencesFields):
+class Differences(Parameters, OnShrunken, init=False):
     """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ
@@ -41,7 +36,8 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
     5
     """
 
-    __slots__ = ()
+    base: Any
+    smoothing: float
 
     def __new__(cls, base: Any, smoothing: float) -> Self:
         return cls.make(on_shrunken(base, smoothing), float(smoothing))
@@ -49,7 +45,7 @@ class Differences(Parameters, OnShrunken, _DifferencesFields):
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
         """DOGD with η = R/(G√(T + 2·total delay)), δ = r ln T/T: regret at most GR√(T + 2·total delay) and δ's part."""
-        rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
+        rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)
         base = DOGD(domain, sizes.outer / (sizes.gradient * sqrt(rounds)))
         return cls(base, small_radius(sizes.inner, sizes.rounds))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, notice, predict, restart
@@ -17,13 +17,7 @@ from tarry.learners.ogd import BEFORE, CHANGED, DescentState, descend, fresh_des
 from tarry.learners.rules import Constant, as_rule, check_length, count_tracked, next_rate
 
 
-class _DOGDFields(NamedTuple):
-    domain: Any
-    rate: Any
-    start: np.ndarray
-
-
-class DOGD(Parameters, _DOGDFields):
+class DOGD(Parameters, init=False):
     """Delayed online gradient descent.
 
         x_{t+1} = Π( x_t − η_t Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
@@ -42,7 +36,9 @@ class DOGD(Parameters, _DOGDFields):
     Constant(value=0.1)
     """
 
-    __slots__ = ()
+    domain: Any
+    rate: Any
+    start: np.ndarray
 
     feedback = GRADIENT
 
@@ -53,13 +49,13 @@ class DOGD(Parameters, _DOGDFields):
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
         """η = D/(G√(T + 2·total delay)), the explicit one."""
-        rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
+        rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
 
     @classmethod
     def original(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
         """η = D/(G√(T + total delay)): the order 1/√(T + total delay) of the source, D/G in front."""
-        rounds = as_whole(horizon, "horizon", 1) + as_whole(total_delay, "total_delay")
+        rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,14 +18,7 @@ from tarry.learners.ogd import CHANGED, DescentState, descend, fresh_descent, re
 from tarry.learners.rules import SUM
 
 
-class _DOGDSCFields(NamedTuple):
-    domain: Any
-    strong_convexity: float
-    share: float
-    start: np.ndarray
-
-
-class DOGDSC(Parameters, _DOGDSCFields):
+class DOGDSC(Parameters, init=False):
     """DOGD-SC for λ-strongly convex losses: h counts cλ per feedback, ``share`` = c.
 
         h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
@@ -47,7 +40,10 @@ class DOGDSC(Parameters, _DOGDSCFields):
     [1.0, 0.0]
     """
 
-    __slots__ = ()
+    domain: Any
+    strong_convexity: float
+    share: float
+    start: np.ndarray
 
     feedback = GRADIENT
 

@@ -13,12 +13,7 @@ from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, pred
 from tarry.learners.hints import Hinted, as_hint, guess_missing, likened, share_of
 
 
-class _DORMFields(NamedTuple):
-    domain: Simplex
-    hint: int
-
-
-class DORM(Parameters, OnSimplex, Hinted, _DORMFields):
+class DORM(Parameters, OnSimplex, Hinted, init=False):
     """Delayed regret matching over ``dimension`` experts; nothing to tune.
 
         r_s = ⟨g_s, x_s⟩ 1 − g_s,   R = Σ_{s∈O_{t+1}} w_s r_s,   x_{t+1} ∝ max(0, R + h_{t+1})
@@ -41,7 +36,8 @@ class DORM(Parameters, OnSimplex, Hinted, _DORMFields):
     [0.0, 1.0]
     """
 
-    __slots__ = ()
+    domain: Simplex
+    hint: int
 
     feedback = GRADIENT
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tarry.domains import Simplex
 from tarry.kernel import Parameters
@@ -19,12 +19,7 @@ from tarry.learners.dorm import (
 from tarry.learners.hints import Hinted, as_hint, guess_missing
 
 
-class _DORMPlusFields(NamedTuple):
-    domain: Simplex
-    hint: int
-
-
-class DORMPlus(Parameters, OnSimplex, Hinted, _DORMPlusFields):
+class DORMPlus(Parameters, OnSimplex, Hinted, init=False):
     """Delayed regret matching+ over ``dimension`` experts; nothing to tune.
 
         P ← max(0, P + Σ_{s arrives in t} w_s r_s + h_{t+1} − h_t),   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
@@ -43,7 +38,8 @@ class DORMPlus(Parameters, OnSimplex, Hinted, _DORMPlusFields):
     [0.0, 1.0]
     """
 
-    __slots__ = ()
+    domain: Simplex
+    hint: int
 
     feedback = GRADIENT
 

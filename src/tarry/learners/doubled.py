@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
 from tarry.learners.rules import MAGNITUDE, first_rate, last_rate, next_rate
 
 
-class _DoubledFields(NamedTuple):
-    scale: float
-
-
-class Doubled(Parameters, _DoubledFields):
+class Doubled(Parameters, init=False):
     """η = (D/G)/√magnitude, constant within an epoch of :class:`tarry.Doubling` (over "total" or "pair").
 
     The magnitude stands for T + total delay in the paper's convex rate.
@@ -24,7 +20,7 @@ class Doubled(Parameters, _DoubledFields):
     0.5
     """
 
-    __slots__ = ()
+    scale: float
 
     follows_epochs = ("total", "pair")
 

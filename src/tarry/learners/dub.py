@@ -17,12 +17,7 @@ from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
 ARRIVED, LARGEST, SQUARES = range(3)
 
 
-class _DUBFields(NamedTuple):
-    domain: Simplex
-    hint: int
-
-
-class DUB(Parameters, OnSimplex, Hinted, _DUBFields):
+class DUB(Parameters, OnSimplex, Hinted, init=False):
     """Exponential weights over ``dimension`` experts, tuned by the delayed upper bound; nothing to know.
 
         x_{t+1} ∝ exp(−(θ + h_{t+1})_i/λ),   θ = Σ w_s g_s over what has arrived,   h a hint
@@ -44,7 +39,8 @@ class DUB(Parameters, OnSimplex, Hinted, _DUBFields):
     [0.4207, 0.5793]
     """
 
-    __slots__ = ()
+    domain: Simplex
+    hint: int
 
     feedback = GRADIENT
 

@@ -7,12 +7,12 @@ round.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, as_vector
 from tarry.kernel import Parameters
 from tarry.learners.base import (
@@ -43,17 +43,7 @@ from tarry.learners.rules import MAGNITUDE, MEMORY, as_rule, check_length, count
 LARGEST = 1e300
 
 
-class _DWFTBLFields(NamedTuple):
-    domain: Any
-    rate: Any
-    smoothing: Any
-    start: np.ndarray
-    origin: np.ndarray
-    inner_radius: float
-    norm: Euclidean
-
-
-class DWFTBL(Parameters, _DWFTBLFields):
+class DWFTBL(Parameters, init=False):
     """Delayed-weighted FTBL for values (bandit feedback).
 
         x_t = o + (1 − δ_t/r)(y_t − o) + δ_t u_t,   ĝ_t = (k/δ_t) f_t(x_t) u_t
@@ -74,7 +64,13 @@ class DWFTBL(Parameters, _DWFTBLFields):
     16
     """
 
-    __slots__ = ()
+    domain: Any
+    rate: Any
+    smoothing: Any
+    start: np.ndarray
+    origin: np.ndarray
+    inner_radius: float
+    norm: Euclidean
 
     feedback = VALUE
 
@@ -103,7 +99,7 @@ class DWFTBL(Parameters, _DWFTBLFields):
         (docs/proofs.md, B): the order √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634),
         whose reduction itself is ``OnePoint.ryabchenko``.
         """
-        rounds, late = as_whole(horizon, "horizon", 1), as_whole(total_delay, "total_delay")
+        rounds, late = as_int(horizon, "horizon", 1), as_int(total_delay, "total_delay")
         room, slope = inner_room(as_domain(domain, "domain")), as_positive(gradient_bound, "gradient_bound")
         length = domain.dimension * as_positive(value_bound, "value_bound") / slope
         delta = min(room, sqrt(length * room / sqrt(rounds)))

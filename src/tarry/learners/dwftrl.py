@@ -35,14 +35,7 @@ from tarry.learners.rules import (
 )
 
 
-class _DWFTRLFields(NamedTuple):
-    domain: Any
-    rate: Any
-    start: np.ndarray
-    norm: Any
-
-
-class DWFTRL(Parameters, _DWFTRLFields):
+class DWFTRL(Parameters, init=False):
     """Delayed-weighted FTRL for gradients.
 
         x_{t+1} = argmin_x ⟨x, Σ_{s∈O_{t+1}} w_s g_s⟩ + Σ_{s≤t} (α_s/2) ‖x − x_s‖²
@@ -65,7 +58,10 @@ class DWFTRL(Parameters, _DWFTRLFields):
     [-0.5, 0.0]
     """
 
-    __slots__ = ()
+    domain: Any
+    rate: Any
+    start: np.ndarray
+    norm: Any
 
     feedback = GRADIENT
 

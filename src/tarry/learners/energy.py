@@ -8,23 +8,14 @@ scheduler must speak of the same coin, which :class:`tarry.Player` checks.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.kernel import Parameters, step
 from tarry.learners.rules import MAGNITUDE, SUM, count_tracked, first_rate, last_rate, next_rate, radius
 
 
-class _EnergyRadiusFields(NamedTuple):
-    inner_radius: float
-    spread: float
-    capacity: float
-    horizon: float
-    factor: float
-    safety: float
-
-
-class EnergyRadius(Parameters, _EnergyRadiusFields):
+class EnergyRadius(Parameters, init=False):
     """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)} (**unreviewed**).
 
     Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``Guessing(safety)``, up to the horizon T;
@@ -36,7 +27,12 @@ class EnergyRadius(Parameters, _EnergyRadiusFields):
     0.1
     """
 
-    __slots__ = ()
+    inner_radius: float
+    spread: float
+    capacity: float
+    horizon: float
+    factor: float
+    safety: float
 
     follows_backlog = True
 
@@ -53,8 +49,8 @@ class EnergyRadius(Parameters, _EnergyRadiusFields):
         return cls.make(
             as_positive(inner_radius, "inner_radius"),
             as_positive(spread, "spread"),
-            float(as_whole(capacity, "capacity", 1)),
-            float(as_whole(horizon, "horizon", 1)),
+            float(as_int(capacity, "capacity", 1)),
+            float(as_int(horizon, "horizon", 1)),
             as_positive(factor, "factor"),
             as_positive(safety, "safety"),
         )
@@ -65,16 +61,7 @@ class EnergyRadius(Parameters, _EnergyRadiusFields):
         return tuple(self)[1:]
 
 
-class _EnergyRateFields(NamedTuple):
-    scale: float
-    spread: float
-    capacity: float
-    horizon: float
-    factor: float
-    safety: float
-
-
-class EnergyRate(Parameters, _EnergyRateFields):
+class EnergyRate(Parameters, init=False):
     """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch (**unreviewed**), where
 
         h_t = 1{c_t < C} (z² + z√c_t + c_t)/p,   A_0 = 2(z² + min(C−1, H) + 1)/p,
@@ -88,7 +75,12 @@ class EnergyRate(Parameters, _EnergyRateFields):
     0.1407
     """
 
-    __slots__ = ()
+    scale: float
+    spread: float
+    capacity: float
+    horizon: float
+    factor: float
+    safety: float
 
     follows_backlog = True
 

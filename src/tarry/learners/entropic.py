@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import Rated, even_weights, simplex_of, softmin
@@ -28,17 +28,11 @@ from tarry.learners.norms import diameter_in, dual_size
 from tarry.learners.rules import as_rule, count_tracked, next_rate
 
 
-class _EntropyFields(NamedTuple):
-    pass
-
-
-class Entropy(Parameters, _EntropyFields):
+class Entropy(Parameters):
     """Σ x_i ln x_i, which is 1-strongly convex in ‖·‖₁ (Pinsker) and spans ln K on the simplex.
 
     Certificates read it as a norm: gradients are measured in ‖·‖_∞, and D²/2 is ln K.
     """
-
-    __slots__ = ()
 
     is_quadratic = False  # strong convexity of the losses does not pay for it
 
@@ -59,14 +53,7 @@ def _largest(norm: Any, gradient: Any) -> Any:
     return largest
 
 
-class _EntropicFTRLFields(NamedTuple):
-    domain: Simplex
-    rate: Any
-    start: np.ndarray
-    norm: Entropy
-
-
-class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
+class EntropicFTRL(Parameters, Rated, init=False):
     """Exponential weights over ``dimension`` experts, from delayed and weighted gradients.
 
         x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i ∝ exp(−η_t L_i),   L = Σ_{s∈O_{t+1}} w_s g_s
@@ -93,7 +80,10 @@ class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
     [0.2689, 0.7311]
     """
 
-    __slots__ = ()
+    domain: Simplex
+    rate: Any
+    start: np.ndarray
+    norm: Entropy
 
     feedback = GRADIENT
 
@@ -109,7 +99,7 @@ class EntropicFTRL(Parameters, Rated, _EntropicFTRLFields):
 
 def entropic_strength(dimension: int, horizon: int, total_delay: int, gradient_bound: float) -> float:
     """λ = G√((T + 2·total delay)/(2 ln K)), at which λ ln K + G²(T/2 + total delay)/λ is least."""
-    rounds = as_whole(horizon, "horizon", 1) + 2 * as_whole(total_delay, "total_delay")
+    rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
     spanned = 2.0 * log(simplex_of(dimension).dimension)
     return as_positive(gradient_bound, "gradient_bound") * sqrt(rounds / spanned)
 

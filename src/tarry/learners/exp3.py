@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_least, as_positive, as_whole
+from tarry.checks import as_int, as_nonnegative, as_positive
 from tarry.domains import Simplex
 from tarry.kernel import Parameters, step
 from tarry.learners.actions import Rated, draw_action, even_weights, show_vertex, simplex_of
@@ -32,14 +32,7 @@ from tarry.learners.rules import as_rule, count_tracked
 RARE = 2.0**-53  # draws come in steps of this size: an arm less probable is drawn by rounding if at all
 
 
-class _Exp3Fields(NamedTuple):
-    domain: Simplex
-    rate: Any
-    exploration: float
-    start: np.ndarray
-
-
-class Exp3(Parameters, Rated, _Exp3Fields):
+class Exp3(Parameters, Rated, init=False):
     """Exponential weights over ``dimension`` arms, from delayed and weighted losses of the arms played.
 
         A_t ~ x_t, the play is the vertex e_{A_t}
@@ -67,21 +60,24 @@ class Exp3(Parameters, Rated, _Exp3Fields):
     0.0396
     """
 
-    __slots__ = ()
+    domain: Simplex
+    rate: Any
+    exploration: float
+    start: np.ndarray
 
     feedback = VALUE
 
     def __new__(cls, dimension: int, rate: Any, *, exploration: float = 0.0) -> Self:
         domain = simplex_of(dimension)
-        share = as_least(exploration, "exploration")
+        share = as_nonnegative(exploration, "exploration")
         return cls.make(domain, as_rule(rate, "rate"), share, even_weights(domain.dimension))
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
         """η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
         actions = simplex_of(dimension).dimension
-        rounds = as_positive(level, "level") * actions * as_whole(horizon, "horizon", 1)
-        return cls(actions, sqrt(log(actions) / (rounds + as_whole(total_delay, "total_delay"))))
+        rounds = as_positive(level, "level") * actions * as_int(horizon, "horizon", 1)
+        return cls(actions, sqrt(log(actions) / (rounds + as_int(total_delay, "total_delay"))))
 
     @classmethod
     def exploring(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:

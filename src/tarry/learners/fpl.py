@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Simplex, as_domain
 from tarry.kernel import Parameters, verb
 from tarry.kernel.keyed import uniform_at
@@ -26,12 +26,7 @@ from tarry.learners.doubts import Facts
 from tarry.losses import Linear
 
 
-class _FPLFields(NamedTuple):
-    domain: Any
-    spread: float
-
-
-class FPL(Parameters, _FPLFields):
+class FPL(Parameters, init=False):
     """Follow the perturbed leader, for **linear** losses fixed in advance; ``spread`` is 1/ε.
 
         x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
@@ -52,7 +47,8 @@ class FPL(Parameters, _FPLFields):
     10.0
     """
 
-    __slots__ = ()
+    domain: Any
+    spread: float
 
     feedback = GRADIENT
 
@@ -68,7 +64,7 @@ class FPL(Parameters, _FPLFields):
 
         A is ``size``, R ``span`` and W ``width``.
         """
-        rounds = as_whole(horizon, "horizon", 1) + as_whole(total_delay, "total_delay")
+        rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
         moved = as_positive(size, "size") * as_positive(span, "span") * rounds
         return cls(domain, sqrt(moved / as_positive(width, "width")))
 

@@ -18,13 +18,7 @@ from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import show_point
 
 
-class _FTLFields(NamedTuple):
-    domain: Any
-    strong_convexity: float
-    start: np.ndarray
-
-
-class FTL(Parameters, _FTLFields):
+class FTL(Parameters, init=False):
     """The reduction of late to immediate feedback for λ-strongly convex losses; knows λ only.
 
         x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
@@ -45,7 +39,9 @@ class FTL(Parameters, _FTLFields):
     2
     """
 
-    __slots__ = ()
+    domain: Any
+    strong_convexity: float
+    start: np.ndarray
 
     feedback = GRADIENT
 

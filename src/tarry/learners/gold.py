@@ -19,15 +19,7 @@ from tarry.learners.rules import Power, as_rule, check_length, count_tracked, ne
 from tarry.learners.shrunken import scales_of
 
 
-class _GOLDFields(NamedTuple):
-    domain: Any
-    rate: Any
-    smoothing: Any
-    origin: np.ndarray
-    inner_radius: float
-
-
-class GOLD(Parameters, _GOLDFields):
+class GOLD(Parameters, init=False):
     """Gradient-free online learning with delayed rewards: one value a round, one step a round.
 
         x_t = y_t + δ_t u_t,   ĝ_s = (k/δ_s) f_s(x_s) u_s into the pool when f_s(x_s) arrives
@@ -49,7 +41,11 @@ class GOLD(Parameters, _GOLDFields):
     Power(scale=1, exponent=0.25, cap=1, shift=0)
     """
 
-    __slots__ = ()
+    domain: Any
+    rate: Any
+    smoothing: Any
+    origin: np.ndarray
+    inner_radius: float
 
     feedback = VALUE
 

@@ -10,18 +10,12 @@ from tarry.kernel import Parameters
 from tarry.learners.base import absorb, advance, allocate, predict, restart
 
 
-class _IdleFields(NamedTuple):
-    pass
-
-
-class Idle(Parameters, _IdleFields):
+class Idle(Parameters):
     """No plays, no updates; the labels and their weights go to a model elsewhere.
 
     >>> allocate(Idle(), 1000).unused.size
     1
     """
-
-    __slots__ = ()
 
     feedback = "label"
     dimension = 0

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import Parameters
 from tarry.learners.base import absorb, allocate, enter, predict, restart
 from tarry.learners.copies import Copies, OfCopies, as_copied, engage, make_copies, restart_copies, show_copy, teach
 from tarry.learners.doubts import Facts
 
 
-class _InterleavingFields(NamedTuple):
-    base: Any
-    delay: int
-
-
-class Interleaving(Parameters, OfCopies, _InterleavingFields):
+class Interleaving(Parameters, OfCopies, init=False):
     """``delay`` + 1 independent copies of a base learner in turn, for one known, fixed delay d ≥ 0.
 
         x_t = the play of copy t mod (d + 1);   at the feedback of s:   copy s mod (d + 1) ← its update
@@ -40,10 +35,11 @@ class Interleaving(Parameters, OfCopies, _InterleavingFields):
     4
     """
 
-    __slots__ = ()
+    base: Any
+    delay: int
 
     def __new__(cls, base: Any, delay: int) -> Self:
-        return cls.make(as_copied(base), as_whole(delay, "delay"))
+        return cls.make(as_copied(base), as_int(delay, "delay"))
 
     @property
     def copies(self) -> int:

@@ -6,9 +6,9 @@ A *level* ρ bounds E[w_t²] and E[w_t w_s²]; νk = kM/(Gr) is the game's *spre
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_flag, as_positive
+from tarry.checks import as_bool, as_positive
 from tarry.kernel import Parameters, step
 from tarry.learners.rules import SUM, at, first_rate, last_rate, next_rate
 
@@ -28,14 +28,7 @@ def as_level(level: float) -> float:
     return float(level)
 
 
-class _LevelRadiusFields(NamedTuple):
-    inner_radius: float
-    spread: float
-    level: float
-    curved: int
-
-
-class LevelRadius(Parameters, _LevelRadiusFields):
+class LevelRadius(Parameters, init=False):
     """δ_t = r min{1, √(νk) (ρ/t)^(1/4)}; ``curved``, for strongly convex losses: r min{1, ((νk)²ρ ln(t+1)/t)^(1/3)}.
 
     Theorem 5 (b) and (d) of this project; with ρ = 1 + σ_max/C the radii of the paper's bandit theorem.
@@ -44,14 +37,17 @@ class LevelRadius(Parameters, _LevelRadiusFields):
     0.666667
     """
 
-    __slots__ = ()
+    inner_radius: float
+    spread: float
+    level: float
+    curved: int
 
     def __new__(cls, inner_radius: float, spread: float, level: float, *, curved: bool = False) -> Self:
         return cls.make(
             as_positive(inner_radius, "inner_radius"),
             as_positive(spread, "spread"),
             as_level(level),
-            int(as_flag(curved, "curved")),
+            int(as_bool(curved, "curved")),
         )
 
 
@@ -60,13 +56,7 @@ def _radius(rule: Any, t: Any) -> Any:
     return rule.inner_radius * level_ratio(rule.spread, rule.level, rule.curved, t)
 
 
-class _LevelRateFields(NamedTuple):
-    scale: float
-    spread: float
-    level: float
-
-
-class LevelRate(Parameters, _LevelRateFields):
+class LevelRate(Parameters, init=False):
     """η_{t−1} = D / (2G √Σ_{s≤t} (1.5σ_s + a_s²ρ)), a_s = νk/(δ_s/r) with the δ_s of :class:`LevelRadius`.
 
     For convex losses and values, any scheduler whose moments are at most ρ: neither the horizon nor the total delay
@@ -77,7 +67,9 @@ class LevelRate(Parameters, _LevelRateFields):
     0.4298
     """
 
-    __slots__ = ()
+    scale: float
+    spread: float
+    level: float
 
     needs_acknowledgements = True
 

@@ -7,7 +7,7 @@ inner-product norms are.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,18 +46,12 @@ def _unknown_diameter(norm: Any, domain: Any) -> Any:
     return np.nan
 
 
-class _EuclideanFields(NamedTuple):
-    pass
-
-
-class Euclidean(Parameters, _EuclideanFields):
+class Euclidean(Parameters):
     """The ordinary norm; works with every domain.
 
     >>> dual_size(Euclidean(), np.array([3.0, 4.0]))
     5.0
     """
-
-    __slots__ = ()
 
     def __new__(cls) -> Self:
         return cls.make()
@@ -90,19 +84,15 @@ def _across(norm: Any, domain: Any) -> Any:
     return domain.diameter
 
 
-class _MahalanobisFields(NamedTuple):
-    matrix: np.ndarray
-    inverse: np.ndarray
-
-
-class Mahalanobis(Parameters, _MahalanobisFields):
+class Mahalanobis(Parameters, init=False):
     """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
 
     >>> dual_size(Mahalanobis([[4.0, 0.0], [0.0, 1.0]]), np.array([6.0, 4.0]))
     5.0
     """
 
-    __slots__ = ()
+    matrix: np.ndarray
+    inverse: np.ndarray
 
     def __new__(cls, matrix: ArrayLike) -> Self:
         q = as_definite(matrix, "the norm's matrix")

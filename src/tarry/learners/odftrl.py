@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, project
 from tarry.kernel import Parameters, verb
 from tarry.learners.actions import even_weights, simplex_of, softmin
@@ -20,15 +20,7 @@ from tarry.learners.norms import Euclidean, diameter_in, dual_size
 from tarry.learners.ogd import show_point
 
 
-class _ODFTRLFields(NamedTuple):
-    domain: Any
-    strength: float
-    hint: int
-    start: np.ndarray
-    norm: Any
-
-
-class ODFTRL(Parameters, Hinted, _ODFTRLFields):
+class ODFTRL(Parameters, Hinted, init=False):
     """Optimistic delayed FTRL with a fixed regulariser; ``strength`` is λ, ``hint`` one of :mod:`tarry.learners.hints`.
 
         x_{t+1} = argmin_x ⟨Σ_{s∈O_{t+1}} w_s g_s + h_{t+1}, x⟩ + λψ(x)
@@ -50,7 +42,11 @@ class ODFTRL(Parameters, Hinted, _ODFTRLFields):
     15.0
     """
 
-    __slots__ = ()
+    domain: Any
+    strength: float
+    hint: int
+    start: np.ndarray
+    norm: Any
 
     feedback = GRADIENT
 
@@ -75,8 +71,8 @@ class ODFTRL(Parameters, Hinted, _ODFTRLFields):
     @classmethod
     def tuned(cls, domain: Any, *, gradient_bound: float, horizon: int, total_delay: int, hint: str = "none") -> Self:
         """λ = G√(T + 2·total delay)/D: without a hint and with unit weights regret at most GD√(T + 2·total delay)."""
-        size, rounds = as_positive(gradient_bound, "gradient_bound"), as_whole(horizon, "horizon", 1)
-        cost = size * sqrt(rounds + 2 * as_whole(total_delay, "total_delay"))
+        size, rounds = as_positive(gradient_bound, "gradient_bound"), as_int(horizon, "horizon", 1)
+        cost = size * sqrt(rounds + 2 * as_int(total_delay, "total_delay"))
         return cls(domain, cost / as_domain(domain, "domain").diameter, hint=hint)
 
     @property

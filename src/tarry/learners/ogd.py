@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, project
 from tarry.kernel import Parameters, step
 from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
@@ -18,13 +18,7 @@ from tarry.learners.rules import MAGNITUDE, MEMORY, SUM, Constant, Power, as_rul
 COUNT, BEFORE, CHANGED, CLOCKS = range(4)
 
 
-class _OGDFields(NamedTuple):
-    domain: Any
-    rate: Any
-    start: np.ndarray
-
-
-class OGD(Parameters, _OGDFields):
+class OGD(Parameters, init=False):
     """Projected online gradient descent, applied to feedback as it comes.
 
         x ← Π( x − η_n w_s g_s )        at the n-th feedback, n = 1, 2, …
@@ -45,7 +39,9 @@ class OGD(Parameters, _OGDFields):
     Constant(value=0.2)
     """
 
-    __slots__ = ()
+    domain: Any
+    rate: Any
+    start: np.ndarray
 
     feedback = GRADIENT
 
@@ -62,7 +58,7 @@ class OGD(Parameters, _OGDFields):
     @classmethod
     def fixed(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
         """η = D/(G√T)."""
-        level = as_positive(gradient_bound, "gradient_bound") * sqrt(as_whole(horizon, "horizon", 1))
+        level = as_positive(gradient_bound, "gradient_bound") * sqrt(as_int(horizon, "horizon", 1))
         return cls(domain, Constant(as_domain(domain, "domain").diameter / level))
 
     @classmethod
@@ -77,7 +73,7 @@ class OGD(Parameters, _OGDFields):
         With a fixed delay the n-th feedback comes in round n + τ, so this is η_t = F/(G√(2τ(t − τ))). The constant is
         quoted from memory. Langford, Smola, Zinkevich, *Slow Learners are Fast*, NIPS 2009.
         """
-        late, steepest = as_whole(delay, "delay", 1), as_positive(gradient_bound, "gradient_bound")
+        late, steepest = as_int(delay, "delay", 1), as_positive(gradient_bound, "gradient_bound")
         return cls(domain, Power(as_domain(domain, "domain").diameter / (2 * steepest * sqrt(late)), 0.5))
 
     @property

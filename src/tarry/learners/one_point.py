@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import Parameters
 from tarry.learners.base import direction, predict
 from tarry.learners.dogd import DOGD
@@ -15,12 +15,7 @@ from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
 from tarry.learners.solid import SOLID
 
 
-class _OnePointFields(NamedTuple):
-    base: Any
-    smoothing: float
-
-
-class OnePoint(Parameters, OnShrunken, _OnePointFields):
+class OnePoint(Parameters, OnShrunken, init=False):
     """A learner of gradients that sees one value a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
@@ -42,7 +37,8 @@ class OnePoint(Parameters, OnShrunken, _OnePointFields):
     (0.0707, 0.000236)
     """
 
-    __slots__ = ()
+    base: Any
+    smoothing: float
 
     def __new__(cls, base: Any, smoothing: float) -> Self:
         return cls.make(on_shrunken(base, smoothing), float(smoothing))
@@ -68,7 +64,7 @@ class OnePoint(Parameters, OnShrunken, _OnePointFields):
         either term. Bistritz, Zhou, Chen, Bambos, Blanchet, *No Weighted-Regret Learning in Adversarial Bandits with
         Delays*, JMLR 2022 (the update; the constants are this project's).
         """
-        late = as_whole(total_delay, "total_delay")
+        late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
         k, inner, outer, gradient, value, rounds = sizes
         still = sqrt(k * value * outer / (sizes.bias * sqrt(rounds)))
@@ -87,7 +83,7 @@ class OnePoint(Parameters, OnShrunken, _OnePointFields):
         Delayed to Immediate Feedback for Online Convex Optimization with Improved Guarantees*, 2026 (arXiv 2602.02634;
         the idea; the constants are this project's).
         """
-        late = as_whole(total_delay, "total_delay")
+        late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
         k, inner, outer, gradient, value, rounds = sizes
         delta = min(inner, sqrt(sqrt(2.0) * k * value * outer / (sizes.bias * sqrt(rounds))))

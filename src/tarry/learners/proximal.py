@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_least
+from tarry.checks import as_nonnegative
 from tarry.domains import Box, as_vector
 from tarry.domains.base import as_array
 from tarry.kernel import Parameters
@@ -17,15 +17,7 @@ from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import show_point
 
 
-class _FTRLProximalFields(NamedTuple):
-    domain: Box
-    scale: np.ndarray
-    floor: float
-    ridge: float
-    start: np.ndarray
-
-
-class FTRLProximal(Parameters, _FTRLProximalFields):
+class FTRLProximal(Parameters, init=False):
     """Per-coordinate adaptive FTRL on a box; ``scale`` is α, one number or one for each coordinate, ``floor`` is β.
 
         n_t = Σ_{s∈O_{t+1}} (w_s g_s)²,   1/η_t = (β + √n_t)/α,   L = Σ_{s∈O_{t+1}} w_s g_s
@@ -47,7 +39,11 @@ class FTRLProximal(Parameters, _FTRLProximalFields):
     [1.414, 2.828]
     """
 
-    __slots__ = ()
+    domain: Box
+    scale: np.ndarray
+    floor: float
+    ridge: float
+    start: np.ndarray
 
     feedback = GRADIENT
 
@@ -66,7 +62,7 @@ class FTRLProximal(Parameters, _FTRLProximalFields):
         if not np.all(sizes > 0):
             raise ValueError(f"scale must be positive in every coordinate, got {sizes}")
         return cls.make(
-            domain, sizes, as_least(floor, "floor"), as_least(ridge, "ridge"), starting_point(domain, start)
+            domain, sizes, as_nonnegative(floor, "floor"), as_nonnegative(ridge, "ridge"), starting_point(domain, start)
         )
 
     @classmethod

@@ -16,14 +16,7 @@ from tarry.learners.dwftrl import starting_point
 from tarry.learners.ogd import show_point
 
 
-class _AdaptiveRevisionFields(NamedTuple):
-    domain: Any
-    scale: float
-    floor: float
-    start: np.ndarray
-
-
-class AdaptiveRevision(Parameters, _AdaptiveRevisionFields):
+class AdaptiveRevision(Parameters, init=False):
     """Delay-tolerant AdaGrad, coordinate by coordinate; ``scale`` is a, ``floor`` the first z = z′.
 
         m = b − b_s,   η₀ = a/√z′,   z ← z + g² + 2gm,   z′ ← max(z′, z),   η = a/√z′
@@ -48,7 +41,10 @@ class AdaptiveRevision(Parameters, _AdaptiveRevisionFields):
     [-0.7071, 0.0]
     """
 
-    __slots__ = ()
+    domain: Any
+    scale: float
+    floor: float
+    start: np.ndarray
 
     feedback = GRADIENT
 

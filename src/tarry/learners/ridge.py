@@ -12,13 +12,7 @@ from tarry.kernel import Parameters
 from tarry.learners.base import EXAMPLE, absorb, advance, allocate, predict, restart
 
 
-class _RidgeFields(NamedTuple):
-    domain: Any
-    penalty: float
-    dimension: int
-
-
-class Ridge(Parameters, _RidgeFields):
+class Ridge(Parameters, init=False):
     """The ridge regression of all examples heard so far, each with its weight; no step to tune.
 
         x_{t+1} = Π( argmin_x ½ Σ_{s∈O_{t+1}} w_s (⟨φ_s, x⟩ − y_s)² + (λ/2)‖x‖² )
@@ -46,7 +40,9 @@ class Ridge(Parameters, _RidgeFields):
     [2.0, 0.0]
     """
 
-    __slots__ = ()
+    domain: Any
+    penalty: float
+    dimension: int
 
     feedback = EXAMPLE
 

@@ -9,12 +9,12 @@ own, and the magnitude of the epoch, which a doubling trick guesses (0 before th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_least, as_positive
+from tarry.checks import as_nonnegative, as_positive
 from tarry.domains import as_vector
 from tarry.kernel import Parameters, as_step, verb
 
@@ -82,18 +82,14 @@ def _radius_by_round(rule: Any, memory: Any, t: Any) -> Any:
     return at(rule, t)
 
 
-class _ConstantFields(NamedTuple):
-    value: float
-
-
-class Constant(Parameters, _ConstantFields):
+class Constant(Parameters, init=False):
     """The same value in every round.
 
     >>> at(Constant(0.5), 7)
     0.5
     """
 
-    __slots__ = ()
+    value: float
 
     def __new__(cls, value: float) -> Self:
         return cls.make(as_positive(value, "value"))
@@ -104,18 +100,14 @@ def _constant(rule: Any, t: Any) -> Any:
     return rule.value
 
 
-class _SequenceFields(NamedTuple):
-    values: np.ndarray
-
-
-class Sequence(Parameters, _SequenceFields):
+class Sequence(Parameters, init=False):
     """One value per round; the game may not be longer.
 
     >>> float(at(Sequence([0.5, 0.25]), 2))
     0.25
     """
 
-    __slots__ = ()
+    values: np.ndarray
 
     def __new__(cls, values: ArrayLike) -> Self:
         return cls.make(as_listed(values, "values"))
@@ -126,28 +118,24 @@ def _sequence(rule: Any, t: Any) -> Any:
     return rule.values[t - 1]
 
 
-class _PowerFields(NamedTuple):
-    scale: float
-    exponent: float
-    cap: float
-    shift: float
-
-
-class Power(Parameters, _PowerFields):
+class Power(Parameters, init=False):
     """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
 
     >>> [float(at(Power(2.0, 0.5, cap=1.5), t)) for t in (1, 4, 16)]
     [1.5, 1.0, 0.5]
     """
 
-    __slots__ = ()
+    scale: float
+    exponent: float
+    cap: float
+    shift: float
 
     def __new__(cls, scale: float, exponent: float, cap: float = np.inf, *, shift: float = 0.0) -> Self:
-        size, limit = as_positive(scale, "scale"), as_least(cap, "cap", endless=True)
+        size, limit = as_positive(scale, "scale"), as_nonnegative(cap, "cap", allow_inf=True)
         if limit == 0:
             raise ValueError(f"cap must be positive, got {cap}")
-        falls = as_least(exponent, "exponent, with which rules fall,")
-        return cls.make(size, falls, limit, as_least(shift, "shift"))
+        falls = as_nonnegative(exponent, "exponent, with which rules fall,")
+        return cls.make(size, falls, limit, as_nonnegative(shift, "shift"))
 
 
 @at.on(Power)
@@ -157,18 +145,14 @@ def _power(rule: Any, t: Any) -> Any:
     return min(rule.cap, rule.scale * np.float64(t + rule.shift) ** -rule.exponent)
 
 
-class _RuleFields(NamedTuple):
-    function: Any
-
-
-class Rule(Parameters, _RuleFields):
+class Rule(Parameters, init=False):
     """A user's function of t: fast if decorated with numba.njit, plain Python otherwise.
 
     >>> at(Rule(lambda t: 1.0 / (t + 1)), 3)
     0.25
     """
 
-    __slots__ = ()
+    function: Any
 
     def __new__(cls, function: Callable[[int], float]) -> Self:
         if not callable(function):

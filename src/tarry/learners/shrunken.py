@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.domains import Shrink, as_domain
 from tarry.kernel import verb
 from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, enter, notice, predict, restart
@@ -194,5 +194,5 @@ def scales_of(domain: Any, gradient_bound: float, horizon: int, value_bound: flo
         outer=float(domain.outer_radius),
         gradient=as_positive(gradient_bound, "gradient_bound"),
         value=as_positive(value_bound, "value_bound"),
-        rounds=as_whole(horizon, "horizon", 1),
+        rounds=as_int(horizon, "horizon", 1),
     )

@@ -12,11 +12,7 @@ from tarry.learners.immediate import Reducing, as_immediate
 from tarry.learners.ogd import show_point
 
 
-class _SOLIDFields(NamedTuple):
-    base: Any
-
-
-class SOLID(Parameters, Reducing, _SOLIDFields):
+class SOLID(Parameters, Reducing, init=False):
     """A base learner that takes each feedback as a round of its own.
 
         x_t = the base's point;   for every feedback, in the order observed:   base ← its update, one round of its clock
@@ -38,7 +34,7 @@ class SOLID(Parameters, Reducing, _SOLIDFields):
     2
     """
 
-    __slots__ = ()
+    base: Any
 
     feedback = GRADIENT
 

@@ -16,13 +16,7 @@ from tarry.learners.dwftrl import reach_of, starting_point
 from tarry.learners.ogd import show_point
 
 
-class _SOLOFields(NamedTuple):
-    domain: Any
-    scale: float
-    start: np.ndarray
-
-
-class SOLO(Parameters, _SOLOFields):
+class SOLO(Parameters, init=False):
     """Scale-free FTRL: it knows neither the gradients' size nor the horizon, and rescaled losses change no play.
 
         x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
@@ -39,7 +33,9 @@ class SOLO(Parameters, _SOLOFields):
     0.8528
     """
 
-    __slots__ = ()
+    domain: Any
+    scale: float
+    start: np.ndarray
 
     feedback = GRADIENT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import exp, log, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,14 +26,7 @@ COUNTS = ("pending", "tracked")
 TRACKED = 1
 
 
-class _TsallisFTRLFields(NamedTuple):
-    domain: Simplex
-    level: float
-    counts: int
-    start: np.ndarray
-
-
-class TsallisFTRL(Parameters, OnSimplex, _TsallisFTRLFields):
+class TsallisFTRL(Parameters, OnSimplex, init=False):
     """Hybrid-regularised FTRL over ``dimension`` arms, from delayed and weighted losses of the arms played.
 
         x_t = argmin_x ⟨L, x⟩ − 2 a_t Σ_i √x_i + b_t Σ_i x_i ln x_i,   a_t = √(level·t),   b_t = √(2 Σ_{s≤t} σ_s / ln K)
@@ -61,7 +54,10 @@ class TsallisFTRL(Parameters, OnSimplex, _TsallisFTRLFields):
     [0.641, 0.359]
     """
 
-    __slots__ = ()
+    domain: Simplex
+    level: float
+    counts: int
+    start: np.ndarray
 
     feedback = VALUE
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import Parameters
 from tarry.learners.base import direction, query
 from tarry.learners.dogd import DOGD
@@ -13,12 +13,7 @@ from tarry.learners.ogd import OGD
 from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
 
 
-class _TwoPointFields(NamedTuple):
-    base: Any
-    smoothing: float
-
-
-class TwoPoint(Parameters, OnShrunken, _TwoPointFields):
+class TwoPoint(Parameters, OnShrunken, init=False):
     """A learner of gradients that sees two values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s
@@ -42,7 +37,8 @@ class TwoPoint(Parameters, OnShrunken, _TwoPointFields):
     Constant(value=0.1)
     """
 
-    __slots__ = ()
+    base: Any
+    smoothing: float
 
     queries = 2
 
@@ -73,7 +69,7 @@ class TwoPoint(Parameters, OnShrunken, _TwoPointFields):
 
         Regret at most GR√(vT + 2√v·total delay) + GR in expectation, v as above (docs/methods.md).
         """
-        late = as_whole(total_delay, "total_delay")
+        late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)
         k, inner, outer, gradient, _, rounds = sizes
         square = k * k / max(1, k - 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.live.ids import as_id
 from tarry.live.items import plain_id
 from tarry.live.labels import is_missing
@@ -139,7 +139,7 @@ def as_names(count: int | None, ids: Any) -> list[Any]:
         raise ValueError("say how many rounds, or give their ids: one of the two")
     if ids is not None:
         return as_list(column(ids, "id") if is_frame(ids) else ids, "ids")
-    rounds = as_whole(count, "the number of rounds")
+    rounds = as_int(count, "the number of rounds")
     if rounds > MOST_AT_ONCE:
         raise ValueError(f"at most {MOST_AT_ONCE} rounds can begin in one call, got {rounds}: make several calls")
     return [None] * rounds

@@ -102,7 +102,7 @@ def check_same(stored: str, wanted: Configuration, *, with_seed: bool) -> None:
 def _plain(value: Any) -> Any:
     if isinstance(value, Parameters):
         kind = type(value)
-        fields = {n: _plain(v) for n, v in zip(kind._fields, value, strict=True)}  # type: ignore[attr-defined, call-overload]
+        fields = {n: _plain(v) for n, v in zip(kind._fields, value, strict=True)}
         return {"type": f"{kind.__module__}:{kind.__qualname__}", "fields": fields}
     if isinstance(value, np.ndarray):
         return {"array": value.dtype.str, "shape": list(value.shape), "data": b64encode(value.tobytes()).decode()}
@@ -126,7 +126,7 @@ def _built(plain: Any) -> Any:
     kind = _found(*plain["type"].partition(":")[::2])
     if not (isinstance(kind, type) and issubclass(kind, Parameters)):
         raise _not_ours(plain["type"])
-    if [*plain["fields"]] != [*kind._fields]:  # type: ignore[attr-defined]
+    if [*plain["fields"]] != [*kind._fields]:
         raise TypeError(f"{plain['type']} has other fields")
     return kind.make(*(_built(value) for value in plain["fields"].values()))
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import Any, ClassVar, Never, Self
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.errors import TarryError
 from tarry.live.audit import export_of, ledger_of
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
@@ -64,7 +64,7 @@ class Face(ABC):
 
     def ledger(self, last: int = 0) -> dict[str, Any]:
         """Rounds by fate with their sum; under ``last``, round, id, fate and whether answered, newest first."""
-        return ledger_of(self._tracker, as_whole(last, "last"))
+        return ledger_of(self._tracker, as_int(last, "last"))
 
     def export(self, *, payloads: bool = False) -> dict[str, Any]:
         """Everything as plain values: configuration, status, and the tracked rounds with their ids.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.game.problem import check_grants
 from tarry.learners.base import queries_of
 from tarry.live.configuration import Configuration
@@ -28,7 +28,7 @@ def disclosed_delay(configuration: Configuration, delay: int | None) -> int:
     """The delay told with a round, -1 where none is to be told."""
     information, kind = configuration.information, configuration.kind
     if information == "clairvoyant":
-        return as_whole(delay, f"the delay (a clairvoyant {kind} needs each round's)", 0)
+        return as_int(delay, f"the delay (a clairvoyant {kind} needs each round's)", 0)
     if delay is not None:
         raise ValueError(f"a {information} {kind} takes no delay, got {delay}: leave it out")
     return -1

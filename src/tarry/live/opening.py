@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.errors import StoreError
 from tarry.game.problem import check_capacity
 from tarry.kernel import make_seed
@@ -35,7 +35,7 @@ def _as_plain(wanted: Configuration) -> Configuration:
     """NumPy's numbers become Python's: a store keeps text."""
     check_capacity(wanted.capacity)
     capacity = None if wanted.capacity is None else int(wanted.capacity)
-    memory = as_whole(wanted.memory, "memory", 1)
+    memory = as_int(wanted.memory, "memory", 1)
     return wanted._replace(capacity=capacity, memory=memory, preemption=bool(wanted.preemption))
 
 

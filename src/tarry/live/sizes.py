@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.game.problem import setting_of
 from tarry.learners import Idle
 from tarry.live.holdings import fresh_holdings
@@ -37,8 +37,8 @@ def expected_size(
     487
     """
     player = Player(Idle()) if player is None else player
-    slots, n = as_whole(capacity, "capacity", 1), as_whole(rounds, "rounds")
-    remembered = min(n, as_whole(memory, "memory", 1))
+    slots, n = as_int(capacity, "capacity", 1), as_int(rounds, "rounds")
+    remembered = min(n, as_int(memory, "memory", 1))
     state = fresh_holdings(fresh_state(player, slots, setting_of(slots, "non-clairvoyant", certify=False).capacity))
     chunks = -(-sum(a.nbytes for a in leaves(state)) // CHUNK) + -(-8 * -(-remembered // 21) // CHUNK)
     if id_bytes:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.game.problem import setting_of
 from tarry.kernel import Entry, handle
 from tarry.learners.base import points_of
@@ -50,7 +50,7 @@ class Tracker:
         self.configuration = configuration
         self.player, self.capacity = configuration.player, configuration.capacity
         check_player(configuration)
-        self.memory = as_whole(configuration.memory, "memory", 1)
+        self.memory = as_int(configuration.memory, "memory", 1)
         self.terms = terms_for(configuration)
         certify = UNCERTIFIED if self.terms is None else self.terms.sizes
         self._setting = setting_of(self.capacity, configuration.information, certify=certify)

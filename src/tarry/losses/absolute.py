@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_nonnegative
 from tarry.kernel import Parameters
-from tarry.losses.base import as_not_negative, as_ridge
+from tarry.losses.base import as_ridge
 from tarry.losses.kinked import Kinked, bend
 from tarry.losses.supervised import labelled
 
 
-class _AbsoluteFields(NamedTuple):
-    rows: Any
-    ridge: float
-    smoothing: float
-
-
-class Absolute(Parameters, Kinked, _AbsoluteFields):
+class Absolute(Parameters, Kinked, init=False):
     """f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖².
 
     ``smoothing`` gives a smooth lower bound instead.
@@ -27,11 +22,13 @@ class Absolute(Parameters, Kinked, _AbsoluteFields):
     2.0
     """
 
-    __slots__ = ()
+    rows: Any
+    ridge: float
+    smoothing: float
 
     def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0, smoothing: float = 0.0) -> Self:
         rows = labelled(features, labels)
-        return cls.make(rows, as_ridge(ridge), as_not_negative(smoothing, "smoothing"))
+        return cls.make(rows, as_ridge(ridge), as_nonnegative(smoothing, "smoothing"))
 
 
 @bend.on(Absolute)

@@ -17,11 +17,12 @@ over-estimates of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tarry.checks import as_nonnegative
 from tarry.kernel import Parameters, verb
 
 Row = Any
@@ -135,14 +136,10 @@ def own_copy(values: ArrayLike) -> np.ndarray:
     return np.array(given, dtype=np.float64, order="C")
 
 
-class _ListedFields(NamedTuple):
-    values: np.ndarray
-
-
-class Listed(Parameters, _ListedFields):
+class Listed(Parameters, init=False):
     """Rows given as an array of shape (horizon, width); a read-only array is not copied."""
 
-    __slots__ = ()
+    values: np.ndarray
 
     def __new__(cls, values: ArrayLike, name: str = "losses") -> Self:
         table = own_copy(values)
@@ -217,15 +214,7 @@ def with_offsets(rows: Any, name: str, offsets: ArrayLike | None) -> tuple[Any, 
 
 def as_ridge(ridge: float) -> float:
     """A non-negative ridge constant."""
-    return as_not_negative(ridge, "ridge")
-
-
-def as_not_negative(number: float, name: str) -> float:
-    """A finite number that is not negative, or a sentence saying why not."""
-    made = float(number)
-    if not (np.isfinite(made) and made >= 0):
-        raise ValueError(f"{name} must be finite and not negative, got {number}")
-    return made
+    return as_nonnegative(ridge, "ridge")
 
 
 def as_point(x: ArrayLike, losses: Any) -> Vector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +14,10 @@ from tarry.losses.base import fetch, gradient, value
 from tarry.losses.stated import Stated, as_constants, as_function
 
 
-class _NumberedFields(NamedTuple):
-    rounds: int
-
-
-class Numbered(Parameters, _NumberedFields):
+class Numbered(Parameters):
     """Rows that hold nothing but their round's number; ``rounds`` 0 is endless."""
 
-    __slots__ = ()
+    rounds: int
 
     width = 1
 
@@ -35,17 +31,7 @@ def _numbered(rows: Any, t: Any, row: Any) -> None:
     row[0] = t
 
 
-class _CallablesFields(NamedTuple):
-    rows: Any
-    value_of: Any
-    gradient_of: Any
-    dimension: int
-    strong_convexity: float
-    largest_gradient: float
-    largest_value: float
-
-
-class Callables(Parameters, Stated, _CallablesFields):
+class Callables(Parameters, Stated, init=False):
     """f_t(x) = value(x, t), with ``gradient(x, t)`` returning a subgradient: plain Python functions.
 
     The game runs uncompiled, about a thousand times slower than :class:`Custom` with compiled
@@ -56,7 +42,13 @@ class Callables(Parameters, Stated, _CallablesFields):
     15.0
     """
 
-    __slots__ = ()
+    rows: Any
+    value_of: Any
+    gradient_of: Any
+    dimension: int
+    strong_convexity: float
+    largest_gradient: float
+    largest_value: float
 
     def __new__(
         cls,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -13,17 +13,7 @@ from tarry.losses.base import as_rows, gradient, value
 from tarry.losses.stated import Stated, as_constants, as_function
 
 
-class _CustomFields(NamedTuple):
-    rows: Any
-    value_of: Any
-    gradient_of: Any
-    dimension: int
-    strong_convexity: float
-    largest_gradient: float
-    largest_value: float
-
-
-class Custom(Parameters, Stated, _CustomFields):
+class Custom(Parameters, Stated, init=False):
     """f_t(x) = value(row_t, x), with ``gradient(row_t, x, out)`` writing a subgradient.
 
     Functions compiled by Numba (``njit``) run compiled; plain Python ones make
@@ -36,7 +26,13 @@ class Custom(Parameters, Stated, _CustomFields):
     [12.0]
     """
 
-    __slots__ = ()
+    rows: Any
+    value_of: Any
+    gradient_of: Any
+    dimension: int
+    strong_convexity: float
+    largest_gradient: float
+    largest_value: float
 
     def __new__(
         cls,

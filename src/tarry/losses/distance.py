@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
+from tarry.checks import as_nonnegative, as_positive
 from tarry.kernel import Parameters, step
-from tarry.losses.base import Losses, as_not_negative, as_ridge, as_rows, gradient, reach, support, value
+from tarry.losses.base import Losses, as_ridge, as_rows, gradient, reach, support, value
 from tarry.losses.kinked import kinked, kinked_slope
 from tarry.losses.supervised import half_square
 
 
-class _DistanceFields(NamedTuple):
-    rows: Any
-    scale: float
-    ridge: float
-    smoothing: float
-
-
-class Distance(Parameters, Losses, _DistanceFields):
+class Distance(Parameters, Losses, init=False):
     """f_t(x) = scale·‖x − a_t‖ + (ridge/2)‖x‖², one target a_t per round.
 
     Whoever explores at radius δ around the target pays scale·δ a round for it: the loss on which smoothing costs
@@ -33,13 +26,16 @@ class Distance(Parameters, Losses, _DistanceFields):
     10.0
     """
 
-    __slots__ = ()
+    rows: Any
+    scale: float
+    ridge: float
+    smoothing: float
 
     def __new__(
         cls, targets: ArrayLike | Any, scale: float = 1.0, *, ridge: float = 0.0, smoothing: float = 0.0
     ) -> Self:
         steep = as_positive(scale, "scale")
-        return cls.make(as_rows(targets, "targets"), steep, as_ridge(ridge), as_not_negative(smoothing, "smoothing"))
+        return cls.make(as_rows(targets, "targets"), steep, as_ridge(ridge), as_nonnegative(smoothing, "smoothing"))
 
     @property
     def dimension(self) -> int:
@@ -58,7 +54,7 @@ class Distance(Parameters, Losses, _DistanceFields):
 
     def smoothed(self, smoothing: float) -> Self:
         """The smooth lower bound of this loss; 0 is the loss itself."""
-        return self.make(*self[:-1], as_not_negative(smoothing, "smoothing"))
+        return self.make(*self[:-1], as_nonnegative(smoothing, "smoothing"))
 
 
 @step

@@ -8,28 +8,20 @@ with v uniform on the unit sphere of R^k, drawn once.
 from __future__ import annotations
 
 from math import inf, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
+from tarry.checks import as_nonnegative
 from tarry.kernel import Parameters, Purpose, make_key, make_seed
 from tarry.kernel.keyed import normals
-from tarry.losses.base import as_not_negative, fetch
+from tarry.losses.base import fetch
 
 NONE, SPHERE, BALL = 0, 1, 2
 FINISHES = {"none": NONE, "sphere": SPHERE, "ball": BALL}
 
 
-class _DrawnFields(NamedTuple):
-    key: Any
-    direction: np.ndarray
-    drift: float
-    noise: float
-    block: int
-    finish: int
-
-
-class Drawn(Parameters, _DrawnFields):
+class Drawn(Parameters, init=False):
     """Rows around a fixed direction v; ``finish`` is ``"none"``, ``"sphere"`` or ``"ball"``.
 
     ``"sphere"`` scales each row to norm 1, ``"ball"`` projects it on the unit ball. Rows change every
@@ -40,7 +32,12 @@ class Drawn(Parameters, _DrawnFields):
     True
     """
 
-    __slots__ = ()
+    key: Any
+    direction: np.ndarray
+    drift: float
+    noise: float
+    block: int
+    finish: int
 
     def __new__(
         cls,
@@ -57,7 +54,7 @@ class Drawn(Parameters, _DrawnFields):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {number}")
         if finish not in FINISHES:
             raise ValueError(f"finish must be one of {', '.join(map(repr, FINISHES))}, got {finish!r}")
-        around, spread = as_not_negative(drift, "drift"), as_not_negative(noise, "noise")
+        around, spread = as_nonnegative(drift, "drift"), as_nonnegative(noise, "noise")
         if finish == "sphere" and around == spread == 0.0:
             raise ValueError("drift and noise are both 0: rows of zeros cannot be scaled to norm 1")
         key = make_key(make_seed(rng), Purpose.LOSSES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -13,13 +13,7 @@ from tarry.losses.kinked import kinked, kinked_slope
 from tarry.losses.supervised import Supervised, curve, labelled, slope
 
 
-class _HuberFields(NamedTuple):
-    rows: Any
-    ridge: float
-    width: float
-
-
-class Huber(Parameters, Supervised, _HuberFields):
+class Huber(Parameters, Supervised, init=False):
     """f_t(x) = r²/2 where |r| ≤ width, else width·|r| − width²/2, with r = ⟨φ_t, x⟩ − y_t.
 
     ``ridge`` adds (ridge/2)‖x‖².
@@ -28,7 +22,9 @@ class Huber(Parameters, Supervised, _HuberFields):
     1.5
     """
 
-    __slots__ = ()
+    rows: Any
+    ridge: float
+    width: float
 
     def __new__(cls, features: ArrayLike, labels: ArrayLike, width: float = 1.0, *, ridge: float = 0.0) -> Self:
         return cls.make(labelled(features, labels), as_ridge(ridge), as_positive(width, "width"))

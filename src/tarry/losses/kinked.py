@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from tarry.checks import as_nonnegative
 from tarry.kernel import step, verb
-from tarry.losses.base import as_not_negative, support
+from tarry.losses.base import support
 from tarry.losses.supervised import Supervised, curve, half_square, predict_label, slope
 
 
@@ -33,7 +34,7 @@ class Kinked(Supervised):
     def smoothed(self, smoothing: float) -> Self:
         """The smooth lower bound ℓ_μ of this loss; 0 is the loss itself."""
         fields = tuple(self)[:-1]  # type: ignore[arg-type,var-annotated]
-        return self.make(*fields, as_not_negative(smoothing, "smoothing"))  # type: ignore[attr-defined,no-any-return]
+        return self.make(*fields, as_nonnegative(smoothing, "smoothing"))  # type: ignore[attr-defined,no-any-return]
 
 
 @step

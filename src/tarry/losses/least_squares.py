@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -11,12 +11,7 @@ from tarry.losses.base import as_ridge
 from tarry.losses.supervised import Supervised, curve, labelled, slope
 
 
-class _LeastSquaresFields(NamedTuple):
-    rows: Any
-    ridge: float
-
-
-class LeastSquares(Parameters, Supervised, _LeastSquaresFields):
+class LeastSquares(Parameters, Supervised, init=False):
     """f_t(x) = ½(⟨φ_t, x⟩ − y_t)² + (ridge/2)‖x‖².
 
     ``features`` has shape (horizon, dimension), ``labels`` one number per round.
@@ -25,7 +20,8 @@ class LeastSquares(Parameters, Supervised, _LeastSquaresFields):
     2.0
     """
 
-    __slots__ = ()
+    rows: Any
+    ridge: float
 
     def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Self:
         return cls.make(labelled(features, labels), as_ridge(ridge))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,7 @@ from tarry.kernel import Parameters
 from tarry.losses.base import Listed, Losses, as_ridge, gradient, reach, value, with_offsets
 
 
-class _LinearFields(NamedTuple):
-    rows: Any
-    ridge: float
-    offsets: int
-
-
-class Linear(Parameters, Losses, _LinearFields):
+class Linear(Parameters, Losses, init=False):
     """f_t(x) = ⟨g_t, x⟩ + b_t + (ridge/2)‖x‖², one row g_t per round.
 
     ``rows`` is an array of shape (horizon, dimension) or a generator such as
@@ -27,7 +21,9 @@ class Linear(Parameters, Losses, _LinearFields):
     0.5
     """
 
-    __slots__ = ()
+    rows: Any
+    ridge: float
+    offsets: int
 
     def __new__(cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
         made, has_offsets = with_offsets(rows, "rows", offsets)

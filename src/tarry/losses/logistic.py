@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import exp, log1p
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -12,12 +12,7 @@ from tarry.losses.base import as_ridge
 from tarry.losses.supervised import Supervised, curve, labelled, signed, slope
 
 
-class _LogisticFields(NamedTuple):
-    rows: Any
-    ridge: float
-
-
-class Logistic(Parameters, Supervised, _LogisticFields):
+class Logistic(Parameters, Supervised, init=False):
     """f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖².
 
     ``features`` has shape (horizon, dimension); ``labels`` are −1 and +1, or 0 and 1.
@@ -26,7 +21,8 @@ class Logistic(Parameters, Supervised, _LogisticFields):
     0.693147
     """
 
-    __slots__ = ()
+    rows: Any
+    ridge: float
 
     def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Self:
         return cls.make(labelled(features, signed(labels)), as_ridge(ridge))

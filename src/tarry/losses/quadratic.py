@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,7 @@ from tarry.kernel import Parameters
 from tarry.losses.base import Listed, Losses, as_ridge, gradient, reach, value, with_offsets
 
 
-class _QuadraticFields(NamedTuple):
-    rows: Any
-    curvature: float
-    ridge: float
-    offsets: int
-
-
-class Quadratic(Parameters, Losses, _QuadraticFields):
+class Quadratic(Parameters, Losses, init=False):
     """f_t(x) = (λ/2)‖x − a_t‖² + b_t + (ridge/2)‖x‖², one target a_t per round.
 
     ``targets`` is an array of shape (horizon, dimension) or a generator such as
@@ -29,7 +22,10 @@ class Quadratic(Parameters, Losses, _QuadraticFields):
     [-2.0, 1.0]
     """
 
-    __slots__ = ()
+    rows: Any
+    curvature: float
+    ridge: float
+    offsets: int
 
     def __new__(
         cls,

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_nonnegative
 from tarry.kernel import Parameters
-from tarry.losses.base import as_not_negative, as_ridge
+from tarry.losses.base import as_ridge
 from tarry.losses.kinked import Kinked, bend
 from tarry.losses.supervised import labelled
 
 
-class _QuantileFields(NamedTuple):
-    rows: Any
-    ridge: float
-    level: float
-    smoothing: float
-
-
-class Quantile(Parameters, Kinked, _QuantileFields):
+class Quantile(Parameters, Kinked, init=False):
     """f_t(x) = max(level·r, (level − 1)·r) + (ridge/2)‖x‖², r = y_t − ⟨φ_t, x⟩.
 
     Its best constant prediction is the ``level``-quantile of the labels, 0 < level < 1. ``smoothing``
@@ -29,7 +23,10 @@ class Quantile(Parameters, Kinked, _QuantileFields):
     1.8
     """
 
-    __slots__ = ()
+    rows: Any
+    ridge: float
+    level: float
+    smoothing: float
 
     def __new__(
         cls,
@@ -43,7 +40,7 @@ class Quantile(Parameters, Kinked, _QuantileFields):
         if not 0.0 < float(level) < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
         rows = labelled(features, labels)
-        return cls.make(rows, as_ridge(ridge), float(level), as_not_negative(smoothing, "smoothing"))
+        return cls.make(rows, as_ridge(ridge), float(level), as_nonnegative(smoothing, "smoothing"))
 
 
 @bend.on(Quantile)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tarry.losses.base import Losses, as_not_negative
+from tarry.checks import as_nonnegative
+from tarry.losses.base import Losses
 
 
 class Stated(Losses):
@@ -38,5 +39,5 @@ def as_constants(
     for bound, name in ((gradient_bound, "gradient_bound"), (value_bound, "value_bound")):
         if not float(bound) >= 0:
             raise ValueError(f"{name} must not be negative, got {bound}: leave it out if it is not known")
-    curvature = as_not_negative(strong_convexity, "strong_convexity")
+    curvature = as_nonnegative(strong_convexity, "strong_convexity")
     return int(dimension), curvature, float(gradient_bound), float(value_bound)

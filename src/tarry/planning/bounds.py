@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from tarry import theory
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.planning.formulas import Row, rows
 
 
@@ -34,11 +34,11 @@ class Constants:
 
     def __post_init__(self) -> None:
         for name in ("horizon", "capacity", "dimension"):
-            self._set(name, as_whole, 1)
+            self._set(name, as_int, 1)
         for name in ("diameter", "gradient_bound", "strong_convexity", "value_bound", "inner_radius"):
             self._set(name, as_positive)
         for name in ("total_delay", "max_backlog", "max_delay"):
-            self._set(name, as_whole)
+            self._set(name, as_int)
         _check_delays(self.horizon, self.total_delay, self.max_backlog)
         _check_longest(self.horizon, self.total_delay, self.max_backlog, self.max_delay)
         _check_curvature(self.diameter, self.gradient_bound, self.strong_convexity)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tarry import delays
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.planning.plan import Plan, plan
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -41,7 +41,7 @@ def model_delays(kind: str, *, horizon: int, per_day: float | None = None, rng: 
     made = {name: _rounds(name, value, per_day) for name, value in parameters.items()}
     chance = {} if "rng" not in inspect.signature(MODELS[kind]).parameters else {"rng": rng}
     try:
-        return MODELS[kind](horizon=as_whole(horizon, "horizon", 1), **made, **chance)
+        return MODELS[kind](horizon=as_int(horizon, "horizon", 1), **made, **chance)
     except TypeError as error:
         raise ValueError(
             f"the model {kind!r} takes {', '.join(known)}, got {', '.join(parameters) or 'none'}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.delays import array, backlog_of
 from tarry.planning.backlog import Backlog, describe
 from tarry.planning.measure import LARGEST_ERROR, Figures, Workload, measure
@@ -162,7 +162,7 @@ def _workload(delays: Any, preemption: bool, seeds: int, precision: float) -> Wo
     peak = int(backlog_of(values).max())
     # As a list, so that the loop is compiled once per scheduler whatever the model.
     return Workload(
-        array(values), values, peak, preemption, as_whole(seeds, "seeds", 2), as_positive(precision, "precision")
+        array(values), values, peak, preemption, as_int(seeds, "seeds", 2), as_positive(precision, "precision")
     )
 
 
@@ -175,7 +175,7 @@ def _share(target: float) -> float:
 def _grid(capacities: Iterable[int] | None, peak: int) -> list[int]:
     if capacities is None:
         return [2**i for i in range(peak.bit_length()) if 2**i <= peak] + [peak + 1]
-    grid = sorted({as_whole(c, "capacity", 1) for c in capacities})
+    grid = sorted({as_int(c, "capacity", 1) for c in capacities})
     if not grid:
         raise ValueError("capacities is empty: leave it out to try powers of two up to the largest backlog")
     return grid

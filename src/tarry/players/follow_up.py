@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tarry import theory
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL, EnergyRadius, EnergyRate, Power
@@ -14,7 +14,7 @@ from tarry.schedulers import Bernoulli, Guessing
 from tarry.tracking import Doubling, Player
 
 
-class Unreviewed(Player):
+class Unreviewed(Player, init=False):
     """A player whose regret bound is claimed in a text that nobody has reviewed."""
 
     __slots__ = ()
@@ -74,7 +74,7 @@ def beyond_peak_backlog(
     steepest, spread = spread_on(target, gradient_bound, value_bound)
     if capacity is None:
         raise ValueError("the conditional-energy tuning speaks of a capacity: give capacity=…")
-    slots = as_whole(capacity, "capacity", 1)
+    slots = as_int(capacity, "capacity", 1)
     if strong_convexity is not None:
         return _curved(target, spread, slots, strong_convexity, backlog)
     if backlog is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.game import Game
 from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime, inverse_time
 from tarry.players.scheduling import Room, as_room, choose_scheduler, is_crowded, standing
@@ -16,7 +16,7 @@ INFORMATION = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 FEEDBACK = ("gradient", "value")
 
 
-class Recommended(Player):
+class Recommended(Player, init=False):
     """A player that says why it was chosen and whether a bound is proved for it."""
 
     __slots__ = ()
@@ -46,7 +46,7 @@ class Recommended(Player):
         return f"{type(self).__name__}({type(self.scheduler).__name__}, {self.reason})"
 
 
-class Tentative(Recommended):
+class Tentative(Recommended, init=False):
     """A recommended player at a single slot, where nothing is proved of any scheduler."""
 
     __slots__ = ()
@@ -101,7 +101,7 @@ def recommended(
         return _for_game(target, {name: value for name, value in constants.items() if value is not None}, backlog)
     _check_choice(information, "information", INFORMATION)
     _check_choice(feedback, "feedback", FEEDBACK)
-    slots, guess = as_room(capacity), None if backlog is None else as_whole(backlog, "backlog")
+    slots, guess = as_room(capacity), None if backlog is None else as_int(backlog, "backlog")
     kind = Tentative if is_crowded(slots, guess) else Recommended
     if feedback == "gradient":
         scheduler = choose_scheduler(slots, guess, preemption=preemption)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.schedulers import Always, Bernoulli, Morris, Priority, VarOpt
 
 Room = int | None | Literal["unknown"]
@@ -17,7 +17,7 @@ def as_room(capacity: Room) -> Room:
     """A capacity, None for no limit, or "unknown"."""
     if capacity is None or capacity == "unknown":
         return capacity
-    return as_whole(capacity, 'capacity (None for no limit, "unknown" if gradients are told)', 1)
+    return as_int(capacity, 'capacity (None for no limit, "unknown" if gradients are told)', 1)
 
 
 def choose_scheduler(capacity: Room, backlog: int | None, *, preemption: bool) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,18 +10,12 @@ from tarry.kernel import Parameters
 from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
 
 
-class _AlwaysFields(NamedTuple):
-    pass
-
-
-class Always(Parameters, Traits, _AlwaysFields):
+class Always(Parameters, Traits):
     """Track every round with weight 1: the unlimited game, capacity=None only.
 
     >>> Always().needs_unlimited_capacity
     True
     """
-
-    __slots__ = ()
 
     needs_unlimited_capacity = True
 

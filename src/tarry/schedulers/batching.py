@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import Parameters, step
 from tarry.schedulers.base import (
     SATURATED,
@@ -23,11 +23,7 @@ from tarry.schedulers.base import (
 from tarry.theory import batch_length
 
 
-class _BatchingFields(NamedTuple):
-    max_delay: int
-
-
-class Batching(Parameters, Traits, _BatchingFields):
+class Batching(Parameters, Traits, init=False):
     """Cut time into batches of b rounds and track one of each, drawn evenly when the batch begins; it weighs b.
 
     b = max{1, ⌈d/(C−1)⌉}, d = ``max_delay``: a window of d + 1 rounds meets at most ⌈d/b⌉ + 1 ≤ C batches, so while
@@ -43,12 +39,12 @@ class Batching(Parameters, Traits, _BatchingFields):
     14
     """
 
-    __slots__ = ()
+    max_delay: int
 
     withholds_feedback = True
 
     def __new__(cls, max_delay: int) -> Self:
-        return cls.make(as_whole(max_delay, "max_delay", 0))
+        return cls.make(as_int(max_delay, "max_delay", 0))
 
     def batch(self, capacity: int | None) -> int:
         """The number of rounds b in a batch."""

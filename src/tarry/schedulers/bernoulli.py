@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +14,7 @@ from tarry.schedulers.survival import NEVER, Surviving, chance, invert, scale_of
 from tarry.theory import calibrated_probability
 
 
-class _BernoulliFields(NamedTuple):
-    max_backlog: int
-    probability: float
-    safety: float
-
-
-class Bernoulli(Parameters, Surviving, _BernoulliFields):
+class Bernoulli(Parameters, Surviving, init=False):
     """Track a round with probability p and keep it until its feedback arrives with weight 1/p.
 
     ``Bernoulli(max_backlog=σ)`` is the paper's rule p = min{1, C/(safety·(σ+1))}, which fills the set
@@ -32,7 +26,9 @@ class Bernoulli(Parameters, Surviving, _BernoulliFields):
     0.5
     """
 
-    __slots__ = ()
+    max_backlog: int
+    probability: float
+    safety: float
 
     def __new__(cls, max_backlog: int | None = None, *, probability: float | None = None, safety: float = 8.0) -> Self:
         if (max_backlog is None) == (probability is None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +13,7 @@ from tarry.schedulers.base import as_capacity, expired
 from tarry.schedulers.survival import NEVER, Surviving, chance, harmonic, invert, next_harmonic, scale_of
 
 
-class _CoinFields(NamedTuple):
-    safety: float
-
-
-class Coin(Parameters, Surviving, _CoinFields):
+class Coin(Parameters, Surviving, init=False):
     """Track round t with probability p_t = min{1, C/(safety · H_t · (d_t+1))} and keep it to arrival.
 
     Sees each delay when its round begins (clairvoyant), never preempts; weight 1/p_t. The moments of
@@ -27,7 +23,7 @@ class Coin(Parameters, Surviving, _CoinFields):
     0.3333333333333333
     """
 
-    __slots__ = ()
+    safety: float
 
     needs_delays = True
 

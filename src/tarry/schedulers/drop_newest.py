@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,18 +10,12 @@ from tarry.kernel import Parameters
 from tarry.schedulers.base import SATURATED, NoState, Traits, admit, allocate, arrive
 
 
-class _DropNewestFields(NamedTuple):
-    pass
-
-
-class DropNewest(Parameters, Traits, _DropNewestFields):
+class DropNewest(Parameters, Traits):
     """Track while there is room, with weight 1. Biased against busy hours: a baseline only.
 
     >>> DropNewest().is_unbiased
     False
     """
-
-    __slots__ = ()
 
     is_unbiased = False
 

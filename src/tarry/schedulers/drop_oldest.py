@@ -9,18 +9,12 @@ from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.schedulers.base import Traits, admit, allocate, arrive
 
 
-class _DropOldestFields(NamedTuple):
-    pass
-
-
-class DropOldest(Parameters, Traits, _DropOldestFields):
+class DropOldest(Parameters, Traits):
     """Track every newcomer, with weight 1, at the oldest's expense. Biased towards fast outcomes.
 
     >>> DropOldest().needs_preemption, DropOldest().is_unbiased
     (True, False)
     """
-
-    __slots__ = ()
 
     needs_preemption = True
     is_unbiased = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +11,7 @@ from tarry.kernel import Parameters
 from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
 
 
-class _GivenFields(NamedTuple):
-    weights: np.ndarray
-
-
-class Given(Parameters, Traits, _GivenFields):
+class Given(Parameters, Traits, init=False):
     """Track every round and weigh its feedback as given (one weight per round, capacity=None).
 
     Weights are finite and not negative; a round of weight 0 is heard by nobody. ``WeightedGame`` is played with it.
@@ -25,7 +21,7 @@ class Given(Parameters, Traits, _GivenFields):
     2.0
     """
 
-    __slots__ = ()
+    weights: np.ndarray
 
     needs_unlimited_capacity = True
     is_unbiased = False

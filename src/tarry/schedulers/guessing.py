@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from tarry.checks import as_positive
 from tarry.kernel import Parameters
@@ -10,12 +10,7 @@ from tarry.schedulers.base import expired
 from tarry.schedulers.survival import NEVER, Surviving, chance, invert, scale_of
 
 
-class _GuessingFields(NamedTuple):
-    safety: float
-    fit: int
-
-
-class Guessing(Parameters, Surviving, _GuessingFields):
+class Guessing(Parameters, Surviving, init=False):
     """p = min{1, C/(safety·2^j)} while the backlog stays below 2^j: the paper's Bernoulli rule for its doubling trick.
 
     To be used with ``Player(…, epochs=Doubling("backlog"))``, which tells it when the backlog outgrows the guess.
@@ -26,7 +21,8 @@ class Guessing(Parameters, Surviving, _GuessingFields):
     Guessing(safety=8, fit=0)
     """
 
-    __slots__ = ()
+    safety: float
+    fit: int
 
     follows_epochs = ("backlog",)
 

@@ -12,11 +12,7 @@ from tarry.schedulers.base import SATURATED, UNTRACKED, Traits, admit, allocate,
 from tarry.theory import morris_epsilon
 
 
-class _MorrisFields(NamedTuple):
-    epsilon: float
-
-
-class Morris(Parameters, Traits, _MorrisFields):
+class Morris(Parameters, Traits, init=False):
     """Admit with probability p_t = (1+ε)^(−|S_t|), keep to arrival, weight 1/p_t (this project's own).
 
     For games that forbid preemption, without knowledge of delays: E[w_t²] ≤ 1 + ε·backlog, and a full
@@ -27,7 +23,7 @@ class Morris(Parameters, Traits, _MorrisFields):
     Morris(epsilon=0.5)
     """
 
-    __slots__ = ()
+    epsilon: float
 
     def __new__(cls, epsilon: float) -> Self:
         if epsilon == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,7 @@ from tarry.schedulers.survival import Surviving, chance, harmonic, invert, next_
 from tarry.theory import universal_safety
 
 
-class _ParetoFields(NamedTuple):
-    safety: float
-
-
-class Pareto(Parameters, Surviving, _ParetoFields):
+class Pareto(Parameters, Surviving, init=False):
     """Proxy delays with the tail min{1, C/(safety · H_s · (age+1))}, H_s = 1 + … + 1/s.
 
     Needs no knowledge of delays; round s keeps its own H_s. With the paper's ``safety`` = 16 the set is
@@ -28,7 +24,7 @@ class Pareto(Parameters, Surviving, _ParetoFields):
     0.3333333333333333
     """
 
-    __slots__ = ()
+    safety: float
 
     needs_preemption = True
 

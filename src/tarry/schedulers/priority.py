@@ -21,11 +21,7 @@ from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.schedulers.base import UNTRACKED, Traits, admit, allocate, arrive, draw
 
 
-class _PriorityFields(NamedTuple):
-    allow_single: int
-
-
-class Priority(Parameters, Traits, _PriorityFields):
+class Priority(Parameters, Traits, init=False):
     """Bottom-k tracking with expiring members (this project's own): exact weights, nothing to tune.
 
     E[w_t | all other uniforms] = 1 and E[w_s w_t] = 1, no saturation term. Who is tracked depends on
@@ -37,7 +33,7 @@ class Priority(Parameters, Traits, _PriorityFields):
     (True, True)
     """
 
-    __slots__ = ()
+    allow_single: int
 
     needs_preemption = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,30 +26,22 @@ def reach(curve: Any) -> int:
     """The age from which on every curve stays level."""
 
 
-class _TableFields(NamedTuple):
+class AgeTable(Parameters):
+    """One value per age for all rounds; the last one continues."""
+
     values: np.ndarray
 
 
-class _FunctionFields(NamedTuple):
-    function: Any
-
-
-class AgeTable(Parameters, _TableFields):
-    """One value per age for all rounds; the last one continues."""
-
-    __slots__ = ()
-
-
-class RoundTable(Parameters, _TableFields):
+class RoundTable(Parameters):
     """One row per round, one column per age; the last row and the last column continue."""
 
-    __slots__ = ()
+    values: np.ndarray
 
 
-class AgeFunction(Parameters, _FunctionFields):
+class AgeFunction(Parameters):
     """A function survival(t, age)."""
 
-    __slots__ = ()
+    function: Any
 
 
 @height.on(AgeTable)
@@ -83,13 +75,7 @@ def _far(curve: Any) -> Any:
     return FARTHEST
 
 
-class _ProxyFields(NamedTuple):
-    curve: Any
-    is_level: int
-    has_zeros: int
-
-
-class Proxy(Parameters, Surviving, _ProxyFields):
+class Proxy(Parameters, Surviving, init=False):
     """Proxy delays with P(d'_t ≥ age) = survival: a table, or a function survival(t, age).
 
     A one-dimensional table has one value per age and its last value continues; a two-dimensional one
@@ -105,7 +91,9 @@ class Proxy(Parameters, Surviving, _ProxyFields):
     [1.0, 0.5, 0.25]
     """
 
-    __slots__ = ()
+    curve: Any
+    is_level: int
+    has_zeros: int
 
     def __new__(cls, survival: ArrayLike | Callable[[int, int], float], *, allow_zero: bool = False) -> Self:
         if callable(survival):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,18 +10,12 @@ from tarry.kernel import Parameters
 from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive, draw
 
 
-class _RandomEvictFields(NamedTuple):
-    pass
-
-
-class RandomEvict(Parameters, Traits, _RandomEvictFields):
+class RandomEvict(Parameters, Traits):
     """Track every newcomer, with weight 1, in a random member's place. Biased towards fast outcomes.
 
     >>> RandomEvict().needs_preemption, RandomEvict().is_unbiased
     (True, False)
     """
-
-    __slots__ = ()
 
     needs_preemption = True
     is_unbiased = False

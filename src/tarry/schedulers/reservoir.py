@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,11 +10,7 @@ from tarry.kernel import Parameters
 from tarry.schedulers.base import UNTRACKED, NoState, Traits, admit, allocate, arrive, draw
 
 
-class _ReservoirFields(NamedTuple):
-    pass
-
-
-class Reservoir(Parameters, Traits, _ReservoirFields):
+class Reservoir(Parameters, Traits):
     """When full, enter with probability C/(pending+1) in a random member's place; weight 1.
 
     Counts pending rounds, so it needs acknowledgements. Biased: slow outcomes are exposed to more
@@ -23,8 +19,6 @@ class Reservoir(Parameters, Traits, _ReservoirFields):
     >>> Reservoir().needs_acknowledgements, Reservoir().is_unbiased
     (True, False)
     """
-
-    __slots__ = ()
 
     needs_preemption = True
     needs_acknowledgements = True

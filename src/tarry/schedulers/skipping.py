@@ -7,18 +7,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.kernel import Parameters
 from tarry.kernel.heap import Heap, discard, make_heap, push, take_due
 from tarry.schedulers.base import SATURATED, Traits, admit, allocate, arrive, expired, renew
 
 
-class _SkippingFields(NamedTuple):
-    patience: float
-    actions: int
-
-
-class Skipping(Parameters, Traits, _SkippingFields):
+class Skipping(Parameters, Traits, init=False):
     """Track while there is room, with weight 1, and give up round s when t − s > c·√(W_t/ln K).
 
     W_t is how long the tracked rounds have waited so far, in all: at the start of each round it grows by their number,
@@ -35,13 +30,14 @@ class Skipping(Parameters, Traits, _SkippingFields):
     Skipping(patience=1, actions=5)
     """
 
-    __slots__ = ()
+    patience: float
+    actions: int
 
     needs_preemption = True
     is_unbiased = False
 
     def __new__(cls, actions: int, *, patience: float = 1.0) -> Self:
-        return cls.make(as_positive(patience, "patience"), as_whole(actions, "actions", 2))
+        return cls.make(as_positive(patience, "patience"), as_int(actions, "actions", 2))
 
 
 class SkippingState(NamedTuple):

@@ -12,11 +12,7 @@ from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.schedulers.base import SATURATED, UNTRACKED, Traits, admit, allocate, arrive, draw, expired
 
 
-class _ThinningFields(NamedTuple):
-    safety: float
-
-
-class Thinning(Parameters, Traits, _ThinningFields):
+class Thinning(Parameters, Traits, init=False):
     """Bernoulli without knowing the backlog: p_t = min{1, C/(safety·(1 + max_{s≤t} σ_s))}.
 
     Each round draws one uniform; it stays tracked for as long as its uniform is at most p, so when p
@@ -28,7 +24,7 @@ class Thinning(Parameters, Traits, _ThinningFields):
     Thinning(safety=8)
     """
 
-    __slots__ = ()
+    safety: float
 
     needs_preemption = True
     needs_acknowledgements = True

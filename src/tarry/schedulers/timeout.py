@@ -9,11 +9,7 @@ from tarry.kernel.heap import Heap, discard, make_heap, push, take_due
 from tarry.schedulers.base import SATURATED, Traits, admit, allocate, arrive, expired
 
 
-class _TimeoutFields(NamedTuple):
-    age: int
-
-
-class Timeout(Parameters, Traits, _TimeoutFields):
+class Timeout(Parameters, Traits, init=False):
     """Track while there is room, with weight 1, and give up at the start of round s + age + 1.
 
     Biased twice: against outcomes slower than ``age`` (at least 0) and against busy hours.
@@ -22,7 +18,7 @@ class Timeout(Parameters, Traits, _TimeoutFields):
     Timeout(age=30)
     """
 
-    __slots__ = ()
+    age: int
 
     needs_preemption = True
     is_unbiased = False

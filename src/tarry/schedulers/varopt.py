@@ -21,11 +21,7 @@ from tarry.kernel import Parameters, step, verb
 from tarry.schedulers.base import Keyed, RecordedLosers, RecordedUniforms, Traits, admit, allocate, arrive, draw, held
 
 
-class _VarOptFields(NamedTuple):
-    pass
-
-
-class VarOpt(Parameters, Traits, _VarOptFields):
+class VarOpt(Parameters, Traits):
     """Variance-optimal tracking (the default, this project's own): unbiased for delays fixed in advance.
 
     E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
@@ -39,8 +35,6 @@ class VarOpt(Parameters, Traits, _VarOptFields):
     >>> float(record.observed[0]), round(float(record.weights.mean[0]), 9)  # the share heard, and its weight
     (0.21, 1.0)
     """
-
-    __slots__ = ()
 
     needs_preemption = True
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.batching import batch_length
 
 
@@ -20,7 +20,7 @@ def experts_rate(*, actions: int, cost: float) -> float:
     >>> round(experts_rate(actions=4, cost=100.0), 4)
     0.1177
     """
-    return math.sqrt(math.log(as_whole(actions, "actions", 2)) / as_positive(cost, "cost"))
+    return math.sqrt(math.log(as_int(actions, "actions", 2)) / as_positive(cost, "cost"))
 
 
 def experts_bound(*, actions: int, cost: float) -> float:
@@ -29,12 +29,12 @@ def experts_bound(*, actions: int, cost: float) -> float:
     >>> round(experts_bound(actions=4, cost=100.0), 2)
     23.55
     """
-    return 2.0 * math.sqrt(math.log(as_whole(actions, "actions", 2)) * as_positive(cost, "cost"))
+    return 2.0 * math.sqrt(math.log(as_int(actions, "actions", 2)) * as_positive(cost, "cost"))
 
 
 def _arms_cost(actions: int, second_moments: float, total_delay: float) -> float:
     """K Σ E[w_t²] + d_tot."""
-    return as_whole(actions, "actions", 2) * as_positive(second_moments, "second_moments") + float(total_delay)
+    return as_int(actions, "actions", 2) * as_positive(second_moments, "second_moments") + float(total_delay)
 
 
 def arms_rate(*, actions: int, second_moments: float, total_delay: float) -> float:
@@ -61,8 +61,8 @@ def pareto_second_moments(*, horizon: int, total_delay: float, capacity: int) ->
     >>> pareto_second_moments(horizon=1, total_delay=0, capacity=8)
     2.0
     """
-    top = 16.0 * float(np.sum(1.0 / np.arange(1, as_whole(horizon, "horizon", 1) + 1)))
-    return max(1.0, top / as_whole(capacity, "capacity", 1)) * (horizon + float(total_delay))
+    top = 16.0 * float(np.sum(1.0 / np.arange(1, as_int(horizon, "horizon", 1) + 1)))
+    return max(1.0, top / as_int(capacity, "capacity", 1)) * (horizon + float(total_delay))
 
 
 def batching_second_moments(*, horizon: int, max_delay: int, capacity: int) -> float:
@@ -71,4 +71,4 @@ def batching_second_moments(*, horizon: int, max_delay: int, capacity: int) -> f
     >>> batching_second_moments(horizon=100, max_delay=20, capacity=3)
     1000.0
     """
-    return float(batch_length(max_delay=max_delay, capacity=capacity) * as_whole(horizon, "horizon", 1))
+    return float(batch_length(max_delay=max_delay, capacity=capacity) * as_int(horizon, "horizon", 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import harmonic
 
 
@@ -14,8 +14,8 @@ def batch_length(*, max_delay: int, capacity: int) -> int:
     >>> [batch_length(max_delay=6, capacity=c) for c in (2, 3, 4, 7, 8)]
     [6, 3, 2, 1, 1]
     """
-    slots = as_whole(capacity, "capacity", 1)
-    delay = as_whole(max_delay, "max_delay")
+    slots = as_int(capacity, "capacity", 1)
+    delay = as_int(max_delay, "max_delay")
     if slots == 1 and delay > 0:
         raise ValueError(
             f"batches need a capacity of at least 2 for delays of up to {delay}, got 1: raise it, or use "
@@ -34,7 +34,7 @@ def batching_cost(*, horizon: int, total_delay: float, max_delay: int, capacity:
     >>> batching_cost(**game), batching_cost(**game, is_fixed=True)
     (2290.0, 1840.0)
     """
-    rounds, total = as_whole(horizon, "horizon", 1), float(total_delay)
+    rounds, total = as_int(horizon, "horizon", 1), float(total_delay)
     batch = batch_length(max_delay=max_delay, capacity=capacity)
     if not 0 <= total < math.inf:
         raise ValueError(f"total_delay must be finite and not negative, got {total_delay!r}")
@@ -89,5 +89,5 @@ def batching_strongly_convex_bound(
     """
     batch = batch_length(max_delay=max_delay, capacity=capacity)
     scale = as_positive(gradient_bound, "gradient_bound") ** 2 / as_positive(strong_convexity, "strong_convexity")
-    waiting = as_whole(max_backlog, "max_backlog")
-    return scale * (1.0 + harmonic(as_whole(horizon, "horizon", 1) - 1)) * (0.5 * batch + waiting)
+    waiting = as_int(max_backlog, "max_backlog")
+    return scale * (1.0 + harmonic(as_int(horizon, "horizon", 1) - 1)) * (0.5 * batch + waiting)

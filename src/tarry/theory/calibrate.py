@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.theory.arguments import probability
 from tarry.theory.morris import morris_tail
 from tarry.theory.saturation import binomial_tail, pareto_survival, poisson_mean, saturation_tails
@@ -29,7 +29,7 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
     """
     from scipy.special import betaincinv
 
-    n, c = as_whole(max_backlog, "max_backlog"), as_whole(capacity, "capacity", 1)
+    n, c = as_int(max_backlog, "max_backlog"), as_int(capacity, "capacity", 1)
     if n < c:
         return 1.0
     p = float(betaincinv(c, n - c + 1, probability(target, "target")))
@@ -53,7 +53,7 @@ def calibrated_safety(
     """
     if (delays is None) == (horizon is None):
         raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
-    waits = np.arange(as_whole(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
+    waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
     return _smallest(
         lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
         probability(target, "target"),
@@ -69,7 +69,7 @@ def universal_safety(*, capacity: int, target: float) -> float:
     >>> round(universal_safety(capacity=16, target=1e-4), 2)
     3.8
     """
-    c = as_whole(capacity, "capacity", 1)
+    c = as_int(capacity, "capacity", 1)
     mean = min(poisson_mean(c, target), c - 1.0) if c > 1 else probability(target, "target")
     return HARMONIC_SUM * c / mean
 
@@ -80,7 +80,7 @@ def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
     >>> round(morris_epsilon(max_backlog=200, capacity=16, target=0.3), 2)
     0.35
     """
-    n, c = as_whole(max_backlog, "max_backlog"), as_whole(capacity, "capacity", 1)
+    n, c = as_int(max_backlog, "max_backlog"), as_int(capacity, "capacity", 1)
     if n < c:
         return 0.0
     if c == 1:

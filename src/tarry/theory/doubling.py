@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.theory.backlog import Counts, backlogs
 from tarry.theory.main import convex_bound
 from tarry.theory.ours import tracking_convex_bound
@@ -52,7 +52,7 @@ def doubling_bound(free: float, terms: Sequence[tuple[float, float]], *, max_bac
     >>> doubling_bound(10.0, [(1.0, 1.0)], max_backlog=3)
     37.0
     """
-    last = math.ceil(math.log2(as_whole(max_backlog, "max_backlog") + 1))
+    last = math.ceil(math.log2(as_int(max_backlog, "max_backlog") + 1))
     if any(power <= 0 for _, power in terms):
         raise ValueError(f"every power of (σ+1) must be positive, got {terms}: move constant terms to free")
     growth = sum(factor * sum(2.0 ** (power * j) for j in range(last + 1)) for factor, power in terms)

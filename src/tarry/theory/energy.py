@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import LARGEST, as_positive, as_whole
+from tarry.checks import LARGEST, as_int, as_positive
 from tarry.theory.arguments import Array
 from tarry.theory.backlog import Counts
 
@@ -23,7 +23,7 @@ def energy_thresholds(capacity: int, count: int) -> Counts:
     >>> energy_thresholds(16, 4)
     array([ 1,  3,  7, 15])
     """
-    unit, epochs = max(1, as_whole(capacity, "capacity", 1) // 8), as_whole(count, "count")
+    unit, epochs = max(1, as_int(capacity, "capacity", 1) // 8), as_int(count, "count")
     if epochs and unit << (epochs - 1) >= LARGEST:
         raise ValueError(f"count must keep thresholds below 2**62, got {count} at capacity {capacity}")
     return unit * 2 ** np.arange(epochs, dtype=np.int64) - 1
@@ -35,8 +35,8 @@ def energy_probability(threshold: int, *, capacity: int, safety: float = 8.0) ->
     >>> energy_probability(7, capacity=16)
     0.25
     """
-    room = as_positive(safety, "safety") * (as_whole(threshold, "threshold") + 1)
-    return min(1.0, as_whole(capacity, "capacity", 1) / room)
+    room = as_positive(safety, "safety") * (as_int(threshold, "threshold") + 1)
+    return min(1.0, as_int(capacity, "capacity", 1) / room)
 
 
 def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:
@@ -46,7 +46,7 @@ def energy_smoothing(*, spread: float, horizon: int, probability: float, factor:
     0.25
     """
     scale = as_positive(factor, "factor") * math.sqrt(as_positive(spread, "spread"))
-    return min(1.0, scale * math.pow(as_whole(horizon, "horizon", 1) * as_positive(probability, "probability"), -0.25))
+    return min(1.0, scale * math.pow(as_int(horizon, "horizon", 1) * as_positive(probability, "probability"), -0.25))
 
 
 def energy_rates(
@@ -97,7 +97,7 @@ def energy_curved_rate(t: ArrayLike, *, strong_convexity: float, offset: float) 
 def energy_curved_smoothing(t: ArrayLike, *, offset: float) -> Array:
     """δ_t/r = (A/(A + t))^(1/3), strongly convex losses (unreviewed).
 
-    >>> float(energy_curved_smoothing(7, offset=1.0))
+    >>> round(float(energy_curved_smoothing(7, offset=1.0)), 12)
     0.5
     """
     a = as_positive(offset, "offset")

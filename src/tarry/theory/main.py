@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array, harmonic, previous
 from tarry.theory.schedules import (
     bandit_convex_rate,
@@ -199,8 +199,8 @@ def _full(capacity: int, horizon: int) -> float:
 
 
 def _ask(capacity: int, horizon: int) -> None:
-    least = math.log(as_whole(horizon, "horizon", 1)) + 1.0
-    if as_whole(capacity, "capacity", 1) < least:
+    least = math.log(as_int(horizon, "horizon", 1)) + 1.0
+    if as_int(capacity, "capacity", 1) < least:
         raise ValueError(
             f"the theorem asks for a capacity of at least ln T + 1 = {least:.2f}, got {capacity}: "
             "sharpened=True holds for every capacity"

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.theory.arguments import Array
 from tarry.theory.backlog import backlogs, cut, life_peaks
 
@@ -21,7 +21,7 @@ def kappa(capacity: int) -> float:
     >>> [round(3 * kappa(c), 2) for c in (2, 3, 4, 8, 16, 32)]
     [8.49, 3.71, 2.41, 1.04, 0.5, 0.25]
     """
-    c = as_whole(capacity, "capacity", 2)
+    c = as_int(capacity, "capacity", 2)
     return float((c / (c - 1.0)) ** 2 / math.exp(math.lgamma(c + 1.0) / c))
 
 
@@ -31,7 +31,7 @@ def moment_factor(capacity: int, peaks: ArrayLike, delays: ArrayLike) -> Array:
     >>> [round(float(moment_factor(16, n, 200)), 2) for n in (15, 200)]
     [1.0, 39.79]
     """
-    c = as_whole(capacity, "capacity", 1)
+    c = as_int(capacity, "capacity", 1)
     n, d = np.broadcast_arrays(np.asarray(peaks, dtype=np.float64), np.asarray(delays, dtype=np.float64))
     if c == 1:
         return np.where(n < 1, 1.0, np.inf)
@@ -57,7 +57,7 @@ def varopt_moments(delays: ArrayLike, capacity: int) -> Array:
     array([1., 1., 1., 1.])
     """
     peaks = life_peaks(delays)
-    below = as_whole(capacity, "capacity", 1) - 1
+    below = as_int(capacity, "capacity", 1) - 1
     bound = moment_factor(below, peaks, cut(delays)) if below else np.full(peaks.size, np.inf)
     return np.where(peaks < capacity, 1.0, bound)
 
@@ -77,14 +77,14 @@ def moment_level(*, max_backlog: int, capacity: int, horizon: int) -> float:
     >>> round(moment_level(max_backlog=200, capacity=16, horizon=2000), 1)
     105.6
     """
-    c = as_whole(capacity, "capacity", 1)
-    least = max(3.0, 1.0 + math.log(as_whole(horizon, "horizon", 1)))
+    c = as_int(capacity, "capacity", 1)
+    least = max(3.0, 1.0 + math.log(as_int(horizon, "horizon", 1)))
     if c < least:
         raise ValueError(
             f"this level needs a capacity of at least {least:.2f} (3 and 1 + ln T), got {c}: "
             "take the largest of priority_moments instead"
         )
-    return max(1.0, math.e**2 * as_whole(max_backlog, "max_backlog") / (c - 2.0))
+    return max(1.0, math.e**2 * as_int(max_backlog, "max_backlog") / (c - 2.0))
 
 
 def moment_limit(delays: ArrayLike, capacity: int) -> float:
@@ -95,7 +95,7 @@ def moment_limit(delays: ArrayLike, capacity: int) -> float:
     >>> moment_limit([3, 3, 3, 3, 3, 2, 1, 0], capacity=1) < 4
     True
     """
-    return float(np.mean(np.sqrt(cut(delays) + 1.0)) ** 2 / as_whole(capacity, "capacity", 1))
+    return float(np.mean(np.sqrt(cut(delays) + 1.0)) ** 2 / as_int(capacity, "capacity", 1))
 
 
 def moment_reference(delays: ArrayLike, capacity: int) -> float:
@@ -104,4 +104,4 @@ def moment_reference(delays: ArrayLike, capacity: int) -> float:
     >>> moment_reference([1, 1, 1, 0], capacity=1)
     1.75
     """
-    return float((np.mean(backlogs(delays)) + 1.0) / as_whole(capacity, "capacity", 1))
+    return float((np.mean(backlogs(delays)) + 1.0) / as_int(capacity, "capacity", 1))

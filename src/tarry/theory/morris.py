@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array, harmonic
 
 PATIENCE = 8
@@ -30,7 +30,7 @@ def morris_markov_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
     0.15
     """
     rate = math.log1p(as_positive(epsilon, "epsilon"))
-    return min(1.0, (1.0 + epsilon * backlog) * math.exp(-rate * as_whole(capacity, "capacity", 1)))
+    return min(1.0, (1.0 + epsilon * backlog) * math.exp(-rate * as_int(capacity, "capacity", 1)))
 
 
 def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
@@ -44,8 +44,8 @@ def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
     from scipy.special import gammaln, logsumexp
 
     n, c, x = (
-        as_whole(backlog, "backlog"),
-        as_whole(capacity, "capacity", 1),
+        as_int(backlog, "backlog"),
+        as_int(capacity, "capacity", 1),
         math.log1p(as_positive(epsilon, "epsilon")),
     )
     if n < c:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import harmonic, previous, same_length
 from tarry.theory.moments import kappa
 from tarry.theory.tunings import tracking_cost
@@ -83,7 +83,7 @@ def tracking_anytime_bound(
     >>> round(tracking_anytime_bound(diameter=1.0, gradient_bound=1.0, horizon=1, total_delay=0, capacity=2), 3)
     5.577
     """
-    c = math.e * math.pow(horizon, 1.0 / as_whole(capacity, "capacity", 2)) / (capacity - 1.0)
+    c = math.e * math.pow(horizon, 1.0 / as_int(capacity, "capacity", 2)) / (capacity - 1.0)
     total = horizon + 2.0 * total_delay
     return gradient_bound * diameter * math.sqrt(total) * (1.5 + 0.5 * c * (3.0 + math.log2(total)))
 
@@ -99,7 +99,7 @@ def tracking_strongly_convex_bound(
     >>> round(tracking_strongly_convex_bound(**game, horizon=2, capacity=2), 3)
     19.778
     """
-    c = as_whole(capacity, "capacity", 2)
+    c = as_int(capacity, "capacity", 2)
     scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
     if c >= math.log(horizon) or max_backlog == 0:
         factor = math.e**2 / (c - 1.0)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array, probability
 from tarry.theory.backlog import Counts, cut
 
@@ -28,7 +28,7 @@ def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
     """
     from scipy.special import digamma
 
-    scale = as_whole(capacity, "capacity", 1) / as_positive(safety, "safety")
+    scale = as_int(capacity, "capacity", 1) / as_positive(safety, "safety")
     return lambda s, age: np.minimum(1.0, scale / ((digamma(s + 1.0) + np.euler_gamma) * (age + 1.0)))
 
 
@@ -64,7 +64,7 @@ def saturation_condition(
     >>> saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8)
     array([ True,  True, False])
     """
-    return saturation_sums(delays, survival) <= as_whole(capacity, "capacity", 1) / safety * (1.0 + 1e-12)
+    return saturation_sums(delays, survival) <= as_int(capacity, "capacity", 1) / safety * (1.0 + 1e-12)
 
 
 def chernoff_tail(mean: ArrayLike, capacity: int) -> Array:
@@ -73,7 +73,7 @@ def chernoff_tail(mean: ArrayLike, capacity: int) -> Array:
     >>> round(float(chernoff_tail(1.0, 8)), 8)
     6.536e-05
     """
-    c = as_whole(capacity, "capacity", 1)
+    c = as_int(capacity, "capacity", 1)
     mu = np.minimum(np.asarray(mean, dtype=np.float64), c)
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(c - mu + c * np.log(mu / c)))
@@ -85,7 +85,7 @@ def poisson_binomial_tail(chances: ArrayLike, capacity: int) -> float:
     >>> poisson_binomial_tail([0.5, 0.5, 1.0], capacity=3)
     0.25
     """
-    table = np.zeros((1, as_whole(capacity, "capacity", 1) + 1))
+    table = np.zeros((1, as_int(capacity, "capacity", 1) + 1))
     table[0, 0] = 1.0
     for chance in np.asarray(chances, dtype=np.float64):
         _toss(table, np.array([0]), np.array([chance]))
@@ -101,7 +101,7 @@ def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Ar
     array([0.  , 0.  , 0.25, 0.5 ])
     """
     d = cut(delays)
-    table = np.zeros((d.size, as_whole(capacity, "capacity", 1) + 1))
+    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))
     table[:, 0] = 1.0
     for age, s in _by_age(d, 1):
         _toss(table, s + age, _chances(survival, s, age))
@@ -116,7 +116,7 @@ def binomial_tail(count: int, chance: float, capacity: int) -> float:
     """
     from scipy.special import betainc
 
-    n, c = as_whole(count, "count"), as_whole(capacity, "capacity", 1)
+    n, c = as_int(count, "count"), as_int(capacity, "capacity", 1)
     return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
 
 
@@ -128,7 +128,7 @@ def poisson_tail(mean: float, capacity: int) -> float:
     """
     from scipy.special import gammainc
 
-    return float(gammainc(as_whole(capacity, "capacity", 1), mean))
+    return float(gammainc(as_int(capacity, "capacity", 1), mean))
 
 
 def poisson_mean(capacity: int, target: float) -> float:
@@ -139,7 +139,7 @@ def poisson_mean(capacity: int, target: float) -> float:
     """
     from scipy.special import gammaincinv
 
-    return float(gammaincinv(as_whole(capacity, "capacity", 1), probability(target, "target")))
+    return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
 
 
 def _by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:

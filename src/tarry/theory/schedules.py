@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array
 
 
@@ -21,7 +21,7 @@ def rounds(horizon: int) -> Array:
     >>> rounds(3)
     array([1., 2., 3.])
     """
-    return np.arange(1.0, as_whole(horizon, "horizon", 1) + 1.0)
+    return np.arange(1.0, as_int(horizon, "horizon", 1) + 1.0)
 
 
 def spread_of(*, value_bound: float, gradient_bound: float, inner_radius: float, dimension: int) -> float:
@@ -31,7 +31,7 @@ def spread_of(*, value_bound: float, gradient_bound: float, inner_radius: float,
     4.0
     """
     scale = as_positive(gradient_bound, "gradient_bound") * as_positive(inner_radius, "inner_radius")
-    return as_whole(dimension, "dimension", 1) * as_positive(value_bound, "value_bound") / scale
+    return as_int(dimension, "dimension", 1) * as_positive(value_bound, "value_bound") / scale
 
 
 def convex_rate(*, diameter: float, gradient_bound: float, horizon: int, total_delay: float) -> float:
@@ -43,7 +43,7 @@ def convex_rate(*, diameter: float, gradient_bound: float, horizon: int, total_d
     return (
         diameter
         / as_positive(gradient_bound, "gradient_bound")
-        / math.sqrt(total_delay + as_whole(horizon, "horizon", 1))
+        / math.sqrt(total_delay + as_int(horizon, "horizon", 1))
     )
 
 
@@ -66,7 +66,7 @@ def bandit_convex_smoothing(
     >>> float(bandit_convex_smoothing(81, spread=1.0, max_backlog=15, capacity=1))
     0.6666666666666666
     """
-    crowding = 1.0 + max_backlog / as_whole(capacity, "capacity", 1)
+    crowding = 1.0 + max_backlog / as_int(capacity, "capacity", 1)
     return inner_radius * np.minimum(1.0, math.sqrt(spread) * (crowding / np.asarray(t, dtype=np.float64)) ** 0.25)
 
 
@@ -93,5 +93,5 @@ def bandit_strongly_convex_smoothing(
     0.380917
     """
     n = np.asarray(t, dtype=np.float64)
-    crowding = 1.0 + max_backlog / as_whole(capacity, "capacity", 1)
+    crowding = 1.0 + max_backlog / as_int(capacity, "capacity", 1)
     return inner_radius * np.minimum(1.0, np.cbrt(spread**2 * crowding * np.log(n + 1.0) / n))

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive, as_whole
+from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array
 from tarry.theory.moments import kappa
 
@@ -37,7 +37,7 @@ def pareto_cost(*, horizon: int, total_delay: float, capacity: int) -> float:
     >>> pareto_cost(horizon=1, total_delay=0, capacity=16)
     0.5
     """
-    top = 16.0 * float(np.sum(1.0 / np.arange(1, horizon + 1))) / as_whole(capacity, "capacity", 1)
+    top = 16.0 * float(np.sum(1.0 / np.arange(1, horizon + 1))) / as_int(capacity, "capacity", 1)
     return 0.5 * max(1.0, top) * (horizon + total_delay) + total_delay
 
 
@@ -83,7 +83,7 @@ def bandit_smoothing(*, spread: float, level: float, horizon: int) -> float:
     >>> bandit_smoothing(spread=3.0, level=8.0, horizon=160_000)
     0.1
     """
-    return min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / as_whole(horizon, "horizon", 1)) / 3.0))
+    return min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / as_int(horizon, "horizon", 1)) / 3.0))
 
 
 def bandit_rate(
@@ -130,7 +130,7 @@ def bandit_free_smoothing(*, spread: float, horizon: int, total_delay: float, ca
     0.1
     """
     budget = horizon + (1.0 + 3.0 * kappa(capacity)) * total_delay
-    return min(1.0, math.sqrt(spread * math.sqrt(budget) / (3.0 * as_whole(horizon, "horizon", 1))))
+    return min(1.0, math.sqrt(spread * math.sqrt(budget) / (3.0 * as_int(horizon, "horizon", 1))))
 
 
 def bandit_free_rate(

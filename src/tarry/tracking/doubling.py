@@ -15,11 +15,11 @@ which can cost a logarithm; ``total`` needs one number only and is this project'
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.kernel import Parameters, verb
 
 LABEL, START, TOTAL = range(3)
@@ -27,14 +27,8 @@ KINDS = ("backlog", "total", "pair")
 _PAIR = 64
 
 
-class _SingleFields(NamedTuple):
-    pass
-
-
-class Single(Parameters, _SingleFields):
+class Single(Parameters):
     """One epoch: nothing is ever restarted."""
-
-    __slots__ = ()
 
     needs_acknowledgements = False
     needs_preemption = False
@@ -45,13 +39,7 @@ class Single(Parameters, _SingleFields):
         return cls.make()
 
 
-class _DoublingFields(NamedTuple):
-    kind: int
-    first: int
-    unit: int
-
-
-class Doubling(Parameters, _DoublingFields):
+class Doubling(Parameters, init=False):
     """Restart over ``"total"`` (default), ``"backlog"`` or ``"pair"``.
 
     For backlog only: ``first`` is the first label, which spares restarts at backlogs that are sure to come, and
@@ -63,7 +51,9 @@ class Doubling(Parameters, _DoublingFields):
     Doubling('backlog', first=0)
     """
 
-    __slots__ = ()
+    kind: int
+    first: int
+    unit: int
 
     needs_acknowledgements = True
     needs_preemption = True
@@ -73,7 +63,7 @@ class Doubling(Parameters, _DoublingFields):
             raise ValueError(f"over must be one of {', '.join(map(repr, KINDS))}, got {over!r}")
         if first != int(first) or first < 0 or (first and over != "backlog"):
             raise ValueError(f"first must be a whole number, and is for over='backlog' only, got {first}")
-        if as_whole(unit, "unit", 1) != 1 and over != "backlog":
+        if as_int(unit, "unit", 1) != 1 and over != "backlog":
             raise ValueError(f"unit is for over='backlog' only, got {unit}")
         return cls.make(KINDS.index(over), int(first), int(unit))
 

@@ -22,13 +22,7 @@ from tarry.tracking.waiting import make_waiting
 NOTICEABLE = 0.01
 
 
-class _PlayerFields(NamedTuple):
-    learner: Any
-    scheduler: Any
-    epochs: Any
-
-
-class Player(Parameters, _PlayerFields):
+class Player(Parameters, init=False):
     """A learner and the scheduler that decides whose feedback it sees (default: VarOpt).
 
     ``epochs=Doubling(…)`` restarts both whenever a guess is outgrown.
@@ -39,7 +33,9 @@ class Player(Parameters, _PlayerFields):
     VarOpt()
     """
 
-    __slots__ = ()
+    learner: Any
+    scheduler: Any
+    epochs: Any
 
     def __new__(cls, learner: Any, scheduler: Any = None, epochs: Any = None) -> Self:
         if isinstance(learner, type) or not hasattr(learner, "feedback"):

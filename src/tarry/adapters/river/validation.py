@@ -19,7 +19,7 @@ from tarry.adapters.river.late_labels import LateLabels
 from tarry.adapters.river.rows import Rows
 from tarry.adapters.river.weights import check_weighted
 from tarry.adapters.waiting import Slots
-from tarry.checks import as_whole
+from tarry.checks import as_int
 from tarry.live.streams import AT_END
 
 
@@ -64,7 +64,7 @@ def iter_progressive_val_score(
         raise ValueError(f"metric must be one of River's, such as metrics.Accuracy(), got {metric!r}")
     if not metric.works_with(model):
         raise ValueError(f"{type(metric).__name__} does not score what {model} predicts: choose another metric")
-    step = as_whole(step, "step (0 for no reports)")
+    step = as_int(step, "step (0 for no reports)")
     is_told = getattr(scheduler, "needs_delays", False)
     slots = Slots(capacity, scheduler, seed, "clairvoyant" if is_told else "semi-clairvoyant")
     rows = Rows(dataset, moment, delay, is_number=isinstance(model, base.Regressor), is_told=is_told)
