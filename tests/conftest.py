@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from system import report_skips
 
 from tarry.kernel import is_compiled
 
@@ -38,3 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # Where a file is wide, what needs the JIT in it is not.
         if marked in item.keywords and not (marked == "wide" and "compiled" in item.keywords):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    report_skips(terminalreporter)

@@ -17,8 +17,7 @@ stage "format" "$BIN/ruff" format --check --quiet .
 stage "lint" "$BIN/ruff" check --quiet .
 stage "imports" "$BIN/lint-imports" --no-cache
 stage "types" "$BIN/mypy"
-stage "postgresql" "$BIN/python" tests/postgres.py
-stage "chromium" "$BIN/python" tests/chromium.py
+stage "system packages" "$BIN/python" tests/system.py
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
 # What a command says, what formulas are worth, plans, players, cases, sweeps, pages, adapters and the examples in
 # docstrings do not depend on the compiler: they stand on what the other rooms show of it. Of tests marked wide the same
