@@ -44,7 +44,8 @@ STICKING_OUT = """[...document.querySelectorAll('svg')].flatMap(svg => {
     }).map(text => text.textContent);
 })"""
 OVERLAPPING = """[...document.querySelectorAll('svg')].flatMap(svg => {
-    const seen = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()])
+    const shown = [...svg.querySelectorAll('text:not([opacity="0"])')];
+    const seen = shown.map(text => [text.textContent, text.getBoundingClientRect()])
         .filter(([words, box]) => words && box.width > 0);
     return seen.flatMap(([words, a], i) => seen.slice(i + 1).filter(([, b]) =>
         Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1

@@ -170,7 +170,7 @@ nav {{ font-size: .9rem; line-height: 1.9; }}
 th.text, td.text {{ text-align: left; }}
 table {{ font-size: .87rem; }}
 th, td {{ padding: .2rem .45rem; }}
-td.text {{ min-width: 7rem; }}
+td.text {{ min-width: 6rem; }}
 th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 .note {{ font-size: .9rem; }}
 .warning {{ border-left: .3rem solid #E69F00; padding: .2rem 1rem; margin: 1rem 0; }}

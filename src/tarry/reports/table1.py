@@ -96,7 +96,7 @@ def exponent_chart(measured: Sequence[Measured]) -> Any:
     rows = [_off(one, one.found) for one in measured if one.found is not None and isfinite(one.found.slope)]
     base, known = (alt.Chart(data_of(part)) for part in (rows, [row for row in rows if row["low"] is not None]))
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=460))
-    x = alt.X("off:Q", title="measured slope less the claimed exponent")
+    x = alt.X("off:Q", title="measured slope less the claimed exponent", axis=alt.Axis(tickCount=5))
     kinds = [kind for kind in (ATTAINED, UPPER) if any(row["kind"] == kind for row in rows)]
     legend = alt.Legend(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeColor=INK)
     shapes = alt.Scale(domain=kinds, range=[MARKS[kind] for kind in kinds])
