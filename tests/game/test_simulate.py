@@ -160,7 +160,7 @@ def test_interrupting_keeps_what_is_finished():
     assert isinstance(caught.value, KeyboardInterrupt)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.usefixtures("_heard")
 def test_an_interrupt_is_heard_inside_a_block():
     """Rounds that turn slow in the middle of a large block do not delay it."""

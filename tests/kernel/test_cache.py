@@ -14,7 +14,7 @@ import pytest
 
 from tarry.kernel import cache
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.jit(only=True)
 
 ROOT = Path(__file__).parents[2]
 

@@ -60,7 +60,7 @@ def make_entry():
     return total
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_compiled_function_is_called_without_the_interpreter():
     total = make_entry()
     outer = Outer(Holder(doubled, doubled_plainly), 3.0)
@@ -71,7 +71,7 @@ def test_a_compiled_function_is_called_without_the_interpreter():
     assert len(dispatcher.nopython_signatures) == 1
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_users_function_may_allocate():
     total = make_entry()
     outer = Outer(Holder(doubled_by_an_array), 3.0)
@@ -94,7 +94,7 @@ def test_a_handle_of_a_plain_function_is_read_by_python():
     assert read_handle(handle(Outer(Holder(doubled_plainly), 3.0)), 2.0) == 12.0
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_handle_of_a_compiled_function_is_read_by_compiled_code():
     held = handle(Outer(Holder(doubled, doubled_plainly), 3.0))
     assert numba.njit(read_handle)(held, 2.0) == 12.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tarry.kernel import border, handle, is_compiled
+from tarry.kernel import border, handle
 
 
 class Pair(NamedTuple):
@@ -34,7 +34,7 @@ def test_a_direct_call_is_the_same_call():
     assert add.at((handle(Pair(np.ones(7), 1.0)), 0, 1.0))(box, 2, 0.0) == 6.0, "one code for one set of types"
 
 
-@pytest.mark.skipif(not is_compiled(), reason="nothing is compiled")
+@pytest.mark.jit(only=True)
 def test_a_direct_call_compiles_once_and_only_what_is_asked():
     usual = add.of()
     box = handle(Pair(np.zeros(3), 2.0))

@@ -32,7 +32,7 @@ def test_a_plain_function_runs_as_it_is():
         assert apply.of(*parameters)(holder, 4) == 8
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_compiled_function_keeps_its_entry_compiled():
     from numba import njit
 

@@ -131,7 +131,7 @@ def test_nodes_are_used_again() -> None:
     assert machine.wheel.room == 8
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_million_rounds_ahead() -> None:
     counts = [1] * 1000 + [0] * (2**20 + 2000)
     dues = plan(1, counts, [2**20 + (37 * i) % 900 for i in range(1000)])

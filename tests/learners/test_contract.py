@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.learners import (
     BOLD,
     DFTBL,
@@ -189,20 +188,9 @@ LEAST = {Simplex: 2, Product: 3}
 """Fewer make no choice, or no product of two."""
 COSTLY = ("DWFTRL, Maha", "FPL, product", "Ridge", "Interleaving, ex", "Differences", "BOLD, hybrid", "Tsallis")
 """A round costs O(k²), or two nested searches: a hundred dimensions, not a thousand."""
-# Compiled, one of a kind: the rest differ in formulas, or are compiled in tests of their own.
-ONCE = (
-    *("DWFTRL, Maha", "DWFTRL, best", "DWFTBL, backlog", "Interleaving, leader", "BOLD, arms", "BOLD, leader"),
-    *("OGD, strongly", "DOGD, fall", "DOGD, any", "SOLID", "Interleaving, desc", "BOLD, desc", "SOLO", "FPL, b"),
-    *("BOLD, hybrid", "BOLD, values", "Interleaving, arms", "AdaFTRL, s", "FTRLProximal, o", "Exp3, e"),
-    *("BOLD, plays", "BOLD, blocks", "BOLD, two", "Interleaving, pools", "Interleaving, ex", "OnePoint, late", "FTL"),
-    *("DORM", "Ridge", "EntropicFTRL, any", "ODFTRL, e", "Adaptive", "DOGDSC", "DWFTBL, product"),
-    *("TsallisFTRL, t", "GOLD", "DFTBL", "OnePoint, re", "OnePoint, c", "OnePoint, del", "TwoPoint", "Differences"),
-)
-AGAIN = "hints"  # another number in a field: the same types, so the same code
-CHECKED = [name for name in MEMBERS if not (is_compiled() and (name.startswith(ONCE) or name.endswith(AGAIN)))]
 
 
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", MEMBERS)
 class TestLearners(LearnerContract):
     @pytest.fixture(autouse=True)
     def _choose(self, name):
@@ -213,8 +201,6 @@ class TestLearners(LearnerContract):
         return self._make(self._usual)
 
     def sized(self, dimension):
-        if is_compiled():
-            return None  # these rounds are not compiled: once will do
         least = LEAST.get(type(self.learner().domain), 1)
         most = 100 if self._name.startswith(COSTLY) else 1000
         return self._make(min(max(dimension, least), most))

@@ -58,8 +58,6 @@ from tarry.learners import (
     inverse_time,
 )
 
-pytestmark = pytest.mark.wide
-
 BALL, BOX = Ball(2), Box([-1.0, 0.0], [1.0, 2.0])
 ROUNDS = {"gradient_bound": 1.0, "horizon": 9}
 ONE_VALUE = {"domain": BALL, "value_bound": 1.0, **ROUNDS}

@@ -1,6 +1,6 @@
 """What the tests need of the machine beside Python: Debian's packages, installed by root, and where their files lie.
 
-``python tests/system.py`` installs what is missing. Who may not install is told what to ask for, and the tests that
+``python tests/support/system.py`` installs what is missing. Who may not install is told what to ask for, and the tests that
 need it are skipped.
 """
 
