@@ -43,8 +43,8 @@ class Slots:
     def _place(self, state: Any) -> None:
         self._state, self._counts = state, memoryview(state.table.counts)
         self._box = box = handle(Desk(self._player, self._setting, keyed_draws(self._seed), state))
-        self._open = open_round.at((box, 1, -1), self._player)
-        self._hand = hand_over.at((box, 1, 1, _NOTHING), self._player)
+        self._open = open_round.machine_code_for((box, 1, -1), self._player)
+        self._hand = hand_over.machine_code_for((box, 1, 1, _NOTHING), self._player)
 
     def open(self, delay: int = -1) -> bool:
         """Begin the next round; whether it is tracked. ``delay`` is for the clairvoyant model only."""

@@ -122,7 +122,7 @@ def set_up(task: Task, block: int) -> Bench:
     queries = queries_of(task.player.learner)
     width = {"gradient": dimension, "example": task.losses.rows.width}.get(task.feedback, queries)
     return Bench(
-        run=run_rounds.of(task.player, task.losses, task.delays),
+        run=run_rounds.dispatcher_for(task.player, task.losses, task.delays),
         state=fresh_state(task.player, slots, task.setting.capacity),
         world=make_world(task.losses.rows.width, width, slots, block, task.rounds),
         kind=kind_of(task.player.learner, task.feedback),

@@ -77,7 +77,7 @@ class Tracker:
 
     def _compile(self, name: str, step: Entry, *arguments: Any) -> Any:
         """The first call of a step finds the compiled one, which takes its place."""
-        compiled = step.at(arguments, self.player)
+        compiled = step.machine_code_for(arguments, self.player)
         setattr(self, name, compiled)
         return compiled(*arguments)
 

@@ -123,7 +123,7 @@ def follow(
     trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), state.tally.fates)
     drawn = keyed_draws(seed)
     source = drawn if draws is None else Draws(draws, drawn.directions)
-    run = _drive.of(player) if compiled else _drive.function
+    run = _drive.dispatcher_for(player) if compiled else _drive.function
     with np.errstate(over="ignore"):
         for first, last in _blocks(horizon, half if grow else horizon, watch is not None):
             if grow and first == half + 1:
