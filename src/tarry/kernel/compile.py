@@ -18,7 +18,7 @@ from inspect import CO_VARARGS
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
-from numba import config, njit, typeof
+from numba import config, jit, typeof
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
@@ -235,5 +235,5 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     # One function, one dispatcher: Numba takes another for another type and would compile every game anew.
     if function not in _foreign:
-        _foreign[function] = njit(**{**function.targetoptions, "_nrt": True})(function.py_func)
+        _foreign[function] = jit(**{**function.targetoptions, "_nrt": True})(function.py_func)
     return cast(Callable[..., Any], _foreign[function])

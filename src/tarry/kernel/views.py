@@ -85,7 +85,7 @@ def _viewed(typing: Any, states: Any, i: Any, kinds: dict[Any, Any]) -> Any:
     shared = _by_slot[states.instance_class]
     parts = zip(states.fields, states.types, strict=True)
     made = [part if name in shared else _viewed(typing, part, i, kinds) for name, part in parts]
-    kinds[states] = types.NamedTuple(made, states.instance_class)
+    kinds[states] = types.BaseTuple.from_types(made, states.instance_class)
     return kinds[states]
 
 
