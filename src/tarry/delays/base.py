@@ -47,7 +47,7 @@ class Delays:
     def first(self, rounds: int) -> NDArray[np.int64]:
         """The delays of rounds 1..``rounds``, cut to the horizon."""
         out = np.zeros(rounds, np.int64)
-        _fill.of(self)(self, out)
+        _fill.dispatcher_for(self)(self, out)
         return out
 
     @property

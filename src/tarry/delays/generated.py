@@ -46,7 +46,7 @@ class Generated(Delays):
     def uncut(self, rounds: int, start: int = 1) -> NDArray[np.int64]:
         """The delays of ``rounds`` rounds from ``start`` on, before the cut."""
         out = np.zeros(rounds, np.int64)
-        _fill_uncut.of(self)(self, start, out)
+        _fill_uncut.dispatcher_for(self)(self, start, out)
         return out
 
     def first(self, rounds: int) -> NDArray[np.int64]:

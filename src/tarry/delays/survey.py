@@ -32,7 +32,7 @@ def survey(horizon: int, uncut: Callable[[int, int], NDArray[np.int64]]) -> Surv
     """Survey delays given as ``uncut(rounds, start)``, the next so many rounds before the cut."""
     wheel = make_wheel(min(BLOCK, horizon))
     sums = np.zeros(5, np.int64)
-    run = _survey.of()
+    run = _survey.dispatcher_for()
     for start in range(1, horizon + 1, BLOCK):
         block = uncut(min(BLOCK, horizon + 1 - start), start)
         room = int(wheel.meta[1]) + block.size
