@@ -45,7 +45,9 @@ def _with_scratch(projection: Any, x: Any, scratch: Any) -> None:
 
 
 class _PythonSide:
-    """Gives a named tuple attributes that compiled code does not see."""
+    """Hold what Python alone asks for: compiled code sees fields only, and this is none."""
+
+    _minimiser: Any = None
 
 
 class Custom(Parameters, _PythonSide, init=False):
@@ -70,8 +72,6 @@ class Custom(Parameters, _PythonSide, init=False):
     diameter: float
     inner_radius: float
     outer_radius: float
-
-    _minimiser = None  # the user's; Python alone asks for it, so it is no field
 
     def __new__(
         cls,
