@@ -104,7 +104,7 @@ def test_plain_functions_stay_as_they_are():
         as_step("rate")
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_users_compiled_function_is_not_changed():
     options = dict(doubled.targetoptions)
     ours = as_step(doubled)
