@@ -29,7 +29,7 @@ SCHEDULERS = {
     "DropNewest": tarry.schedulers.DropNewest(),
     "DropOldest": tarry.schedulers.DropOldest(),
     "Batching": tarry.schedulers.Batching(max_delay=49),
-    "Guessing": tarry.schedulers.Guessing(safety=20.0),
+    "DoublingBernoulli": tarry.schedulers.DoublingBernoulli(safety=20.0),
     "Thinning": tarry.schedulers.Thinning(safety=2.0),
     "Timeout": tarry.schedulers.Timeout(12),
     "Skipping": tarry.schedulers.Skipping(3, patience=1.5),
@@ -37,7 +37,7 @@ SCHEDULERS = {
     "Reservoir": tarry.schedulers.Reservoir(),
     "Always": tarry.schedulers.Always(),
 }
-EPOCHS = {"Guessing": tarry.Doubling("backlog")}
+EPOCHS = {"DoublingBernoulli": tarry.Doubling("backlog")}
 MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
 # Compiling takes seconds a pair: with the JIT on, a diagonal that meets every second member once. The steps of the

@@ -105,7 +105,7 @@ class TestBatching(SchedulerContract):
 
 
 class TestGuessing(SchedulerContract):
-    scheduler = schedulers.Guessing(safety=20.0)
+    scheduler = schedulers.DoublingBernoulli(safety=20.0)
     preemption = False
     saturates = True
 

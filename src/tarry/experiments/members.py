@@ -79,8 +79,6 @@ def parameters_of(constructor: Callable[..., Any]) -> dict[str, inspect.Paramete
 
 @functools.cache
 def _parameters(constructor: Callable[..., Any]) -> tuple[tuple[str, inspect.Parameter], ...]:
-    if isinstance(constructor, type):
-        constructor = functools.partial(constructor.__new__, constructor)
     kept = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple((n, p) for n, p in inspect.signature(constructor).parameters.items() if p.kind in kept)
 
