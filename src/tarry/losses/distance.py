@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_nonnegative, as_positive
 from tarry.kernel import step
-from tarry.losses.base import Losses, Region, RowSource, Vector, as_rows, gradient, reach, support, value
+from tarry.losses.base import Losses, Region, Vector, as_rows, gradient, reach, support, value
 from tarry.losses.kinked import kinked, kinked_slope
 from tarry.losses.supervised import half_square
 
@@ -34,7 +34,7 @@ class Distance(Losses, init=False):
     is_curved = True
 
     def __new__(
-        cls, targets: ArrayLike | RowSource, scale: float = 1.0, *, ridge: float = 0.0, smoothing: float = 0.0
+        cls, targets: ArrayLike | Any, scale: float = 1.0, *, ridge: float = 0.0, smoothing: float = 0.0
     ) -> Self:
         return cls.make(
             as_rows(targets, "targets"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_nonnegative
-from tarry.losses.base import Listed, Losses, Region, RowSource, Vector, gradient, reach, value, with_offsets
+from tarry.losses.base import Listed, Losses, Region, Vector, gradient, reach, value, with_offsets
 
 
 class Linear(Losses, init=False):
@@ -24,7 +24,7 @@ class Linear(Losses, init=False):
     ridge: float
     offsets: int
 
-    def __new__(cls, rows: ArrayLike | RowSource, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
+    def __new__(cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
         made, has_offsets = with_offsets(rows, "rows", offsets)
         return cls.make(made, as_nonnegative(ridge, "ridge"), has_offsets)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_nonnegative, as_positive
-from tarry.losses.base import Listed, Losses, Region, RowSource, Vector, gradient, reach, value, with_offsets
+from tarry.losses.base import Listed, Losses, Region, Vector, gradient, reach, value, with_offsets
 
 
 class Quadratic(Losses, init=False):
@@ -29,7 +29,7 @@ class Quadratic(Losses, init=False):
 
     def __new__(
         cls,
-        targets: ArrayLike | RowSource,
+        targets: ArrayLike | Any,
         strong_convexity: float = 1.0,
         *,
         offsets: ArrayLike | None = None,
