@@ -33,7 +33,7 @@ def _game(feedback="gradient"):
 VERBS = [
     scheduling.admit, scheduling.arrive, scheduling.expired, scheduling.draw,
     learning.predict, learning.absorb, learning.advance, learning.direction,
-    lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.delay,
+    lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.base.delay,
 ]  # fmt: skip
 
 

@@ -266,7 +266,7 @@ SCHEDULERS = {
     "Morris": Policy(schedulers.Morris(0.5), information="non-clairvoyant", preemption=False, saturates=True),
     "Thinning": Policy(schedulers.Thinning(safety=2.0), saturates=True),
     "Batching": Policy(schedulers.Batching(max_delay=30), information="non-clairvoyant", preemption=False, longest=30),
-    "Guessing": Policy(schedulers.Guessing(safety=20.0), preemption=False, saturates=True),
+    "DoublingBernoulli": Policy(schedulers.DoublingBernoulli(safety=20.0), preemption=False, saturates=True),
     "Always": Policy(schedulers.Always(), capacity=None, preemption=False),
     "DropNewest": Policy(schedulers.DropNewest(), information="non-clairvoyant", preemption=False),
     "DropOldest": Policy(schedulers.DropOldest(), information="non-clairvoyant"),

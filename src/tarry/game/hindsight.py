@@ -155,7 +155,7 @@ def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] =
     and may raise.
     """
     search, objective = _Search(domain), _Objective(domain, losses, horizon, pause)
-    if not hasattr(losses, "smoothed"):
+    if not getattr(losses, "has_kink", False):
         _solve(search, objective, objective, GOAL)
         return Minimum(search.point, search.value, search.gap)
     first = objective.at(search.point)

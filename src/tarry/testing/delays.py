@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.delays import Delays, Generated, backlog_of, delay
+from tarry.delays.base import Delays, backlog_of, delay
+from tarry.delays.generated import Generated
 from tarry.kernel import entry
 
 
