@@ -13,7 +13,7 @@ from tarry import schedulers
 from tarry.cli import compare, entrants
 from tarry.cli.app import app
 from tarry.game.instances import DELAYS, LOSSES, instance
-from tarry.kernel import Purpose, is_compiled, make_key
+from tarry.kernel import Purpose, make_key
 from tarry.kernel.keyed import normals, uniform
 
 T, SEED, K = 900, 3, 10
@@ -143,12 +143,9 @@ def test_yardsticks():
 
 @pytest.fixture
 def small(monkeypatch):
-    """Two delays and one capacity, so that the command ends soon; compiled, a few schedulers stand for all."""
+    """Two delays and one capacity, so that the command ends soon."""
     monkeypatch.setattr(compare, "MOMENT_DELAYS", ("fixed", "zero"))
     monkeypatch.setattr(compare, "CAPACITIES", (8,))
-    if is_compiled():
-        few = {name: entrants.SCHEDULERS[name] for name in ("VarOpt", "Morris", "Batching", "Coin")}
-        monkeypatch.setattr(compare, "SCHEDULERS", few)
 
 
 def test_the_command(small, tmp_path):

@@ -120,7 +120,7 @@ class TestUsersOwn(DelaysContract):
         return Square(horizon)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_ten_million_rounds_stream() -> None:
     found = delays.geometric(horizon=10_000_000, mean=20, rng=1)
     assert abs(found.total_delay / found.horizon - 20) < 4 * np.sqrt(20 * 21 / 10_000_000)

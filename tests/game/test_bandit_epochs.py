@@ -117,7 +117,6 @@ RULES = {"paper": _paper, "curved": _paper_curved, "energy": _energy}
 SMALL, LARGE = 5, 27
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("kind", RULES)
 @pytest.mark.parametrize("capacity", [SMALL, LARGE])
 @pytest.mark.parametrize("name", DELAYS)
@@ -146,7 +145,7 @@ def test_plays_are_the_formulas(kind, capacity, name):
         assert np.array_equal(record.regret, tarry.simulate(game, player, draws=draws).regret)
 
 
-@pytest.mark.parametrize("kind", [pytest.param("paper", marks=pytest.mark.wide), "energy"])
+@pytest.mark.parametrize("kind", ["paper", "energy"])
 def test_live_equals_simulated(kind):
     delays, losses = tarry.delays.array(DELAYS["random"]), tarry.losses.Linear(ROWS, offsets=np.full(HORIZON, 0.3))
     player = tarry.Player(_learner(kind, LARGE), DoublingBernoulli(), tarry.Doubling("backlog", unit=3))

@@ -21,8 +21,6 @@ from tarry.learners import (
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict, rate_in_force, restart
 from tarry.learners.rules import MAGNITUDE, MEMORY, at, count_tracked, first_rate, last_rate, next_rate, radius
 
-pytestmark = pytest.mark.wide
-
 T = np.arange(1, 301)
 D, G, SPREAD, R = 2.0, 1.7, 0.8, 0.6
 

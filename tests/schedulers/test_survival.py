@@ -86,7 +86,7 @@ def test_harmonic_numbers():
     assert np.allclose([harmonic(t) for t in range(1, 3001)], exact, rtol=1e-13)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_compiled_functions_equal_plain_ones():
     import numba
 

@@ -45,7 +45,7 @@ class Delays(Parameters):
     def first(self, rounds: int) -> Counts:
         """Return the delays of rounds 1..``rounds``, cut to the horizon."""
         out = np.zeros(rounds, np.int64)
-        _fill.of(self)(self, out)
+        _fill.dispatcher_for(self)(self, out)
         return out
 
     @property

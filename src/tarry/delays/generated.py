@@ -35,7 +35,7 @@ class Generated(Delays):
     def uncut(self, rounds: int, start: int = 1) -> Counts:
         """Return the delays of ``rounds`` rounds from ``start`` on, before the cut."""
         out = np.zeros(rounds, np.int64)
-        _fill_uncut.of(self)(self, start, out)
+        _fill_uncut.dispatcher_for(self)(self, start, out)
         return out
 
     def first(self, rounds: int) -> Counts:
@@ -89,7 +89,7 @@ def survey(horizon: int, uncut: Callable[[int, int], Counts]) -> Survey:
     """Return the survey of delays given as ``uncut(rounds, start)``, the next so many rounds before the cut."""
     wheel = make_wheel(min(BLOCK, horizon))
     sums = np.zeros(5, np.int64)
-    run = _survey.of()
+    run = _survey.dispatcher_for()
     for start in range(1, horizon + 1, BLOCK):
         block = uncut(min(BLOCK, horizon + 1 - start), start)
         room = int(wheel.meta[1]) + block.size

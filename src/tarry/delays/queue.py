@@ -57,7 +57,7 @@ def queue(
         times = np.asarray(service(np.random.default_rng(seed), rounds) if callable(service) else service)
     out = np.zeros(rounds, np.int64)
     heap = make_heap(slots)
-    _serve.of()(_checked(times, rounds), heap, out)
+    _serve.dispatcher_for()(_checked(times, rounds), heap, out)
     return Listed(out)
 
 

@@ -58,7 +58,7 @@ class Supervised(Losses, init=False):
         """Return the largest gradient and value on the outer ball, without the ridge: a pass over all rounds."""
         out, row = np.zeros(2), np.zeros(self.rows.width)
         center, radius = np.ascontiguousarray(domain.center), float(domain.outer_radius)
-        _find_extremes.of(self)(self, self.horizon, center, radius, row, out)
+        _find_extremes.dispatcher_for(self)(self, self.horizon, center, radius, row, out)
         return float(out[0]), float(out[1])
 
 
