@@ -51,9 +51,6 @@ class _Declared(type):
             own_new = inspect.signature(body["__new__"])
             cls.__signature__ = own_new.replace(parameters=list(own_new.parameters.values())[1:])
         own = _fields_of(cls, defaults) if named else {}
-        if "__new__" in body:  # its arguments are what one may give, not the fields
-            given = inspect.signature(body["__new__"]).parameters.values()
-            cls.__signature__ = inspect.Signature(list(given)[1:])
         for key in defaults.keys() - own.keys():
             setattr(cls, key, defaults[key])  # a ClassVar
         if not own and hasattr(cls, "_fields"):
