@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,7 +71,9 @@ class Custom(Parameters, _PythonSide, init=False):
     inner_radius: float
     outer_radius: float
 
-    _minimiser = None  # the user's; Python alone asks for it, so it is no field
+    _minimiser: ClassVar[Callable[[Vector], ArrayLike] | None] = (
+        None  # the user's; Python alone asks for it, so it is no field
+    )
 
     def __new__(
         cls,
@@ -92,7 +94,7 @@ class Custom(Parameters, _PythonSide, init=False):
         projection = _as_projection(as_step(project))
         _try(projection, middle, outer)
         made = cls.make(projection, middle, width, inner, outer)
-        made._minimiser = linear_minimiser
+        made.__dict__["_minimiser"] = linear_minimiser
         return made
 
     def __eq__(self, other: object) -> bool:

@@ -14,7 +14,7 @@ from tarry import delays
 from tarry.experiments.facts import facts_of
 from tarry.experiments.members import TOLD, make
 from tarry.game import Game, Record, simulate
-from tarry.game.plans import Plans
+from tarry.game.run import prepare
 from tarry.results import FATES
 from tarry.results.columns import GAME_RULES, SCHEMA
 from tarry.tracking import Player
@@ -156,7 +156,8 @@ def refusal(content: str) -> str:
     plain = json.loads(content)
     try:
         game = build_game(plain["game"], plain["seeds"][0]).game
-        Plans(game, None, partial(build_player, plain["player"]), plain["checkpoints"], plain["bound"])
+        player = partial(build_player, plain["player"])
+        prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
     except (ValueError, TypeError) as error:
         return str(error)
     return ""

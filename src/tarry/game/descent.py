@@ -26,17 +26,19 @@ from tarry.kernel import entry
 
 Vector = NDArray[np.float64]
 
-STEPS = 100
+STEPS = 100  # of Newton's descent: a limit for losses that are not convex, others take some ten
+# Widths of differences, of the radius: a first guess that sees the whole domain, the least that rounding leaves
+# digits to, and the usual one, about the cube root of rounding, which balances it against the third derivative.
 WIDEST, NARROWEST, USUAL = 1e-3, 1e-9, 1e-5
-SOFTENING = 1e-3
-TURNS = 40
-SPLITTINGS = 10
-TILT = 1e-3
-POINT = 1e-100
+SOFTENING = 1e-3  # H + τI: τ falls by this, so that each solution starts near the next and few are needed
+TURNS = 40  # on one model: Newton's steps on r = 0 take a handful, splittings in between the rest
+SPLITTINGS = 10  # when Newton's step fails: enough to leave the face on which it failed
+TILT = 1e-3  # the least ρ, in slopes per radius: a smaller one would let w grow beyond where rounding is small
+POINT = 1e-100  # the radius taken for a domain of one point, which has none
 
 
 @entry
-def _project_rows(domain: Any, points: Any, scratch: Any) -> None:
+def project_rows(domain: Any, points: Any, scratch: Any) -> None:
     for i in range(points.shape[0]):
         project(domain, points[i], scratch)
 
@@ -47,7 +49,7 @@ class Projection:
     def __init__(self, domain: Any) -> None:
         self._domain, self._run, self._scratch = (
             domain,
-            _project_rows.dispatcher_for(domain),
+            project_rows.dispatcher_for(domain),
             np.zeros(domain.dimension),
         )
         self.radius = max(float(domain.outer_radius), POINT)

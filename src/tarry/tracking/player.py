@@ -19,7 +19,7 @@ from tarry.tracking.partners import check_partners
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 
-NOTICEABLE = 0.01
+NOTICEABLE = 0.01  # of the mean weight: a smaller shortfall is noise
 
 
 class Player(Parameters, init=False):
@@ -48,8 +48,14 @@ class Player(Parameters, init=False):
         return cls.make(learner, chosen, restarts)
 
 
+def as_player(chosen: Any) -> Player:
+    """Return the player of what may stand for one: a player, a recommendation that holds one, or a bare learner."""
+    chosen = getattr(chosen, "player", chosen)
+    return chosen if isinstance(chosen, Player) else Player(chosen)
+
+
 def restart_warnings(player: Player, mean_weight: float) -> list[str]:
-    """What restarts did to the weights, and whether anybody heeds them."""
+    """Return what restarts did to the weights, and whether a member heeds them, in sentences."""
     if not getattr(player.epochs, "over", ""):
         return []
     found = []
