@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,7 +45,9 @@ def _with_scratch(projection: Any, x: Any, scratch: Any) -> None:
 
 
 class _PythonSide:
-    """Gives a named tuple attributes that compiled code does not see."""
+    """Gives a named tuple an attribute that compiled code does not see: the user's linear minimiser."""
+
+    _minimiser: Any = None
 
 
 class Custom(Parameters, _PythonSide, init=False):
@@ -71,10 +73,6 @@ class Custom(Parameters, _PythonSide, init=False):
     inner_radius: float
     outer_radius: float
 
-    _minimiser: ClassVar[Callable[[Vector], ArrayLike] | None] = (
-        None  # the user's; Python alone asks for it, so it is no field
-    )
-
     def __new__(
         cls,
         project: Callable[..., None],
@@ -94,7 +92,7 @@ class Custom(Parameters, _PythonSide, init=False):
         projection = _as_projection(as_step(project))
         _try(projection, middle, outer)
         made = cls.make(projection, middle, width, inner, outer)
-        made.__dict__["_minimiser"] = linear_minimiser
+        made._minimiser = linear_minimiser
         return made
 
     def __eq__(self, other: object) -> bool:
