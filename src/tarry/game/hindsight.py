@@ -211,7 +211,7 @@ class _Objective:
         return Sample(x, float(sums[0]), float(sums[1]), total)
 
     def curvature(self, here: Sample, before: Vector | None) -> Vector:
-        """The Hessian: exact in the features where losses are of a prediction, else by differences."""
+        """Return the Hessian: exact in the features where losses are of a prediction, else by differences."""
         if not isinstance(self._losses, Supervised):
             return differences(self._domain, self, here, before)
         lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.dispatcher_for(self._losses)
@@ -234,7 +234,7 @@ class _Search:
         return max(0.0, self.value - self.low)
 
     def reached(self, goal: float) -> bool:
-        """Whether the gap is at most this share of the value (or of 1)."""
+        """Return whether the gap is at most this share of the value (or of 1)."""
         return self.gap <= goal * max(1.0, abs(self.value))
 
     def offer(self, sample: Sample) -> None:
@@ -267,7 +267,7 @@ class _Search:
 
 
 def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] = lambda: None) -> Minimum:
-    """The best fixed action over rounds 1..horizon.
+    """Return the best fixed action over rounds 1..horizon.
 
     The gap is at most 1e-9·max(1, |F|) where that is reached within the limits (1e-6 for losses with
     a kink), else what was reached; it is always certified. ``pause`` is called between blocks of rounds
@@ -305,7 +305,7 @@ def _solve(search: _Search, objective: _Objective, exact: _Objective, goal: floa
 
 
 def _beyond_rounding(domain: Any, objective: _Objective, turn: Turn) -> Sample:
-    """The plane at here + step, interpolated between here and a point far along the step.
+    """Return the plane at here + step, interpolated between here and a point far along the step.
 
     Where curvature is large, rounding of the point alone tilts the plane; the mean of two planes is a
     plane below F, and its slope belongs to a point between the floating-point numbers.

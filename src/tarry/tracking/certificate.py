@@ -120,14 +120,14 @@ def terms_of(
 
 
 def _curvature(rate: Any) -> float:
-    """λ of η_t = 1/(λt), else 0."""
+    """Return λ of η_t = 1/(λt), 0 for other rates."""
     if isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0 and rate.cap >= rate.scale:
         return float(1.0 / rate.scale)
     return 0.0
 
 
 def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
-    """The parts from rows of a tally's sums and the closing rates there."""
+    """Return the parts from rows of a tally's sums and the closing rates there."""
     steep, flat = terms.gradient_bound if isfinite(terms.gradient_bound) else nan, np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
     level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
@@ -151,7 +151,7 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
 
 
 def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
-    """The certificate of ``rounds`` used arrivals."""
+    """Return the certificate of ``rounds`` used arrivals."""
     parts = parts_of(terms, sums, rate)
     return Certificate(
         rounds=rounds,
@@ -169,7 +169,7 @@ def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certific
 
 
 def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -> Certificate | None:
-    """The certificate after round t of a player; None before the first round and without terms."""
+    """Return the certificate after round t; None before the first round and without terms."""
     if terms is None or t == 0:
         return None
     rate = float(closing_rate(player.learner, state.learner, t))
@@ -177,7 +177,7 @@ def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -
 
 
 def bound_warnings(terms: Terms | None, sums: Array) -> tuple[str, ...]:
-    """A sentence if feedback was larger than it was said to be."""
+    """Return a sentence if feedback was larger than its bound."""
     longest = float(sums[LONGEST])
     return (_caveat(terms, longest),) if terms is not None and _exceeded(terms, longest) else ()
 

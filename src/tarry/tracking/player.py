@@ -95,12 +95,12 @@ class State(NamedTuple):
 
 
 def keyed_draws(seed: int) -> Draws:
-    """The player's own randomness under a seed."""
+    """Return the player's own randomness under a seed."""
     return Draws(Keyed(make_key(seed, Purpose.SCHEDULE)), KeyedDirections(make_key(seed, Purpose.DIRECTIONS)))
 
 
 def fresh_state(player: Player, slots: int, capacity: int) -> State:
-    """State before the first round."""
+    """Return the state before the first round."""
     return State(
         table=make_table(slots),
         tally=make_tally(slots),
@@ -113,7 +113,7 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
 
 
 def _checked(kind: str, member: Any, state: Any) -> Any:
-    """A state that compiled code can hold, or a sentence saying why not."""
+    """Return a state that compiled code can hold; raise TypeError where it cannot."""
     parts = [state]
     while parts:
         part = parts.pop()
@@ -129,7 +129,7 @@ def _checked(kind: str, member: Any, state: Any) -> Any:
 
 
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
-    """The same state with more slots (unlimited capacity only)."""
+    """Return the same state with more slots (unlimited capacity only)."""
     larger = fresh_state(player, slots, capacity)
     _copy_prefix(state.scheduler, larger.scheduler)
     _copy_prefix(state.tally, larger.tally)
