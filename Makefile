@@ -1,13 +1,14 @@
 # setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
 # crash: kill -9, 500 times for each store
 # slopes: every method's compiled slopes, of which `test` measures a third
+# studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1, quick, played afresh: every exponent has to be as claimed (minutes)
 # test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-bench demo test slopes table1 test-torch crash bench clean
+.PHONY: setup setup-bench demo test slopes studies table1 test-torch crash bench clean
 
 setup: $(VENV)/.ready
 
@@ -34,9 +35,12 @@ test: setup
 slopes: setup
 	@TARRY_ALL_SLOPES=1 $(BIN)/python -m pytest -n 2 tests/learners/test_promises.py
 
+studies: setup
+	@for name in flights clinical queue; do $(BIN)/python -m studies $$name --out out/$$name || exit 1; done
+
 table1: setup
 	@rm -rf out/table1-check
-	@$(BIN)/tarry table1 --quick --results out/table1-check
+	@$(BIN)/python -m studies table1 --quick --results out/table1-check
 
 crash: setup
 	@$(BIN)/python tests/crash.py 500

@@ -25,9 +25,9 @@ stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 test
 # holds; the contract, the promises (a third of them; all: make slopes) and live play run compiled.
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_examples.py --ignore tests/cli \
     --ignore tests/theory --ignore tests/planning --ignore tests/adapters --ignore tests/experiments \
-    --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/cases
+    --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/studies
 stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
-    tests/experiments tests/cases tests/players
+    tests/experiments tests/studies tests/players
 # Environments have a log of their own, so a compiled loop of their own.
 stage "examples and environments" "$BIN/python" -m pytest -n 2 tests/test_examples.py tests/adapters/test_gym.py
 printf '== all checks: %s s\n' "$(($(date +%s) - started))"

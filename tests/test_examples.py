@@ -25,7 +25,9 @@ pytestmark = pytest.mark.compiled
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path):
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300, check=False)
+    # As modules from the root: some use the studies, which stand there.
+    command = [sys.executable, "-m", f"examples.{path.stem}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout == path.with_suffix(".out").read_text(encoding="utf-8")
 

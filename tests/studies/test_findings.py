@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tarry.cases.desk import desk
-from tarry.cases.findings import findings
-from tarry.cases.measure import Figures, Spread
-from tarry.cases.stories import as_slots, flights_case, queue_case
-from tarry.cases.table import cells, columns, figures_table, html
+from studies.cases import as_slots, flights_case, queue_case
+from studies.measure import Scores, Spread
+from studies.streams import desk
+from studies.tables import cells, columns, figures_table, findings, html
 
 STREAM = desk(first=150)
 
 
 def one(policy, progressive, last, believed, *, weighted=True, capacity=4, runs=4):
     spreads = (Spread(value, 0.5 if weighted else 0.0, runs if weighted else 1) for value in (progressive, last))
-    return Figures(policy, weighted, capacity, *spreads, Spread(believed, 0.1, runs), 0.5, 0.0, 288)
+    return Scores(policy, weighted, capacity, *spreads, Spread(believed, 0.1, runs), 0.5, 0.0, 288)
 
 
 def told(varopt, newest):

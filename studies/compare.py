@@ -1,24 +1,55 @@
-"""The comparison of schedulers: second moments of the weights, and regret with the paper's rates."""
+"""The comparison of schedulers: second moments of the weights, and regret with the paper's rates.
+
+It is made on games drawn by seed, losses on the unit ball of R^10 and delays:
+
+    linear with drift         g_t = (0.3v + z_t)/‖·‖             fixed       200
+    adversarial blocks        a unit vector per 200 rounds       geometric   Geom(1/200) − 1
+    strongly convex i.i.d.    targets Π(0.5v + 0.5z_t), λ = 1    heavy       ⌊20·Lomax(0.9)⌋, or ⌊62·Lomax(1.3)⌋
+    strongly convex blocks    targets Π(z_b + 0.5v), λ = 1       bursts      400 and 3, 250 rounds each
+
+v is uniform on the sphere and z ~ N(0, I/10); delays are cut to the horizon.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tarry import theory
+from tarry import delays, domains, learners, losses, schedulers, theory
 from tarry.cli.demo import progress_bar
-from tarry.cli.entrants import LEARNERS, SCHEDULERS, UNLIMITED, allow, make_player
+from tarry.cli.screen import screen
 from tarry.game import Game, Record, simulate
-from tarry.game.instances import LOSSES, instance
+from tarry.planning.policies import POLICIES, Conditions, find_policy
+from tarry.tracking import Doubling, Player
+
+DIMENSION = 10
+
+LOSSES: dict[str, Callable[[int], Any]] = {
+    "linear with drift": lambda seed: losses.Linear(losses.drifting(DIMENSION, rng=seed)),
+    "adversarial blocks": lambda seed: losses.Linear(losses.blocks(DIMENSION, rng=seed)),
+    "strongly convex i.i.d.": lambda seed: losses.Quadratic(losses.drifting_targets(DIMENSION, rng=seed)),
+    "strongly convex blocks": lambda seed: losses.Quadratic(losses.block_targets(DIMENSION, rng=seed)),
+}
+
+DELAYS: dict[str, Callable[[int, int], Any]] = {
+    "fixed": lambda horizon, seed: delays.fixed(horizon=horizon, delay=200),
+    "geometric": lambda horizon, seed: delays.geometric(horizon=horizon, probability=1 / 200, rng=seed),
+    "heavy": lambda horizon, seed: delays.pareto(horizon=horizon, shape=0.9, scale=20, rng=seed),
+    "heavy, finite mean": lambda horizon, seed: delays.pareto(horizon=horizon, shape=1.3, scale=62, rng=seed),
+    "bursts": lambda horizon, seed: delays.bursts(horizon=horizon, length=250, slow=400, fast=3),
+    "zero": lambda horizon, seed: delays.fixed(horizon=horizon, delay=0),
+}
 
 MOMENT_HORIZON = 2000
 MOMENT_DELAYS = ("fixed", "geometric", "heavy", "bursts", "zero")
@@ -34,6 +65,66 @@ REGRET_GAMES = (
 Row = dict[str, Any]
 
 YARDSTICKS = {"reference": "(mean σ+1)/C", "limit": "lower limit", "share": "C/σ_max"}
+UNLIMITED = "unlimited"
+SCHEDULERS = tuple(policy.name for policy in POLICIES if policy.is_limited)
+BIASED = {policy.name for policy in POLICIES if not policy.make(Conditions(2, 1, 1, 1)).is_unbiased}
+
+
+def instance(problem: str, delay: str, *, horizon: int, capacity: int | None) -> Callable[[int], Game]:
+    """The game of a seed, for ``simulate(None, player, games=…)``; names are those of LOSSES and DELAYS.
+
+    Delays come as a list, so that one compilation serves all of them.
+
+    >>> instance("linear with drift", "bursts", horizon=1000, capacity=16)(0).delays.max_backlog
+    253
+    """
+    for name, known, what in ((problem, LOSSES, "losses"), (delay, DELAYS, "delays")):
+        if name not in known:
+            raise ValueError(f"there are no {what} named {name!r}: choose one of {', '.join(map(repr, known))}")
+
+    def game(seed: int) -> Game:
+        waits = delays.array(DELAYS[delay](horizon, seed).values)
+        return Game(domains.Ball(DIMENSION), LOSSES[problem](seed), waits, capacity=capacity)
+
+    return game
+
+
+def paper_learner(game: Game) -> Any:
+    """DW-FTRL with the paper's rate: (D/G)/√(d_tot + T), or 1/(λt) for strongly convex losses."""
+    if game.losses.strong_convexity > 0:
+        return learners.DWFTRL(game.domain, learners.inverse_time(game.losses.strong_convexity))
+    rate = theory.convex_rate(total_delay=game.delays.total_delay, horizon=game.horizon, **scale_of(game))
+    return learners.DWFTRL(game.domain, rate)
+
+
+def scale_of(game: Game) -> dict[str, float]:
+    """D and G."""
+    return {"diameter": game.domain.diameter, "gradient_bound": game.losses.gradient_bound(game.domain)}
+
+
+LEARNERS: dict[str, Callable[[Game], Any]] = {
+    "VarOpt, Adaptive": lambda game: learners.Adaptive(game.domain, scale_of(game)["gradient_bound"]),
+    "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, learners.Anytime(**scale_of(game))),
+}
+
+
+def make_player(name: str, game: Game) -> Player:
+    """The player of this name for a game: a scheduler with the paper's rate, or VarOpt with a learner of ours."""
+    if name in LEARNERS:
+        return Player(LEARNERS[name](game), schedulers.VarOpt())
+    if game.capacity is None:
+        return Player(paper_learner(game), schedulers.Always())
+    # The longest wait that never fills the set.
+    given = Conditions.of(game.delays, game.capacity, patience=game.capacity - 1)
+    made = find_policy(name).make(given)
+    # Its guess of the backlog moves by restarts; every other scheduler here is left alone.
+    epochs = Doubling("backlog") if isinstance(made, schedulers.Guessing) else None
+    return Player(paper_learner(game), made, epochs)
+
+
+def allow(name: str, game: Game) -> Game:
+    """The same game in the information model the scheduler needs: Coin must see delays."""
+    return replace(game, information="clairvoyant") if name == "Coin" else game
 
 
 def moment_cell(delay: str, slots: int, name: str, seeds: int, horizon: int) -> Row:
@@ -99,7 +190,7 @@ def moment_table(cells: list[Row], known: list[Row], title: str) -> Table:
         _add_yardsticks(table, slots, known, MOMENT_DELAYS)
         for name in SCHEDULERS:
             row = [cell for cell in cells if (cell["capacity"], cell["scheduler"]) == (slots, name)]
-            table.add_row(str(slots), name, *(_shown(cell["moment"], cell["standard_error"]) for cell in row))
+            table.add_row(str(slots), _starred(name), *(_shown(cell["moment"], cell["standard_error"]) for cell in row))
         table.add_section()
     return table
 
@@ -115,7 +206,7 @@ def regret_table(cells: list[Row], known: list[Row], title: str) -> Table:
             shown = {(c["losses"], c["delays"]): c for c in rows if c["player"] == name}
             found = [shown.get(game) for game in REGRET_GAMES]
             figures = ("–" if c is None else _shown(c["regret"], c["standard_error"]) for c in found)
-            table.add_row("∞" if slots is None else str(slots), name, *figures)
+            table.add_row("∞" if slots is None else str(slots), _starred(name), *figures)
         table.add_section()
     return table
 
@@ -149,6 +240,10 @@ def _figures(name: str, values: np.ndarray) -> Row:
     return {name: float(values.mean()), "standard_error": float(values.std(ddof=1) / np.sqrt(values.size))}
 
 
+def _starred(name: str) -> str:
+    return f"{name} *" if name in BIASED else name
+
+
 def _shown(mean: float, error: float) -> str:
     digits = 2 if mean < 10 else 1 if mean < 100 else 0
     return f"{mean:,.{digits}f} ± {error:,.{digits}f}"
@@ -160,3 +255,20 @@ def _table(title: str, columns: tuple[str, ...]) -> Table:
         is_name = column in ("scheduler", "player")
         table.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
     return table
+
+
+def compare_command(
+    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 96,
+    horizon: Annotated[int, typer.Option(min=10, help="Rounds per run of the regret table.")] = 20_000,
+    quick: Annotated[bool, typer.Option("--quick", help="At most 8 seeds and 4000 rounds.")] = False,
+    file: Annotated[Path | None, typer.Option("--json", help="File for all numbers.")] = None,
+) -> None:
+    """Compare schedulers: second moments of the weights, and regret with the paper's rates."""
+    if file is not None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.open("a").close()  # touch() would accept a folder
+        except OSError as error:
+            typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
+            raise typer.Exit(2) from error
+    run_compare(screen(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)

@@ -1,18 +1,46 @@
-"""Table 1 as measured: a sheet for each row of the table, a figure of all exponents, and one page."""
+"""Table 1 as measured: a sheet for each row of the table, a figure of all exponents, one page, and the command."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+from rich import box
+from rich.table import Table
+
+from studies.table1 import (
+    ATTAINED,
+    CELLS,
+    FINE,
+    FLATTER,
+    FULL,
+    OK,
+    QUICK,
+    SLACK,
+    STEEPER,
+    SYMBOLS,
+    UPPER,
+    VERDICTS,
+    WIDE,
+    Claim,
+    MeasuredClaim,
+    claims,
+    measure,
+)
+from tarry.cli.plan import Format, refusing
+from tarry.cli.screen import screen
+from tarry.cli.sweep import NAMES, EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
+from tarry.experiments import Folder, Sweep, load_sweep
 from tarry.experiments.parts import write_whole
-from tarry.experiments.table1 import ATTAINED, CELLS, SYMBOLS, UPPER, Claim, Measured
-from tarry.experiments.table1.fits import FLATTER, OK, SLACK, STEEPER, VERDICTS, WIDE
+from tarry.experiments.run import parse_task
 from tarry.reports.figures.look import FAINT, INK, data_of, dressed, rows_height
 from tarry.reports.page import document, svg_of
 from tarry.reports.sheets import DASH, Sheet, html, latex, markdown
@@ -20,6 +48,7 @@ from tarry.reports.sweeps import style
 from tarry.results.charts import altair
 from tarry.results.exponents import Exponent
 
+FAILED = 1  # the exit code of a sweep in which cells failed
 TITLE = "Table 1, as measured"
 COLUMNS = ("source", "in", "game", "claimed", "measured", "95 % interval", "points", "verdict")
 SAID = (
@@ -34,8 +63,8 @@ JUDGED = (
     "not been played; both say why. Points are the means that the slope goes through, of those played: a mean that "
     "is not positive has no logarithm."
 )
+# The last column says why, where there is something to say: in several lines.
 WRAPPED = "td:last-child, th:last-child { text-align: left; white-space: normal; min-width: 8rem; }"
-"""The last column says why, where there is something to say: in several lines."""
 
 MARKS = {ATTAINED: "circle", UPPER: "triangle-left"}
 COLOURS = {OK: INK, WIDE: "#0072B2", FLATTER: "#E69F00", STEEPER: "#D55E00"}
@@ -57,7 +86,7 @@ def power(exponent: float) -> str:
     return str(Fraction(exponent).limit_denominator(12))
 
 
-def sheets(measured: Sequence[Measured]) -> list[Sheet]:
+def sheets(measured: Sequence[MeasuredClaim]) -> list[Sheet]:
     """A sheet for each row of the table."""
     rates: dict[str, list[str]] = {}
     for cell in CELLS:
@@ -68,7 +97,7 @@ def sheets(measured: Sequence[Measured]) -> list[Sheet]:
     ]
 
 
-def _line(one: Measured) -> tuple[str, ...]:
+def _line(one: MeasuredClaim) -> tuple[str, ...]:
     claim = one.claim
     kind = f" ({claim.kind})" if claim.kind == UPPER else ""
     why = f": {one.reason}" if one.reason else ""
@@ -76,7 +105,7 @@ def _line(one: Measured) -> tuple[str, ...]:
     return claim.column, SYMBOLS[claim.by], claim.game, power(claim.exponent), *figures, one.verdict + kind + why
 
 
-def _figures(one: Measured) -> tuple[str, str, str]:
+def _figures(one: MeasuredClaim) -> tuple[str, str, str]:
     """Slope, interval and points."""
     found = one.found
     if found is None:
@@ -90,7 +119,7 @@ def _rounded(number: float) -> str:
     return f"{round(number, 2) + 0.0:.2f}"  # adding 0 takes the sign off a zero
 
 
-def exponent_chart(measured: Sequence[Measured]) -> Any:
+def exponent_chart(measured: Sequence[MeasuredClaim]) -> Any:
     """Every slope with its interval, less its claim: all between the lines at -0.1 and 0.1 is ok."""
     alt = altair()
     rows = [_off(one, one.found) for one in measured if one.found is not None and isfinite(one.found.slope)]
@@ -114,7 +143,7 @@ def exponent_chart(measured: Sequence[Measured]) -> Any:
     return dressed(layers.properties(width=360, height=rows_height(len(rows))))
 
 
-def _off(one: Measured, found: Exponent) -> dict[str, Any]:
+def _off(one: MeasuredClaim, found: Exponent) -> dict[str, Any]:
     """How far a slope and its interval, if that is known, are from the claim."""
     ends = {"low": found.low, "high": found.high, "off": found.slope}
     away = {name: end - one.claim.exponent if isfinite(end) else None for name, end in ends.items()}
@@ -125,13 +154,13 @@ def _name(claim: Claim) -> str:
     return f"{claim.row}: {claim.column}, {SYMBOLS[claim.by]}^({power(claim.exponent)}), {claim.game}"
 
 
-def told(measured: Sequence[Measured]) -> str:
+def told(measured: Sequence[MeasuredClaim]) -> str:
     """How many claims came out how, in a sentence."""
     counts = Counter(one.verdict for one in measured)
     return f"Of {len(measured)} exponents: {'; '.join(f'{counts[one]} {one}' for one in VERDICTS if counts[one])}."
 
 
-def save_table1(measured: Sequence[Measured], folder: Path, command: str) -> list[Path]:
+def save_table1(measured: Sequence[MeasuredClaim], folder: Path, command: str) -> list[Path]:
     """Write table1.html, table1.md and table1.tex, each whole or not at all."""
     made = sheets(measured)
     said = (SAID, JUDGED, UPPER_SAID, told(measured))
@@ -146,7 +175,7 @@ def save_table1(measured: Sequence[Measured], folder: Path, command: str) -> lis
     return list(paths.values())
 
 
-def _body(measured: Sequence[Measured], made: Sequence[Sheet], said: Sequence[str], command: str) -> str:
+def _body(measured: Sequence[MeasuredClaim], made: Sequence[Sheet], said: Sequence[str], command: str) -> str:
     parts = [f"<h1>{TITLE}</h1>", *(f"<p>{escape(text)}</p>" for text in said)]
     parts += [f"<section><h2>{escape(sheet.title)}</h2>{html(sheet)}</section>" for sheet in made]
     if any(one.found is not None for one in measured):
@@ -154,3 +183,72 @@ def _body(measured: Sequence[Measured], made: Sequence[Sheet], said: Sequence[st
         parts.append(f"<section><h2>All of them at once</h2>{drawn}</section>")
     parts.append(f"<section><h2>Where this comes from</h2><pre>{escape(command)}</pre></section>")
     return "\n".join(parts)
+
+
+def table1_command(
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter games, minutes instead of hours.")] = False,
+    results: Annotated[
+        Path | None, typer.Option("--results", "-r", help="Folder (default: out/table1[-quick]).")
+    ] = None,
+    engine: EngineOption = "threads",
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    task: TaskOption = "1/1",
+    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+) -> None:
+    """Play what is missing of Table 1, fit every exponent, and write a page; exit code 1 if one is not as claimed.
+
+    With --task i/n only the i-th share is played: the same command without it measures once all are done.
+    """
+    with refusing(NAMES):
+        folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
+        sweep = load_sweep(QUICK if quick else FULL)
+        command = f"python -m studies table1{' --quick' if quick else ''} --results {shlex.quote(str(folder.path))}"
+        is_share = parse_task(task)[1] > 1
+        code = _played(sweep, folder, command, task, {"engine": engine, "workers": workers, "scheduler": scheduler})
+        if is_share:
+            typer.echo(f"once every task is done, {command} measures", err=True)
+            raise typer.Exit(code)
+        found = measure(folder.tables(), claims())
+        paths = save_table1(found, folder.path, command)
+    _show(found, paths, output)
+    raise typer.Exit(code or (0 if all(one.verdict in FINE for one in found) else 1))
+
+
+def _played(sweep: Sweep, folder: Folder, command: str, task: str, chosen: dict[str, Any]) -> int:
+    """Play, and the exit code: where cells failed there is still something to measure."""
+    try:
+        play_sweep(sweep, folder, command, task=task, aside=True, **chosen)
+    except typer.Exit as ended:
+        if ended.exit_code != FAILED:
+            raise
+        return FAILED
+    return 0
+
+
+def _show(found: list[MeasuredClaim], paths: list[Path], output: Format) -> None:
+    if output is Format.json:
+        typer.echo(json.dumps([_plain(one) for one in found], indent=2))
+        return
+    for sheet in sheets(found):
+        screen().print(_table(sheet))
+    typer.echo(told(found))
+    for path in paths:
+        typer.echo(str(path))
+
+
+def _table(sheet: Sheet) -> Table:
+    table = Table(title=sheet.title, caption=sheet.note, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    *figures, verdict = sheet.columns
+    for i, name in enumerate(figures):
+        table.add_column(name, justify="left" if i < sheet.left else "right", no_wrap=True)
+    table.add_column(verdict)
+    for row in sheet.rows:
+        table.add_row(*row)
+    return table
+
+
+def _plain(one: MeasuredClaim) -> dict[str, Any]:
+    figures = {} if one.found is None else one.found._asdict()
+    found = {name: value if isfinite(value) else None for name, value in figures.items()} or None
+    return one.claim._asdict() | {"measured": found, "verdict": one.verdict, "reason": one.reason}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from studies import compare
+from studies.__main__ import app
+from studies.compare import DELAYS, LOSSES, instance
 from tarry import schedulers
-from tarry.cli import compare, entrants
-from tarry.cli.app import app
-from tarry.game.instances import DELAYS, LOSSES, instance
 from tarry.kernel import Purpose, is_compiled, make_key
 from tarry.kernel.keyed import normals, uniform
 
@@ -100,24 +100,23 @@ def test_regret_without_a_limit_is_that_of_the_formula():
 
 
 def test_strongly_convex_games_take_the_rate_of_the_paper():
-    learner = entrants.paper_learner(instance("strongly convex blocks", "heavy", horizon=50, capacity=4)(0))
+    learner = compare.paper_learner(instance("strongly convex blocks", "heavy", horizon=50, capacity=4)(0))
     assert (learner.rate.scale, learner.rate.exponent) == (1.0, 1.0)
 
 
 def test_players_are_what_their_names_say():
     game = instance("linear with drift", "fixed", horizon=T, capacity=16)(0)
-    made = {name: entrants.make_player(name, game) for name in (*entrants.SCHEDULERS, *entrants.LEARNERS)}
-    assert made["Bernoulli"].scheduler == schedulers.Bernoulli(max_backlog=200)
-    assert made["Bernoulli, cal."].scheduler == schedulers.Bernoulli.calibrated(200, 16)
-    assert made["Pareto"].scheduler == schedulers.Pareto(16.0)
-    assert made["Pareto, cal."].scheduler == schedulers.Pareto.calibrated(16)
+    made = {name: compare.make_player(name, game) for name in (*compare.SCHEDULERS, *compare.LEARNERS)}
+    assert made["Bernoulli (paper)"].scheduler == schedulers.Bernoulli(max_backlog=200)
+    assert made["Bernoulli (calibrated)"].scheduler == schedulers.Bernoulli.calibrated(200, 16)
+    assert made["Pareto (paper)"].scheduler == schedulers.Pareto(16.0)
+    assert made["Pareto (calibrated)"].scheduler == schedulers.Pareto.calibrated(16)
     assert made["Morris"].scheduler == schedulers.Morris.for_backlog(200, 16)
     assert made["Batching"].scheduler == schedulers.Batching(max_delay=200)
-    assert made["Timeout *"].scheduler == schedulers.Timeout(15)
+    assert made["time out"].scheduler == schedulers.Timeout(15)
     assert made["Guessing"].epochs.needs_preemption
     for name, player in made.items():
-        assert type(player.scheduler).__name__ == name.split(",")[0].removesuffix(" *")
-        assert player.scheduler.is_unbiased != name.endswith(" *")
+        assert player.scheduler.is_unbiased == (name not in compare.BIASED)
     assert type(made["VarOpt, Adaptive"].learner).__name__ == "Adaptive"
     assert type(made["VarOpt, Anytime"].learner.rate).__name__ == "Anytime"
     assert made["VarOpt"].learner.rate.value == pytest.approx(2 / np.sqrt(brute_delays("fixed", 0, T).sum() + T))
@@ -125,11 +124,11 @@ def test_players_are_what_their_names_say():
 
 def test_every_scheduler_is_compared():
     """All but Proxy, which is a curve of one's own, and Skipping, which is for arms; Always is without a limit."""
-    named = {name.split(",")[0].removesuffix(" *") for name in entrants.SCHEDULERS}
-    assert named == set(schedulers.__all__) - {"Proxy", "Skipping", "Always"}
     game = instance("linear with drift", "fixed", horizon=50, capacity=4)(0)
-    assert [name for name in entrants.SCHEDULERS if entrants.allow(name, game) != game] == ["Coin"]
-    assert entrants.make_player("unlimited", dataclasses.replace(game, capacity=None)).scheduler == schedulers.Always()
+    named = {type(compare.make_player(name, game).scheduler).__name__ for name in compare.SCHEDULERS}
+    assert named == set(schedulers.__all__) - {"Proxy", "Skipping", "Always"}
+    assert [name for name in compare.SCHEDULERS if compare.allow(name, game) != game] == ["Coin"]
+    assert compare.make_player("unlimited", dataclasses.replace(game, capacity=None)).scheduler == schedulers.Always()
 
 
 def test_yardsticks():
@@ -147,8 +146,7 @@ def small(monkeypatch):
     monkeypatch.setattr(compare, "MOMENT_DELAYS", ("fixed", "zero"))
     monkeypatch.setattr(compare, "CAPACITIES", (8,))
     if is_compiled():
-        few = {name: entrants.SCHEDULERS[name] for name in ("VarOpt", "Morris", "Batching", "Coin")}
-        monkeypatch.setattr(compare, "SCHEDULERS", few)
+        monkeypatch.setattr(compare, "SCHEDULERS", ("VarOpt", "Morris", "Batching", "Coin"))
 
 
 def test_the_command(small, tmp_path):
@@ -161,7 +159,9 @@ def test_the_command(small, tmp_path):
     assert len(numbers["moments"]) == 2 * entered
     assert len(numbers["regret"]) == 2 * (1 + entered + 2) + 3 * (1 + entered)
     still = {cell["scheduler"]: cell["moment"] for cell in numbers["moments"] if cell["delays"] == "zero"}
-    assert {still[name] for name in ("VarOpt", "Priority", "Morris", "Batching", "Bernoulli") if name in still} == {1.0}
+    assert {
+        still[name] for name in ("VarOpt", "Priority", "Morris", "Batching", "Bernoulli (paper)") if name in still
+    } == {1.0}
     # No label comes before the last play, so every player stays at 0.
     lost = np.mean([np.linalg.norm(brute_rows("adversarial blocks", seed, 40).sum(axis=0)) for seed in (0, 1)])
     blocks = [cell["regret"] for cell in numbers["regret"] if cell["losses"] == "adversarial blocks"]
@@ -177,7 +177,7 @@ def test_the_command(small, tmp_path):
 
 def test_quick_lowers_seeds_and_rounds(monkeypatch):
     asked = []
-    monkeypatch.setattr("tarry.cli.app.run_compare", lambda console, *given: asked.append(given))
+    monkeypatch.setattr("studies.compare.run_compare", lambda console, *given: asked.append(given))
     for arguments in ([], ["--quick"], ["--quick", "--seeds", "4"]):
         assert CliRunner().invoke(app, ["compare", *arguments]).exit_code == 0
     assert asked == [(96, 20_000, None), (8, 4000, None), (4, 4000, None)]

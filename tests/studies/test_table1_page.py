@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from tarry.experiments.table1 import Measured, claims
-from tarry.reports.table1 import save_table1, sheets
+from studies.table1 import MeasuredClaim, claims
+from studies.table1_page import save_table1, sheets
 from tarry.results.exponents import fit_exponent
 
 pytest.importorskip("vl_convert")
@@ -22,8 +22,8 @@ def found(slope):
 
 @pytest.fixture
 def measured():
-    made = [Measured(claim, found(claim.exponent), 3) for claim in claims()]
-    made[0] = Measured(made[0].claim, None, reason="2 of 4 cells are not finished")
+    made = [MeasuredClaim(claim, found(claim.exponent), 3) for claim in claims()]
+    made[0] = MeasuredClaim(made[0].claim, None, reason="2 of 4 cells are not finished")
     made[1] = made[1]._replace(found=found(0.9))
     made[3] = made[3]._replace(found=made[3].found._replace(high=0.7), played=4)
     return made
@@ -42,7 +42,7 @@ def test_every_claim_has_a_line(measured):
 
 
 def test_the_page_is_whole(measured, tmp_path):
-    page, markdown, latex = save_table1(measured, tmp_path, "tarry table1 --quick")
+    page, markdown, latex = save_table1(measured, tmp_path, "python -m studies table1 --quick")
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") == 1
     assert text.count("<tr>") == len(claims()) + 4
@@ -65,13 +65,15 @@ def test_the_files_are_whole_or_not_there(measured, tmp_path, monkeypatch):
 
 
 def test_nothing_measured_is_a_page_without_a_figure(measured, tmp_path):
-    page, *_ = save_table1([one._replace(found=None, played=0) for one in measured], tmp_path, "tarry table1")
+    page, *_ = save_table1(
+        [one._replace(found=None, played=0) for one in measured], tmp_path, "python -m studies table1"
+    )
     assert "<svg" not in page.read_text(encoding="utf-8")
 
 
 def test_one_seed_has_no_interval(measured, tmp_path):
     alone = fit_exponent(X, X[:, None] ** 0.5)
-    save_table1([measured[4]._replace(found=alone)], tmp_path, "tarry table1")
+    save_table1([measured[4]._replace(found=alone)], tmp_path, "python -m studies table1")
     (row,) = [row for sheet in sheets([measured[4]._replace(found=alone)]) for row in sheet.rows]
     assert row[4:6] == ("0.50", "–")
     assert row[-1].startswith("ok, wide")

