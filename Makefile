@@ -1,6 +1,6 @@
 # setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
 # crash: kill -9, 500 times for each store
-# slopes: every method's compiled slopes, of which `test` measures a third
+# slopes: every method's compiled slopes, of which `test` measures one of each family
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1, quick, played afresh: every exponent has to be as claimed (minutes)
 # test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without

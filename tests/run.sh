@@ -22,7 +22,7 @@ stage "chromium" "$BIN/python" tests/chromium.py
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
 # What a command says, what formulas are worth, plans, players, cases, sweeps, pages, adapters and the examples in
 # docstrings do not depend on the compiler: they stand on what the other rooms show of it. Of tests marked wide the same
-# holds; the contract, the promises (a third of them; all: make slopes) and live play run compiled.
+# holds; the contract, the promises (one of each family; all: make slopes) and live play run compiled.
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_examples.py --ignore tests/cli \
     --ignore tests/theory --ignore tests/planning --ignore tests/adapters --ignore tests/experiments \
     --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/studies

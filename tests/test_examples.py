@@ -36,7 +36,7 @@ def test_example(path):
 def test_readme_block_runs(index, tmp_path):
     script = tmp_path / "block.py"
     script.write_text(BLOCKS[index], encoding="utf-8")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    done = _away([sys.executable, str(script)], tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

@@ -10,14 +10,14 @@ import pytest
 from numba import typeof
 
 import tarry
-from tarry.game import hard
 from tarry.game.engine import Stop
 from tarry.game.world import run_rounds
 from tarry.kernel import is_compiled
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict, queries_of
 from tarry.testing.learners import Course
-from tarry.testing.methods import METHODS, PLAYERS
-from tarry.testing.promises import slope_in_delay, slope_in_horizon
+from tests.oracles import hard
+from tests.oracles.methods import METHODS, PLAYERS
+from tests.oracles.promises import slope_in_delay, slope_in_horizon
 
 PROMISES = METHODS | PLAYERS
 BOUNDED = [name for name, method in PROMISES.items() if method.bound is not None]
@@ -32,8 +32,11 @@ TWINS = {
     "ODFTRL.entropic": "EntropicFTRL",
 }
 """Equal to another method in these games, which is tested elsewhere: not compiled here to measure the same."""
-COMPILED = [name for name, method in METHODS.items() if method.rounds > SHORT and name not in TWINS]
-COMPILED = COMPILED if os.environ.get("TARRY_ALL_SLOPES") else COMPILED[::3]
+LONG = [name for name, method in METHODS.items() if method.rounds > SHORT and name not in TWINS]
+# One of each family: descent, its own steps, a leader, all actions, arms, values. `make slopes` compiles and plays all.
+FAMILIES = ["OGD.strongly_convex", "AdaptiveRevision", "DWFTRL, Anytime", "EntropicFTRL", "Exp3, exploring"]
+FAMILIES += ["DWFTBL, level"]
+COMPILED = LONG if os.environ.get("TARRY_ALL_SLOPES") else FAMILIES
 SLOPED = COMPILED if is_compiled() else [name for name, method in PROMISES.items() if method.rounds <= SHORT]
 KEY = np.uint64(0x5EED)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import log, sqrt
 from typing import Any
 
-from tarry.game.hard import arms, choices, lagged, sides
 from tarry.learners import (
     BOLD,
     DORM,
@@ -18,7 +17,8 @@ from tarry.learners import (
     Interleaving,
     TsallisFTRL,
 )
-from tarry.testing.methods.stated import (
+from tests.oracles.hard import arms, choices, lagged, sides
+from tests.oracles.methods.stated import (
     copies_rate,
     of_copies,
     of_entropy,
@@ -29,7 +29,7 @@ from tarry.testing.methods.stated import (
     sizes_of,
     waited,
 )
-from tarry.testing.promises import Method, Tight
+from tests.oracles.promises import Method, Tight
 
 SHORT = (2**8, 2**10, 2**12, 2**13)
 DRAWN: dict[str, Any] = {"patterns": ("coins", "one way"), "horizons": SHORT, "lengths": (4, 16, 64), "long": 2**13}

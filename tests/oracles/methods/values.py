@@ -6,9 +6,9 @@ from functools import partial
 from math import sqrt
 from typing import Any
 
-from tarry.game.hard import blind, disc, prompt
 from tarry.learners import DFTBL, DWFTBL, GOLD, Differences, OnePoint, TwoPoint
-from tarry.testing.methods.bandits import (
+from tests.oracles.hard import blind, disc, prompt
+from tests.oracles.methods.bandits import (
     anytime_bandit,
     explored,
     explored_by_cubes,
@@ -27,8 +27,8 @@ from tarry.testing.methods.bandits import (
     of_unlimited,
     steady_bandit,
 )
-from tarry.testing.methods.stated import curve, logarithm, root, root_alone, shared_logarithm, steepness
-from tarry.testing.promises import Method, Tight
+from tests.oracles.methods.stated import curve, logarithm, root, root_alone, shared_logarithm, steepness
+from tests.oracles.promises import Method, Tight
 
 SHORT = (2**8, 2**10, 2**12, 2**13)
 AT_ONCE: dict[str, Any] = {"waits": prompt, "length": 1, "lengths": ()}

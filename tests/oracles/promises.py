@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from tarry.domains import Ball, Box, Simplex
 from tarry.game import Record, WeightedGame, simulate
-from tarry.game.hard import PATTERNS, RANDOM, alternating, batched, segment
 from tarry.learners.base import queries_of
 from tarry.losses import Linear
+from tests.oracles.hard import PATTERNS, RANDOM, alternating, batched, segment
 
 HORIZONS = (2**12, 2**14, 2**16, 2**18)
 LENGTHS = (4, 16, 64, 256)
@@ -45,7 +45,7 @@ class Method(NamedTuple):
 
     ``rate(T, n)`` is the order of its regret, ``bound(game, record)`` its bound (None: it states no constants), and
     ``tight`` the game where that bound could fail. ``stage``, ``waits`` and ``patterns`` are those of
-    :mod:`tarry.game.hard`; on the first pattern the order is attained. Slopes are taken over ``horizons`` at this
+    :mod:`tests.oracles.hard`; on the first pattern the order is attained. Slopes are taken over ``horizons`` at this
     ``length``, and over ``lengths`` at the horizon ``long`` (``late``: on these patterns, where they are others): none
     where the method promises nothing. Games of values grant as many a round as the method asks for.
 
@@ -56,7 +56,7 @@ class Method(NamedTuple):
     of ``choices``. It does not check: for other games the number is no bound.
 
     >>> from tarry.game import simulate
-    >>> from tarry.testing.methods import METHODS
+    >>> from tests.oracles.methods import METHODS
     >>> method = METHODS["OGD.fixed"]
     >>> game = method.game("alternating", 64, 1)
     >>> record = simulate(game, method.make(game))

@@ -1,4 +1,4 @@
-"""Tunings, bounds and orders of the methods as their sources state them, for :mod:`tarry.testing.methods`.
+"""Tunings, bounds and orders of the methods as their sources state them, for :mod:`tests.oracles.methods`.
 
 T rounds in blocks of n, D the diameter, G the largest gradient, λ the strong convexity, d the total delay.
 """

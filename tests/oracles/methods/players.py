@@ -8,13 +8,13 @@ from typing import Any
 
 from tarry import theory
 from tarry.game import Game
-from tarry.game.hard import Signs, arms, lagged, sides
 from tarry.learners import TsallisFTRL
 from tarry.players import finite_actions
 from tarry.schedulers import Skipping
-from tarry.testing.methods.stated import root
-from tarry.testing.promises import Method, Tight
 from tarry.tracking import Player
+from tests.oracles.hard import Signs, arms, lagged, sides
+from tests.oracles.methods.stated import root
+from tests.oracles.promises import Method, Tight
 
 CAPACITY = 4
 BRIEF: dict[str, Any] = {

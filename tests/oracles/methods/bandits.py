@@ -1,4 +1,4 @@
-"""Tunings, bounds and orders of the methods that see values only, for :mod:`tarry.testing.methods`.
+"""Tunings, bounds and orders of the methods that see values only, for :mod:`tests.oracles.methods`.
 
 k dimensions, M the largest value, r and R the radii inside and around, δ the smoothing, z = kM/(Gδ), β = (2 + R/r)G;
 orders are those of the unit disc.
@@ -16,7 +16,7 @@ from tarry import theory
 from tarry.game import Record
 from tarry.learners import DWFTBL, LevelRadius, LevelRate
 from tarry.learners.shrunken import Scales, scales_of
-from tarry.testing.methods.stated import curve, shared_logarithm, steepness, waited
+from tests.oracles.methods.stated import curve, shared_logarithm, steepness, waited
 
 Bound = Callable[[Any, Record], float]
 

@@ -7,7 +7,6 @@ from math import sqrt
 from typing import Any
 
 from tarry.domains import Box
-from tarry.game.hard import bowl, lagged, prompt, segment
 from tarry.learners import (
     BOLD,
     DOGD,
@@ -27,7 +26,8 @@ from tarry.learners import (
     Interleaving,
     inverse_time,
 )
-from tarry.testing.methods.stated import (
+from tests.oracles.hard import bowl, lagged, prompt, segment
+from tests.oracles.methods.stated import (
     both_rates,
     curve,
     logarithm,
@@ -49,7 +49,7 @@ from tarry.testing.methods.stated import (
     tuned_step,
     waited,
 )
-from tarry.testing.promises import Method, Tight
+from tests.oracles.promises import Method, Tight
 
 LATE = (2**14, 2**16, 2**18, 2**20)
 PROMPT: dict[str, Any] = {"waits": prompt, "length": 1, "horizons": (2**10, 2**13), "lengths": ()}
