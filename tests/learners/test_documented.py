@@ -18,7 +18,7 @@ from tarry.learners.base import allocate
 from tarry.learners.rules import rules_of
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.testing.learners import arrays_of
-from tarry.testing.methods import METHODS, PLAYERS
+from tests.oracles.methods import METHODS, PLAYERS
 
 PAGE = Path(tarry.__file__).parents[2] / "docs" / "methods.md"
 pytestmark = [

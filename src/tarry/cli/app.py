@@ -9,8 +9,6 @@ import typer
 
 from tarry._version import __version__
 from tarry.cli.bound import bound_command
-from tarry.cli.case import case_app
-from tarry.cli.compare import run_compare
 from tarry.cli.demo import run_demo
 from tarry.cli.join import join_app
 from tarry.cli.plan import plan_command
@@ -19,8 +17,10 @@ from tarry.cli.results import results_app
 from tarry.cli.screen import screen
 from tarry.cli.session import session_app
 from tarry.cli.sweep import sweep_app
-from tarry.cli.table1 import table1_command
 from tarry.versions import show_versions
+
+# Commands that have left the library for the checkout's studies.
+MOVED = {"case": "flights (or clinical, queue, pictures)", "table1": "table1", "compare": "compare"}
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
 
@@ -28,8 +28,6 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning fro
 app.command("plan")(plan_command)
 app.command("bound")(bound_command)
 app.command("report")(report_command)
-app.command("table1")(table1_command)
-app.add_typer(case_app, name="case")
 app.add_typer(session_app, name="session")
 app.add_typer(join_app, name="join")
 app.add_typer(sweep_app, name="sweep")
@@ -72,19 +70,16 @@ def demo(
     run_demo(screen(), out, seeds, horizon)
 
 
-@app.command()
-def compare(
-    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 96,
-    horizon: Annotated[int, typer.Option(min=10, help="Rounds per run of the regret table.")] = 20_000,
-    quick: Annotated[bool, typer.Option("--quick", help="At most 8 seeds and 4000 rounds.")] = False,
-    file: Annotated[Path | None, typer.Option("--json", help="File for all numbers.")] = None,
-) -> None:
-    """Compare the schedulers: second moments of the weights, and regret with the paper's rates."""
-    if file is not None:
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.open("a").close()  # touch() would accept a folder
-        except OSError as error:
-            typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
-            raise typer.Exit(2) from error
-    run_compare(screen(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)
+def _moved(context: typer.Context) -> None:
+    name = str(context.info_name)
+    typer.echo(f"tarry {name} is a study now: in a checkout of Tarry, run python -m studies {MOVED[name]}", err=True)
+    raise typer.Exit(2)
+
+
+for _name in MOVED:
+    app.command(
+        _name,
+        hidden=True,
+        add_help_option=False,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(_moved)

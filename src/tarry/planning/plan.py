@@ -230,10 +230,9 @@ def _ample(max_backlog: int) -> int:
 def _beyond(largest: int, policies: list[Policy], work: Workload, target: float, say: Progress) -> Figures | None:
     """The smallest capacity above those tried that would be enough."""
     end, below = _ample(work.max_backlog), largest
-    longest = int(work.values.max())
     while below < end:
         capacity = min(2 * below, end if below > work.max_backlog else work.max_backlog + 1)
-        able = [p for p in policies if getattr(p.build(work.max_backlog, longest, capacity), "is_unbiased", False)]
+        able = [p for p in policies if getattr(p.offer(work.conditions(capacity)), "is_unbiased", False)]
         choice = _smallest(_row(able, work, capacity, say), target)
         if choice is not None:
             return _refine(choice, [below], policies, work, target, say)
