@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tarry.experiments import Folder, load_sweep, run_sweep
-from tarry.experiments.collect import Tables
+from tarry.experiments import Folder, Tables, load_sweep, run_sweep
 from tarry.experiments.table1 import CELLS, FINE, FULL, QUICK, Measured, claims, measure
 from tarry.experiments.table1.claims import ATTAINED, UPPER, Claim
 from tarry.results.exponents import fit_exponent

@@ -10,8 +10,8 @@ from chromium import Browser
 from sweep_tables import tables
 from sweeping import PAIR, sweep_of
 
-from tarry.cli.replays import replay_lines
 from tarry.experiments import Folder, run_sweep
+from tarry.experiments.replays import replay_lines
 from tarry.experiments.table1 import Measured, claims
 from tarry.reports.summaries import ranking
 from tarry.reports.sweeps import Story, make_report, save_report
@@ -60,7 +60,7 @@ def pages(tmp_path_factory):
     results = Folder(folder / "results")
     run_sweep(sweep_of(folder, PAIR), results)
     played = view(*results.tables())
-    again, _note = replay_lines(played, ranking(played), lambda _line: None)
+    again, _note = replay_lines(played.cells, played.runs, ranking(played), played.runs, lambda _line: None)
     replayed, *_ = save_report(make_report(played, STORY, again), folder / "replayed", ["html"])
     table1, *_ = save_table1(verdicts(), folder / "table1", "tarry table1 --quick")
     return {"report": page, "replayed": replayed, "table1": table1}

@@ -17,11 +17,9 @@ from tarry.cases.findings import findings
 from tarry.cases.policies import choose
 from tarry.cases.table import figures_table, others_table
 from tarry.checks import as_int
-from tarry.cli.plan import refusing
-from tarry.cli.screen import screen, telling
+from tarry.cli.console import progress_lines, refusing, screen
 
 LEAST = 100  # decisions: with fewer there is nothing to see
-OPTIONS = ("first", "slots", "seeds", "learners")
 
 case_app = typer.Typer(no_args_is_help=True, help="Case studies: late labels, real ones among them.")
 
@@ -96,7 +94,7 @@ def pictures_command(
     kind: Annotated[Kind, typer.Option("--format", help="svg or png.")] = Kind.svg,
 ) -> None:
     """The three pictures people look at first, of departures: bias, precision, who holds a slot."""
-    with refusing(OPTIONS), _quiet(), telling("playing") as tell:
+    with refusing(), _quiet(), progress_lines("playing") as tell:
         _check(first, seeds, 0)
         case = flights_case(first=first, capacity=slots)
         chosen = choose(["VarOpt", "Priority", "Morris", "Bernoulli (calibrated)", "drop newest", "reservoir"])
@@ -110,11 +108,11 @@ def pictures_command(
 def _run(
     make: Callable[[], Case], first: int | None, seeds: int, learners: int, out: Path | None, file: Path | None
 ) -> None:
-    with refusing(OPTIONS), _quiet():
+    with refusing(), _quiet():
         _check(first, seeds, learners)
         case, console = make(), screen()
         console.print(f"{case.stream.facts}.", highlight=False)
-        with telling("playing") as tell:
+        with progress_lines("playing") as tell:
             figures = case.figures(seeds, tell=tell)
             others = case.others(min(seeds, 6), learners, tell) if learners else []
             pictures = case.pictures(figures, seeds, tell) if out is not None else {}

@@ -12,9 +12,8 @@ import typer
 from rich import box
 from rich.table import Table
 
-from tarry.cli.plan import Format, refusing
-from tarry.cli.screen import screen
-from tarry.cli.sweep import NAMES, EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
+from tarry.cli.console import Format, refusing, screen
+from tarry.cli.sweep import EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
 from tarry.experiments import Folder, Sweep, load_sweep
 from tarry.experiments.run import parse_task
 from tarry.experiments.table1 import FINE, FULL, QUICK, Measured, claims, measure
@@ -39,7 +38,7 @@ def table1_command(
 
     With --task i/n only the i-th share is played: the same command without it measures once all are done.
     """
-    with refusing(NAMES):
+    with refusing():
         folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
         sweep = load_sweep(QUICK if quick else FULL)
         command = f"tarry table1{' --quick' if quick else ''} --results {shlex.quote(str(folder.path))}"

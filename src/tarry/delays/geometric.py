@@ -10,6 +10,7 @@ import numpy as np
 from tarry.checks import as_positive
 from tarry.delays.base import as_horizon
 from tarry.delays.generated import Generated, uncut, whole_rounds
+from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, Purpose, keyed, make_key, make_seed
 
 
@@ -27,7 +28,7 @@ class Geometric(Parameters, Generated, init=False):
     def __new__(cls, horizon: int, probability: float, rng: Any = None) -> Self:
         p = as_positive(probability, "probability")
         if p > 1.0:
-            raise ValueError(f"probability must be in (0, 1], got {probability!r}")
+            raise ArgumentError("probability", "must be in (0, 1]", probability)
         log_failure = log1p(-p) if p < 1.0 else -inf
         return cls.make(as_horizon(horizon), p, log_failure, make_key(make_seed(rng), Purpose.DELAYS))
 

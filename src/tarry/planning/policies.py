@@ -104,7 +104,7 @@ def _named(name: str) -> Policy:
         if policy.name.lower() == str(name).lower():
             return policy
     known = ", ".join(repr(policy.name) for policy in POLICIES)
-    raise ValueError(f"there is no policy {name!r}: take some of {known}, or a mapping from names to schedulers")
+    raise ValueError(f"there is no policy {name!r}: take some of {known}")
 
 
 def _maker(scheduler: Any) -> Make:

@@ -23,7 +23,7 @@ from tarry.reports.sheets import Sheet, html, latex, markdown
 from tarry.reports.summaries import exponent_sheet, ledger_sheet, ranking, result_sheet, warning_lines
 
 if TYPE_CHECKING:
-    from tarry.reports.replays import Replays
+    from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
 KINDS = ("html", "svg", "pdf", "png", "tables")

@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from tarry.experiments.parts import write_whole
+from tarry.experiments.atomic import write_whole
 from tarry.experiments.table1 import ATTAINED, CELLS, SYMBOLS, UPPER, Claim, Measured
 from tarry.experiments.table1.fits import FLATTER, OK, SLACK, STEEPER, VERDICTS, WIDE
 from tarry.reports.figures.look import FAINT, INK, data_of, dressed, rows_height

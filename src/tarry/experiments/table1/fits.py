@@ -11,7 +11,7 @@ from tarry.results.exponents import Exponent, fit_exponent
 if TYPE_CHECKING:
     import polars as pl
 
-    from tarry.experiments.collect import Tables
+    from tarry.experiments import Tables
 
 SLACK = 0.1
 FEWEST = 3
