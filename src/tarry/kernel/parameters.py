@@ -47,8 +47,6 @@ class _Declared(type):
         # A default is not a class attribute: the attribute of that name is the field itself.
         defaults = {key: body.pop(key) for key in list(named) if key in body}
         cls: Any = super().__new__(mcs, name, bases, body)
-        if "__new__" in body:
-            cls.__signature__ = None  # not the base's: inspect then reads the class's own __new__
         own = _fields_of(cls, defaults) if named else {}
         for key in defaults.keys() - own.keys():
             setattr(cls, key, defaults[key])  # a ClassVar
