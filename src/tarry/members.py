@@ -22,20 +22,12 @@ def _table(room: ModuleType, names: str) -> Table:
     return {name: attrgetter(name)(room) for name in names.split()}
 
 
+def _exported(room: ModuleType) -> Table:
+    """Return the members of a room that lists them itself; what it does not export stands in stores only."""
+    return {name: made for name, made in room.MEMBERS.items() if name in room.__all__}
+
+
 DOMAINS = _table(domains, "Ball Box Ellipsoid Product Shift Shrink Simplex")
-
-# Losses, and the rows and targets that they are made from.
-LOSSES = _table(
-    losses,
-    "Absolute Distance Drawn Hinge Huber LeastSquares Linear Listed Logistic Quadratic Quantile "
-    "block_targets blocks drifting drifting_targets",
-)
-
-DELAYS = _table(
-    delays,
-    "Bursts Fixed Geometric Listed Lognormal Pareto Trace Uniform "
-    "array bursts fixed geometric lognormal pareto queue trace uniform",
-)
 
 # Learners, and the rates, radii and norms that they are made from.
 LEARNERS = _table(
@@ -60,12 +52,6 @@ TUNINGS = _table(
     "universal_safety",
 )
 
-SCHEDULERS = _table(
-    schedulers,
-    "Always Batching Bernoulli Bernoulli.calibrated Coin DropNewest DropOldest Guessing Morris Morris.for_backlog "
-    "Pareto Pareto.calibrated Priority Proxy RandomEvict Reservoir Skipping Thinning Timeout VarOpt",
-)
-
 EPOCHS = _table(tracking, "Doubling Single")
 
 PLAYERS = _table(
@@ -75,10 +61,11 @@ PLAYERS = _table(
 
 MEMBERS: dict[str, Table] = {
     "domain": DOMAINS,
-    "losses": LOSSES,
-    "delays": DELAYS,
+    "losses": _exported(losses),
+    "delays": _exported(delays),
     "learner": LEARNERS,
-    "scheduler": SCHEDULERS,
+    "scheduler": _exported(schedulers)
+    | _table(schedulers, "Bernoulli.calibrated Morris.for_backlog Pareto.calibrated"),
     "epochs": EPOCHS,
     "player": PLAYERS,
 }
@@ -86,3 +73,6 @@ MEMBERS: dict[str, Table] = {
 
 INSIDE: dict[str, Table] = MEMBERS | {"learner": TUNINGS | LEARNERS}
 """The same for members that stand inside another one, as its parameters."""
+
+RENAMED: dict[str, dict[str, str]] = {"delays": delays.RENAMED, "scheduler": schedulers.RENAMED}
+"""Names of earlier versions and what they are called today, by the same keys."""

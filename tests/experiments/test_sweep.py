@@ -16,7 +16,7 @@ from tarry.experiments.members import check, find, names, parameters_of
 from tarry.experiments.play import play_cell, refusal
 from tarry.experiments.run import parse_task, share
 from tarry.experiments.sweep import identity
-from tarry.members import DELAYS, LEARNERS, MEMBERS, SCHEDULERS, TUNINGS
+from tarry.members import MEMBERS, TUNINGS
 
 GAME = """
 [games.g]
@@ -238,8 +238,9 @@ def test_every_member_can_be_named():
     assert "convex_rate" in TUNINGS
 
 
-@pytest.mark.parametrize("table", [LEARNERS, SCHEDULERS, DELAYS], ids=["learners", "schedulers", "delays"])
-def test_every_constructor_with_a_name_of_its_own_can_be_named(table):
+@pytest.mark.parametrize("key", ["domain", "losses", "delays", "learner", "scheduler", "epochs"])
+def test_every_constructor_with_a_name_of_its_own_can_be_named(key):
+    table = MEMBERS[key]
     for name, kind in table.items():
         own = {way for way, made in vars(kind).items() if isinstance(made, classmethod) and not way.startswith("_")}
         listed = {other.partition(".")[2] for other in table if other.startswith(f"{name}.")}

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.learners import Anytime, EntropicFTRL, Power
 from tarry.learners.actions import softmin
-
-pytestmark = pytest.mark.wide
 
 RNG = np.random.default_rng(11)
 
@@ -140,7 +137,7 @@ SCHEDULERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["VarOpt"] if is_compiled() else SCHEDULERS)  # compiling takes seconds each
+@pytest.mark.parametrize("name", SCHEDULERS)
 def test_experts_are_learnt_under_any_scheduler(name):
     """Weights have mean 1 and know nothing of the plays, so the certificate, whose regret is weighted, holds in the
     mean for regret itself, but for rounds that were refused; playing at random would lose more than that."""
@@ -170,7 +167,7 @@ def test_a_rate_that_may_end_is_checked():
     EntropicFTRL(2, rate=Power(1.0, 0.5)).check_horizon(3)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_compiled_and_plain_agree():
     horizon = 30
     rows = RNG.normal(size=(horizon, 3))

@@ -8,8 +8,6 @@ import pytest
 import tarry
 from tarry.learners import DWFTRL, Adaptive, Anytime
 
-pytestmark = pytest.mark.wide
-
 RNG = np.random.default_rng(6)
 HORIZON, K = 200, 3
 DOMAIN = tarry.domains.Ball(K)

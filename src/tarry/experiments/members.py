@@ -18,7 +18,7 @@ from tarry import theory
 from tarry.checks import pick
 from tarry.experiments.files import is_data, read_data
 from tarry.game import Game
-from tarry.members import INSIDE, MEMBERS
+from tarry.members import INSIDE, MEMBERS, RENAMED
 
 Spec = dict[str, Any]
 Known = Callable[[str], Any]
@@ -90,13 +90,14 @@ def find(key: str, name: str, place: str, inside: bool = False) -> Callable[...,
     """Return the constructor of this name; raise ValueError with the names there are."""
     table = (INSIDE if inside else MEMBERS)[key]
     base, _, way = name.partition(".")
+    base = RENAMED.get(key, {}).get(base, base)
     pick(base, names(key, inside), place, what="member")
     if way:
         ways = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]
         if not ways:
             raise ValueError(f"{place}: {base} is made in one way only, got {name!r}: write {base!r}")
         pick(way, ways, place, what=f"way to make {base}")
-    return table[name if way else base]
+    return table[f"{base}.{way}" if way else base]
 
 
 @functools.cache
