@@ -27,8 +27,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from tarry import delays, domains, learners, losses, schedulers, theory
+from tarry.cli.console import screen
 from tarry.cli.demo import progress_bar
-from tarry.cli.screen import screen
 from tarry.game import Game, Record, simulate
 from tarry.planning.policies import POLICIES, Conditions, find_policy
 from tarry.tracking import Doubling, Player

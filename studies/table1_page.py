@@ -35,11 +35,10 @@ from studies.table1 import (
     claims,
     measure,
 )
-from tarry.cli.plan import Format, refusing
-from tarry.cli.screen import screen
-from tarry.cli.sweep import NAMES, EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
+from tarry.cli.console import Format, refusing, screen
+from tarry.cli.sweep import EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
 from tarry.experiments import Folder, Sweep, load_sweep
-from tarry.experiments.parts import write_whole
+from tarry.experiments.atomic import write_whole
 from tarry.experiments.run import parse_task
 from tarry.reports.figures.look import FAINT, INK, data_of, dressed, rows_height
 from tarry.reports.page import document
@@ -200,7 +199,7 @@ def table1_command(
 
     With --task i/n only the i-th share is played: the same command without it measures once all are done.
     """
-    with refusing(NAMES):
+    with refusing():
         folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
         sweep = load_sweep(QUICK if quick else FULL)
         command = f"python -m studies table1{' --quick' if quick else ''} --results {shlex.quote(str(folder.path))}"

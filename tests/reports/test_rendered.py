@@ -17,8 +17,8 @@ from studies.__main__ import app as studies_app
 from studies.table1 import MeasuredClaim, claims
 from studies.table1_page import save_table1
 from tarry.cli.app import app
-from tarry.cli.replays import replay_lines
 from tarry.experiments import Folder, run_sweep
+from tarry.experiments.replays import replay_lines
 from tarry.reports.summaries import ranking
 from tarry.reports.sweeps import Story, make_report, save_report
 from tarry.reports.view import view
@@ -93,7 +93,7 @@ def pages(tmp_path_factory):
     results = Folder(folder / "results")
     run_sweep(sweep_of(folder, PAIR), results)
     played = view(*results.tables())
-    again, _note = replay_lines(played, ranking(played), lambda _line: None)
+    again, _note = replay_lines(played.cells, played.runs, ranking(played), played.runs, lambda _line: None)
     replayed, *_ = save_report(make_report(played, STORY, again), folder / "replayed", ["html"])
     table1, *_ = save_table1(verdicts(), folder / "table1", "python -m studies table1 --quick")
     made = {"report": page, "replayed": replayed, "table1": table1}

@@ -33,7 +33,7 @@ def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
 
 
 def test_a_pipe_is_wider_than_a_table(monkeypatch):
-    from tarry.cli.screen import PIPED, screen
+    from tarry.cli.console import PIPED, screen
 
     monkeypatch.delenv("COLUMNS", raising=False)
     assert screen().width == PIPED
@@ -70,11 +70,11 @@ def test_refusals_are_sentences(case, arguments, sentence):
 
 
 def test_signs_of_life(monkeypatch, capsys):
-    from tarry.cli import screen
+    from tarry.cli import console
 
     ticks = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
-    monkeypatch.setattr(screen.time, "monotonic", lambda: next(ticks))
-    with screen.telling("playing") as tell:
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(ticks))
+    with console.progress_lines("playing") as tell:
         for name in ("VarOpt", "Priority", "Morris", "Pareto"):
             tell(name)
     assert capsys.readouterr().err == "playing: Priority\nplaying: Pareto\n"

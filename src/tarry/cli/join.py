@@ -8,8 +8,8 @@ import typer
 
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import choose_scheduler
+from tarry.cli.console import Format
 from tarry.cli.expiry import add_expire
-from tarry.cli.plan import Format
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,

@@ -10,6 +10,7 @@ import numpy as np
 
 from tarry.checks import as_int, as_positive
 from tarry.delays.base import array, backlog_of
+from tarry.errors import ArgumentError
 from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
 from tarry.planning.policies import Policy, choose_policies
 from tarry.results import html_table
@@ -167,7 +168,7 @@ def _workload(delays: Any, preemption: bool, seeds: int, precision: float) -> Wo
 
 def _share(target: float) -> float:
     if not 0 < target <= 1:
-        raise ValueError(f"target must be a share in (0, 1] of the effective sample size of all labels, got {target}")
+        raise ArgumentError("target", "must be a share in (0, 1] of the effective sample size of all labels", target)
     return float(target)
 
 

@@ -188,17 +188,10 @@ def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preempt
     if isinstance(chosen, Mapping):
         made = [Policy(str(name), _maker(scheduler)) for name, scheduler in chosen.items()]
     else:
-        made = [_named(name, planned) for name in ([chosen] if isinstance(chosen, str) else chosen)]
+        made = [find_policy(name, planned) for name in ([chosen] if isinstance(chosen, str) else chosen)]
     if not made:
         raise ValueError("schedulers is empty: leave it out to compare all of them")
     return made
-
-
-def _named(name: str, planned: list[Policy]) -> Policy:
-    try:
-        return find_policy(name, planned)
-    except ValueError as error:
-        raise ValueError(f"{error}, or a mapping from names to schedulers") from None
 
 
 def _key(name: str) -> str:
