@@ -1,6 +1,6 @@
 """Tarry: learning from feedback that comes late when only so many pending rounds can be tracked."""
 
-from tarry import delays, domains, errors, learners, losses, planning, players, reports, schedulers, theory
+from tarry import delays, domains, errors, learners, losses, planning, players, rates, reports, schedulers, theory
 from tarry._version import __version__
 from tarry.game import Game, Record, Recorded, WeightedGame, simulate
 from tarry.live import LabelJoin, Session
@@ -27,6 +27,7 @@ __all__ = [
     "losses",
     "planning",
     "players",
+    "rates",
     "reports",
     "schedulers",
     "show_versions",

@@ -19,8 +19,6 @@ from tarry.learners import (
     SOLID,
     AdaDelay,
     Adaptive,
-    Anytime,
-    BestOfBoth,
     EntropicFTRL,
     Exp3,
     Interleaving,
@@ -28,6 +26,7 @@ from tarry.learners import (
     TsallisFTRL,
 )
 from tarry.learners.doubts import Facts, doubts_of
+from tarry.rates import Anytime, BestOfBoth
 
 T, LATE = 60, 37
 BALL = tarry.domains.Ball(2)

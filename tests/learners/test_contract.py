@@ -30,27 +30,19 @@ from tarry.learners import (
     AdaHedgeD,
     Adaptive,
     AdaptiveRevision,
-    Anytime,
-    BacklogRadius,
-    BacklogRate,
-    BestOfBoth,
     Differences,
     DORMPlus,
     EntropicFTRL,
     Exp3,
     FTRLProximal,
     Interleaving,
-    LevelRadius,
-    LevelRate,
     Mahalanobis,
     OnePoint,
-    Power,
     Ridge,
-    Sequence,
     TsallisFTRL,
     TwoPoint,
-    inverse_time,
 )
+from tarry.rates import Anytime, BanditRadius, BanditRate, BestOfBoth, Power, Sequence, inverse_time
 from tarry.testing import LearnerContract
 
 Ball, Simplex, Product, Ellipsoid = (
@@ -135,11 +127,15 @@ MEMBERS = {
     ),
     "DWFTBL, level": (
         2,
-        lambda k: DWFTBL(Ball(k), rate=LevelRate(2.0, 1.0, 0.4, 2.0), smoothing=LevelRadius(1.0, 0.4, 2.0)),
+        lambda k: DWFTBL(Ball(k), rate=BanditRate(2.0, 1.0, 0.4, 2.0), smoothing=BanditRadius(1.0, 0.4, 2.0)),
     ),
     "DWFTBL, backlog": (
         2,
-        lambda k: DWFTBL(Ball(k), rate=BacklogRate(2.0, 1.0, 0.4, None, 3), smoothing=BacklogRadius(1.0, 0.4, None, 3)),
+        lambda k: DWFTBL(
+            Ball(k),
+            rate=BanditRate.for_backlog(2.0, 1.0, 0.4, None, 3),
+            smoothing=BanditRadius.for_backlog(1.0, 0.4, None, 3),
+        ),
     ),
     "OnePoint, descent": (2, lambda k: OnePoint(OGD(Ball(k), rate=0.02), smoothing=0.4)),
     "OnePoint, delayed descent": (2, lambda k: OnePoint(DOGD(box(k), rate=0.02), smoothing=0.5)),

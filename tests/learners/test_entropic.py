@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 
 import tarry
 from tarry.kernel import is_compiled
-from tarry.learners import Anytime, EntropicFTRL, Power
+from tarry.learners import EntropicFTRL
 from tarry.learners.actions import softmin
+from tarry.rates import Anytime, Power
 
 pytestmark = pytest.mark.wide
 

@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 import tarry
 from tarry.domains import Ball, Box
 from tarry.kernel import is_compiled
-from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint, inverse_time
+from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, direction, enter, predict
+from tarry.rates import inverse_time
 from tarry.testing.methods import METHODS
 from tarry.testing.methods.stated import of_ftl
 

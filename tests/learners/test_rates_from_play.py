@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTRL, Adaptive, Anytime
+from tarry.learners import DWFTRL, Adaptive
+from tarry.rates import Anytime
 
 pytestmark = pytest.mark.wide
 

@@ -10,7 +10,8 @@ from recount import by_gradients, heard_by, rates_of
 
 import tarry
 from tarry.kernel import is_compiled
-from tarry.learners import DWFTBL, DWFTRL, Power, inverse_time
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import Power, inverse_time
 
 HORIZON = 70
 RNG = np.random.default_rng(8)

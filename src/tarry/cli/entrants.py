@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tarry import learners, schedulers, theory
+from tarry import learners, rates, schedulers, theory
 from tarry.game import Game
 from tarry.tracking import Doubling, Player
 
@@ -34,7 +34,7 @@ UNLIMITED = "unlimited"
 def paper_learner(game: Game) -> Any:
     """DW-FTRL with the paper's rate: (D/G)/√(d_tot + T), or 1/(λt) for strongly convex losses."""
     if game.losses.strong_convexity > 0:
-        return learners.DWFTRL(game.domain, learners.inverse_time(game.losses.strong_convexity))
+        return learners.DWFTRL(game.domain, rates.inverse_time(game.losses.strong_convexity))
     rate = theory.convex_rate(total_delay=game.delays.total_delay, horizon=game.horizon, **scale_of(game))
     return learners.DWFTRL(game.domain, rate)
 
@@ -46,7 +46,7 @@ def scale_of(game: Game) -> dict[str, float]:
 
 LEARNERS: dict[str, Callable[[Game], Any]] = {
     "VarOpt, Adaptive": lambda game: learners.Adaptive(game.domain, scale_of(game)["gradient_bound"]),
-    "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, learners.Anytime(**scale_of(game))),
+    "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, rates.Anytime(**scale_of(game))),
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tarry import delays, domains, learners, losses, players, schedulers, theory, tracking
+from tarry import delays, domains, learners, losses, players, rates, schedulers, theory, tracking
 from tarry.experiments.data import is_data, read_data
 from tarry.experiments.facts import FACTS
 from tarry.experiments.words import pick
@@ -31,7 +31,7 @@ ROOMS: dict[str, tuple[ModuleType, ...]] = {
     "domain": (domains,),
     "losses": (losses,),
     "delays": (delays,),
-    "learner": (learners, theory),
+    "learner": (learners, rates, theory),
     "scheduler": (schedulers,),
     "epochs": (tracking,),
     "player": (players,),
@@ -79,8 +79,6 @@ def parameters_of(constructor: Callable[..., Any]) -> dict[str, inspect.Paramete
 
 @functools.cache
 def _parameters(constructor: Callable[..., Any]) -> tuple[tuple[str, inspect.Parameter], ...]:
-    if isinstance(constructor, type):
-        constructor = functools.partial(constructor.__new__, constructor)
     kept = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple((n, p) for n, p in inspect.signature(constructor).parameters.items() if p.kind in kept)
 
@@ -92,7 +90,7 @@ def _required(constructor: Callable[..., Any]) -> Iterator[inspect.Parameter]:
 def find(key: str, name: str, place: str, inside: bool = False) -> Callable[..., Any]:
     """The constructor of this name, or a sentence with those there are."""
     known = members(key, inside)
-    base, _, way = name.partition(".")
+    base, _, way = rates.RENAMED.get(name, name).partition(".")
     kind = known[pick(base, known, place, what="member")]
     if not way:
         return kind

@@ -171,7 +171,7 @@ def check_rounds(task: Task, bench: Bench, first: int, last: int) -> None:
 
 def check_play(learner: Any, play: np.ndarray, t: int) -> None:
     """Refuse to go on from a play outside the learner's domain: out there losses may be lower than any promise."""
-    domain = getattr(learner, "domain", None)
+    domain = learner.domain
     if domain is None:
         return
     with np.errstate(all="ignore"):  # a play may be anywhere

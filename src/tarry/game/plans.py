@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
     def _hears(self, options: Options) -> bool:
         """Ends of untracked rounds are played out only where a member counts them, or for the log."""
-        return options.keep_rounds or any(getattr(part, "needs_acknowledgements", False) for part in self.player)
+        return options.keep_rounds or any(part.needs_acknowledgements for part in self.player)
 
     def task(self, seed: int, options: Options) -> Task:
         """The same for the engine."""
@@ -156,15 +156,14 @@ def _actor(game: Any, player: Any) -> Player:
         raise ValueError(
             f"the learner plays on {actor.learner.domain!r}, the game is on {game.domain!r}: {_elsewhere(actor)}"
         )
-    if hasattr(actor.learner, "check_horizon"):
-        actor.learner.check_horizon(game.horizon)
+    actor.learner.check_horizon(game.horizon)
     return actor
 
 
 def _elsewhere(actor: Player) -> str:
     """The way out where learner and game do not share a domain."""
     learner = actor.learner
-    while hasattr(learner, "base"):
+    while learner.base is not None:
         learner = learner.base
     if not isinstance(learner, OnSimplex):
         return "build the learner on game.domain"

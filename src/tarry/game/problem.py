@@ -12,7 +12,6 @@ from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
 from tarry.learners.base import queries_of
-from tarry.learners.shrunken import MOVABLE
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
@@ -184,8 +183,8 @@ def check_grants(
             f"{name} counts pending rounds and needs acknowledgements, but {here}: "
             f"use {instead}, or information='semi-clairvoyant'"
         )
-    if getattr(player.learner, "needs_acknowledgements", False) and disclosed == NON:
-        follower, instead = getattr(player.learner, "follows", ("the learner's rate", "use a rate that does not"))
+    if player.learner.needs_acknowledgements and disclosed == NON:
+        follower, instead = player.learner.follows
         raise NotGranted(
             f"{follower} follows the backlog and needs acknowledgements, but {here}: "
             f"{instead}, or information='semi-clairvoyant'"
@@ -198,12 +197,12 @@ def check_grants(
 
 def _taker(feedback: str, learner: Any) -> str:
     """A learner that takes this feedback where that one wants another."""
-    on_simplex = isinstance(getattr(learner, "domain", None), Simplex)
+    on_simplex = isinstance(learner.domain, Simplex)
     if feedback == "gradient" and on_simplex:
         return "EntropicFTRL"
     if feedback == "value" and on_simplex:
         return "Exp3"
-    if feedback == "value" and isinstance(learner, MOVABLE):
+    if feedback == "value" and learner.is_movable:
         return f"OnePoint({type(learner).__name__}(…), smoothing) or DWFTBL"
     return FEEDBACK.get(feedback, "another learner")
 

@@ -21,7 +21,7 @@ from tarry.game.problem import check_grants, setting_of
 from tarry.game.seeds import in_threads, seed_list, worker_count
 from tarry.game.world import Log
 from tarry.kernel import Parameters
-from tarry.learners.idle import Idle
+from tarry.learners.base import Idle
 from tarry.losses.base import value_in
 from tarry.results import FATES, Weights
 from tarry.tracking import Player, keyed_draws

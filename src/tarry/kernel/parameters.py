@@ -58,6 +58,9 @@ class _Declared(type):
             setattr(cls, key, property(itemgetter(index)))
         if init:
             cls.__signature__ = inspect.Signature(sorted(fields.values(), key=lambda given: given.kind))
+        elif "__new__" in body:  # else the signature found would be the one a base class has by its fields
+            _, *own_parameters = inspect.signature(cls.__new__).parameters.values()
+            cls.__signature__ = inspect.Signature(own_parameters)
         return cls
 
     def __init__(cls, *arguments: Any, init: bool = True) -> None:

@@ -5,19 +5,27 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains import as_domain, project
-from tarry.kernel import Parameters, step
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.dorm import keep_play
-from tarry.learners.dwftrl import reach_of, starting_point
-from tarry.learners.ogd import show_point
+from tarry.kernel import step
+from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
+from tarry.learners.states import Array, Number, Vector, VectorBySlot, keep_play, reach_of, starting_point
 
 
-class AdaFTRL(Parameters, init=False):
+class AdaFTRLState(NamedTuple):
+    """``total`` = L, ``growth`` = Δ, ``plays`` by slot, and room for a minimiser."""
+
+    point: Vector
+    total: Vector
+    growth: Number
+    other: Vector
+    scratch: Vector
+    plays: VectorBySlot
+
+
+class AdaFTRL(Learner, init=False):
     """Scale-free FTRL on bounded domains: it knows neither the gradients' size nor the horizon.
 
         x = argmin_x ⟨L, x⟩ + Δ f(x) = Π( x_1 − L/(λΔ) ),   f(x) = (λ/2)|x − x_1|²,   L = Σ_arrived w_s g_s
@@ -43,9 +51,10 @@ class AdaFTRL(Parameters, init=False):
     domain: Any
     curvature: float
     reach: float
-    start: np.ndarray
+    start: Array
 
     feedback = GRADIENT
+    state = AdaFTRLState
 
     def __new__(cls, domain: Any, *, curvature: float | None = None, start: ArrayLike | None = None) -> Self:
         as_domain(domain, "domain")
@@ -61,60 +70,27 @@ class AdaFTRL(Parameters, init=False):
         return cls(domain, curvature=0.5 / across**2, start=start)
 
     @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
-    @property
     def regret_factor(self) -> float:
         """c in regret ≤ c·√Σ w²|g|² without delay, for every u."""
         return (1.0 + 0.5 * self.curvature * self.reach**2) * sqrt(self.domain.diameter**2 + 1.0 / self.curvature)
 
 
-class AdaFTRLState(NamedTuple):
-    """``total`` = L, ``growth`` = Δ, ``plays`` by slot, and room for a minimiser."""
-
-    point: np.ndarray
-    total: np.ndarray
-    growth: np.ndarray
-    other: np.ndarray
-    scratch: np.ndarray
-    plays: np.ndarray
-
-
-@allocate.on(AdaFTRL)
-def _allocate(learner: AdaFTRL, slots: int) -> AdaFTRLState:
-    k = learner.dimension
-    return AdaFTRLState(
-        point=np.array(learner.start),
-        total=np.zeros(k),
-        growth=np.zeros(1),
-        other=np.zeros(k),
-        scratch=np.zeros(k),
-        plays=np.zeros((slots, k)),
-    )
-
-
 @restart.on(AdaFTRL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: AdaFTRL, state: AdaFTRLState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
         state.total[i] = 0.0
     state.growth[0] = 0.0
 
 
-@predict.on(AdaFTRL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
-
-
 @enter.on(AdaFTRL)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: AdaFTRL, state: AdaFTRLState, slot: int, t: int) -> None:
     keep_play(state.point, state.plays, slot)
 
 
 @step
-def least_value(learner: AdaFTRL, state: AdaFTRLState, out: Any) -> Any:
-    """Φ(L) where Δ > 0, and write its minimiser."""
+def least_value(learner: AdaFTRL, state: AdaFTRLState, out: Array) -> float:
+    """Return Φ(L) where Δ > 0, and write its minimiser."""
     stiffness = learner.curvature * state.growth[0]
     for i in range(out.size):
         out[i] = learner.start[i] - state.total[i] / stiffness
@@ -127,7 +103,9 @@ def least_value(learner: AdaFTRL, state: AdaFTRLState, out: Any) -> Any:
 
 
 @absorb.on(AdaFTRL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: AdaFTRL, state: AdaFTRLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     total, growth = state.total, state.growth
     squares, own = 0.0, 0.0
     for i in range(total.size):
@@ -143,6 +121,6 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(AdaFTRL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: AdaFTRL, state: AdaFTRLState, t: int, pending: int) -> None:
     if state.growth[0] > 0.0:
         least_value(learner, state, state.point)

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from math import exp, inf, log
-from typing import Any, NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 
 from tarry.domains import Simplex
-from tarry.kernel import Parameters, step
-from tarry.learners.actions import OnSimplex, even_weights, simplex_of, softmin
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.dorm import keep_play
+from tarry.kernel import step
+from tarry.learners.actions import OnSimplex, simplex_of, softmin
+from tarry.learners.base import GRADIENT, Directions, absorb, advance, enter, restart
 from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
+from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot, keep_play
 
 
-class AdaHedgeD(Parameters, OnSimplex, Hinted, init=False):
+class AdaHedgeDState(NamedTuple):
+    """``temperature`` = (λ, the λ that made the play); by slot the play, its λ, and θ + h as they were then."""
+
+    point: Vector
+    total: Vector
+    guess: Vector
+    hint: Vector
+    mass: Number
+    scratch: Vector
+    missed: Vector
+    temperature: Annotated[np.ndarray, (2,)]
+    plays: VectorBySlot
+    played_at: NumberBySlot
+    seen: VectorBySlot
+
+
+class AdaHedgeD(OnSimplex, Hinted, init=False):
     """Exponential weights over ``dimension`` experts that tune themselves; nothing to know.
 
         x_{t+1} = softmin(θ + h_{t+1}, λ) ∝ exp(−(θ + h_{t+1})_i/λ),   θ = Σ_{s∈O_{t+1}} w_s g_s,   h a hint
@@ -48,50 +64,17 @@ class AdaHedgeD(Parameters, OnSimplex, Hinted, init=False):
     hint: int
 
     feedback = GRADIENT
+    state = AdaHedgeDState
 
     def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
         return cls.make(simplex_of(dimension), as_hint(hint))
 
 
-class AdaHedgeDState(NamedTuple):
-    """``temperature`` = (λ, the λ that made the play); by slot the play, its λ, and θ + h as they were then."""
-
-    point: np.ndarray
-    total: np.ndarray
-    guess: np.ndarray
-    hint: np.ndarray
-    mass: np.ndarray
-    scratch: np.ndarray
-    missed: np.ndarray
-    temperature: np.ndarray
-    plays: np.ndarray
-    played_at: np.ndarray
-    seen: np.ndarray
-
-
 NOW, PLAYED = range(2)
 
 
-@allocate.on(AdaHedgeD)
-def _allocate(learner: AdaHedgeD, slots: int) -> AdaHedgeDState:
-    k = learner.dimension
-    return AdaHedgeDState(
-        point=even_weights(k),
-        total=np.zeros(k),
-        guess=np.zeros(k),
-        hint=np.zeros(k),
-        mass=np.zeros(1),
-        scratch=np.zeros(k),
-        missed=np.zeros(k),
-        temperature=np.zeros(2),
-        plays=np.zeros((slots, k)),
-        played_at=np.zeros(slots),
-        seen=np.zeros((slots, k)),
-    )
-
-
 @restart.on(AdaHedgeD)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: AdaHedgeD, state: AdaHedgeDState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
         state.total[i] = 0.0
@@ -102,14 +85,8 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     state.temperature[PLAYED] = 0.0
 
 
-@predict.on(AdaHedgeD)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    for i in range(play.size):
-        play[i] = state.point[i]
-
-
 @enter.on(AdaHedgeD)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: AdaHedgeD, state: AdaHedgeDState, slot: int, t: int) -> None:
     keep_play(state.point, state.plays, slot)
     for i in range(state.total.size):
         state.seen[slot, i] = state.total[i] + state.hint[i]
@@ -117,8 +94,8 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 
 @step
-def largest_entry(v: Any) -> Any:
-    """‖v‖_∞."""
+def largest_entry(v: Array) -> float:
+    """Return ‖v‖_∞."""
     size = 0.0
     for i in range(v.size):
         size = max(size, abs(v[i]))
@@ -126,8 +103,8 @@ def largest_entry(v: Any) -> Any:
 
 
 @step
-def mixability_gap(total: Any, missed: Any, share: float, x: Any, temperature: float) -> Any:
-    """gap(share·missed, x)."""
+def mixability_gap(total: Array, missed: Array, share: float, x: Array, temperature: float) -> float:
+    """Return gap(share·missed, x)."""
     inner = 0.0
     low = inf
     for i in range(x.size):
@@ -146,8 +123,8 @@ def mixability_gap(total: Any, missed: Any, share: float, x: Any, temperature: f
 
 
 @step
-def lost_to(gradient: Any, weight: float, played: Any, other: Any) -> Any:
-    """⟨w g, x_s − other⟩."""
+def lost_to(gradient: Array, weight: float, played: Array, other: Array) -> float:
+    """Return ⟨w g, x_s − other⟩."""
     lost = 0.0
     for i in range(gradient.size):
         lost += weight * gradient[i] * (played[i] - other[i])
@@ -155,7 +132,9 @@ def lost_to(gradient: Any, weight: float, played: Any, other: Any) -> Any:
 
 
 @absorb.on(AdaHedgeD)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: AdaHedgeD, state: AdaHedgeDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     total, missed, other = state.total, state.missed, state.scratch
     played, temperature = state.plays[slot], state.played_at[slot]
     for i in range(total.size):
@@ -175,7 +154,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(AdaHedgeD)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: AdaHedgeD, state: AdaHedgeDState, t: int, pending: int) -> None:
     state.temperature[PLAYED] = state.temperature[NOW]
     guess_missing(learner.hint, state.guess, pending, state.hint)
     for i in range(state.total.size):

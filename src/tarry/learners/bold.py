@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, step
+from tarry.kernel import step
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.learners.base import absorb, allocate, enter, predict, restart
-from tarry.learners.copies import Copies, OfCopies, as_copied, engage, make_copies, restart_copies, show_copy, teach
+from tarry.learners.base import Directions, absorb, allocate, enter, predict, restart
+from tarry.learners.reductions import Copies, OfCopies, as_copied, engage, make_copies, restart_copies, show_copy, teach
+from tarry.learners.states import Array
 
 CREATED, PLAYED, MARKS = range(3)
 
 
-class BOLD(Parameters, OfCopies, init=False):
+class BOLD(OfCopies):
     """Black-box online learning under delays: as many copies of a base learner as rounds are ever out, plus one.
 
         c_t = min{free copies},   x_t = the play of copy c_t;   at the feedback of s:   copy c_s ← its update, free
@@ -39,10 +40,7 @@ class BOLD(Parameters, OfCopies, init=False):
     2
     """
 
-    base: Any
-
-    def __new__(cls, base: Any) -> Self:
-        return cls.make(as_copied(base))
+    base: Annotated[Any, as_copied]
 
 
 class Pool(NamedTuple):
@@ -54,8 +52,8 @@ class Pool(NamedTuple):
 
 
 @step
-def next_copy(state: Pool) -> Any:
-    """The free copy with the smallest index, perhaps one that is yet to be made."""
+def next_copy(state: Pool) -> int:
+    """Return the free copy with the smallest index, perhaps one that is yet to be made."""
     copy = top(state.free)
     return copy if copy >= 0 else state.marks[CREATED]
 
@@ -77,7 +75,7 @@ def _allocate(learner: BOLD, slots: int) -> Pool:
 
 
 @restart.on(BOLD)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: BOLD, state: Pool, t: int, magnitude: float) -> None:
     restart_copies(learner.base, state.copies, magnitude)
     for copy in range(state.marks[CREATED]):
         discard(state.free, copy)
@@ -86,13 +84,13 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 
 
 @predict.on(BOLD)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: BOLD, state: Pool, directions: Directions, t: int, play: Array) -> None:
     state.marks[PLAYED] = next_copy(state)
     show_copy(learner.base, state.copies, state.marks[PLAYED], directions, t, play)
 
 
 @enter.on(BOLD)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: BOLD, state: Pool, slot: int, t: int) -> None:
     copy = state.marks[PLAYED]
     if copy == state.marks[CREATED]:
         state.marks[CREATED] += 1
@@ -102,5 +100,7 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 
 @absorb.on(BOLD)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: BOLD, state: Pool, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     set_free(state, teach(learner.base, state.copies, directions, slot, s, weight, feedback))

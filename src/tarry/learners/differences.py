@@ -6,15 +6,14 @@ from math import sqrt
 from typing import Any, Self
 
 from tarry.checks import as_int
-from tarry.kernel import Parameters
-from tarry.learners.base import query
-from tarry.learners.dogd import DOGD
-from tarry.learners.dogdsc import DOGDSC
-from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
+from tarry.learners.base import Directions, query
+from tarry.learners.dogd import DOGD, DOGDSC
+from tarry.learners.from_values import OnShrunken, estimate, scales_of
+from tarry.learners.states import Array
 from tarry.learners.two_point import small_radius
 
 
-class Differences(Parameters, OnShrunken, init=False):
+class Differences(OnShrunken):
     """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ
@@ -35,12 +34,6 @@ class Differences(Parameters, OnShrunken, init=False):
     >>> Differences.tuned(Ball(4), gradient_bound=1.0, horizon=100, total_delay=0).queries
     5
     """
-
-    base: Any
-    smoothing: float
-
-    def __new__(cls, base: Any, smoothing: float) -> Self:
-        return cls.make(on_shrunken(base, smoothing), float(smoothing))
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
@@ -63,7 +56,7 @@ class Differences(Parameters, OnShrunken, init=False):
 
 
 @query.on(Differences)
-def _query(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> None:
+def _query(learner: Differences, directions: Directions, t: int, play: Array, points: Array) -> None:
     for j in range(points.shape[0]):
         for i in range(play.size):
             points[j, i] = play[i]
@@ -72,6 +65,6 @@ def _query(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> Non
 
 
 @estimate.on(Differences)
-def _estimate(learner: Any, directions: Any, s: Any, feedback: Any, out: Any) -> None:
+def _estimate(learner: Differences, directions: Directions, s: int, feedback: Array, out: Array) -> None:
     for i in range(out.size):
         out[i] = (feedback[i + 1] - feedback[0]) / learner.smoothing

@@ -6,7 +6,6 @@ what the game has, the way out. They change nothing; ``simulate`` asks once and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
 from math import isfinite
@@ -16,8 +15,6 @@ from tarry.losses import Distance, Linear, Quadratic
 from tarry.losses.stated import Stated
 from tarry.losses.supervised import Supervised
 from tarry.schedulers import Timeout
-
-CLOSE = 1e-5  # relative: sentences show six digits, and who copies them is not doubted again
 
 
 class Facts:
@@ -86,26 +83,3 @@ def doubts_of(learner: Any, facts: Facts) -> tuple[str, ...]:
 
 def _asked(member: Any, facts: Facts) -> list[str]:
     return list(member.doubts(facts)) if hasattr(member, "doubts") else []
-
-
-def flatter(member: Any, facts: Facts, instead: str) -> Iterator[str]:
-    """The doubt of a member with a ``strong_convexity`` that the losses do not have."""
-    assumed, known = member.strong_convexity, facts.strong_convexity
-    if known is not None and assumed > known * (1 + CLOSE):
-        has = f"have {known:g}: give strong_convexity={known:g}, or use" if known > 0 else "have none: use"
-        yield (
-            f"{type(member).__name__} assumes losses of strong convexity {assumed:g}, these "
-            f"({type(facts.losses).__name__}) {has} {instead}"
-        )
-
-
-def outside_unit(name: str, facts: Facts) -> Iterator[str]:
-    """The doubt of a learner over arms whose losses should lie in [0, 1]."""
-    if facts.corner_range is None:
-        return
-    least, largest = facts.corner_range
-    if least < -CLOSE or largest > 1 + CLOSE:
-        yield (
-            f"{name} assumes losses in [0, 1], these lie in [{least:g}, {largest:g}]: shift and scale them, "
-            "(losses − least)/(largest − least)"
-        )

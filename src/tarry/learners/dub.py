@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 
 from tarry.domains import Simplex
-from tarry.kernel import Parameters, step
-from tarry.learners.actions import OnSimplex, even_weights, simplex_of, softmin
+from tarry.kernel import step
+from tarry.learners.actions import OnSimplex, simplex_of, softmin
 from tarry.learners.adahedged import largest_entry
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.base import GRADIENT, Directions, absorb, advance, enter, restart
 from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
+from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot
 
 ARRIVED, LARGEST, SQUARES = range(3)
 
 
-class DUB(Parameters, OnSimplex, Hinted, init=False):
+class DUBState(NamedTuple):
+    """``sums`` = (Σ a, its largest part while a round was out, Σ (a² + 2b ln K)); by slot θ + h and Σ a at the play."""
+
+    point: Vector
+    total: Vector
+    guess: Vector
+    hint: Vector
+    mass: Number
+    scratch: Vector
+    sums: Annotated[np.ndarray, (3,)]
+    seen: VectorBySlot
+    arrived: NumberBySlot
+
+
+class DUB(OnSimplex, Hinted, init=False):
     """Exponential weights over ``dimension`` experts, tuned by the delayed upper bound; nothing to know.
 
         x_{t+1} ∝ exp(−(θ + h_{t+1})_i/λ),   θ = Σ w_s g_s over what has arrived,   h a hint
@@ -43,43 +58,14 @@ class DUB(Parameters, OnSimplex, Hinted, init=False):
     hint: int
 
     feedback = GRADIENT
+    state = DUBState
 
     def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
         return cls.make(simplex_of(dimension), as_hint(hint))
 
 
-class DUBState(NamedTuple):
-    """``sums`` = (Σ a, its largest part while a round was out, Σ (a² + 2b ln K)); by slot θ + h and Σ a at the play."""
-
-    point: np.ndarray
-    total: np.ndarray
-    guess: np.ndarray
-    hint: np.ndarray
-    mass: np.ndarray
-    scratch: np.ndarray
-    sums: np.ndarray
-    seen: np.ndarray
-    arrived: np.ndarray
-
-
-@allocate.on(DUB)
-def _allocate(learner: DUB, slots: int) -> DUBState:
-    k = learner.dimension
-    return DUBState(
-        point=even_weights(k),
-        total=np.zeros(k),
-        guess=np.zeros(k),
-        hint=np.zeros(k),
-        mass=np.zeros(1),
-        scratch=np.zeros(k),
-        sums=np.zeros(3),
-        seen=np.zeros((slots, k)),
-        arrived=np.zeros(slots),
-    )
-
-
 @restart.on(DUB)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: DUB, state: DUBState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
         state.total[i] = 0.0
@@ -90,27 +76,23 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
         state.sums[i] = 0.0
 
 
-@predict.on(DUB)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    for i in range(play.size):
-        play[i] = state.point[i]
-
-
 @enter.on(DUB)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: DUB, state: DUBState, slot: int, t: int) -> None:
     for i in range(state.total.size):
         state.seen[slot, i] = state.total[i] + state.hint[i]
     state.arrived[slot] = state.sums[ARRIVED]
 
 
 @step
-def temperature_of(sums: Any, dimension: int) -> Any:
-    """λ."""
+def temperature_of(sums: Array, dimension: int) -> float:
+    """Return λ."""
     return (2.0 * sums[LARGEST] + sqrt(sums[SQUARES])) / log(dimension)
 
 
 @absorb.on(DUB)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: DUB, state: DUBState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     sums = state.sums
     for i in range(state.total.size):
         state.total[i] += weight * feedback[i]
@@ -125,7 +107,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(DUB)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: DUB, state: DUBState, t: int, pending: int) -> None:
     guess_missing(learner.hint, state.guess, pending, state.hint)
     for i in range(state.total.size):
         state.scratch[i] = state.total[i] + state.hint[i]

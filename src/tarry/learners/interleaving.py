@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Annotated, Any
 
-from tarry.checks import as_int
-from tarry.kernel import Parameters
-from tarry.learners.base import absorb, allocate, enter, predict, restart
-from tarry.learners.copies import Copies, OfCopies, as_copied, engage, make_copies, restart_copies, show_copy, teach
-from tarry.learners.doubts import Facts
+from tarry.checks import Natural
+from tarry.learners.base import Directions, absorb, allocate, enter, predict, restart
+from tarry.learners.reductions import Copies, OfCopies, as_copied, engage, make_copies, restart_copies, show_copy, teach
+from tarry.learners.states import Array
+from tarry.rates.base import Facts
 
 
-class Interleaving(Parameters, OfCopies, init=False):
+class Interleaving(OfCopies):
     """``delay`` + 1 independent copies of a base learner in turn, for one known, fixed delay d ≥ 0.
 
         x_t = the play of copy t mod (d + 1);   at the feedback of s:   copy s mod (d + 1) ← its update
@@ -35,18 +35,15 @@ class Interleaving(Parameters, OfCopies, init=False):
     4
     """
 
-    base: Any
-    delay: int
-
-    def __new__(cls, base: Any, delay: int) -> Self:
-        return cls.make(as_copied(base), as_int(delay, "delay"))
+    base: Annotated[Any, as_copied]
+    delay: Natural
 
     @property
     def copies(self) -> int:
         return self.delay + 1
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Delays above the one it is for."""
+        """Yield a warning about delays above the one given."""
         if facts.max_delay > self.delay:
             yield (
                 f"Interleaving is for one delay, {self.delay}, and this game's reach {facts.max_delay}: nothing is "
@@ -60,20 +57,22 @@ def _allocate(learner: Interleaving, slots: int) -> Copies:
 
 
 @restart.on(Interleaving)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: Interleaving, state: Copies, t: int, magnitude: float) -> None:
     restart_copies(learner.base, state, magnitude)
 
 
 @predict.on(Interleaving)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: Interleaving, state: Copies, directions: Directions, t: int, play: Array) -> None:
     show_copy(learner.base, state, (t - 1) % (learner.delay + 1), directions, t, play)
 
 
 @enter.on(Interleaving)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: Interleaving, state: Copies, slot: int, t: int) -> None:
     engage(learner.base, state, (t - 1) % (learner.delay + 1), slot, t)
 
 
 @absorb.on(Interleaving)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: Interleaving, state: Copies, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     teach(learner.base, state, directions, slot, s, weight, feedback)

@@ -6,16 +6,16 @@ from math import sqrt
 from typing import Any, Self
 
 from tarry.checks import as_int
-from tarry.kernel import Parameters
-from tarry.learners.base import direction, predict
+from tarry.learners.base import Directions, direction, predict
 from tarry.learners.dogd import DOGD
 from tarry.learners.dwftrl import DWFTRL
+from tarry.learners.from_values import OnShrunken, Surrounded, estimate, scales_of
 from tarry.learners.ogd import OGD
-from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
 from tarry.learners.solid import SOLID
+from tarry.learners.states import Array
 
 
-class OnePoint(Parameters, OnShrunken, init=False):
+class OnePoint(OnShrunken):
     """A learner of gradients that sees one value a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
@@ -36,12 +36,6 @@ class OnePoint(Parameters, OnShrunken, init=False):
     >>> round(learner.smoothing, 4), round(learner.rate.value, 6)
     (0.0707, 0.000236)
     """
-
-    base: Any
-    smoothing: float
-
-    def __new__(cls, base: Any, smoothing: float) -> Self:
-        return cls.make(on_shrunken(base, smoothing), float(smoothing))
 
     @classmethod
     def flaxman(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int) -> Self:
@@ -93,7 +87,7 @@ class OnePoint(Parameters, OnShrunken, init=False):
 
 
 @predict.on(OnePoint)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: OnePoint, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
     predict(learner.base, state.base, directions, t, state.center)
     direction(directions, t, play)
     for i in range(play.size):
@@ -101,7 +95,7 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 
 
 @estimate.on(OnePoint)
-def _estimate(learner: Any, directions: Any, s: Any, feedback: Any, out: Any) -> None:
+def _estimate(learner: OnePoint, directions: Directions, s: int, feedback: Array, out: Array) -> None:
     direction(directions, s, out)
     scale = (out.size / learner.smoothing) * feedback[0]
     for i in range(out.size):

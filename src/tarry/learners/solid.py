@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.immediate import Reducing, as_immediate
-from tarry.learners.ogd import show_point
+from tarry.learners.base import GRADIENT, Directions, absorb, advance, allocate, enter, predict, restart
+from tarry.learners.reductions import Reducing, as_immediate
+from tarry.learners.states import Array, show_point
 
 
-class SOLID(Parameters, Reducing, init=False):
+def _as_base(base: Any, name: str) -> Any:
+    return as_immediate(base, GRADIENT)
+
+
+class SOLID(Reducing):
     """A base learner that takes each feedback as a round of its own.
 
         x_t = the base's point;   for every feedback, in the order observed:   base ← its update, one round of its clock
@@ -34,12 +37,9 @@ class SOLID(Parameters, Reducing, init=False):
     2
     """
 
-    base: Any
+    base: Annotated[Any, _as_base]
 
     feedback = GRADIENT
-
-    def __new__(cls, base: Any) -> Self:
-        return cls.make(as_immediate(base, GRADIENT))
 
 
 class SOLIDState(NamedTuple):
@@ -56,26 +56,23 @@ def _allocate(learner: SOLID, slots: int) -> SOLIDState:
 
 
 @restart.on(SOLID)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: SOLID, state: SOLIDState, t: int, magnitude: float) -> None:
     restart(learner.base, state.base, 1, magnitude)
     state.turns[0] = 0
 
 
 @predict.on(SOLID)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: SOLID, state: SOLIDState, directions: Directions, t: int, play: Array) -> None:
     predict(learner.base, state.base, directions, t, state.point)
     show_point(state.point, play)
 
 
 @absorb.on(SOLID)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: SOLID, state: SOLIDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     state.turns[0] += 1
     predict(learner.base, state.base, directions, s, state.point)
     enter(learner.base, state.base, slot, s)
     absorb(learner.base, state.base, directions, slot, s, weight, feedback)
     advance(learner.base, state.base, state.turns[0], 0)
-
-
-@advance.on(SOLID)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    pass

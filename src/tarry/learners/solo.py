@@ -5,18 +5,25 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains import as_domain, project
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
-from tarry.learners.dwftrl import reach_of, starting_point
-from tarry.learners.ogd import show_point
+from tarry.kernel import KW_ONLY, field
+from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, restart
+from tarry.learners.states import AnyDomain, AnyPoint, Array, Number, Vector, reach_of, starting_point
 
 
-class SOLO(Parameters, init=False):
+class SOLOState(NamedTuple):
+    """``total`` = L, ``squares`` = Q."""
+
+    point: Vector
+    total: Vector
+    squares: Number
+    scratch: Vector
+
+
+class SOLO(Learner):
     """Scale-free FTRL: it knows neither the gradients' size nor the horizon, and rescaled losses change no play.
 
         x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
@@ -33,16 +40,19 @@ class SOLO(Parameters, init=False):
     0.8528
     """
 
-    domain: Any
-    scale: float
-    start: np.ndarray
+    domain: AnyDomain
+    _: KW_ONLY
+    scale: float = field(default=None)
+    start: AnyPoint = field(default=None)
 
     feedback = GRADIENT
+    state = SOLOState
 
-    def __new__(cls, domain: Any, *, scale: float | None = None, start: ArrayLike | None = None) -> Self:
-        as_domain(domain, "domain")
-        length = domain.diameter / sqrt(5.5) if scale is None else scale
-        return cls.make(domain, as_positive(length, "scale"), starting_point(domain, start))
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        domain, scale = fields["domain"], fields["scale"]
+        fields["scale"] = as_positive(domain.diameter / sqrt(5.5) if scale is None else scale, "scale")
+        fields["start"] = starting_point(domain, fields["start"])
 
     @classmethod
     def original(cls, domain: Any, *, start: ArrayLike | None = None) -> Self:
@@ -54,41 +64,19 @@ class SOLO(Parameters, init=False):
         reach = reach_of(as_domain(domain, "domain"), starting_point(domain, start))
         return cls(domain, scale=reach / sqrt(5.5), start=start)
 
-    @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
-
-class SOLOState(NamedTuple):
-    """``total`` = L, ``squares`` = Q."""
-
-    point: np.ndarray
-    total: np.ndarray
-    squares: np.ndarray
-    scratch: np.ndarray
-
-
-@allocate.on(SOLO)
-def _allocate(learner: SOLO, slots: int) -> SOLOState:
-    k = learner.dimension
-    return SOLOState(np.array(learner.start), np.zeros(k), np.zeros(1), np.zeros(k))
-
 
 @restart.on(SOLO)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: SOLO, state: SOLOState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
         state.total[i] = 0.0
     state.squares[0] = 0.0
 
 
-@predict.on(SOLO)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
-
-
 @absorb.on(SOLO)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: SOLO, state: SOLOState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     for i in range(feedback.size):
         g = weight * feedback[i]
         state.total[i] += g
@@ -96,7 +84,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(SOLO)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: SOLO, state: SOLOState, t: int, pending: int) -> None:
     if state.squares[0] == 0.0:
         return
     rate = learner.scale / sqrt(state.squares[0])

@@ -6,14 +6,14 @@ from math import log, sqrt
 from typing import Any, Self
 
 from tarry.checks import as_int
-from tarry.kernel import Parameters
-from tarry.learners.base import direction, query
+from tarry.learners.base import Directions, direction, query
 from tarry.learners.dogd import DOGD
+from tarry.learners.from_values import OnShrunken, estimate, scales_of
 from tarry.learners.ogd import OGD
-from tarry.learners.shrunken import OnShrunken, estimate, on_shrunken, scales_of
+from tarry.learners.states import Array
 
 
-class TwoPoint(Parameters, OnShrunken, init=False):
+class TwoPoint(OnShrunken):
     """A learner of gradients that sees two values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s
@@ -37,13 +37,7 @@ class TwoPoint(Parameters, OnShrunken, init=False):
     Constant(value=0.1)
     """
 
-    base: Any
-    smoothing: float
-
     queries = 2
-
-    def __new__(cls, base: Any, smoothing: float) -> Self:
-        return cls.make(on_shrunken(base, smoothing), float(smoothing))
 
     @classmethod
     def agarwal(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
@@ -78,12 +72,12 @@ class TwoPoint(Parameters, OnShrunken, init=False):
 
 
 def small_radius(inner: float, rounds: int) -> float:
-    """δ = r ln T/T (T = 2 where there is one round)."""
+    """Return δ = r ln T/T (T = 2 where there is one round)."""
     return inner * log(max(rounds, 2)) / max(rounds, 2)
 
 
 @query.on(TwoPoint)
-def _query(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> None:
+def _query(learner: TwoPoint, directions: Directions, t: int, play: Array, points: Array) -> None:
     direction(directions, t, points[0])
     for i in range(play.size):
         move = learner.smoothing * points[0, i]
@@ -92,7 +86,7 @@ def _query(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> Non
 
 
 @estimate.on(TwoPoint)
-def _estimate(learner: Any, directions: Any, s: Any, feedback: Any, out: Any) -> None:
+def _estimate(learner: TwoPoint, directions: Directions, s: int, feedback: Array, out: Array) -> None:
     direction(directions, s, out)
     scale = (out.size / (2.0 * learner.smoothing)) * (feedback[0] - feedback[1])
     for i in range(out.size):

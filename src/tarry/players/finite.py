@@ -11,7 +11,8 @@ from tarry import schedulers, theory
 from tarry.domains import Simplex
 from tarry.game import Game
 from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
-from tarry.learners.doubts import Facts, outside_unit
+from tarry.learners.base import warn_if_outside_unit_interval
+from tarry.learners.doubts import Facts
 from tarry.players.theorems import capacity_of
 from tarry.tracking import Player
 
@@ -54,7 +55,8 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     if game.feedback == "gradient":
         if regulariser == "hybrid":
             raise ValueError('regulariser="hybrid" is for arms (values); experts play exponential weights')
-        for doubt in outside_unit("finite_actions", Facts(game, scheduler)):  # learners of arms say it themselves
+        # Learners of arms say it themselves.
+        for doubt in warn_if_outside_unit_interval("finite_actions", Facts(game, scheduler)):
             logger.warning(doubt)
         return Player(EntropicFTRL(actions, theory.experts_rate(actions=actions, cost=moments.cost)), scheduler)
     if regulariser == "hybrid":

@@ -6,9 +6,10 @@ from typing import Any
 
 from tarry.checks import as_int, as_positive
 from tarry.game import Game
-from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime, inverse_time
+from tarry.learners import DWFTBL, DWFTRL, Adaptive
 from tarry.players.scheduling import Room, as_room, choose_scheduler, is_crowded, standing
 from tarry.players.values import Values, factor_of, for_values, spread_on, tuning_of
+from tarry.rates import Anytime, inverse_time
 from tarry.schedulers import Bernoulli, Morris
 from tarry.tracking import Player
 

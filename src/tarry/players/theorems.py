@@ -12,7 +12,8 @@ from typing import Any
 from tarry import schedulers, theory
 from tarry.errors import NotGranted
 from tarry.game import Game
-from tarry.learners import DWFTBL, DWFTRL, inverse_time
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import inverse_time
 from tarry.tracking import Player
 
 TUNINGS = ("paper", "optimised")

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.learners import Power
 from tarry.learners.base import VALUE, allocate, closing_rate, rate_in_force, smoothing_in_force
 from tarry.learners.norms import diameter_in
+from tarry.rates import Power
 from tarry.results import Certificate, Fate
 from tarry.tracking.player import Player, State
 from tarry.tracking.tally import CAPPED, CLOSED, LENGTHS, LONGEST, OBSERVED, OWN, PAIRS, PLAIN, SMOOTHED, SPREADS
@@ -77,12 +77,12 @@ class Parts(NamedTuple):
 
 def is_certified(learner: Any) -> bool:
     """Whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
-    if not hasattr(learner, "norm"):
+    if learner.norm is None:
         return False
     state = allocate(learner, 1)
     if isnan(rate_in_force(learner, state, 1)) or isnan(closing_rate(learner, state, 1)):
         return False
-    return learner.feedback != VALUE or (hasattr(learner, "inner_radius") and smoothing_in_force(learner, state, 1) > 0)
+    return learner.feedback != VALUE or (learner.inner_radius is not None and smoothing_in_force(learner, state, 1) > 0)
 
 
 def terms_of(
@@ -99,8 +99,7 @@ def terms_of(
     """
     if not is_certified(learner):
         return None
-    quadratic = getattr(learner.norm, "is_quadratic", True)
-    curvature = _curvature(getattr(learner, "rate", None)) if quadratic else 0.0
+    curvature = _curvature(learner.rate) if learner.norm.is_quadratic else 0.0
     return Terms(
         diameter=float(diameter_in(learner.norm, learner.domain)),
         gradient_bound=float(gradient_bound),

@@ -22,11 +22,10 @@ from tarry.learners import (
     AdaFTRL,
     Adaptive,
     AdaptiveRevision,
-    Anytime,
     FTRLProximal,
     Interleaving,
-    inverse_time,
 )
+from tarry.rates import Anytime, inverse_time
 from tarry.testing.methods.stated import (
     both_rates,
     curve,

@@ -1,4 +1,4 @@
-"""Copies of a learner for immediate feedback: what BOLD and interleaving share.
+"""Reductions of late to immediate feedback: a base learner plays as if nothing were late, in one copy or in several.
 
 The states of all copies are one state with one axis more, and a copy is a tuple of views. What a learner keeps by slot
 has no axis more: a slot is one round's, and so one copy's.
@@ -16,25 +16,73 @@ from tarry.learners.base import (
     EXAMPLE,
     GRADIENT,
     VALUE,
+    Directions,
+    Learner,
     absorb,
     advance,
     allocate,
     enter,
     forget,
+    notice,
     predict,
-    queries_of,
     query,
     restart,
 )
-from tarry.learners.immediate import Reducing, as_immediate
-from tarry.learners.ogd import show_point
 from tarry.learners.pools import Rows
+from tarry.learners.states import Array, show_point
+from tarry.rates.base import Constant, Rate, as_rate_of_time
+
+
+class Reducing(Learner):
+    """Base of learners whose ``base`` plays as if nothing were late.
+
+    The base lives in a game without delay. Its clock counts its own feedbacks, nothing of its is out when it plays (so
+    ``pending`` is 0, and a hint is of the round to come alone), and what it draws it draws for the game's round.
+    """
+
+    makes_immediate = True
+
+    @property
+    def domain(self) -> Any:
+        return self.base.domain
+
+    @property
+    def dimension(self) -> int:
+        return int(self.base.dimension)
+
+
+def as_immediate(base: Any, *feedback: str) -> Any:
+    """Return a learner of such feedback; raise TypeError if it cannot play as if nothing were late."""
+    if not isinstance(base, Learner) or base.feedback not in feedback:
+        kinds = " or ".join(f"{kind}s" for kind in feedback)
+        raise TypeError(f"base must be a learner of {kinds} such as OGD(domain, rate=…), got {base!r}")
+    part: Any = base
+    while part is not None:
+        _check_part(base, part)
+        part = part.base
+    return base
+
+
+def _check_part(base: Learner, part: Learner) -> None:
+    if part.makes_immediate:
+        raise TypeError(f"base must be a learner for immediate feedback, got {base!r}, which wraps another already")
+    if isinstance(part.rate, Rate) and not part.rate.follows_feedback:
+        as_rate_of_time(part.rate, "rate")
+    if not isinstance(part.smoothing, (float, Constant, type(None))):
+        raise TypeError(
+            f"a base has its own clock and draws for the game's rounds, so it needs one radius for all rounds, got "
+            f"{part.smoothing!r}: give a number"
+        )
+    # Learners with rates take notice for the rates' sake, wrappers for their base's; others say so, or are believed to.
+    looks = part.watches_tracked
+    if looks is None:
+        looks = part.rate is None and part.base is None
+    if looks and isinstance(part, tuple(notice.registry.members)):
+        raise TypeError(f"a base waits for one round at most and cannot count the tracked ones, got {part!r}")
 
 
 class OfCopies(Reducing):
-    """The Python face of a learner that keeps copies of its ``base`` (mixin)."""
-
-    __slots__ = ()
+    """Base of learners that keep copies of their ``base``."""
 
     @property
     def feedback(self) -> str:
@@ -42,7 +90,7 @@ class OfCopies(Reducing):
 
     @property
     def queries(self) -> int:
-        return queries_of(self.base)
+        return int(self.base.queries)
 
 
 class Copies(NamedTuple):
@@ -56,15 +104,15 @@ class Copies(NamedTuple):
 
 @verb
 def copy_of(states: Any, i: int) -> Any:
-    """The state of the i-th copy: views, so that changes stay."""
+    """Return the state of the i-th copy: views, so that changes stay."""
 
 
 # Which fields of a type of state have an entry for each slot; places in a heap and rows of a pool are none.
 _by_slot: dict[type, frozenset[str]] = {Heap: frozenset(), Rows: frozenset()}
 
 
-def as_copied(base: Any) -> Any:
-    """A base that can be kept in copies, or a sentence saying why not."""
+def as_copied(base: Any, name: str) -> Any:
+    """Return a base that can be kept in copies; raise TypeError if it cannot."""
     as_immediate(base, GRADIENT, VALUE, EXAMPLE)
     _learn_views(allocate(base, 1), allocate(base, 2))
     return base
@@ -95,8 +143,8 @@ def _learn_views(one: Any, two: Any) -> None:
         copy_of.on(kind)(written["view"])
 
 
-def make_copies(base: Any, copies: int, slots: int) -> Copies:
-    """This many fresh copies."""
+def make_copies(base: Learner, copies: int, slots: int) -> Copies:
+    """Return this many fresh copies."""
     _learn_views(allocate(base, 1), allocate(base, 2))  # again: parameters may come from another process
     return Copies(
         states=_stacked(allocate(base, slots), copies),
@@ -118,7 +166,7 @@ def _stacked(state: Any, copies: int) -> Any:
 
 
 @step
-def restart_copies(base: Any, copies: Copies, magnitude: float) -> None:
+def restart_copies(base: Learner, copies: Copies, magnitude: float) -> None:
     """Make every copy fresh."""
     for i in range(copies.turns.size):
         copies.turns[i] = 0
@@ -128,14 +176,14 @@ def restart_copies(base: Any, copies: Copies, magnitude: float) -> None:
 
 
 @step
-def show_copy(base: Any, copies: Copies, i: int, directions: Any, t: int, play: Any) -> None:
+def show_copy(base: Learner, copies: Copies, i: int, directions: Directions, t: int, play: Array) -> None:
     """Write the play of the i-th copy in round t of the game."""
     predict(base, copy_of(copies.states, i), directions, t, copies.plays[i])
     show_point(copies.plays[i], play)
 
 
 @step
-def engage(base: Any, copies: Copies, i: int, slot: int, t: int) -> Any:
+def engage(base: Learner, copies: Copies, i: int, slot: int, t: int) -> int:
     """Let the i-th copy wait for round t in this slot; return the copy that waits there in vain, or -1."""
     before = copies.held[slot]
     if before >= 0:
@@ -146,7 +194,9 @@ def engage(base: Any, copies: Copies, i: int, slot: int, t: int) -> Any:
 
 
 @step
-def teach(base: Any, copies: Copies, directions: Any, slot: int, s: int, weight: float, feedback: Any) -> Any:
+def teach(
+    base: Learner, copies: Copies, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> int:
     """One round of the clock of the copy that waits in this slot, with this feedback; return the copy, or -1."""
     i = copies.held[slot]
     if i >= 0:
@@ -159,10 +209,5 @@ def teach(base: Any, copies: Copies, directions: Any, slot: int, s: int, weight:
 
 
 @query.on(OfCopies)
-def _query(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> None:
+def _query(learner: OfCopies, directions: Directions, t: int, play: Array, points: Array) -> None:
     query(learner.base, directions, t, play, points)
-
-
-@advance.on(OfCopies)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    pass

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike
+from tarry.checks import Positive
+from tarry.domains import project
+from tarry.kernel import KW_ONLY, field
+from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
+from tarry.learners.states import (
+    AnyDomain,
+    AnyPoint,
+    Array,
+    Vector,
+    VectorBySlot,
+    keep_play,
+    show_point,
+    starting_point,
+)
 
-from tarry.checks import as_positive
-from tarry.domains import as_domain, project
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.dwftrl import starting_point
-from tarry.learners.ogd import show_point
+
+class RevisionState(NamedTuple):
+    """``point`` = the play, ``free`` = x, ``applied`` = b, ``level`` = z, ``peak`` = z′, ``seen`` = b_s by slot."""
+
+    point: Vector
+    free: Vector
+    applied: Vector
+    level: Vector
+    peak: Vector
+    seen: VectorBySlot
+    scratch: Vector
 
 
-class AdaptiveRevision(Parameters, init=False):
+class AdaptiveRevision(Learner):
     """Delay-tolerant AdaGrad, coordinate by coordinate; ``scale`` is a, ``floor`` the first z = z′.
 
         m = b − b_s,   η₀ = a/√z′,   z ← z + g² + 2gm,   z′ ← max(z′, z),   η = a/√z′
@@ -41,50 +58,22 @@ class AdaptiveRevision(Parameters, init=False):
     [-0.7071, 0.0]
     """
 
-    domain: Any
-    scale: float
-    floor: float
-    start: np.ndarray
+    domain: AnyDomain
+    scale: Positive
+    _: KW_ONLY
+    floor: Positive = 1.0
+    start: AnyPoint = field(default=None)
 
     feedback = GRADIENT
+    state = RevisionState
 
-    def __new__(cls, domain: Any, scale: float, *, floor: float = 1.0, start: ArrayLike | None = None) -> Self:
-        as_domain(domain, "domain")
-        return cls.make(domain, as_positive(scale, "scale"), as_positive(floor, "floor"), starting_point(domain, start))
-
-    @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
-
-class RevisionState(NamedTuple):
-    """``point`` = the play, ``free`` = x, ``applied`` = b, ``level`` = z, ``peak`` = z′, ``seen`` = b_s by slot."""
-
-    point: np.ndarray
-    free: np.ndarray
-    applied: np.ndarray
-    level: np.ndarray
-    peak: np.ndarray
-    seen: np.ndarray
-    scratch: np.ndarray
-
-
-@allocate.on(AdaptiveRevision)
-def _allocate(learner: AdaptiveRevision, slots: int) -> RevisionState:
-    k = learner.dimension
-    return RevisionState(
-        point=np.array(learner.start),
-        free=np.array(learner.start),
-        applied=np.zeros(k),
-        level=np.full(k, learner.floor),
-        peak=np.full(k, learner.floor),
-        seen=np.zeros((slots, k)),
-        scratch=np.zeros(k),
-    )
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        fields["start"] = starting_point(fields["domain"], fields["start"])
 
 
 @restart.on(AdaptiveRevision)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: AdaptiveRevision, state: RevisionState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
         state.free[i] = learner.start[i]
@@ -93,19 +82,21 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
         state.peak[i] = learner.floor
 
 
-@predict.on(AdaptiveRevision)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
-
-
 @enter.on(AdaptiveRevision)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
-    for i in range(state.applied.size):
-        state.seen[slot, i] = state.applied[i]
+def _enter(learner: AdaptiveRevision, state: RevisionState, slot: int, t: int) -> None:
+    keep_play(state.applied, state.seen, slot)
 
 
 @absorb.on(AdaptiveRevision)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: AdaptiveRevision,
+    state: RevisionState,
+    directions: Directions,
+    slot: int,
+    s: int,
+    weight: float,
+    feedback: Array,
+) -> None:
     for i in range(state.free.size):
         g = weight * feedback[i]
         missed = state.applied[i] - state.seen[slot, i]
@@ -118,7 +109,6 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(AdaptiveRevision)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    for i in range(state.point.size):
-        state.point[i] = state.free[i]
+def _advance(learner: AdaptiveRevision, state: RevisionState, t: int, pending: int) -> None:
+    show_point(state.free, state.point)
     project(learner.domain, state.point, state.scratch)
