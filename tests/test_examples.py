@@ -20,7 +20,7 @@ BLOCKS, LIVE_BLOCKS, CHOOSING_BLOCKS = (
 )
 SHELL_BLOCKS = re.findall(r"```sh\n(.*?)```", LIVE, flags=re.S)
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.jit(only=True)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

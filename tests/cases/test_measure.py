@@ -16,7 +16,6 @@ from tarry.cases.policies import DROP_NEWEST, DROP_OLDEST, UNLIMITED, VAROPT, ch
 from tarry.cases.stream import Stream
 from tarry.cases.timeline import busiest, timeline
 from tarry.delays import array
-from tarry.kernel import is_compiled
 
 TINY = desk(first=150)
 
@@ -79,7 +78,6 @@ def test_stays_do_not_overlap_and_end_as_the_delays_say():
     assert {row["end"] for row in panels["drop oldest"]} == {"heard", "pushed out"}
 
 
-@pytest.mark.skipif(is_compiled(), reason="a dozen compilations, of nothing that is tested here")
 def test_other_learners_hear_what_the_policies_let_them():
     found = {(r.learner, r.policy): r for r in other_learners(desk(first=400), 4, 2, rounds=300)}
     assert {name for name, _ in found} == {"DW-FTRL", "logistic", "River linear", "sklearn trees"}
@@ -102,7 +100,7 @@ def test_river_is_asked_before_it_is_taught():
     assert found.value.mean == pytest.approx(1e4 * squares / stream.horizon - stream.best_error, rel=1e-9)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_the_known_figures_on_a_slice_of_the_flights():
     case = flights_case(first=20_000)
     stream = case.stream
@@ -116,7 +114,7 @@ def test_the_known_figures_on_a_slice_of_the_flights():
     assert found["VarOpt"].memory < found["unlimited"].memory / 5
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_the_known_figures_of_the_whole_year():
     stream = flights_case().stream
     unlimited, ours = measure(stream, UNLIMITED, 8, 1), measure(stream, VAROPT, 8, 10)
@@ -133,7 +131,7 @@ def test_the_known_figures_of_the_whole_year():
     assert (newest.believed.mean, oldest.believed.mean) == pytest.approx((10.0, 2.4), abs=0.06)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_precision_grows_with_capacity():
     stream = flights_case(first=20_000).stream
     errors = [believe(stream, VAROPT, slots, 16).deviation for slots in (4, 16, 64)]

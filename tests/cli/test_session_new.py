@@ -9,7 +9,6 @@ import pytest
 from shell import lines
 
 import tarry
-from tarry.kernel import is_compiled
 
 
 def test_new_says_what_was_chosen(session, url):
@@ -56,8 +55,7 @@ def test_new_says_what_was_chosen(session, url):
 def test_players(session, options, expected):
     told = json.loads(session("new", *options).stdout)
     assert {name: told[name] for name in expected} == expected
-    if not is_compiled():  # each compiles for some seconds
-        assert lines(session("ask"))[0]["id"] == 1
+    assert lines(session("ask"))[0]["id"] == 1
 
 
 @pytest.mark.parametrize(

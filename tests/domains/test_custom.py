@@ -51,7 +51,7 @@ def test_plain_equals_built_in():
     assert play(cube(project_plainly)) == pytest.approx(play(Box(-1.0, [1.0, 1.0])), rel=1e-12)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("function", [project_alone, project_with_scratch])
 def test_compiled_equals_built_in(function):
     before = len(run_rounds.dispatchers)
@@ -62,7 +62,7 @@ def test_compiled_equals_built_in(function):
     assert len(run_rounds.dispatchers) <= before + 2
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_plain_projection_is_announced_once(caplog):
     def my_own_projection(x):
         np.clip(x, -1.0, 1.0, out=x)

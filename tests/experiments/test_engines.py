@@ -200,7 +200,7 @@ def test_only_dask_has_a_scheduler():
         make_engine("threads", scheduler="tcp://x")
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_compiled_cells_are_the_same_in_threads_and_in_processes(tmp_path):
     """Long enough that several are under way at once."""
     sweep = sweep_of(tmp_path, LONGER.replace("1500", "30_000"))

@@ -241,7 +241,7 @@ points = [{{ dimension = 2, delay = 0 }}]
 """
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_the_cone_attains_three_quarters(tmp_path):
     file = tmp_path / "small.toml"
     file.write_text(SMALL.format(base=QUICK.parent / "base.toml"), encoding="utf-8")

@@ -244,7 +244,7 @@ def test_hopeless_slopes_are_reported_not_certified():
     assert best.value - best.gap <= 1e-12
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_large_horizons_are_quick():
     import time
 

@@ -50,7 +50,7 @@ class Machine:
 
     def run(self, counts: list[int]) -> list[tuple[int, int]]:
         out, taken = np.zeros((self.dues.size, 2), np.int64), np.zeros(1, np.int64)
-        _run.of()(self.wheel, self.now, self.dues, np.array(counts, np.int64), out, taken)
+        _run.dispatcher_for()(self.wheel, self.now, self.dues, np.array(counts, np.int64), out, taken)
         self.now += len(counts)
         return [tuple(row) for row in out[: taken[0]].tolist()]
 
@@ -131,7 +131,7 @@ def test_nodes_are_used_again() -> None:
     assert machine.wheel.room == 8
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_million_rounds_ahead() -> None:
     counts = [1] * 1000 + [0] * (2**20 + 2000)
     dues = plan(1, counts, [2**20 + (37 * i) % 900 for i in range(1000)])

@@ -9,7 +9,6 @@ import pytest
 
 import tarry
 from tarry.domains import Ball
-from tarry.kernel import is_compiled
 from tarry.learners import DFTBL, DOGD, DWFTBL, GOLD, OGD, Differences, OnePoint, TwoPoint
 from tarry.learners.base import queries_of
 
@@ -18,8 +17,6 @@ BALL = Ball(K)
 SLOPE = np.full(K, 1 / sqrt(K))  # the same linear loss in every round: G = M = R = r = 1
 STEADY = tarry.losses.Linear(np.tile(SLOPE, (HORIZON, 1)))
 BIAS = 3.0
-
-pytestmark = pytest.mark.skipif(is_compiled(), reason="long games of many learners: the JIT is off for them")
 
 
 def mean_regret(learner, delay, losses=STEADY, seeds=SEEDS):

@@ -9,7 +9,6 @@ import pytest
 
 from tarry.domains import Ball
 from tarry.domains.base import project
-from tarry.kernel import is_compiled
 from tarry.learners.base import Learner, absorb, advance, allocate, predict, restart
 from tarry.learners.states import Vector
 from tarry.testing import LearnerContract
@@ -53,7 +52,6 @@ def _restart(learner, state, t, magnitude):
         state.step[i] = 0.0
 
 
-@pytest.mark.skipif(is_compiled(), reason="docs/members.md is compiled with the examples")
 class TestYours(LearnerContract):
     def learner(self):
         return self.sized(3)
@@ -96,7 +94,6 @@ class _Broken(LearnerContract):
         return Early(Ball(1))
 
 
-@pytest.mark.skipif(is_compiled(), reason="nothing in it is compiled")
 def test_the_contract_notices_what_it_is_for():
     for test in (_Broken().test_prediction_changes_nothing, _Broken().test_a_restarted_learner_is_a_fresh_one):
         with pytest.raises(AssertionError):

@@ -10,7 +10,6 @@ import pytest
 from copied import BALL, HORIZON, K, plays, separate
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.kernel.heap import Heap, make_heap, push, top
 from tarry.learners import BOLD, DOGD, DWFTRL, GOLD, OGD, SOLID, Interleaving, OnePoint, TsallisFTRL, TwoPoint
 from tarry.learners.base import Learner, absorb, advance, allocate, enter, notice, predict, restart
@@ -77,8 +76,7 @@ def test_a_learner_of_ones_own(delay):
     base, fixed = Latest(BALL), np.full(HORIZON, delay)
     expected = separate(base, delay)
     np.testing.assert_allclose(plays(Interleaving(base, delay), fixed), expected, atol=1e-12)
-    if not is_compiled():
-        np.testing.assert_allclose(plays(pickle.loads(pickle.dumps(BOLD(base))), fixed), expected, atol=1e-12)
+    np.testing.assert_allclose(plays(pickle.loads(pickle.dumps(BOLD(base))), fixed), expected, atol=1e-12)
 
 
 class Loose(Latest):

@@ -188,7 +188,7 @@ KEPT = {
     "`DWFTBL.unlimited`": _bandit,
     "`players.bandit_convex": (_bandit, schedulers.Bernoulli(probability=0.5)),
     "`players.bandit_strongly_convex": (_bandit, schedulers.Bernoulli(probability=0.5)),
-    "`players.beyond_peak_backlog": (_bandit, schedulers.Guessing()),
+    "`players.beyond_peak_backlog": (_bandit, schedulers.DoublingBernoulli()),
     "the same for λ": (_bandit, schedulers.Bernoulli(probability=0.5)),
     "`OnePoint(base": lambda k: OnePoint(OGD(Ball(k), 0.1), 0.1),
     "FKM: ": _method("OnePoint.flaxman"),
@@ -219,7 +219,12 @@ KEPT = {
         f"`{type(one).__name__}`": (lambda k: learners.Idle(), one)
         for one in (
             *(schedulers.VarOpt(), schedulers.Priority(), schedulers.Morris(0.5), schedulers.Thinning()),
-            *(schedulers.Bernoulli(probability=0.5), schedulers.Guessing(), schedulers.Pareto(), schedulers.Coin()),
+            *(
+                schedulers.Bernoulli(probability=0.5),
+                schedulers.DoublingBernoulli(),
+                schedulers.Pareto(),
+                schedulers.Coin(),
+            ),
             *(schedulers.Proxy([1.0, 0.5]), schedulers.Batching(9), schedulers.Always(), schedulers.Skipping(3)),
             *(schedulers.DropNewest(), schedulers.DropOldest(), schedulers.Timeout(9), schedulers.RandomEvict()),
             schedulers.Reservoir(),

@@ -91,7 +91,6 @@ def test_plays_do_not_depend_on_the_unit_of_losses(learner):
     np.testing.assert_allclose(_plays(learner, delays, 8 * ones, rows), plays, atol=1e-8)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("learner", [DORM(4), DORMPlus(4), AdaHedgeD(4)])
 @pytest.mark.parametrize("capacity", [6, None])
 def test_experts_are_learnt_with_and_without_a_limit(learner, capacity):
@@ -145,7 +144,7 @@ def test_unknown_hints_are_refused():
         tarry.simulate(game, learner)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize(("learner", "forget"), [(DORM(3), False), (DORMPlus(3), True)])
 def test_compiled_plays_are_those_of_plain_python(learner, forget):
     rows, ones = RNG.normal(size=(40, 3)), np.ones(40)

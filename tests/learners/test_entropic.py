@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.learners import EntropicFTRL
 from tarry.learners.actions import softmin
 from tarry.rates import Anytime, Power
-
-pytestmark = pytest.mark.wide
 
 RNG = np.random.default_rng(11)
 
@@ -141,7 +138,7 @@ SCHEDULERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["VarOpt"] if is_compiled() else SCHEDULERS)  # compiling takes seconds each
+@pytest.mark.parametrize("name", SCHEDULERS)
 def test_experts_are_learnt_under_any_scheduler(name):
     """Weights have mean 1 and know nothing of the plays, so the certificate, whose regret is weighted, holds in the
     mean for regret itself, but for rounds that were refused; playing at random would lose more than that."""
@@ -171,7 +168,7 @@ def test_a_rate_that_may_end_is_checked():
     EntropicFTRL(2, rate=Power(1.0, 0.5)).check_horizon(3)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_compiled_and_plain_agree():
     horizon = 30
     rows = RNG.normal(size=(horizon, 3))

@@ -12,8 +12,6 @@ from tarry.domains import Ball, Box, Custom, Ellipsoid, Product, Shift, Simplex,
 from tarry.learners import FPL, ODFTRL, SOLO, AdaDelay, AdaFTRL, AdaptiveRevision
 from tarry.learners.fpl import least
 
-pytestmark = pytest.mark.wide
-
 RNG = np.random.default_rng(13)
 HORIZON, K = 80, 3
 ROWS = RNG.normal(size=(HORIZON, K))
@@ -55,7 +53,6 @@ def test_revision_is_its_update():
     assert revised
 
 
-@pytest.mark.wide
 def test_revision_without_delay_is_adagrad():
     domain = Box([-50.0] * K, [50.0] * K)
     found = play(AdaptiveRevision(domain, scale=0.6, floor=0.1), np.zeros(HORIZON, int)).plays()
@@ -128,7 +125,6 @@ def test_solo_is_its_formula_and_knows_no_scale():
         np.testing.assert_allclose(play(learner, rows=factor * ROWS).plays(), found, atol=1e-9)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 def test_solo_without_delay_is_below_its_bound(factor):
     horizon = 2000
@@ -170,7 +166,6 @@ def test_fpl_follows_the_perturbed_leader():
         assert np.array_equal(found[t], domain.linear_minimiser(total))
 
 
-@pytest.mark.wide
 def test_fpl_in_the_mean_is_below_its_bound_and_without_noise_is_not():
     """Each loss falls on the action that has suffered least: the leader without noise pays nearly all of them."""
     horizon, domain = 400, Simplex(2)
@@ -186,7 +181,6 @@ def test_fpl_in_the_mean_is_below_its_bound_and_without_noise_is_not():
     assert tarry.simulate(game, FPL(domain, spread=1e-3), seeds=3).regret.mean() > bound
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 @pytest.mark.parametrize(
     "make",

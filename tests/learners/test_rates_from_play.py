@@ -9,8 +9,6 @@ import tarry
 from tarry.learners import DWFTRL, Adaptive
 from tarry.rates import Anytime
 
-pytestmark = pytest.mark.wide
-
 RNG = np.random.default_rng(6)
 HORIZON, K = 200, 3
 DOMAIN = tarry.domains.Ball(K)

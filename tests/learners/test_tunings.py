@@ -13,8 +13,6 @@ from tarry.domains import Ball, Box
 from tarry.learners import ODFTRL, SOLO, EntropicFTRL, Exp3
 from tarry.learners.states import reach_of
 
-pytestmark = pytest.mark.wide
-
 
 @pytest.mark.parametrize("bound", [1.0, 3.0])
 def test_exponential_weights_take_the_best_rate_of_their_bound(bound):

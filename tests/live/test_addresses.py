@@ -13,8 +13,6 @@ from tarry.errors import StoreError
 from tarry.live.stores import open_store, sqlite, stored_names, without_password
 from tarry.live.stores.sqlite import SQLite
 
-pytestmark = pytest.mark.wide
-
 
 def make(path):
     return tarry.Session(PLAYER, capacity=4, rng=1, store=f"sqlite:///{path}")

@@ -7,7 +7,6 @@ import pytest
 from recount import Heard, by_gradients, by_values
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.learners import DWFTBL, DWFTRL
 from tarry.rates import Power
 
@@ -46,7 +45,7 @@ def _drive(session, feedback):
                 yield t, s, receipt.weight, float(np.linalg.norm(next(iter(given.values()))))
 
 
-@pytest.mark.parametrize("name", ["VarOpt"] if is_compiled() else list(SCHEDULERS))
+@pytest.mark.parametrize("name", list(SCHEDULERS))
 @pytest.mark.parametrize("feedback", LEARNERS)
 def test_after_every_tell(feedback, name):
     session, heard = _session(feedback, SCHEDULERS[name]), []
@@ -109,14 +108,16 @@ class Watched(np.ndarray):
         super().__setitem__(key, value)
 
 
-@pytest.mark.skipif(is_compiled(), reason="compiled code does not see the watched arrays")
 @pytest.mark.parametrize("feedback", LEARNERS)
 def test_the_price_of_a_call(feedback):
     """O(1) per round, none where it is not tracked, O(C) per used arrival; and nothing grows."""
     session = _session(feedback)
     tracker = session._tracker
     tally = tracker.state.tally
-    watched = {name: getattr(tally, name).view(Watched) for name in ("cross", "rate", "sharpness", "line", "arc")}
+    watched = {
+        name: getattr(tally, name).view(Watched)
+        for name in ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
+    }
     vault = tracker.vault
     vault.held = vault.held._replace(play=tracker.state._replace(tally=tally._replace(**watched)))
     tracker._placed(vault.held)

@@ -14,8 +14,6 @@ import tarry
 from tarry.errors import StoreError
 from tarry.live.configuration import Configuration, decode, encode
 
-pytestmark = pytest.mark.wide
-
 
 def test_numbers_of_numpy_are_kept_as_pythons(tmp_path):
     url = f"sqlite:///{tmp_path / 'a.db'}"

@@ -18,8 +18,6 @@ from tarry.errors import StoreError
 from tarry.live.regions import CHUNK
 from tarry.live.stores.sqlite import FORMAT
 
-pytestmark = pytest.mark.wide
-
 
 def refuse(path, sentence):
     """Neither making nor opening a session touches the file or leaves anything beside it."""

@@ -8,8 +8,6 @@ import tarry
 from tarry import Answer
 from tarry.live import Outcome, Row
 
-pytestmark = pytest.mark.wide
-
 STORES = ["memory:", "sqlite:///{}/a.db"]
 
 

@@ -11,8 +11,6 @@ import pytest
 import tarry
 from tarry.errors import StoreError
 
-pytestmark = pytest.mark.wide
-
 TABLES = {"tarry_state": "first", "tarry_fates": "last", "tarry_ids": "last"}
 ROUNDS = 6000  # three chunks of fates
 

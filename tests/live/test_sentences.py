@@ -14,8 +14,6 @@ import tarry
 from tarry.errors import StoreError
 from tarry.live.items import encode_payload
 
-pytestmark = pytest.mark.wide
-
 LATER = {"decided_at": "t", "labelled_at": "u", "label": "y"}
 
 

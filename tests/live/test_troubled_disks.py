@@ -16,8 +16,6 @@ import tarry
 from tarry.errors import StoreError
 from tarry.live.stores import files
 
-pytestmark = pytest.mark.wide
-
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 
 

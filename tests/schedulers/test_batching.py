@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.schedulers import Batching
 from tarry.schedulers.base import RecordedUniforms
 from tarry.testing import follow
@@ -137,7 +136,7 @@ LEARNERS = {
 GAMES = [([0, 1, 0, 2, 0, 1], 2, 3), ([2, 0, 3, 1, 0, 4, 0], 3, 4), ([0, 0, 1, 0, 2, 0], 2, 2)]
 
 
-@pytest.mark.parametrize("name", ["DWFTRL"] if is_compiled() else list(LEARNERS))
+@pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize(("delays", "capacity", "max_delay"), GAMES)
 def test_plays_do_not_know_who_was_drawn(name, delays, capacity, max_delay, monkeypatch):
     """E[w_t x_t] = E[x_t] in every round; without the withholding it is not so."""

@@ -70,7 +70,7 @@ def test_any_delays(delays, capacity, seed):
     assert np.array_equal(trace.weight, slow_weights(delays, capacity, uniforms))
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_compiled_equals_plain():
     delays = np.random.default_rng(1).integers(0, 90, 3000)
     plain = follow(Priority(), delays, capacity=5, seed=9)

@@ -87,7 +87,7 @@ def test_any_delays(delays, capacity, seed):
     assert abs(trace.weight.sum() - len(delays)) <= 1e-10 * len(delays)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("capacity", [3, 40])
 def test_compiled_equals_plain(capacity):
     delays = restless_delays(np.random.default_rng(capacity), 3000, capacity)

@@ -15,9 +15,6 @@ from PEPit.functions import ConvexIndicatorFunction, ConvexLipschitzFunction
 from PEPit.primitive_steps import proximal_step
 
 from tarry import theory
-from tarry.kernel import is_compiled
-
-pytestmark = pytest.mark.skipif(is_compiled(), reason="nothing here is compiled: once is enough")
 
 CLOSE = 1e-3
 

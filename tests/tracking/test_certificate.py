@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from recount import by_gradients, by_values, heard_by, rates_of, total_epochs
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.learners import DWFTBL, DWFTRL, Adaptive, Mahalanobis
 from tarry.rates import DoublingRate, Power
 from tarry.theory import bandit_weighted_regret_bound
@@ -27,7 +26,7 @@ SCHEDULERS = {
     "Priority": tarry.schedulers.Priority(),
     "Always": tarry.schedulers.Always(),
 }
-NAMES = ["VarOpt", "Always"] if is_compiled() else list(SCHEDULERS)
+NAMES = list(SCHEDULERS)
 
 
 def _game(feedback, losses, name="VarOpt"):
@@ -177,13 +176,12 @@ def test_attained(plan, bounded):
 
 
 @given(seed=st.integers(0, 10**6), rounds=st.integers(1, 40), capacity=st.integers(2, 9), kind=st.integers(0, 3))
-@settings(deadline=None, max_examples=12 if is_compiled() else 60, derandomize=True)
+@settings(deadline=None, max_examples=60, derandomize=True)
 def test_it_dominates_on_every_path(seed, rounds, capacity, kind):
     """Random tells, late and out of order, adversarial or not: the worst weighted regret stays below, always."""
     rng = np.random.default_rng(seed)
     learner = DWFTRL(DOMAIN, rate=Power(float(rng.uniform(0.05, 2.0)), 0.5))
     scheduler = [None, tarry.schedulers.Bernoulli(probability=0.5), None, tarry.schedulers.Priority()][kind]
-    scheduler = None if is_compiled() else scheduler  # one compilation is enough
     session = tarry.Session(tarry.Player(learner, scheduler), capacity=capacity, rng=seed)
     total, gain, waiting = np.zeros(3), 0.0, {}
     for _ in range(rounds):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains.base import Vector, as_dimension, as_vector, project
-from tarry.kernel import Aside, Parameters, as_step, verb
+from tarry.kernel import Parameters, as_step, verb
 
 PROXIMAL_STEPS = 16
 PROXIMAL_REACH = 1e4
@@ -44,7 +44,13 @@ def _with_scratch(projection: Any, x: Any, scratch: Any) -> None:
     projection.function(x, scratch)
 
 
-class Custom(Parameters, init=False):
+class _PythonSide:
+    """Hold what Python alone asks for: compiled code sees fields only, and this is none."""
+
+    _minimiser: Any = None
+
+
+class Custom(Parameters, _PythonSide, init=False):
     """The set that ``project`` projects on, in place: ``project(x)`` or ``project(x, scratch)``.
 
     Decorated with ``numba.njit`` the projection runs inside compiled games; a plain Python function
@@ -66,7 +72,6 @@ class Custom(Parameters, init=False):
     diameter: float
     inner_radius: float
     outer_radius: float
-    minimiser: Aside
 
     def __new__(
         cls,
@@ -86,7 +91,17 @@ class Custom(Parameters, init=False):
             raise ValueError(f"inner_radius must lie between 0 and the outer radius {outer:g}, got {inner_radius}")
         projection = _as_projection(as_step(project))
         _try(projection, middle, outer)
-        return cls.make(projection, middle, width, inner, outer, Aside(linear_minimiser))
+        made = cls.make(projection, middle, width, inner, outer)
+        made._minimiser = linear_minimiser
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and self._minimiser == getattr(other, "_minimiser", None)
+
+    __hash__ = Parameters.__hash__
+
+    def __reduce__(self) -> Any:
+        return *super().__reduce__(), {"_minimiser": self._minimiser}
 
     @property
     def dimension(self) -> int:
@@ -96,8 +111,8 @@ class Custom(Parameters, init=False):
         return max(0.0, self.inner_radius - float(np.linalg.norm(x - self.center)))
 
     def linear_minimiser(self, g: Vector) -> Vector:
-        if self.minimiser.value is not None:
-            return as_vector(self.minimiser.value(g), "the linear minimiser", self.dimension)
+        if self._minimiser is not None:
+            return as_vector(self._minimiser(g), "the linear minimiser", self.dimension)
         size = float(np.linalg.norm(g))
         point = self.center.copy()
         if size == 0.0:

@@ -51,7 +51,8 @@ def members(key: str, inside: bool = False) -> dict[str, Callable[..., Any]]:
     """What may stand for this key, by name, or inside it; a room's name shadows one of the rooms after it."""
     found: dict[str, Callable[..., Any]] = {}
     for room in reversed(ROOMS[key] if inside else ROOMS[key][:1]):
-        found |= {name: thing for name in room.__all__ if _is_member(thing := getattr(room, name))}
+        listed = {name: thing for name in room.__all__ if _is_member(thing := getattr(room, name))}
+        found |= getattr(room, "MEMBERS", listed)
     return found
 
 
@@ -90,7 +91,9 @@ def _required(constructor: Callable[..., Any]) -> Iterator[inspect.Parameter]:
 def find(key: str, name: str, place: str, inside: bool = False) -> Callable[..., Any]:
     """The constructor of this name, or a sentence with those there are."""
     known = members(key, inside)
-    base, _, way = rates.RENAMED.get(name, name).partition(".")
+    base, _, way = name.partition(".")
+    base = getattr(ROOMS[key][0], "RENAMED", {}).get(base, base)
+    base, _, way = rates.RENAMED.get(base, name if not way else f"{base}.{way}").partition(".")
     kind = known[pick(base, known, place, what="member")]
     if not way:
         return kind

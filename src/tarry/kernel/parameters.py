@@ -48,6 +48,9 @@ class _Declared(type):
         defaults = {key: body.pop(key) for key in list(named) if key in body}
         cls: Any = super().__new__(mcs, name, bases, body)
         own = _fields_of(cls, defaults) if named else {}
+        if "__new__" in body:  # its arguments are what one may give, not the fields
+            given = inspect.signature(body["__new__"]).parameters.values()
+            cls.__signature__ = inspect.Signature(list(given)[1:])
         for key in defaults.keys() - own.keys():
             setattr(cls, key, defaults[key])  # a ClassVar
         if not own and hasattr(cls, "_fields"):
@@ -58,9 +61,6 @@ class _Declared(type):
             setattr(cls, key, property(itemgetter(index)))
         if init:
             cls.__signature__ = inspect.Signature(sorted(fields.values(), key=lambda given: given.kind))
-        elif "__new__" in body:  # else the signature found would be the one a base class has by its fields
-            _, *own_parameters = inspect.signature(cls.__new__).parameters.values()
-            cls.__signature__ = inspect.Signature(own_parameters)
         return cls
 
     def __init__(cls, *arguments: Any, init: bool = True) -> None:
@@ -144,6 +144,10 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
         if len(values) != len(cls._fields):
             raise TypeError(f"{cls.__name__} has {len(cls._fields)} fields, got {len(values)} values")
         return _rebuild(cls, values)  # type: ignore[no-any-return]
+
+    def _asdict(self) -> dict[str, Any]:
+        """Return the fields by name; Numba takes a tuple that has this method for a named one."""
+        return dict(zip(self._fields, self, strict=True))
 
     def _replace(self, **_changes: Any) -> NoReturn:
         raise TypeError(f"build a new {type(self).__name__} instead: _replace would skip validation")

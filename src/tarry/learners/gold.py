@@ -9,6 +9,7 @@ import numpy as np
 
 from tarry.domains import as_domain
 from tarry.domains.shrink import project_shrunken
+from tarry.kernel.freelist import MADE, FreeList, free_rows, give_row, make_rows, take_row
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.learners.base import (
     VALUE,
@@ -25,7 +26,6 @@ from tarry.learners.base import (
 from tarry.learners.dwftbl import check_smoothing, inner_room
 from tarry.learners.from_values import scales_of
 from tarry.learners.ogd import BEFORE, DescentState, restart_descent
-from tarry.learners.pools import MADE, Rows, free_rows, give_row, make_rows, take_row
 from tarry.learners.states import Array, zeros_of
 from tarry.rates.base import Power, as_rate, count_tracked, next_rate, radius
 
@@ -84,7 +84,7 @@ class PooledState(NamedTuple):
     descent: DescentState
     pool: np.ndarray
     ages: Heap
-    rows: Rows
+    rows: FreeList
 
 
 @allocate.on(GOLD)

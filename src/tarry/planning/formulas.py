@@ -91,7 +91,7 @@ def _strongly_convex() -> list[Row]:
     return [
         Row(name, "Bernoulli", "paper", coin, takes, note),
         Row(name, "Bernoulli", "paper, sharpened", _sharpened(coin), takes, note),
-        Row(name, "Guessing", "paper", _restarted_coin, takes, f"{note}, restarts over the backlog"),
+        Row(name, "DoublingBernoulli", "paper", _restarted_coin, takes, f"{note}, restarts over the backlog"),
         Row(name, "Thinning", "ours", _sharpened(coin), takes, note),
         *_ours(name, theory.tracking_strongly_convex_bound, takes, note),
         Row(name, "Morris", "ours", _best_morris(_curved_morris), (*takes, "total_delay")),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.delays import array, backlog_of
+from tarry.delays.base import array, backlog_of
 from tarry.planning.backlog import Backlog, describe
 from tarry.planning.measure import LARGEST_ERROR, Figures, Workload, measure
 from tarry.planning.policies import Policy, choose_policies

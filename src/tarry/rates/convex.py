@@ -47,9 +47,9 @@ class Anytime(Rate, init=False):
 
     def doubts(self, facts: Facts) -> Iterator[str]:
         """Yield a warning about a scheduler whose weights the rate does not serve."""
-        # By name: schedulers stand above rates and cannot be imported here.
-        if type(facts.scheduler).__name__ == "Pareto":
-            yield "the rate Anytime is not valid with the scheduler Pareto: use VarOpt or Priority, or a fixed rate"
+        if not facts.scheduler.fits_anytime_rates:
+            name = type(facts.scheduler).__name__
+            yield f"the rate Anytime is not valid with the scheduler {name}: use VarOpt or Priority, or a fixed rate"
 
 
 @first_rate.on(Anytime)

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.delays import Delays, Generated, backlog_of, delay
+from tarry.delays.base import Delays, backlog_of, delay
+from tarry.delays.generated import Generated
 from tarry.kernel import entry
 
 
@@ -57,7 +58,7 @@ class DelaysContract:
     def test_the_verb_gives_the_values(self) -> None:
         for delays in self._all():
             asked = np.zeros(delays.horizon, np.int64)
-            _ask_each.of(delays)(delays, asked)
+            _ask_each.dispatcher_for(delays)(delays, asked)
             assert np.array_equal(asked, delays.values), "delay(delays, t) differs from values"
 
     def test_backlog_adds_up(self) -> None:

@@ -113,7 +113,7 @@ class DomainContract:
         domain = self.domain()
         points = self.scattered(domain)
         expected = np.array([nearest(domain, x) for x in points])
-        _project_rows.of(domain)(domain, points, np.full(domain.dimension, np.nan))
+        _project_rows.dispatcher_for(domain)(domain, points, np.full(domain.dimension, np.nan))
         assert np.max(np.abs(points - expected)) <= 1e-3 * self.slack(domain, *expected)
 
     def test_diameter_covers_the_set(self) -> None:

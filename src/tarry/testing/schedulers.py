@@ -25,7 +25,7 @@ from tarry.learners import DWFTRL
 from tarry.results import Fate
 from tarry.schedulers.base import held
 from tarry.tracking import Draws, Player, Single, State, fresh_state, grow_state, keyed_draws
-from tarry.tracking.table import find
+from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import OCCUPANCY, WEIGHT
 
 Watch = Callable[[Any, State, int], None]
@@ -71,8 +71,8 @@ def _drive(
         occupancy = state.tally.sums[OCCUPANCY]
         trace.slot[t - 1] = begin(player, setting, draws, state, t, disclosed)
         trace.before[t - 1] = state.tally.sums[OCCUPANCY] - occupancy
-        trace.after[t - 1] = state.table.counts[0]
-        for i in range(state.table.counts[2]):
+        trace.after[t - 1] = state.table.counts[TRACKED]
+        for i in range(state.table.counts[RELEASED]):
             trace.preempted_at[state.table.released[i] - 1] = t
         k = arrivals.next[0]
         while k < arrivals.due.size and arrivals.due[k] == t:
@@ -123,7 +123,7 @@ def follow(
     trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), state.tally.fates)
     drawn = keyed_draws(seed)
     source = drawn if draws is None else Draws(draws, drawn.directions)
-    run = _drive.of(player) if compiled else _drive.function
+    run = _drive.dispatcher_for(player) if compiled else _drive.function
     with np.errstate(over="ignore"):
         for first, last in _blocks(horizon, half if grow else horizon, watch is not None):
             if grow and first == half + 1:
@@ -188,7 +188,7 @@ class SchedulerContract:
         def watch(player: Any, state: State, t: int) -> None:
             tracked = state.table.rounds[state.table.rounds > 0]
             assert np.all((tracked <= t) & (due[tracked - 1] > t)), f"a round is tracked past its life at {t}"
-            assert tracked.size == state.table.counts[0], f"the set has lost count in round {t}"
+            assert tracked.size == state.table.counts[TRACKED], f"the set has lost count in round {t}"
             holding = held(player.scheduler, state.scheduler)
             total = state.tally.sums[WEIGHT] + holding
             assert holding < 0 or abs(total - t) <= 1e-9 * t, f"arrived + held is {total} after round {t}"

@@ -1,6 +1,6 @@
 """Small cells whose numbers are kept, so that no change of code goes unnoticed under one revision of cells.
 
-``python tests/golden_cells.py`` writes the numbers anew, once REVISION in tarry.experiments.cells is raised.
+``python tests/support/golden_cells.py`` writes the numbers anew, once REVISION in tarry.experiments.cells is raised.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from tarry.experiments import play_cell
 from tarry.experiments.cells import REVISION, canonical
 
-FILE = Path(__file__).parent / "experiments" / "golden_cells.json"
+FILE = Path(__file__).parents[1] / "experiments" / "golden_cells.json"
 MEASURED = ("regret", "weight_second_moment")
 ROUNDS = 200
 TOLERANCE = 1e-9
