@@ -106,7 +106,7 @@ def find(key: str, name: str, place: str, inside: bool = False) -> Callable[...,
 
 def _ways(kind: Any) -> list[str]:
     found = vars(kind) if isinstance(kind, type) else {}
-    return [name for name, way in found.items() if isinstance(way, classmethod) and not name.startswith("_")]
+    return [name for name, way in found.items() if isinstance(way, classmethod) and not hasattr(Parameters, name)]
 
 
 def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:

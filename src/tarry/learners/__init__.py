@@ -1,35 +1,29 @@
 """Learners: plays out, delayed and weighted feedback in. They see domains and rates only."""
 
 from tarry.learners.adadelay import AdaDelay
-from tarry.learners.adaftrl import AdaFTRL
-from tarry.learners.adahedged import AdaHedgeD
 from tarry.learners.adaptive import Adaptive
 from tarry.learners.adaptive_revision import AdaptiveRevision
 from tarry.learners.base import Idle
-from tarry.learners.bold import BOLD
 from tarry.learners.dftbl import DFTBL
-from tarry.learners.differences import Differences
 from tarry.learners.dogd import DOGD, DOGDSC
 from tarry.learners.dorm import DORM, DORMPlus
-from tarry.learners.dub import DUB
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
 from tarry.learners.entropic_ftrl import EntropicFTRL
 from tarry.learners.exp3 import Exp3
 from tarry.learners.fpl import FPL
+from tarry.learners.from_values import Differences, OnePoint, TwoPoint
 from tarry.learners.ftl import FTL
 from tarry.learners.ftrl_proximal import FTRLProximal
 from tarry.learners.gold import GOLD
-from tarry.learners.interleaving import Interleaving
+from tarry.learners.hedges import DUB, AdaHedgeD
 from tarry.learners.norms import Euclidean, Mahalanobis
 from tarry.learners.odftrl import ODFTRL
 from tarry.learners.ogd import OGD
-from tarry.learners.one_point import OnePoint
+from tarry.learners.reductions import BOLD, SOLID, Interleaving
 from tarry.learners.ridge import Ridge
-from tarry.learners.solid import SOLID
-from tarry.learners.solo import SOLO
+from tarry.learners.scale_free import SOLO, AdaFTRL
 from tarry.learners.tsallis_ftrl import TsallisFTRL
-from tarry.learners.two_point import TwoPoint
 
 MEMBERS: dict[str, type] = {
     kind.__name__: kind

@@ -65,7 +65,7 @@ class AdaDelay(Learner, init=False):
         return cls.make(domain, domain.diameter / sqrt(2.0), allowance, starting_point(domain, start))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """More out than the allowance covers."""
+        """Yield a warning if more may be out than the allowance covers."""
         steep, late = facts.gradient_bound, facts.max_delay
         if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 2 * SLACK):
             yield (

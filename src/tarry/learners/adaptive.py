@@ -29,7 +29,7 @@ from tarry.rates.base import SLACK, SUM, Facts, Rate, first_rate, last_rate, nex
 
 
 class Growing(Rate):
-    """η = D / √(2(A₀ + A)), A kept by the learner in the rule's memory."""
+    """Set η = D / √(2(A₀ + A)), A kept by the learner in the rule's memory."""
 
     diameter: float
     floor: float
@@ -91,7 +91,7 @@ class Adaptive(Learner, init=False):
         return cls.make(domain, rate, starting_point(domain, start), Euclidean())
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Gradients above the bound it was given."""
+        """Yield a warning about gradients above the bound given."""
         steep, given = facts.gradient_bound, sqrt(2.0 * self.rate.floor)
         if steep is not None and steep > given * (1 + SLACK):
             yield (
@@ -140,9 +140,4 @@ def _advance(learner: Adaptive, state: AdaptiveState, t: int, pending: int) -> N
 @rate_in_force.on(Adaptive)
 @closing_rate.on(Adaptive)
 def _in_force(learner: Adaptive, state: AdaptiveState, t: int) -> float:
-    return leading_rate(learner.rate, state.leader, t)
-
-
-@closing_rate.on(Adaptive)
-def _closing(learner: Adaptive, state: AdaptiveState, t: int) -> float:
     return leading_rate(learner.rate, state.leader, t)

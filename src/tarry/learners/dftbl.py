@@ -56,7 +56,7 @@ class DFTBL(OnShrunken, init=False):
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, max_delay: int) -> Self:
-        """b = ⌈z²⌉, η = R/(G√(2T(3b + 2·max delay))), z = kM/(Gδ), δ = min{r, √(√6 kMR/((2 + R/r)G)) T^(−1/4)}.
+        """Set b = ⌈z²⌉, η = R/(G√(2T(3b + 2·max delay))), z = kM/(Gδ), δ = min{r, √(√6 kMR/((2 + R/r)G)) T^(−1/4)}.
 
         Regret at most GR√(2T(3b + 2·max delay)) + (2 + R/r)GδT in expectation, with unit weights (docs/methods.md): the
         source's order, this project's constants. Nothing is learnt before T exceeds b.
@@ -72,7 +72,7 @@ class DFTBL(OnShrunken, init=False):
     def strongly_convex(
         cls, domain: Any, strong_convexity: float, gradient_bound: float, value_bound: float, horizon: int
     ) -> Self:
-        """η_m = 1/(λbm), b = ⌈z²⌉, z = kM/(Gδ), δ = min{r, (6k²M² ln T/(λ(2 + R/r)GT))^(1/3)}.
+        """Set η_m = 1/(λbm), b = ⌈z²⌉, z = kM/(Gδ), δ = min{r, (6k²M² ln T/(λ(2 + R/r)GT))^(1/3)}.
 
         The source's exponents; the constants balance this project's estimate of the two terms and are not proved.
         """

@@ -43,13 +43,13 @@ class DOGD(Descending):
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
-        """η = D/(G√(T + 2·total delay)), the explicit one."""
+        """Set η = D/(G√(T + 2·total delay)), the explicit one."""
         rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
 
     @classmethod
     def original(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
-        """η = D/(G√(T + total delay)): the order 1/√(T + total delay) of the source, D/G in front."""
+        """Set η = D/(G√(T + total delay)): the order 1/√(T + total delay) of the source, D/G in front."""
         rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
 
@@ -120,7 +120,7 @@ class DOGDSC(Descending):
     feedback = GRADIENT
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Losses that are flatter than λ."""
+        """Yield a warning about losses that are flatter than λ."""
         return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
 

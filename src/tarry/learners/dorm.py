@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from tarry.domains import Simplex
 from tarry.kernel import step
-from tarry.learners.actions import OnSimplex, simplex_of
-from tarry.learners.base import GRADIENT, Directions, absorb, advance, enter, restart
-from tarry.learners.hints import Hinted, as_hint, guess_missing, likened, share_of
+from tarry.learners.base import Directions, absorb, advance, enter, restart
+from tarry.learners.hints import HintedExperts, guess_missing, likened, share_of
 from tarry.learners.states import Array, Number, Vector, VectorBySlot, keep_play
 
 
@@ -24,17 +22,10 @@ class MatchingState(NamedTuple):
     plays: VectorBySlot
 
 
-class Matching(OnSimplex, Hinted, init=False):
+class Matching(HintedExperts, init=False):
     """Base of regret matching: what DORM and DORM+ share."""
 
-    domain: Simplex
-    hint: int
-
-    feedback = GRADIENT
     state = MatchingState
-
-    def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
-        return cls.make(simplex_of(dimension), as_hint(hint))
 
 
 @restart.on(Matching)

@@ -78,7 +78,7 @@ class EntropicFTRL(Leading, Rated, init=False):
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, gradient_bound: float = 1.0) -> Self:
-        """η = √(2 ln K/(T + 2·total delay))/G, ‖g‖_∞ ≤ G: with unit weights regret at most G√(2 ln K·(T + 2·…))."""
+        """Set η = √(2 ln K/(T + 2·total delay))/G, ‖g‖_∞ ≤ G: with unit weights regret at most G√(2 ln K·(T + 2·…))."""
         return cls(dimension, 1.0 / entropic_strength(dimension, horizon, total_delay, gradient_bound))
 
 

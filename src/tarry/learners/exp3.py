@@ -117,7 +117,7 @@ class Exp3(Arms, Rated, init=False):
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
-        """η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
+        """Set η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
         actions = simplex_of(dimension).dimension
         rounds = as_positive(level, "level") * actions * as_int(horizon, "horizon", 1)
         return cls(actions, sqrt(log(actions) / (rounds + as_int(total_delay, "total_delay"))))

@@ -65,7 +65,7 @@ class FPL(Learner):
 
     @classmethod
     def tuned(cls, domain: Any, *, size: float, span: float, width: float, horizon: int, total_delay: int) -> Self:
-        """1/ε = √(RA(T + total delay)/W): E R_T ≤ 2√(WRA(T + total delay)).
+        """Set 1/ε = √(RA(T + total delay)/W): E R_T ≤ 2√(WRA(T + total delay)).
 
         A is ``size``, R ``span`` and W ``width``.
         """
@@ -74,7 +74,7 @@ class FPL(Learner):
         return cls(domain, sqrt(moved / as_positive(width, "width")))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Losses that are known to bend."""
+        """Yield a warning about losses that are known to bend."""
         if facts.is_curved:
             name = type(facts.losses).__name__
             with_ridge = " with a ridge" if name == "Linear" else ""  # what bends linear losses; known by name only

@@ -59,7 +59,7 @@ class FTL(Learner):
         fields["start"] = starting_point(fields["domain"], fields["start"])
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Losses that are flatter than λ."""
+        """Yield a warning about losses that are flatter than λ."""
         return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
 

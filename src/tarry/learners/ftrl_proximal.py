@@ -76,7 +76,7 @@ class FTRLProximal(Learner):
 
     @classmethod
     def tuned(cls, domain: Box, *, start: ArrayLike | None = None) -> Self:
-        """α_i = D_i/√2: regret at most √2·Σ D_i√n_i without delay, whatever the gradients' size."""
+        """Set α_i = D_i/√2: regret at most √2·Σ D_i√n_i without delay, whatever the gradients' size."""
         _as_box(domain, "domain")
         sides = np.asarray(domain.upper - domain.lower)
         return cls(domain, np.where(sides > 0, sides, 1.0) / sqrt(2.0), start=start)

@@ -68,7 +68,7 @@ class GOLD(Learner, init=False):
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, value_bound: float) -> Self:
-        """δ_t = min{r, c t^(−1/4)}, γ_t = (Rc/(kM)) t^(−3/4), c = √(kMR/((2 + R/r)G)).
+        """Set δ_t = min{r, c t^(−1/4)}, γ_t = (Rc/(kM)) t^(−3/4), c = √(kMR/((2 + R/r)G)).
 
         The source's exponents; the constants are those of FKM without delay, this project's.
         """

@@ -11,9 +11,13 @@ acknowledgements.
 
 from __future__ import annotations
 
+from typing import Self
+
+from tarry.domains import Simplex
 from tarry.errors import ArgumentError
 from tarry.kernel import step
-from tarry.learners.base import Learner
+from tarry.learners.actions import OnSimplex, simplex_of
+from tarry.learners.base import GRADIENT, Learner
 from tarry.learners.states import Array
 
 HINTS = ("none", "recent", "previous", "mean")
@@ -42,6 +46,18 @@ class Hinted(Learner):
     @property
     def follows(self) -> tuple[str, str]:
         return f"the hint {HINTS[self.hint]!r}", "use hint='previous' or 'none'"
+
+
+class HintedExperts(OnSimplex, Hinted, init=False):
+    """Base of learners over experts that take a ``hint`` and nothing else."""
+
+    domain: Simplex
+    hint: int
+
+    feedback = GRADIENT
+
+    def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
+        return cls.make(simplex_of(dimension), as_hint(hint))
 
 
 @step

@@ -96,24 +96,24 @@ class OGD(Descending):
 
     @classmethod
     def falling(cls, domain: Any, gradient_bound: float) -> Self:
-        """η_n = D/(G√n), Zinkevich's, for any horizon."""
+        """Set η_n = D/(G√n), Zinkevich's, for any horizon."""
         scale = as_domain(domain, "domain").diameter / as_positive(gradient_bound, "gradient_bound")
         return cls(domain, Power(scale, 0.5))
 
     @classmethod
     def fixed(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
-        """η = D/(G√T)."""
+        """Set η = D/(G√T)."""
         level = as_positive(gradient_bound, "gradient_bound") * sqrt(as_int(horizon, "horizon", 1))
         return cls(domain, Constant(as_domain(domain, "domain").diameter / level))
 
     @classmethod
     def strongly_convex(cls, domain: Any, strong_convexity: float) -> Self:
-        """η_n = 1/(λn), Hazan's."""
+        """Set η_n = 1/(λn), Hazan's."""
         return cls(domain, inverse_time(strong_convexity))
 
     @classmethod
     def langford(cls, domain: Any, gradient_bound: float, delay: int) -> Self:
-        """η_n = F/(G√(2τn)), F² = D²/2, for one fixed delay τ ≥ 1: regret at most 4FG√(τT) from T = τ² on.
+        """Set η_n = F/(G√(2τn)), F² = D²/2, for one fixed delay τ ≥ 1: regret at most 4FG√(τT) from T = τ² on.
 
         With a fixed delay the n-th feedback comes in round n + τ, so this is η_t = F/(G√(2τ(t − τ))). The constant is
         quoted from memory. Langford, Smola, Zinkevich, *Slow Learners are Fast*, NIPS 2009.

@@ -6,11 +6,14 @@ has no axis more: a slot is one round's, and so one copy's.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from tarry.checks import Natural
 from tarry.kernel import step
+from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.kernel.views import learn_slots, stack, view
 from tarry.learners.base import (
     EXAMPLE,
@@ -29,7 +32,7 @@ from tarry.learners.base import (
     restart,
 )
 from tarry.learners.states import Array, show_point
-from tarry.rates.base import Constant, Rate, as_rate_of_time
+from tarry.rates.base import Constant, Facts, Rate, as_rate_of_time
 
 
 class Reducing(Learner):
@@ -165,3 +168,230 @@ def teach(
 @query.on(OfCopies)
 def _query(learner: OfCopies, directions: Directions, t: int, play: Array, points: Array) -> None:
     query(learner.base, directions, t, play, points)
+
+
+def _as_base_solid(base: Any, name: str) -> Any:
+    return as_immediate(base, GRADIENT)
+
+
+class SOLID(Reducing):
+    """A base learner that takes each feedback as a round of its own.
+
+        x_t = the base's point;   for every feedback, in the order observed:   base ← its update, one round of its clock
+
+    ``base`` is a learner of gradients, yours too, but for rates that follow the game and what is a reduction itself. It
+    plays a game without delay, in which g_s is the gradient at z_s, its point when g_s is taken: nothing is ever
+    pending, and what it remembers of a play it remembers of z_s. ``SOLID(OGD(…))`` is ``OGD(…)``, which counts
+    feedbacks already; ``SOLID(DWFTRL(…))`` regularises by feedbacks, not rounds. The regret is the base's on the
+    sequence as it arrived, plus the drift Σ ⟨g_s, x_s − z_s⟩; with OGD of the order √(T + total delay). Feedback of
+    one round comes in increasing s, and that order matters. Weights are the base's. Values are of the point played,
+    not of z_s: for them wrap the other way round, ``OnePoint(SOLID(…))``.
+
+    Joulani, György, Szepesvári, *Delay-Tolerant Online Convex Optimization: Unified Analysis and Adaptive-Gradient
+    Algorithms*, AAAI 2016 (whose adaptive steps are not built here).
+
+    >>> from tarry.domains import Ball
+    >>> from tarry.learners import DWFTRL
+    >>> SOLID(DWFTRL(Ball(2), rate=0.1)).dimension
+    2
+    """
+
+    base: Annotated[Any, _as_base_solid]
+
+    feedback = GRADIENT
+
+
+class SOLIDState(NamedTuple):
+    """The base's state, its point as it was shown last, and how many feedbacks it has had."""
+
+    base: Any
+    point: np.ndarray
+    turns: np.ndarray
+
+
+@allocate.on(SOLID)
+def _allocate_solid(learner: SOLID, slots: int) -> SOLIDState:
+    return SOLIDState(allocate(learner.base, slots), np.zeros(learner.dimension), np.zeros(1, np.int64))
+
+
+@restart.on(SOLID)
+def _restart_solid(learner: SOLID, state: SOLIDState, t: int, magnitude: float) -> None:
+    restart(learner.base, state.base, 1, magnitude)
+    state.turns[0] = 0
+
+
+@predict.on(SOLID)
+def _predict_solid(learner: SOLID, state: SOLIDState, directions: Directions, t: int, play: Array) -> None:
+    predict(learner.base, state.base, directions, t, state.point)
+    show_point(state.point, play)
+
+
+@absorb.on(SOLID)
+def _absorb_solid(
+    learner: SOLID, state: SOLIDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    state.turns[0] += 1
+    predict(learner.base, state.base, directions, s, state.point)
+    enter(learner.base, state.base, slot, s)
+    absorb(learner.base, state.base, directions, slot, s, weight, feedback)
+    advance(learner.base, state.base, state.turns[0], 0)
+
+
+class Interleaving(OfCopies):
+    """``delay`` + 1 independent copies of a base learner in turn, for one known, fixed delay d ≥ 0.
+
+        x_t = the play of copy t mod (d + 1);   at the feedback of s:   copy s mod (d + 1) ← its update
+
+    which is in before that copy's next turn, d + 1 rounds after s.
+
+    ``base`` is any learner, yours too, but for rates that follow the game, radii that change, and what is a reduction
+    itself. Each copy plays a game without delay: its clock counts its own feedbacks, nothing is pending (a hint is of
+    the round to come alone), and what is drawn is drawn for the game's round.
+    Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay. Each copy sees one round in d + 1, so it
+    learns slowly. Feedback later than d still goes to its copy, but after that copy has played again, and nothing
+    is promised. Rounds that were dropped, or weigh nothing, are rounds their copy did not have.
+
+    Weinberger, Ordentlich, *On Delayed Prediction of Individual Sequences*, IEEE Transactions on Information Theory
+    48, 2002.
+
+    >>> from tarry.domains import Ball
+    >>> from tarry.learners import OGD
+    >>> Interleaving(OGD(Ball(2), rate=0.1), delay=3).copies
+    4
+    """
+
+    base: Annotated[Any, as_copied]
+    delay: Natural
+
+    @property
+    def copies(self) -> int:
+        return self.delay + 1
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Yield a warning about delays above the one given."""
+        if facts.max_delay > self.delay:
+            yield (
+                f"Interleaving is for one delay, {self.delay}, and this game's reach {facts.max_delay}: nothing is "
+                f"promised, give delay={facts.max_delay}, or use BOLD, which needs no knowledge of delays"
+            )
+
+
+@allocate.on(Interleaving)
+def _allocate_interleaving(learner: Interleaving, slots: int) -> Copies:
+    return make_copies(learner.base, learner.copies, slots)
+
+
+@restart.on(Interleaving)
+def _restart_interleaving(learner: Interleaving, state: Copies, t: int, magnitude: float) -> None:
+    restart_copies(learner.base, state, magnitude)
+
+
+@predict.on(Interleaving)
+def _predict_interleaving(learner: Interleaving, state: Copies, directions: Directions, t: int, play: Array) -> None:
+    show_copy(learner.base, state, (t - 1) % (learner.delay + 1), directions, t, play)
+
+
+@enter.on(Interleaving)
+def _enter_interleaving(learner: Interleaving, state: Copies, slot: int, t: int) -> None:
+    engage(learner.base, state, (t - 1) % (learner.delay + 1), slot, t)
+
+
+@absorb.on(Interleaving)
+def _absorb_interleaving(
+    learner: Interleaving, state: Copies, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    teach(learner.base, state, directions, slot, s, weight, feedback)
+
+
+CREATED, PLAYED, MARKS = range(3)
+
+
+class BOLD(OfCopies):
+    """Black-box online learning under delays: as many copies of a base learner as rounds are ever out, plus one.
+
+        c_t = min{free copies},   x_t = the play of copy c_t;   at the feedback of s:   copy c_s ← its update, free
+
+    A new copy is made if none is free; c_t is kept from others until the feedback of t comes.
+
+    ``base`` is any learner, yours too, but for rates that follow the game, radii that change, and what is a reduction
+    itself. Each copy plays a game without delay: its clock counts its own feedbacks, nothing is pending (a hint is of
+    the round to come alone), and what is drawn is drawn for the game's round.
+    Where every round is tracked the regret is at most (σ_max + 1)·Reg(T/(σ_max + 1)), Reg the base's without delay,
+    concave. Needs no knowledge of delays; with a fixed delay it is :class:`Interleaving`.
+
+    Under a capacity a copy is kept by a *tracked* round only, and there are at most capacity + 1. A learner is not
+    told that a round was dropped: its copy is freed, without an update, when the round's slot is taken again, and so
+    is the copy of a round that weighed nothing. Memory: one copy for each slot.
+
+    Joulani, György, Szepesvári, *Online Learning under Delayed Feedback*, ICML 2013.
+
+    >>> from tarry.domains import Ball
+    >>> from tarry.learners import OGD
+    >>> BOLD(OGD.strongly_convex(Ball(2), 1.0)).dimension
+    2
+    """
+
+    base: Annotated[Any, as_copied]
+
+
+class Pool(NamedTuple):
+    """``free`` = copies made and free, ``marks`` = (made, played last)."""
+
+    copies: Copies
+    free: Heap
+    marks: np.ndarray
+
+
+@step
+def next_copy(state: Pool) -> int:
+    """Return the free copy with the smallest index, perhaps one that is yet to be made."""
+    copy = top(state.free)
+    return copy if copy >= 0 else state.marks[CREATED]
+
+
+@step
+def set_free(state: Pool, copy: int) -> None:
+    """Free a copy (-1: none)."""
+    if copy >= 0:
+        push(state.free, copy, float(copy))
+
+
+@allocate.on(BOLD)
+def _allocate_bold(learner: BOLD, slots: int) -> Pool:
+    return Pool(
+        copies=make_copies(learner.base, slots + 1, slots),
+        free=make_heap(slots + 1),
+        marks=np.zeros(MARKS, np.int64),
+    )
+
+
+@restart.on(BOLD)
+def _restart_bold(learner: BOLD, state: Pool, t: int, magnitude: float) -> None:
+    restart_copies(learner.base, state.copies, magnitude)
+    for copy in range(state.marks[CREATED]):
+        discard(state.free, copy)
+    state.marks[CREATED] = 0
+    state.marks[PLAYED] = 0
+
+
+@predict.on(BOLD)
+def _predict_bold(learner: BOLD, state: Pool, directions: Directions, t: int, play: Array) -> None:
+    state.marks[PLAYED] = next_copy(state)
+    show_copy(learner.base, state.copies, state.marks[PLAYED], directions, t, play)
+
+
+@enter.on(BOLD)
+def _enter_bold(learner: BOLD, state: Pool, slot: int, t: int) -> None:
+    copy = state.marks[PLAYED]
+    if copy == state.marks[CREATED]:
+        state.marks[CREATED] += 1
+    else:
+        discard(state.free, copy)
+    set_free(state, engage(learner.base, state.copies, copy, slot, t))  # its round was dropped, or weighed nothing
+
+
+@absorb.on(BOLD)
+def _absorb_bold(
+    learner: BOLD, state: Pool, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    set_free(state, teach(learner.base, state.copies, directions, slot, s, weight, feedback))

@@ -42,6 +42,7 @@ class Ridge(Learner, init=False):
     Hoerl, Kennard, *Ridge Regression: Biased Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 
     >>> from tarry.domains import Ball
+    >>> from tarry.learners.base import absorb, allocate
     >>> learner = Ridge(Ball(2, radius=100.0), penalty=1.0)
     >>> state = allocate(learner, 1)
     >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3

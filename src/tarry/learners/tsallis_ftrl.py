@@ -45,6 +45,7 @@ class TsallisFTRL(Arms, init=False):
     Behind ``epochs=Doubling(…)`` the sum of σ_s starts over with each epoch, but the backlog that it adds up is the
     game's: rounds of earlier epochs, of which nothing will be heard any more, count while they are out.
 
+    >>> import numpy as np
     >>> x = np.zeros(2)
     >>> mix_regularisers(np.array([0.0, 1.0]), 1.0, 1.0, x)  # L = (0, 1), a = b = 1
     >>> x.round(4).tolist()

@@ -1,4 +1,4 @@
-"""AdaFTRL: follow the regularised leader; the regulariser grows by what each arrival proves to have been lost."""
+"""Scale-free leaders: regularisers as large as the gradients seen, or as what arrivals prove to have been lost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,98 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains import as_domain, project
-from tarry.kernel import step
+from tarry.kernel import KW_ONLY, field, step
 from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
-from tarry.learners.states import Array, Number, Vector, VectorBySlot, keep_play, reach_of, starting_point
+from tarry.learners.states import (
+    AnyDomain,
+    AnyPoint,
+    Array,
+    Number,
+    Vector,
+    VectorBySlot,
+    keep_play,
+    reach_of,
+    starting_point,
+)
+
+
+class SOLOState(NamedTuple):
+    """``total`` = L, ``squares`` = Q."""
+
+    point: Vector
+    total: Vector
+    squares: Number
+    scratch: Vector
+
+
+class SOLO(Learner):
+    """Scale-free FTRL: it knows neither the gradients' size nor the horizon, and rescaled losses change no play.
+
+        x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
+
+    Nothing late and unit weights: R(u) ≤ (|u − x_1|²/(2·scale) + 2.75·scale)√Q + 3.5·min{scale·√(T−1), D}·max|g|.
+    ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q; :meth:`original` is the
+    source's. With delays its theory is silent. Weights multiply gradients, in Q too.
+
+    Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018 (whose other method is
+    :class:`AdaFTRL`).
+
+    >>> from tarry.domains import Ball
+    >>> round(SOLO(Ball(2)).scale, 4)
+    0.8528
+    """
+
+    domain: AnyDomain
+    _: KW_ONLY
+    scale: float = field(default=None)
+    start: AnyPoint = field(default=None)
+
+    feedback = GRADIENT
+    state = SOLOState
+
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        domain, scale = fields["domain"], fields["scale"]
+        fields["scale"] = as_positive(domain.diameter / sqrt(5.5) if scale is None else scale, "scale")
+        fields["start"] = starting_point(domain, fields["start"])
+
+    @classmethod
+    def original(cls, domain: Any, *, start: ArrayLike | None = None) -> Self:
+        """Set scale = ρ/√5.5, ρ the most |x − x_1| can be: the source's f on bounded domains, regret at most 9.41·ρ√Q.
+
+        It multiplies a λ-strongly convex f of at most F by √(2.75/(λF)), where 2√2.75 + 3.5√8 < 13.3 bounds the
+        regret by 13.3·√(F/λ)·√Q, nothing late; here f = |x − x_1|²/2, λ = 1, F = ρ²/2.
+        """
+        reach = reach_of(as_domain(domain, "domain"), starting_point(domain, start))
+        return cls(domain, scale=reach / sqrt(5.5), start=start)
+
+
+@restart.on(SOLO)
+def _restart_solo(learner: SOLO, state: SOLOState, t: int, magnitude: float) -> None:
+    for i in range(state.point.size):
+        state.point[i] = learner.start[i]
+        state.total[i] = 0.0
+    state.squares[0] = 0.0
+
+
+@absorb.on(SOLO)
+def _absorb_solo(
+    learner: SOLO, state: SOLOState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    for i in range(feedback.size):
+        g = weight * feedback[i]
+        state.total[i] += g
+        state.squares[0] += g * g
+
+
+@advance.on(SOLO)
+def _advance_solo(learner: SOLO, state: SOLOState, t: int, pending: int) -> None:
+    if state.squares[0] == 0.0:
+        return
+    rate = learner.scale / sqrt(state.squares[0])
+    for i in range(state.point.size):
+        state.point[i] = learner.start[i] - rate * state.total[i]
+    project(learner.domain, state.point, state.scratch)
 
 
 class AdaFTRLState(NamedTuple):
@@ -65,7 +154,7 @@ class AdaFTRL(Learner, init=False):
 
     @classmethod
     def original(cls, domain: Any, *, start: ArrayLike | None = None) -> Self:
-        """λ = 1/(2D²), where the source's √3·max{D, 1/√(2λ)}·(1 + f(u))·√Q balances (quoted from memory)."""
+        """Set λ = 1/(2D²), where the source's √3·max{D, 1/√(2λ)}·(1 + f(u))·√Q balances (quoted from memory)."""
         across = as_positive(as_domain(domain, "domain").diameter, "the domain's diameter")
         return cls(domain, curvature=0.5 / across**2, start=start)
 
@@ -76,7 +165,7 @@ class AdaFTRL(Learner, init=False):
 
 
 @restart.on(AdaFTRL)
-def _restart(learner: AdaFTRL, state: AdaFTRLState, t: int, magnitude: float) -> None:
+def _restart_ada(learner: AdaFTRL, state: AdaFTRLState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
         state.total[i] = 0.0
@@ -84,7 +173,7 @@ def _restart(learner: AdaFTRL, state: AdaFTRLState, t: int, magnitude: float) ->
 
 
 @enter.on(AdaFTRL)
-def _enter(learner: AdaFTRL, state: AdaFTRLState, slot: int, t: int) -> None:
+def _enter_ada(learner: AdaFTRL, state: AdaFTRLState, slot: int, t: int) -> None:
     keep_play(state.point, state.plays, slot)
 
 
@@ -103,7 +192,7 @@ def least_value(learner: AdaFTRL, state: AdaFTRLState, out: Array) -> float:
 
 
 @absorb.on(AdaFTRL)
-def _absorb(
+def _absorb_ada(
     learner: AdaFTRL, state: AdaFTRLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
     total, growth = state.total, state.growth
@@ -121,6 +210,6 @@ def _absorb(
 
 
 @advance.on(AdaFTRL)
-def _advance(learner: AdaFTRL, state: AdaFTRLState, t: int, pending: int) -> None:
+def _advance_ada(learner: AdaFTRL, state: AdaFTRLState, t: int, pending: int) -> None:
     if state.growth[0] > 0.0:
         least_value(learner, state, state.point)
