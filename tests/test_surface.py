@@ -11,7 +11,7 @@ import pytest
 
 import tarry
 
-ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
+ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "rates", "reports"))]
 ROOMS += [
     f"tarry.{name}"
     for name in ("cases", "experiments", "planning", "results", "schedulers", "testing", "theory", "tracking")
@@ -29,7 +29,7 @@ def test_all_names_exist(room):
 def test_every_member_file_is_exported(room):
     package = importlib.import_module(f"tarry.{room}")
     inside = {"base", "given", "generated", "survival", "survey", "timestamps", "supervised", "kinked", "stated"}
-    inside |= {"actions", "copies", "doubts", "hints", "immediate", "pools", "shrunken"}
+    inside |= {"actions", "doubts", "hints", "states"}
     for info in pkgutil.iter_modules(package.__path__):
         if info.name in inside:
             continue
