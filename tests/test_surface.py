@@ -11,10 +11,23 @@ import pytest
 
 import tarry
 
-ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "rates", "reports"))]
+ROOMS = [
+    "tarry",
+    *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "rates")),
+]
 ROOMS += [
     f"tarry.{name}"
-    for name in ("cases", "experiments", "planning", "results", "schedulers", "testing", "theory", "tracking")
+    for name in (
+        "cases",
+        "experiments",
+        "planning",
+        "reports",
+        "results",
+        "schedulers",
+        "testing",
+        "theory",
+        "tracking",
+    )
 ]
 
 

@@ -103,6 +103,7 @@ def _absorb(
         squares += feedback[i] * feedback[i]
         state.total[i] += weight * feedback[i]
     size = weight * sqrt(squares)
+    # Σ n of what arrived since round s played: these were out together with it, and each pair counts once.
     state.sums[PRODUCTS] += size * (size + 2.0 * (state.sums[NORMS] - state.seen[slot]))
     state.sums[NORMS] += size
 

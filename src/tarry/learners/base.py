@@ -242,6 +242,7 @@ def direction(source: Directions, t: int, out: Array) -> None:
 
 @allocate.on(Learner)
 def _allocate(learner: Learner, slots: int) -> Any:
+    # ``restart`` alone says how a game begins, so that an epoch begins exactly as a game does.
     state = zeros_of(learner.state, int(learner.dimension), slots)
     restart(learner, state, 1, 0.0)
     return state

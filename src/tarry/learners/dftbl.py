@@ -107,6 +107,7 @@ class BlockState(NamedTuple):
 @step
 def current_row(state: BlockState) -> int:
     """Return the row of the block being played, an empty one if it has none yet."""
+    # A row is taken when the block's first round is tracked: blocks of which nothing is heard need none.
     if state.clock[CURRENT] == 0:
         row = take_row(state.rows)
         state.clock[CURRENT] = row + 1
@@ -194,7 +195,7 @@ def _absorb(
 ) -> None:
     row = state.held[slot]
     if row < 0:
-        return
+        return  # of an epoch that is over
     direction(directions, s, state.scratch)
     scale = weight * (state.scratch.size / learner.smoothing) * feedback[0]
     for i in range(state.scratch.size):

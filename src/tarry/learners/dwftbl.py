@@ -20,7 +20,7 @@ from tarry.learners.norms import Euclidean
 from tarry.learners.states import Array, starting_point
 from tarry.rates.base import MAGNITUDE, MEMORY, Rate, as_rate, radius
 
-LARGEST = 1e300
+LARGEST = 1e300  # a magnitude beyond all guesses: radii grow with it, so the widest is found here
 
 
 class DWFTBL(Leading, init=False):
@@ -113,6 +113,7 @@ def inner_room(domain: Any, origin: Array | None = None, given: float | None = N
             )
         return room
     asked = as_positive(given, "inner_radius")
+    # A radius computed by the caller may be off by rounding.
     if asked > room * (1 + 1e-12):
         raise ValueError(f"inner_radius {asked} does not fit in the domain, at most {room} does")
     return asked

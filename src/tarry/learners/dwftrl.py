@@ -67,6 +67,7 @@ def restart_leader(start: Array, state: LeaderState, t: int, magnitude: float) -
 @step
 def show_play(state: LeaderState, play: Array) -> None:
     """Write the leader as the play, unless it stands there already."""
+    # ``play`` is the same array every round, so a quiet round costs nothing.
     if state.moved[0] == 0:
         return
     for i in range(play.size):
@@ -91,6 +92,7 @@ def follow(domain: Domain, norm: Norm, rule: Rate, state: LeaderState, t: int, p
     """Move the leader to its place after round t."""
     rate = next_rate(rule, state.memory, t - state.before[0], pending)
     if rate != state.rate[0]:
+        # α_t = 1/η_t − 1/η_{t−1}: the inverse is kept, so that the α add up to 1/η_t without rounding twice.
         increment = 1.0 / rate - state.inverse_rate[0]
         state.rate[0] = rate
         state.inverse_rate[0] = 1.0 / rate

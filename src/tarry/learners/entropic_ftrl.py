@@ -95,6 +95,7 @@ def follow_entropy(rule: Rate, state: LeaderState, t: int, pending: int) -> None
     rate = next_rate(rule, state.memory, t - state.before[0], pending)
     if rate == state.rate[0] and state.changed[0] == 0:
         return  # same rate, no news: the leader stands
+    # No anchor: entropy regularises towards the uniform point, wherever the leader stood.
     state.rate[0] = rate
     softmin(state.total, 1.0 / rate, state.point)
     state.changed[0] = 0

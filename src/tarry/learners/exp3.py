@@ -56,6 +56,7 @@ class Arms(OnSimplex):
 def keep_arm(state: ArmsState, slot: int) -> None:
     """Keep the arm just drawn and its probability."""
     state.arm[slot] = state.drawn[0]
+    # The probability of now: by the time the loss comes the leader has moved.
     state.chance[slot] = max(RARE, state.leader.point[state.drawn[0]])
 
 

@@ -114,7 +114,7 @@ def _on_box(domain: Box, cost: Array, out: Array) -> None:
 
 @least.on(Simplex)
 def _on_simplex(domain: Simplex, cost: Array, out: Array) -> None:
-    best = 0
+    best = 0  # ties go to the first, so that plays do not depend on rounding of equal costs
     for i in range(cost.size):
         out[i] = 0.0
         if cost[i] < cost[best]:

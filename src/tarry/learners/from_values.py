@@ -75,6 +75,7 @@ def as_radius(domain: Any, smoothing: float) -> float:
     """Return a radius that fits in the domain around its centre; raise ValueError if it does not."""
     room = inner_room(as_domain(domain, "domain"))
     delta = as_positive(smoothing, "smoothing")
+    # A radius computed from the domain's own may be off by rounding; it is cut to fit below.
     if delta > room * (1 + 1e-12):
         raise ValueError(
             f"smoothing may not exceed the inner radius {room:g}, got {delta:g}: cap it with min(…, {room:g}), "
@@ -94,6 +95,7 @@ def on_shrunken(base: Any, smoothing: float) -> Any:
 def _drawn_in(base: Learner, factor: float) -> Any:
     if isinstance(base, Reducing):
         return _changed(base, base=_drawn_in(base.base, factor))
+    # The start moves as every point of the domain does, so that it stays inside.
     smaller = Shrink(base.domain, factor)
     if base.is_movable:
         return _changed(base, domain=smaller, start=smaller.center + factor * (base.start - smaller.center))

@@ -90,7 +90,7 @@ def _absorb(
 @advance.on(FTL)
 def _advance(learner: FTL, state: FTLState, t: int, pending: int) -> None:
     if state.mass[0] == 0.0:
-        return
+        return  # nothing has come: the start stands
     for i in range(state.point.size):
         state.point[i] = (state.anchor[i] - state.total[i] / learner.strong_convexity) / state.mass[0]
     project(learner.domain, state.point, state.scratch)

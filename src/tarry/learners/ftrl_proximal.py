@@ -115,6 +115,7 @@ def _advance(learner: FTRLProximal, state: ProximalState, t: int, pending: int) 
         root, scale = sqrt(state.squares[i]), learner.scale[i]
         state.anchor[i] += (root - state.root[i]) / scale * (state.point[i] - learner.start[i])
         state.root[i] = root
+        # 0 where nothing has come and there is no floor: the coordinate stays.
         stiffness = (learner.floor + root) / scale + learner.ridge
         if stiffness > 0.0:
             free = learner.start[i] + (state.anchor[i] - state.total[i]) / stiffness

@@ -135,6 +135,7 @@ def _absorb(
 
 @advance.on(GOLD)
 def _advance(learner: GOLD, state: PooledState, t: int, pending: int) -> None:
+    # The rate is asked for in quiet rounds too, since it may count the backlog.
     here = t - state.descent.clock[BEFORE]
     rate = next_rate(learner.rate, state.descent.memory, here, pending)
     row = top(state.ages)
@@ -145,5 +146,6 @@ def _advance(learner: GOLD, state: PooledState, t: int, pending: int) -> None:
     point = state.descent.point
     for i in range(point.size):
         point[i] -= rate * state.pool[row, i]
+    # The set of the *next* round: its radius is smaller, and the iterate must leave room for that one.
     keep = 1.0 - radius(learner.smoothing, state.descent.memory, here + 1) / learner.inner_radius
     project_shrunken(learner.domain, learner.origin, keep, point, state.descent.scratch)

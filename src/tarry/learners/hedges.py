@@ -10,7 +10,7 @@ import numpy as np
 from tarry.kernel import step
 from tarry.learners.actions import softmin
 from tarry.learners.base import Directions, absorb, advance, enter, restart
-from tarry.learners.hints import HintedExperts, guess_missing, liken
+from tarry.learners.hints import HintedExperts, clear_sums, foresee, liken
 from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot, keep_play
 
 
@@ -51,12 +51,8 @@ class AdaHedgeD(HintedExperts, init=False):
     missing gradients: "recent", "previous" or "mean" (:mod:`tarry.learners.hints`). Flaspohler et al., Online Learning
     with Optimism and Delay (ICML 2021).
 
-    >>> import numpy as np
-    >>> from tarry import WeightedGame, delays, domains, losses, simulate
-    >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
-    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
-    >>> simulate(game, AdaHedgeD(2), keep_rounds=True).plays()[-1].round(4).tolist()
-    [0.2, 0.8]
+    >>> AdaHedgeD(3).dimension
+    3
     """
 
     state = AdaHedgeDState
@@ -69,10 +65,7 @@ NOW, PLAYED = range(2)
 def _restart_ada(learner: AdaHedgeD, state: AdaHedgeDState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
-        state.total[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
+    clear_sums(state)
     state.temperature[NOW] = 0.0
     state.temperature[PLAYED] = 0.0
 
@@ -98,7 +91,7 @@ def largest_entry(v: Array) -> float:
 def mixability_gap(total: Array, missed: Array, share: float, x: Array, temperature: float) -> float:
     """Return gap(share·missed, x)."""
     inner = 0.0
-    low = inf
+    low = inf  # measured from the smallest entry, no exponential overflows
     for i in range(x.size):
         inner += x[i] * (share * missed[i] if temperature > 0.0 else total[i])
         if temperature <= 0.0:
@@ -136,6 +129,7 @@ def _absorb_ada(
     softmin(total, temperature, other)
     drift = lost_to(feedback, weight, played, other)
     whole = mixability_gap(total, missed, 1.0, played, temperature)
+    # Of the error only as much is charged as the gradient itself could have caused.
     size, error = weight * largest_entry(feedback), largest_entry(missed)
     share = size / error if error > size else 1.0
     for i in range(total.size):
@@ -148,9 +142,7 @@ def _absorb_ada(
 @advance.on(AdaHedgeD)
 def _advance_ada(learner: AdaHedgeD, state: AdaHedgeDState, t: int, pending: int) -> None:
     state.temperature[PLAYED] = state.temperature[NOW]
-    guess_missing(learner.hint, state.guess, pending, state.hint)
-    for i in range(state.total.size):
-        state.scratch[i] = state.total[i] + state.hint[i]
+    foresee(learner.hint, state, pending)
     softmin(state.scratch, state.temperature[PLAYED], state.point)
 
 
@@ -185,12 +177,8 @@ class DUB(HintedExperts, init=False):
     guesses the missing gradients: "recent", "previous" or "mean" (:mod:`tarry.learners.hints`). Flaspohler et al.,
     Online Learning with Optimism and Delay (ICML 2021).
 
-    >>> import numpy as np
-    >>> from tarry import WeightedGame, delays, domains, losses, simulate
-    >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
-    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
-    >>> simulate(game, DUB(2), keep_rounds=True).plays()[-1].round(4).tolist()
-    [0.4207, 0.5793]
+    >>> DUB(3, hint="previous").needs_acknowledgements
+    False
     """
 
     state = DUBState
@@ -200,10 +188,7 @@ class DUB(HintedExperts, init=False):
 def _restart_dub(learner: DUB, state: DUBState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = 1.0 / state.point.size
-        state.total[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
+    clear_sums(state)
     for i in range(state.sums.size):
         state.sums[i] = 0.0
 
@@ -240,7 +225,5 @@ def _absorb_dub(
 
 @advance.on(DUB)
 def _advance_dub(learner: DUB, state: DUBState, t: int, pending: int) -> None:
-    guess_missing(learner.hint, state.guess, pending, state.hint)
-    for i in range(state.total.size):
-        state.scratch[i] = state.total[i] + state.hint[i]
+    foresee(learner.hint, state, pending)
     softmin(state.scratch, temperature_of(state.sums, state.total.size), state.point)

@@ -11,7 +11,7 @@ acknowledgements.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from tarry.domains import Simplex
 from tarry.errors import ArgumentError
@@ -63,6 +63,7 @@ class HintedExperts(OnSimplex, Hinted, init=False):
 @step
 def share_of(hint: int, mass: Array, weight: float) -> float:
     """Return the share that an arrival of this weight has in the guess; ``mass`` = Σ w_s is kept for the mean."""
+    # The mean is updated in place: dividing Σ w v by Σ w at the end would need one more vector.
     mass[0] += weight
     return weight / mass[0] if hint == MEAN else 1.0
 
@@ -82,8 +83,26 @@ def liken(hint: int, mass: Array, weight: float, arrived: Array, guess: Array) -
 
 
 @step
+def clear_sums(state: Any) -> None:
+    """Forget the sum of gradients, the guess, the hint and the mass of a state that has them all."""
+    for i in range(state.total.size):
+        state.total[i] = 0.0
+        state.guess[i] = 0.0
+        state.hint[i] = 0.0
+    state.mass[0] = 0.0
+
+
+@step
 def guess_missing(hint: int, guess: Array, pending: int, out: Array) -> None:
     """Write the hint for the next round, given the guess of one."""
     times = 0 if hint == NO_HINT else 1 if hint == PREVIOUS else pending + 1
     for i in range(out.size):
         out[i] = times * guess[i]
+
+
+@step
+def foresee(hint: int, state: Any, pending: int) -> None:
+    """Write the hint for the next round, and into ``scratch`` the sum of gradients with it."""
+    guess_missing(hint, state.guess, pending, state.hint)
+    for i in range(state.total.size):
+        state.scratch[i] = state.total[i] + state.hint[i]

@@ -108,6 +108,7 @@ class Mahalanobis(Norm, init=False):
             shape = getattr(domain, "matrix", np.eye(domain.dimension))
             if shape.shape == self.matrix.shape:
                 scaled = shape * (self.matrix[0, 0] / shape[0, 0])
+                # Equal up to a factor, as far as rounding in the caller's own scaling lets one tell.
                 if np.max(np.abs(self.matrix - scaled)) <= 1e-12 * np.max(np.abs(scaled)):
                     return
         raise ValueError(
@@ -131,7 +132,7 @@ def _dual_length(norm: Mahalanobis, gradient: Array) -> float:
     for i in range(gradient.size):
         for j in range(gradient.size):
             squares += gradient[i] * norm.inverse[i, j] * gradient[j]
-    return sqrt(max(squares, 0.0))
+    return sqrt(max(squares, 0.0))  # rounding may leave a tiny negative
 
 
 @diameter_in.on(Mahalanobis)

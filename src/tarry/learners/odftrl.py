@@ -13,9 +13,9 @@ from tarry.kernel import verb
 from tarry.learners.actions import even_weights, simplex_of, softmin
 from tarry.learners.base import GRADIENT, Directions, absorb, advance, feedback_size, restart
 from tarry.learners.entropic_ftrl import Entropy, entropic_strength
-from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
+from tarry.learners.hints import Hinted, as_hint, clear_sums, foresee, liken
 from tarry.learners.norms import Euclidean, Norm, diameter_in, dual_size
-from tarry.learners.states import Array, Number, Vector, add_weighted, starting_point
+from tarry.learners.states import Array, Number, Vector, add_weighted, show_point, starting_point
 
 
 class OptimisticState(NamedTuple):
@@ -110,12 +110,8 @@ def _softest(norm: Entropy, learner: ODFTRL, state: OptimisticState) -> None:
 
 @restart.on(ODFTRL)
 def _restart(learner: ODFTRL, state: OptimisticState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.total[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
+    show_point(learner.start, state.point)
+    clear_sums(state)
 
 
 @absorb.on(ODFTRL)
@@ -128,9 +124,7 @@ def _absorb(
 
 @advance.on(ODFTRL)
 def _advance(learner: ODFTRL, state: OptimisticState, t: int, pending: int) -> None:
-    guess_missing(learner.hint, state.guess, pending, state.hint)
-    for i in range(state.total.size):
-        state.scratch[i] = state.total[i] + state.hint[i]
+    foresee(learner.hint, state, pending)
     lead(learner.norm, learner, state)
 
 

@@ -56,6 +56,7 @@ def restart_descent(start: Array, state: DescentState, t: int, magnitude: float)
 @step
 def descend(domain: Domain, state: DescentState, rate: float, weight: float, gradient: Array) -> None:
     """Step: x ← Π(x − rate · weight · gradient)."""
+    # The weight first: then a weighted gradient is the same number here and where sums of them are kept.
     for i in range(state.point.size):
         state.point[i] -= rate * (weight * gradient[i])
     project(domain, state.point, state.scratch)

@@ -216,6 +216,7 @@ def _allocate_solid(learner: SOLID, slots: int) -> SOLIDState:
 
 @restart.on(SOLID)
 def _restart_solid(learner: SOLID, state: SOLIDState, t: int, magnitude: float) -> None:
+    # The base's clock counts feedbacks: its first round is 1 whatever the game's is.
     restart(learner.base, state.base, 1, magnitude)
     state.turns[0] = 0
 
@@ -230,6 +231,7 @@ def _predict_solid(learner: SOLID, state: SOLIDState, directions: Directions, t:
 def _absorb_solid(
     learner: SOLID, state: SOLIDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
+    # One whole round of the base's game: it plays, is tracked, hears, and closes with nothing pending.
     state.turns[0] += 1
     predict(learner.base, state.base, directions, s, state.point)
     enter(learner.base, state.base, slot, s)
@@ -244,12 +246,10 @@ class Interleaving(OfCopies):
 
     which is in before that copy's next turn, d + 1 rounds after s.
 
-    ``base`` is any learner, yours too, but for rates that follow the game, radii that change, and what is a reduction
-    itself. Each copy plays a game without delay: its clock counts its own feedbacks, nothing is pending (a hint is of
-    the round to come alone), and what is drawn is drawn for the game's round.
-    Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay. Each copy sees one round in d + 1, so it
-    learns slowly. Feedback later than d still goes to its copy, but after that copy has played again, and nothing
-    is promised. Rounds that were dropped, or weigh nothing, are rounds their copy did not have.
+    ``base`` is any learner, as for :class:`BOLD`. Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay.
+    Each copy sees one round in d + 1, so it learns slowly. Feedback later than d still goes to its copy, but
+    after that copy has played again, and nothing is promised. Rounds that were dropped, or weigh nothing, are rounds
+    their copy did not have.
 
     Weinberger, Ordentlich, *On Delayed Prediction of Individual Sequences*, IEEE Transactions on Information Theory
     48, 2002.
@@ -303,7 +303,7 @@ def _absorb_interleaving(
     teach(learner.base, state, directions, slot, s, weight, feedback)
 
 
-CREATED, PLAYED, MARKS = range(3)
+CREATED, PLAYED, MARKS = range(3)  # of ``Pool.marks``
 
 
 class BOLD(OfCopies):
@@ -345,6 +345,7 @@ class Pool(NamedTuple):
 @step
 def next_copy(state: Pool) -> int:
     """Return the free copy with the smallest index, perhaps one that is yet to be made."""
+    # The smallest, so that few copies are ever made and those learn the most.
     copy = top(state.free)
     return copy if copy >= 0 else state.marks[CREATED]
 

@@ -96,7 +96,7 @@ def _absorb_solo(
 @advance.on(SOLO)
 def _advance_solo(learner: SOLO, state: SOLOState, t: int, pending: int) -> None:
     if state.squares[0] == 0.0:
-        return
+        return  # nothing but zeros has come: 0/0 would follow
     rate = learner.scale / sqrt(state.squares[0])
     for i in range(state.point.size):
         state.point[i] = learner.start[i] - rate * state.total[i]
@@ -149,6 +149,7 @@ class AdaFTRL(Learner, init=False):
         as_domain(domain, "domain")
         first = starting_point(domain, start)
         across, reach = as_positive(domain.diameter, "the domain's diameter"), reach_of(domain, first)
+        # Where the derivative of (1 + λr²/2)√(D² + 1/λ) in λ is zero.
         best = (sqrt(0.25 + 4.0 * (across / reach) ** 2) - 0.5) / (2.0 * across**2)
         return cls.make(domain, as_positive(best if curvature is None else curvature, "curvature"), reach, first)
 
@@ -200,6 +201,7 @@ def _absorb_ada(
     for i in range(total.size):
         squares += feedback[i] * feedback[i]
         own += weight * feedback[i] * state.plays[slot, i]
+    # Φ(L − g) must be taken before g is added: there is one L only.
     before = least_value(learner, state, state.other) if growth[0] > 0.0 else 0.0
     for i in range(total.size):
         total[i] += weight * feedback[i]

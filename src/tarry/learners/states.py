@@ -48,6 +48,7 @@ def add_weighted(total: Array, weight: float, feedback: Array) -> None:
 
 def zeros_of(kind: Any, dimension: int, slots: int) -> Any:
     """Return a state of this class, all zeros, by the shapes its fields are annotated with."""
+    # Zeros come from the system untouched: slots that are never used cost no memory.
     sizes = {"k": dimension, "slots": slots}
     parts = []
     for hint in get_type_hints(kind, include_extras=True).values():

@@ -15,8 +15,8 @@ from tarry.learners.exp3 import Arms, ArmsState, add_loss, keep_arm
 from tarry.learners.states import Array
 from tarry.rates.base import SUM
 
-STEPS = 100
-CLOSE = 1e-14
+STEPS = 100  # Newton needs about ten; a bisection that rounding forces needs up to fifty
+CLOSE = 1e-14  # relative: a few units in the last place, below which steps only rattle
 
 
 COUNTS = ("pending", "tracked")
@@ -125,6 +125,7 @@ def mix_regularisers(total: Array, a: float, b: float, out: Array) -> None:
         multiplier -= excess
         if not least < multiplier < most:
             multiplier = 0.5 * (least + most)
+    # What is left of the excess is rounding: shares that add up to 1 are what arms are drawn from.
     for i in range(total.size):
         out[i] /= mass
 

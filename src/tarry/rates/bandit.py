@@ -165,6 +165,7 @@ def _noise(rate: BanditRate, level: float, t: int) -> float:
 
 @step
 def _for_backlog(rate: BanditRate, memory: np.ndarray, t: int) -> float:
+    # The level is computed anew each time, since a guess of the backlog changes with the epoch.
     backlog = rate.max_backlog if rate.max_backlog >= 0.0 else _guess(memory)
     return rate.scale / sqrt(t * (backlog + _noise(rate, 1.0 + backlog / rate.capacity, t)))
 

@@ -102,6 +102,7 @@ def _first_of_both(rate: BestOfBoth, memory: np.ndarray) -> float:
 
 @next_rate.on(BestOfBoth)
 def _next_of_both(rate: BestOfBoth, memory: np.ndarray, t: int, pending: int) -> float:
+    # The growth that makes the cost of waiting, c/(a + growth), equal to the growth itself: a quadratic's root.
     level = rate.strong_convexity * t + memory[SUM]
     growth = 0.5 * (sqrt(level * level + 4.0 * rate.waiting * pending) - level)
     memory[SUM] += growth
@@ -128,6 +129,7 @@ class DoublingRate(Rate, init=False):
 
 @first_rate.on(DoublingRate)
 def _first_doubling(rate: DoublingRate, memory: np.ndarray) -> float:
+    # The magnitude is 0 before the first epoch is told.
     return rate.scale / sqrt(max(memory[MAGNITUDE], 1.0))
 
 

@@ -58,7 +58,7 @@ class EnergyRadius(_Energy):
     horizon: Annotated[float, _as_count]
     _: KW_ONLY
     factor: Positive = 1.0
-    safety: Positive = 8.0
+    safety: Positive = 8.0  # as in the scheduler's coin, whose default it is
 
 
 class EnergyRate(_Energy, init=False):
@@ -115,6 +115,7 @@ def _rate(rate: EnergyRate, memory: np.ndarray) -> float:
 
 @count_tracked.on(EnergyRate)
 def _count(rate: EnergyRate, memory: np.ndarray, tracked: int) -> None:
+    # A full set admits nobody, so such a round has no energy.
     if tracked < rate.capacity:
         length = rate.spread / _ratio(rate, memory)
         memory[SUM] += (length * length + length * sqrt(tracked) + tracked) / _chance(rate, memory)
