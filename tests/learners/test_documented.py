@@ -58,7 +58,7 @@ SHAPES = {
     **dict.fromkeys(("Constant", "Sequence", "Power", "Rule"), "rates that say nothing of a method"),
     **dict.fromkeys(("Rate", "from_first_version"), "what rates are made with"),
     **dict.fromkeys(("Euclidean", "Mahalanobis"), "norms, of DWFTRL"),
-    **dict.fromkeys(("Recommended", "Tentative", "Unreviewed"), "what players say of themselves"),
+    "Recommendation": "what players say of themselves",
 }
 
 

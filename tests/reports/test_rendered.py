@@ -167,10 +167,9 @@ def test_a_planted_fault_is_seen(browser, tmp_path):
 
 
 @EACH_FONT
-@BOTH
 @ALL
-def test_figures_are_there_and_nothing_else_is_asked_for(browser, pages, name, dark):
-    with opened(browser, pages[name], dark=dark) as sight:
+def test_figures_are_there_and_nothing_else_is_asked_for(browser, pages, name):
+    with opened(browser, pages[name]) as sight:
         assert sight.requests == [pages[name].as_uri()]
         assert sight.complaints == []
         ask = sight.page.evaluate
@@ -190,6 +189,7 @@ def test_figures_are_there_and_nothing_else_is_asked_for(browser, pages, name, d
 @EVERY
 def test_ink_is_told_from_its_ground(browser, pages, name, dark):
     with opened(browser, pages[name], dark=dark) as sight:
+        assert (sight.requests, sight.complaints) == ([pages[name].as_uri()], [])
         found = sight.page.evaluate(COLOURS)
     ground = found["ground"] if dark else "rgb(255, 255, 255)"
     assert (luminance(ground) < 0.1) == dark

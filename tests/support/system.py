@@ -62,7 +62,7 @@ def report_skips(reporter: pytest.TerminalReporter) -> None:
     reasons = [report.longrepr[2] for report in reporter.stats.get("skipped", []) if isinstance(report.longrepr, tuple)]
     for package in PACKAGES:
         if count := sum(_advice(package) in reason for reason in reasons):
-            reporter.write_line(f"{count} tests skipped: {_advice(package)}", yellow=True)
+            reporter.write_line(f"skipped {count}: {_advice(package)}", yellow=True)
 
 
 def install() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tarry import delays as late
 from tarry.game import Game
-from tarry.game.regret import comparator
+from tarry.game.hindsight import comparator
 from tarry.losses.base import Listed
 
 PIECES = (1, 2, 4, 8, 16, 32)

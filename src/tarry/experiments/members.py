@@ -64,7 +64,7 @@ def _is_member(thing: Any) -> bool:
         return False
     answer = thing.__annotations__.get("return", "")
     made = thing.__globals__.get(answer)
-    is_made = isinstance(made, type) and issubclass(made, Parameters)
+    is_made = isinstance(made, type) and issubclass(made, (Parameters, players.Recommendation))
     is_tuning = answer == "float" and thing.__name__.endswith(TUNINGS)
     return (is_made or is_tuning) and not any(_is_function(p) for p in _required(thing))
 

@@ -14,7 +14,7 @@ from tarry import delays
 from tarry.experiments.facts import facts_of
 from tarry.experiments.members import TOLD, make
 from tarry.game import Game, Record, simulate
-from tarry.game.plans import Plans
+from tarry.game.run import prepare
 from tarry.results import FATES
 from tarry.results.columns import GAME_RULES, SCHEMA
 from tarry.tracking import Player
@@ -24,7 +24,14 @@ LISTED = 1_000_000
 """Delays up to this horizon are listed, so that one compilation serves all kinds of them; nothing else changes."""
 
 Columns = dict[str, Any]
-PARTS = ("regularisation", "own", "pairs", "smoothing", "left_out")
+# Columns of stored runs keep the names of the first version; a certificate's parts by column.
+PARTS = {
+    "regularisation": "regularisation",
+    "own": "variance",
+    "pairs": "overlap",
+    "smoothing": "smoothing",
+    "left_out": "omitted_curvature",
+}
 RECORDED = ("tarry", "source", "python", "system", "numpy", "numba", "scipy", "polars")
 
 
@@ -129,7 +136,7 @@ def _columns(cell: str, game: Game, record: Record, backlogs: dict[int, Any]) ->
         "loss": record.loss,
         "comparator_gap": [one.gap for one in record.comparators],
         "bound": record.bound,
-        **{name: [_part(one, name) for one in record.certificates] for name in PARTS},
+        **{name: [_part(one, part) for one in record.certificates] for name, part in PARTS.items()},
         "holds": [None if one is None else one.holds for one in record.certificates],
         **{name: record.fates[:, i] for i, name in enumerate(FATES)},
         "occupancy_mean": books.mean,
@@ -156,7 +163,8 @@ def refusal(content: str) -> str:
     plain = json.loads(content)
     try:
         game = build_game(plain["game"], plain["seeds"][0]).game
-        Plans(game, None, partial(build_player, plain["player"]), plain["checkpoints"], plain["bound"])
+        player = partial(build_player, plain["player"])
+        prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
     except (ValueError, TypeError) as error:
         return str(error)
     return ""

@@ -48,9 +48,6 @@ class _Declared(type):
         defaults = {key: body.pop(key) for key in list(named) if key in body}
         cls: Any = super().__new__(mcs, name, bases, body)
         own = _fields_of(cls, defaults) if named else {}
-        if "__new__" in body:  # its arguments are what one may give, not the fields
-            given = inspect.signature(body["__new__"]).parameters.values()
-            cls.__signature__ = inspect.Signature(list(given)[1:])
         for key in defaults.keys() - own.keys():
             setattr(cls, key, defaults[key])  # a ClassVar
         if not own and hasattr(cls, "_fields"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 
 import tarry
+from tarry.game.assumptions import Facts, assumption_warnings
 from tarry.learners import (
     BOLD,
     DOGD,
@@ -25,7 +27,6 @@ from tarry.learners import (
     OnePoint,
     TsallisFTRL,
 )
-from tarry.learners.doubts import Facts, doubts_of
 from tarry.rates import Anytime, BestOfBoth
 
 T, LATE = 60, 37
@@ -84,7 +85,7 @@ CASES = [  # the game, what is not right in it, what is, and a part of the sente
 
 def _said(game, player):
     chosen = player if isinstance(player, tarry.Player) else tarry.Player(player)
-    return doubts_of(chosen.learner, Facts(game, chosen.scheduler))
+    return assumption_warnings(chosen.learner, Facts(game, chosen.scheduler))
 
 
 @pytest.mark.parametrize(("game", "wrong", "right", "sentence"), CASES)
@@ -96,9 +97,10 @@ def test_doubts(game, wrong, right, sentence):
         assert re.search(sentence, found), found
 
 
-def test_they_are_in_the_record_and_in_the_log(caplog):
+def test_they_are_in_the_record_and_in_the_log(caplog, monkeypatch):
+    monkeypatch.setattr(sys.modules["tarry.game.simulate"], "_said", set())
     record = tarry.simulate(_game(BENT), FPL(BALL, 1.0))
-    assert record.warnings[:1] == record.doubts
+    assert record.warnings[:1] == record.assumption_warnings
     assert "FPL draws its noise once" in record.warnings[0]
     assert "FPL draws its noise once" in caplog.text
     assert tarry.simulate(_game(), FPL(BALL, 1.0)).warnings == ()
