@@ -25,7 +25,9 @@ pytestmark = pytest.mark.jit(only=True)
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path):
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300, check=False)
+    # As modules from the root: some use the studies, which stand there.
+    command = [sys.executable, "-m", f"examples.{path.stem}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout == path.with_suffix(".out").read_text(encoding="utf-8")
 
@@ -34,7 +36,7 @@ def test_example(path):
 def test_readme_block_runs(index, tmp_path):
     script = tmp_path / "block.py"
     script.write_text(BLOCKS[index], encoding="utf-8")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    done = _away([sys.executable, str(script)], tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from studies.table1 import FULL, QUICK
 from tarry.experiments import load_sweep, play_cell
-from tarry.experiments.facts import FACTS
+from tarry.experiments.members import FACTS
 from tarry.experiments.play import refusal
-from tarry.experiments.table1 import FULL, QUICK
 from tarry.kernel import is_compiled
 from tarry.results import columns
 

@@ -17,7 +17,7 @@ from tarry.learners import DWFTBL, DWFTRL, OGD, Exp3, OnePoint, Ridge, TsallisFT
 from tarry.learners.base import allocate, rules_of
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.testing.learners import arrays_of
-from tarry.testing.methods import METHODS, PLAYERS
+from tests.oracles.methods import METHODS, PLAYERS
 
 PAGE = Path(tarry.__file__).parents[2] / "docs" / "methods.md"
 pytestmark = [

@@ -9,13 +9,13 @@ import pytest
 from numba import typeof
 
 import tarry
-from tarry.game import hard
 from tarry.game.run import Stop
 from tarry.game.world import run_rounds
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict, queries_of
 from tarry.testing.learners import Course
-from tarry.testing.methods import METHODS, PLAYERS
-from tarry.testing.promises import slope_in_delay, slope_in_horizon
+from tests.oracles import hard
+from tests.oracles.methods import METHODS, PLAYERS
+from tests.oracles.promises import slope_in_delay, slope_in_horizon
 
 PROMISES = METHODS | PLAYERS
 BOUNDED = [name for name, method in PROMISES.items() if method.bound is not None]
