@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, BacklogRadius, BacklogRate, EnergyRadius, EnergyRate, inverse_time
+from tarry.learners import DWFTBL
+from tarry.rates import BanditRadius, BanditRate, EnergyRadius, EnergyRate, inverse_time
 from tarry.schedulers import DoublingBernoulli
 
 K, RADIUS, HORIZON = 3, 1.5, 90
@@ -75,8 +76,8 @@ def _learner(kind, capacity):
         smoothing = EnergyRadius(RADIUS, **crowd, horizon=HORIZON, factor=0.7)
         return DWFTBL(DOMAIN, rate=EnergyRate(DIAMETER, STEEPEST, smoothing), smoothing=smoothing)
     curved = kind == "curved"
-    rate = inverse_time(CURVATURE) if curved else BacklogRate(DIAMETER, STEEPEST, **crowd)
-    return DWFTBL(DOMAIN, rate=rate, smoothing=BacklogRadius(RADIUS, **crowd, curved=curved))
+    rate = inverse_time(CURVATURE) if curved else BanditRate.for_backlog(DIAMETER, STEEPEST, **crowd)
+    return DWFTBL(DOMAIN, rate=rate, smoothing=BanditRadius.for_backlog(RADIUS, **crowd, curved=curved))
 
 
 def _transcribed(delays, capacity, unit, rules, value):

@@ -10,23 +10,19 @@ import pytest
 import tarry
 from tarry.domains import project
 from tarry.learners import SOLID, OnePoint, TwoPoint
-from tarry.learners.base import absorb, advance, allocate, predict, restart
+from tarry.learners.base import Learner, absorb, advance, allocate, predict, restart
 
 BALL = tarry.domains.Ball(3)
 ROWS = np.tile([0.0, 0.6, 0.8], (50, 1))
 
 
-class Stray(NamedTuple):
+class Stray(Learner):
     """x ← x − η Σ w g, projected or not."""
 
     domain: Any
     rate: float
     projects: int
     feedback = "gradient"
-
-    @property
-    def dimension(self):
-        return self.domain.dimension
 
 
 class Movable(Stray):

@@ -14,8 +14,7 @@ from tarry import learners, players, schedulers
 from tarry.domains import Ball
 from tarry.kernel import is_compiled
 from tarry.learners import DWFTBL, DWFTRL, OGD, Exp3, OnePoint, Ridge, TsallisFTRL
-from tarry.learners.base import allocate
-from tarry.learners.rules import rules_of
+from tarry.learners.base import allocate, rules_of
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.testing.learners import arrays_of
 from tests.oracles.methods import METHODS, PLAYERS
@@ -57,15 +56,13 @@ def _named():
 
 SHAPES = {
     **dict.fromkeys(("Constant", "Sequence", "Power", "Rule"), "rates that say nothing of a method"),
+    **dict.fromkeys(("Rate", "from_first_version"), "what rates are made with"),
     **dict.fromkeys(("Euclidean", "Mahalanobis"), "norms, of DWFTRL"),
     "Recommendation": "what players say of themselves",
 }
 
 
-RULES = ("Anytime", "BestOfBoth", "Constant", "Doubled", "Power", "Rule", "Sequence", "inverse_time")
-RULES_FOR_VALUES = ("BacklogRadius", "BacklogRate", "EnergyRadius", "EnergyRate", "LevelRadius", "LevelRate")
 NO_LEARNERS = {
-    **dict.fromkeys((*RULES, *RULES_FOR_VALUES), "rates and radii: the first sentence is the formula"),
     **dict.fromkeys(("Euclidean", "Mahalanobis"), "norms"),
     "Idle": "it plays nothing",
 }
@@ -100,7 +97,7 @@ def test_symbols_of_the_table_are_defined_in_the_class(name, symbols):
     assert [symbol for symbol in symbols.split("|") if symbol not in told] == []
 
 
-@pytest.mark.parametrize("room", [learners, schedulers, players])
+@pytest.mark.parametrize("room", [learners, tarry.rates, schedulers, players])
 def test_every_export_has_a_row(room):
     assert set(room.__all__) - set(SHAPES) <= _named()
 
@@ -129,7 +126,7 @@ def test_the_block_of_the_page_runs(capsys):
 
 
 IN_WORDS = {
-    "DWFTBL, level": ("LevelRate", "LevelRadius"),
+    "DWFTBL, level": ("BanditRate", "BanditRadius"),
     "DWFTBL, constant": ("DWFTBL",),
     "DWFTRL, tuned": ("DWFTRL",),
 }
@@ -275,4 +272,4 @@ def test_sequences_are_said(name, arrays):
     waits = tarry.delays.fixed(horizon=30, delay=2)
     game = tarry.Game(Ball(1), losses, waits, feedback="value", capacity=4)
     learner = getattr(players, name)(game).learner
-    assert [rule.values.size for rule in rules_of(learner) if isinstance(rule, learners.Sequence)] == [30] * arrays
+    assert [rule.values.size for rule in rules_of(learner) if isinstance(rule, tarry.rates.Sequence)] == [30] * arrays

@@ -7,7 +7,8 @@ import pytest
 from recount import Heard, by_gradients, by_values
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, Power
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import Power
 
 HORIZON, CAPACITY, SEED = 60, 5, 4
 RNG = np.random.default_rng(2)

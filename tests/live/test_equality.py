@@ -15,7 +15,7 @@ DELAYS = tarry.delays.array(RNG.integers(0, 50, HORIZON))
 
 LEARNERS = {
     "DWFTRL": tarry.learners.DWFTRL(DOMAIN, rate=0.05),
-    "DWFTBL": tarry.learners.DWFTBL(DOMAIN, rate=tarry.learners.Power(0.02, 0.75), smoothing=0.4),
+    "DWFTBL": tarry.learners.DWFTBL(DOMAIN, rate=tarry.rates.Power(0.02, 0.75), smoothing=0.4),
 }
 SCHEDULERS = {
     "VarOpt": tarry.schedulers.VarOpt(),

@@ -228,7 +228,7 @@ def prepare(
     """
     chosen = check_player(game, player)
     # The ends of untracked rounds are played out only where a member counts them, or for the log.
-    counts = any(getattr(part, "needs_acknowledgements", False) for part in chosen)
+    counts = any(part.needs_acknowledgements for part in chosen)
     return make_run(
         game,
         chosen,
@@ -264,7 +264,7 @@ def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
 
 def _check_play(learner: Any, play: np.ndarray, t: int) -> None:
     """Raise ValueError for a play outside the learner's domain: out there losses may be lower than any promise."""
-    domain = getattr(learner, "domain", None)
+    domain = learner.domain
     if domain is None:
         return
     with np.errstate(all="ignore"):  # a play may be anywhere

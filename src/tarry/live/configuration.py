@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry import learners, rates
 from tarry.errors import StoreError
 from tarry.kernel import Parameters
 from tarry.live.differences import difference
@@ -22,7 +23,7 @@ from tarry.tracking import Player
 FORMAT = 1
 SESSION, JOIN = "session", "join"
 # Where parameter types live. Nothing else is imported because a file says so.
-_ROOMS = ("delays", "domains", "kernel", "learners", "losses", "players", "schedulers", "tracking")
+_ROOMS = ("delays", "domains", "kernel", "learners", "losses", "players", "rates", "schedulers", "tracking")
 
 
 class Configuration(NamedTuple):
@@ -123,7 +124,8 @@ def _built(plain: Any) -> Any:
         return data.reshape(plain["shape"]).copy()
     if "function" in plain:
         raise _not_ours(plain["function"])
-    kind = _found(*plain["type"].partition(":")[::2])
+    module, _, name = plain["type"].partition(":")
+    kind = _found(module, name)
     if not (isinstance(kind, type) and issubclass(kind, Parameters)):
         raise _not_ours(plain["type"])
     if [*plain["fields"]] != [*kind._fields]:
@@ -135,6 +137,9 @@ def _found(module: str, name: str) -> Any:
     package, room, *_ = [*module.split("."), ""]
     if package != "tarry" or room not in _ROOMS:
         return None
+    known = {**learners.MEMBERS, **rates.MEMBERS}
+    if name in known:
+        return known[name]
     try:
         return getattr(import_module(module), name, None)
     except ImportError:  # of another version

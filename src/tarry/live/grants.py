@@ -20,8 +20,7 @@ def check_player(configuration: Configuration) -> None:
     check_grants(
         player, feedback=None, capacity=capacity, information=information, preemption=preemption, queries=queries
     )
-    if hasattr(player.learner, "check_horizon"):
-        player.learner.check_horizon(None)
+    player.learner.check_horizon(None)
 
 
 def disclosed_delay(configuration: Configuration, delay: int | None) -> int:

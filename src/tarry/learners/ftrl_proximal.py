@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_nonnegative
+from tarry.checks import NonNegative
 from tarry.domains import Box, as_vector
 from tarry.domains.base import as_array
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, predict, restart
-from tarry.learners.dwftrl import starting_point
-from tarry.learners.ogd import show_point
+from tarry.errors import ArgumentError
+from tarry.kernel import KW_ONLY, field
+from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, restart
+from tarry.learners.states import AnyPoint, Array, Vector, starting_point
 
 
-class FTRLProximal(Parameters, init=False):
+def _as_box(domain: Any, name: str) -> Box:
+    """Return a box; raise TypeError for other domains."""
+    if not isinstance(domain, Box):
+        raise TypeError(f"coordinates need intervals of their own: the {name} must be a Box, got {domain!r}")
+    return domain
+
+
+class ProximalState(NamedTuple):
+    """``total`` = L, ``anchor`` = Σ (1/η_s − 1/η_{s−1})(x_s − x_1), ``squares`` = n, ``root`` = √n as applied."""
+
+    point: Vector
+    total: Vector
+    anchor: Vector
+    squares: Vector
+    root: Vector
+
+
+class FTRLProximal(Learner):
     """Per-coordinate adaptive FTRL on a box; ``scale`` is α, one number or one for each coordinate, ``floor`` is β.
 
         n_t = Σ_{s∈O_{t+1}} (w_s g_s)²,   1/η_t = (β + √n_t)/α,   L = Σ_{s∈O_{t+1}} w_s g_s
@@ -39,67 +56,34 @@ class FTRLProximal(Parameters, init=False):
     [1.414, 2.828]
     """
 
-    domain: Box
-    scale: np.ndarray
-    floor: float
-    ridge: float
-    start: np.ndarray
+    domain: Annotated[Box, _as_box]
+    scale: Any
+    _: KW_ONLY
+    floor: NonNegative = 0.0
+    ridge: NonNegative = 0.0
+    start: AnyPoint = field(default=None)
 
     feedback = GRADIENT
+    state = ProximalState
 
-    def __new__(
-        cls,
-        domain: Box,
-        scale: ArrayLike,
-        *,
-        floor: float = 0.0,
-        ridge: float = 0.0,
-        start: ArrayLike | None = None,
-    ) -> Self:
-        _check_box(domain)
-        given = as_array(scale, "scale")
-        sizes = as_vector(np.full(domain.dimension, given) if given.ndim == 0 else given, "scale", domain.dimension)
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        fields["start"] = starting_point(fields["domain"], fields["start"])
+        size, given = fields["domain"].dimension, as_array(fields["scale"], "scale")
+        fields["scale"] = sizes = as_vector(np.full(size, given) if given.ndim == 0 else given, "scale", size)
         if not np.all(sizes > 0):
-            raise ValueError(f"scale must be positive in every coordinate, got {sizes}")
-        return cls.make(
-            domain, sizes, as_nonnegative(floor, "floor"), as_nonnegative(ridge, "ridge"), starting_point(domain, start)
-        )
+            raise ArgumentError("scale", "must be positive in every coordinate", sizes)
 
     @classmethod
     def tuned(cls, domain: Box, *, start: ArrayLike | None = None) -> Self:
-        """α_i = D_i/√2: regret at most √2·Σ D_i√n_i without delay, whatever the gradients' size."""
-        _check_box(domain)
+        """Set α_i = D_i/√2: regret at most √2·Σ D_i√n_i without delay, whatever the gradients' size."""
+        _as_box(domain, "domain")
         sides = np.asarray(domain.upper - domain.lower)
         return cls(domain, np.where(sides > 0, sides, 1.0) / sqrt(2.0), start=start)
 
-    @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
-
-def _check_box(domain: Any) -> None:
-    if not isinstance(domain, Box):
-        raise TypeError(f"coordinates need intervals of their own: the domain must be a Box, got {domain!r}")
-
-
-class ProximalState(NamedTuple):
-    """``total`` = L, ``anchor`` = Σ (1/η_s − 1/η_{s−1})(x_s − x_1), ``squares`` = n, ``root`` = √n as applied."""
-
-    point: np.ndarray
-    total: np.ndarray
-    anchor: np.ndarray
-    squares: np.ndarray
-    root: np.ndarray
-
-
-@allocate.on(FTRLProximal)
-def _allocate(learner: FTRLProximal, slots: int) -> ProximalState:
-    k = learner.dimension
-    return ProximalState(np.array(learner.start), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k))
-
 
 @restart.on(FTRLProximal)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: FTRLProximal, state: ProximalState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
         state.total[i] = 0.0
@@ -108,13 +92,16 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
         state.root[i] = 0.0
 
 
-@predict.on(FTRLProximal)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
-
-
 @absorb.on(FTRLProximal)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: FTRLProximal,
+    state: ProximalState,
+    directions: Directions,
+    slot: int,
+    s: int,
+    weight: float,
+    feedback: Array,
+) -> None:
     for i in range(state.total.size):
         g = weight * feedback[i]
         state.total[i] += g
@@ -122,12 +109,13 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(FTRLProximal)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: FTRLProximal, state: ProximalState, t: int, pending: int) -> None:
     low, high = learner.domain.lower, learner.domain.upper
     for i in range(state.point.size):
         root, scale = sqrt(state.squares[i]), learner.scale[i]
         state.anchor[i] += (root - state.root[i]) / scale * (state.point[i] - learner.start[i])
         state.root[i] = root
+        # 0 where nothing has come and there is no floor: the coordinate stays.
         stiffness = (learner.floor + root) / scale + learner.ridge
         if stiffness > 0.0:
             free = learner.start[i] + (state.anchor[i] - state.total[i]) / stiffness

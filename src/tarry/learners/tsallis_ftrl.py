@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import exp, log, sqrt
-from typing import Any, Self
-
-import numpy as np
+from typing import Self
 
 from tarry.checks import as_positive
 from tarry.domains import Simplex
-from tarry.kernel import Parameters, step
-from tarry.learners.actions import OnSimplex, even_weights, simplex_of
-from tarry.learners.base import VALUE, absorb, advance, allocate, enter, notice, predict, restart
-from tarry.learners.doubts import Facts, outside_unit
+from tarry.kernel import step
+from tarry.learners.actions import even_weights, simplex_of
+from tarry.learners.base import Directions, absorb, advance, enter, notice, restart
 from tarry.learners.dwftrl import restart_leader
-from tarry.learners.exp3 import ArmsState, add_loss, fresh_arms, keep_arm, play_arm
-from tarry.learners.rules import SUM
+from tarry.learners.exp3 import Arms, ArmsState, add_loss, keep_arm
+from tarry.learners.states import Array
+from tarry.rates.base import SUM
 
-STEPS = 100
-CLOSE = 1e-14
+STEPS = 100  # Newton needs about ten; a bisection that rounding forces needs up to fifty
+CLOSE = 1e-14  # relative: a few units in the last place, below which steps only rattle
 
 
 COUNTS = ("pending", "tracked")
 TRACKED = 1
 
 
-class TsallisFTRL(Parameters, OnSimplex, init=False):
+class TsallisFTRL(Arms, init=False):
     """Hybrid-regularised FTRL over ``dimension`` arms, from delayed and weighted losses of the arms played.
 
         x_t = argmin_x ⟨L, x⟩ − 2 a_t Σ_i √x_i + b_t Σ_i x_i ln x_i,   a_t = √(level·t),   b_t = √(2 Σ_{s≤t} σ_s / ln K)
@@ -48,6 +45,7 @@ class TsallisFTRL(Parameters, OnSimplex, init=False):
     Behind ``epochs=Doubling(…)`` the sum of σ_s starts over with each epoch, but the backlog that it adds up is the
     game's: rounds of earlier epochs, of which nothing will be heard any more, count while they are out.
 
+    >>> import numpy as np
     >>> x = np.zeros(2)
     >>> mix_regularisers(np.array([0.0, 1.0]), 1.0, 1.0, x)  # L = (0, 1), a = b = 1
     >>> x.round(4).tolist()
@@ -57,9 +55,7 @@ class TsallisFTRL(Parameters, OnSimplex, init=False):
     domain: Simplex
     level: float
     counts: int
-    start: np.ndarray
-
-    feedback = VALUE
+    start: Array
 
     def __new__(cls, dimension: int, *, level: float = 1.0, counts: str = "pending") -> Self:
         domain = simplex_of(dimension)
@@ -69,7 +65,6 @@ class TsallisFTRL(Parameters, OnSimplex, init=False):
 
     @property
     def watches_tracked(self) -> bool:
-        """Whether plays depend on how many rounds are tracked."""
         return self.counts == TRACKED
 
     @property
@@ -78,17 +73,12 @@ class TsallisFTRL(Parameters, OnSimplex, init=False):
 
     @property
     def follows(self) -> tuple[str, str]:
-        """What counts the pending rounds, and what to do without."""
         return "TsallisFTRL's regulariser", 'use counts="tracked" with the scheduler Skipping, or Exp3'
-
-    def doubts(self, facts: Facts) -> Iterator[str]:
-        """Losses of arms outside [0, 1]."""
-        return outside_unit("TsallisFTRL", facts)
 
 
 @step
-def weight_at(y: float, a: float, b: float) -> Any:
-    """The x in (0, 1] with b ln x − a/√x = y, where y ≤ −a, a > 0 and b ≥ 0.
+def weight_at(y: float, a: float, b: float) -> float:
+    """Return the x in (0, 1] with b ln x − a/√x = y, where y ≤ −a, a > 0 and b ≥ 0.
 
     In z = ln x the left-hand side is concave and increasing. Each of its two terms alone would reach y at a z that is
     too small, so Newton's steps from the larger of these never overshoot.
@@ -106,7 +96,7 @@ def weight_at(y: float, a: float, b: float) -> Any:
 
 
 @step
-def mix_regularisers(total: Any, a: float, b: float, out: Any) -> None:
+def mix_regularisers(total: Array, a: float, b: float, out: Array) -> None:
     """Write the minimiser of ⟨total, x⟩ − 2a Σ √x_i + b Σ x_i ln x_i over the simplex.
 
     With ν measured from the smallest entry, Σ x_i(ν) is convex and increasing; it is at least 1 at h(1) and at most 1
@@ -135,45 +125,38 @@ def mix_regularisers(total: Any, a: float, b: float, out: Any) -> None:
         multiplier -= excess
         if not least < multiplier < most:
             multiplier = 0.5 * (least + most)
+    # What is left of the excess is rounding: shares that add up to 1 are what arms are drawn from.
     for i in range(total.size):
         out[i] /= mass
 
 
-@allocate.on(TsallisFTRL)
-def _allocate(learner: TsallisFTRL, slots: int) -> ArmsState:
-    return fresh_arms(learner.start, slots)
-
-
 @restart.on(TsallisFTRL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: TsallisFTRL, state: ArmsState, t: int, magnitude: float) -> None:
     restart_leader(learner.start, state.leader, t, magnitude)
     state.tracked[0] = 0
 
 
-@predict.on(TsallisFTRL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    play_arm(state, directions, t, play)
-
-
 @notice.on(TsallisFTRL)
-def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+def _notice(learner: TsallisFTRL, state: ArmsState, t: int, tracked: int) -> None:
     state.tracked[0] = tracked
 
 
 @enter.on(TsallisFTRL)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: TsallisFTRL, state: ArmsState, slot: int, t: int) -> None:
     keep_arm(state, slot)
     state.tracked[0] += 1
 
 
 @absorb.on(TsallisFTRL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: TsallisFTRL, state: ArmsState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     add_loss(state, slot, weight, feedback[0], 0.0)
     state.tracked[0] -= 1
 
 
 @advance.on(TsallisFTRL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: TsallisFTRL, state: ArmsState, t: int, pending: int) -> None:
     leader = state.leader
     leader.memory[SUM] += state.tracked[0] if learner.counts == TRACKED else pending
     age = t + 1 - leader.before[0]  # of the next round, whose play this is

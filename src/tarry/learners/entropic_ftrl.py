@@ -5,30 +5,18 @@ from __future__ import annotations
 from math import log, sqrt
 from typing import Any, Self
 
-import numpy as np
-
 from tarry.checks import as_int, as_positive
-from tarry.domains import Simplex
-from tarry.kernel import Parameters, step
+from tarry.domains import Domain, Simplex
+from tarry.kernel import step
 from tarry.learners.actions import Rated, even_weights, simplex_of, softmin
-from tarry.learners.base import (
-    GRADIENT,
-    absorb,
-    advance,
-    allocate,
-    closing_rate,
-    feedback_size,
-    notice,
-    predict,
-    rate_in_force,
-    restart,
-)
-from tarry.learners.dwftrl import LeaderState, final_rate, fresh_leader, leading_rate, restart_leader, show_play
-from tarry.learners.norms import diameter_in, dual_size
-from tarry.learners.rules import as_rule, count_tracked, next_rate
+from tarry.learners.base import GRADIENT, Directions, absorb, advance
+from tarry.learners.dwftrl import LeaderState, Leading
+from tarry.learners.norms import Norm, diameter_in, dual_size
+from tarry.learners.states import Array, add_weighted
+from tarry.rates.base import Rate, as_rate, next_rate
 
 
-class Entropy(Parameters):
+class Entropy(Norm):
     """Σ x_i ln x_i, which is 1-strongly convex in ‖·‖₁ (Pinsker) and spans ln K on the simplex.
 
     Certificates read it as a norm: gradients are measured in ‖·‖_∞, and D²/2 is ln K.
@@ -36,24 +24,21 @@ class Entropy(Parameters):
 
     is_quadratic = False  # strong convexity of the losses does not pay for it
 
-    def __new__(cls) -> Self:
-        return cls.make()
-
 
 @diameter_in.on(Entropy)
-def _span(norm: Any, domain: Any) -> Any:
+def _span(norm: Entropy, domain: Domain) -> float:
     return sqrt(2.0 * log(domain.dimension))
 
 
 @dual_size.on(Entropy)
-def _largest(norm: Any, gradient: Any) -> Any:
+def _largest(norm: Entropy, gradient: Array) -> float:
     largest = 0.0
     for i in range(gradient.size):
         largest = max(largest, abs(gradient[i]))
     return largest
 
 
-class EntropicFTRL(Parameters, Rated, init=False):
+class EntropicFTRL(Leading, Rated, init=False):
     """Exponential weights over ``dimension`` experts, from delayed and weighted gradients.
 
         x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i ∝ exp(−η_t L_i),   L = Σ_{s∈O_{t+1}} w_s g_s
@@ -82,82 +67,49 @@ class EntropicFTRL(Parameters, Rated, init=False):
 
     domain: Simplex
     rate: Any
-    start: np.ndarray
+    start: Array
     norm: Entropy
 
     feedback = GRADIENT
 
     def __new__(cls, dimension: int, rate: Any) -> Self:
         domain = simplex_of(dimension)
-        return cls.make(domain, as_rule(rate, "rate"), even_weights(domain.dimension), Entropy())
+        return cls.make(domain, as_rate(rate, "rate"), even_weights(domain.dimension), Entropy())
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, gradient_bound: float = 1.0) -> Self:
-        """η = √(2 ln K/(T + 2·total delay))/G, ‖g‖_∞ ≤ G: with unit weights regret at most G√(2 ln K·(T + 2·…))."""
+        """Set η = √(2 ln K/(T + 2·total delay))/G, ‖g‖_∞ ≤ G: with unit weights regret at most G√(2 ln K·(T + 2·…))."""
         return cls(dimension, 1.0 / entropic_strength(dimension, horizon, total_delay, gradient_bound))
 
 
 def entropic_strength(dimension: int, horizon: int, total_delay: int, gradient_bound: float) -> float:
-    """λ = G√((T + 2·total delay)/(2 ln K)), at which λ ln K + G²(T/2 + total delay)/λ is least."""
+    """Return λ = G√((T + 2·total delay)/(2 ln K)), at which λ ln K + G²(T/2 + total delay)/λ is least."""
     rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
     spanned = 2.0 * log(simplex_of(dimension).dimension)
     return as_positive(gradient_bound, "gradient_bound") * sqrt(rounds / spanned)
 
 
 @step
-def follow_entropy(rule: Any, state: LeaderState, t: int, pending: int) -> None:
+def follow_entropy(rule: Rate, state: LeaderState, t: int, pending: int) -> None:
     """Move the leader to its place after round t."""
     rate = next_rate(rule, state.memory, t - state.before[0], pending)
     if rate == state.rate[0] and state.changed[0] == 0:
         return  # same rate, no news: the leader stands
+    # No anchor: entropy regularises towards the uniform point, wherever the leader stood.
     state.rate[0] = rate
     softmin(state.total, 1.0 / rate, state.point)
     state.changed[0] = 0
     state.moved[0] = 1
 
 
-@allocate.on(EntropicFTRL)
-def _allocate(learner: EntropicFTRL, slots: int) -> LeaderState:
-    return fresh_leader(learner.start)
-
-
-@restart.on(EntropicFTRL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
-    restart_leader(learner.start, state, t, magnitude)
-
-
-@predict.on(EntropicFTRL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_play(state, play)
-
-
-@notice.on(EntropicFTRL)
-def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
-    count_tracked(learner.rate, state.memory, tracked)
-
-
 @absorb.on(EntropicFTRL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    for i in range(state.total.size):
-        state.total[i] += weight * feedback[i]
+def _absorb(
+    learner: EntropicFTRL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    add_weighted(state.total, weight, feedback)
     state.changed[0] = 1
 
 
 @advance.on(EntropicFTRL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: EntropicFTRL, state: LeaderState, t: int, pending: int) -> None:
     follow_entropy(learner.rate, state, t, pending)
-
-
-@rate_in_force.on(EntropicFTRL)
-def _in_force(learner: Any, state: Any, t: Any) -> Any:
-    return leading_rate(learner.rate, state, t)
-
-
-@closing_rate.on(EntropicFTRL)
-def _closing(learner: Any, state: Any, t: Any) -> Any:
-    return final_rate(learner.rate, state, t)
-
-
-@feedback_size.on(EntropicFTRL)
-def _size(learner: Any, feedback: Any) -> Any:
-    return dual_size(learner.norm, feedback)
