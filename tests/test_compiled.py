@@ -1,0 +1,48 @@
+"""Every member plays compiled as it does uncompiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from examples import DOMAINS
+from played import GAMES, ROOMS
+
+import tarry
+from tarry.kernel import Parameters
+
+
+@pytest.fixture(scope="session")
+def uncompiled(tmp_path_factory):
+    """What every game leaves where nothing is compiled, played by a process of its own."""
+    file = tmp_path_factory.mktemp("played") / "uncompiled.npz"
+    places = os.pathsep.join(place for place in sys.path if place)
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": places}
+    subprocess.run([sys.executable, "-m", "played", str(file)], check=True, timeout=300, env=environment)
+    return np.load(file)
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("name", GAMES)
+def test_a_compiled_game_is_the_uncompiled_one(name, uncompiled):
+    np.testing.assert_allclose(GAMES[name](), uncompiled[name], rtol=1e-9, atol=1e-9)
+
+
+def members_of(room):
+    """Return the classes that a room exports and that parameters of a game can be."""
+    exported = (getattr(room, name) for name in room.__all__)
+    return {one for one in exported if isinstance(one, type) and issubclass(one, Parameters)}
+
+
+def test_every_member_is_compiled():
+    learners = {one for one in members_of(tarry.learners) if hasattr(one, "feedback")}
+    assert learners - {tarry.learners.Idle} == set(ROOMS["learners"])
+    assert members_of(tarry.schedulers) == set(ROOMS["schedulers"])
+    losses = {one for one in members_of(tarry.losses) if issubclass(one, tarry.losses.Losses)}
+    assert losses == set(ROOMS["losses"])
+    laws = {name for name in tarry.delays.__all__ if name.islower()} - {"delay", "uncut", "backlog_of"}
+    assert laws == set(ROOMS["delays"])
+    assert members_of(tarry.domains) == {type(domain) for domain in DOMAINS.values()}
