@@ -75,7 +75,7 @@ class Stage:
         self.horizon = int(delays.horizon)
         self.nodes = int(delays.max_backlog) + 2
         self.setting = setting_of(capacity, "semi-clairvoyant", certify=False, hears=hears)
-        self.run = run_rounds.of(self.player, losses, delays)
+        self.run = run_rounds.dispatcher_for(self.player, losses, delays)
 
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""

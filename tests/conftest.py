@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from system import report_skips
 
 from tarry.kernel import is_compiled
 
@@ -67,6 +68,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    report_skips(terminalreporter)
     peaks = config.stash[PEAKS] or [_peak()]
     terminalreporter.write_line(f"peak memory of a worker: {', '.join(f'{peak} MB' for peak in sorted(peaks))}")
     if path := os.environ.get("TARRY_PEAKS"):  # run.sh asks for the largest of all its stages

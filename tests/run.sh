@@ -27,8 +27,7 @@ stage "format" "$BIN/ruff" format --check --quiet .
 stage "lint" "$BIN/ruff" check --quiet .
 stage "imports" "$BIN/lint-imports" --no-cache
 stage "types" "$BIN/mypy"
-stage "postgresql" "$BIN/python" tests/support/postgres.py
-stage "chromium" "$BIN/python" tests/support/chromium.py
+stage "system packages" "$BIN/python" tests/support/system.py
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 -m "$chosen" tests src
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 -m "$compiled" tests
 printf '== all checks: %s s, at most %s MB a worker\n' \

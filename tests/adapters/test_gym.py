@@ -9,8 +9,7 @@ from latecomers import CAPACITY, Average, assert_weights_matter, labels, wait
 
 import tarry
 from tarry.adapters.gym import DelayedGame
-from tarry.kernel import Parameters
-from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
+from tarry.schedulers.base import Scheduler, admit, arrive
 
 NAMES = ["tarry/DelayedOCO-v0", "tarry/DelayedBCO-v0"]
 
@@ -163,22 +162,17 @@ def test_there_is_room_for_what_is_withheld_beside_all_that_arrives():
         assert sorted(told) == [info["round"] for info in infos if info["tracked"]]
 
 
-class _Worthless(Parameters, Traits):
+class _Worthless(Scheduler):
     """Tracks while there is room; every other round weighs nothing."""
-
-    unused: float
-
-    __slots__ = ()
 
 
 def test_what_weighs_nothing_is_owed_nothing(monkeypatch):
-    monkeypatch.setitem(allocate.registry.members, _Worthless, lambda scheduler, slots, capacity: NoState(np.zeros(1)))
     monkeypatch.setitem(admit.registry.members, _Worthless, lambda scheduler, state, draws, request: request.vacancy)
     monkeypatch.setitem(arrive.registry.members, _Worthless, lambda scheduler, state, slot, s, t: float(s % 2))
     game = tarry.Game(
         tarry.domains.Ball(1), tarry.losses.Linear(np.ones((9, 1))), tarry.delays.array([1] * 8 + [0]), capacity=5
     )
-    env = DelayedGame(game, _Worthless.make(0.0))
+    env = DelayedGame(game, _Worthless())
     infos, rewards = play(env, np.ones((9, 1)))
     assert [s for info in infos for s, *_ in info["feedback"]] == [1, 3, 5, 7, 9]
     assert sum(rewards) == -5.0

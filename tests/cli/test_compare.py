@@ -114,7 +114,7 @@ def test_players_are_what_their_names_say():
     assert made["Morris"].scheduler == schedulers.Morris.for_backlog(200, 16)
     assert made["Batching"].scheduler == schedulers.Batching(max_delay=200)
     assert made["Timeout *"].scheduler == schedulers.Timeout(15)
-    assert made["Guessing"].epochs.needs_preemption
+    assert made["DoublingBernoulli"].epochs.needs_preemption
     for name, player in made.items():
         assert type(player.scheduler).__name__ == name.split(",")[0].removesuffix(" *")
         assert player.scheduler.is_unbiased != name.endswith(" *")

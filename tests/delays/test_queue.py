@@ -41,14 +41,14 @@ class TestQueue(DelaysContract):
     def _choose(self, service: str) -> None:
         self.service = service
 
-    def make(self, horizon: int, rng: int) -> delays.Listed:
+    def make(self, horizon: int, rng: int) -> delays.Delays:
         return delays.queue(horizon=horizon, servers=3, service=self.service, load=0.9, rng=rng)
 
 
 class TestFixedService(DelaysContract):
     random = False
 
-    def make(self, horizon: int, rng: int) -> delays.Listed:
+    def make(self, horizon: int, rng: int) -> delays.Delays:
         return delays.queue(horizon=horizon, servers=3, service="fixed", mean=3.5, rng=rng)
 
 

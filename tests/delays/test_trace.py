@@ -13,7 +13,7 @@ from tarry.testing import DelaysContract
 
 
 class TestTrace(DelaysContract):
-    def make(self, horizon: int, rng: int) -> delays.Trace:
+    def make(self, horizon: int, rng: int) -> delays.Delays:
         draws = np.random.default_rng(rng)
         decided = np.cumsum(draws.exponential(1.0, 1000))
         return delays.trace(decided[:horizon], (decided + draws.exponential(9.0, 1000))[:horizon])

@@ -8,7 +8,7 @@ from casework import agree, domain_of, losses_of, proxies_of, sets_before_admiss
 
 import tarry
 from tarry.learners import DWFTRL, Doubled, inverse_time
-from tarry.schedulers import Guessing, Pareto
+from tarry.schedulers import DoublingBernoulli, Pareto
 from tarry.tracking.doubling import LABEL, enters_epoch, fresh_epochs
 
 
@@ -39,7 +39,9 @@ def test_worked_cases(given, expected):
             DWFTRL(domain, rate=Doubled(given["D"], given["G"]), start=given["start"]), Pareto(), epochs
         )
     else:
-        player = tarry.Player(DWFTRL(domain, rate=inverse_time(given["lam"]), start=given["start"]), Guessing(), epochs)
+        player = tarry.Player(
+            DWFTRL(domain, rate=inverse_time(given["lam"]), start=given["start"]), DoublingBernoulli(), epochs
+        )
     game = tarry.Game(domain, losses_of(given["losses"]), tarry.delays.array(delays), capacity=given["C"])
     draws = tarry.Recorded(proxy_delays=proxies_of(given["dprime"]))
     record = tarry.simulate(game, player, draws=draws, keep_rounds=True)
@@ -72,7 +74,7 @@ def _player(epochs):
 )
 def test_refused_where_the_model_forbids_it(options, sentence):
     domain, player = _player(tarry.Doubling("backlog"))
-    player = tarry.Player(player.learner, tarry.schedulers.Guessing(), player.epochs)
+    player = tarry.Player(player.learner, tarry.schedulers.DoublingBernoulli(), player.epochs)
     game = tarry.Game(
         domain, tarry.losses.Linear(np.ones((9, 2))), tarry.delays.fixed(horizon=9, delay=2), capacity=2, **options
     )

@@ -231,7 +231,7 @@ def test_the_learner_must_play_on_the_games_domain():
 
 
 def test_a_broken_balance_is_noticed(monkeypatch):
-    monkeypatch.setattr("tarry.tracking.balance.held", lambda *_: 1.0)
+    monkeypatch.setattr("tarry.tracking.tally.held", lambda *_: 1.0)
     with pytest.raises(tarry.errors.BrokenInvariant, match="sum to"):
         tarry.simulate(_game(), LEARNER)
 

@@ -33,7 +33,7 @@ def _game(feedback="gradient"):
 VERBS = [
     scheduling.admit, scheduling.arrive, scheduling.expired, scheduling.draw,
     learning.predict, learning.absorb, learning.advance, learning.direction,
-    lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.delay,
+    lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.base.delay,
 ]  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_verbs_are_registered_for_every_target(name):
 @pytest.mark.parametrize("learner", ["DWFTRL", "DWFTBL"])
 def test_compiled_rounds_allocate_nothing_and_touch_no_python(learner, monkeypatch):
     fresh = Entry(run_rounds.function)  # code loaded from the disk cache cannot be inspected
-    monkeypatch.setattr("tarry.kernel.compile.attach_cache", lambda *_: None)
+    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
     monkeypatch.setattr("tarry.game.engine.run_rounds", fresh)
     game = _game("gradient" if learner == "DWFTRL" else "value")
     chosen = (
@@ -75,7 +75,7 @@ def test_an_allocating_step_does_not_compile():
         return np.zeros(n).sum()
 
     with pytest.raises(Exception, match="Only accept returning of array passed"):
-        careless.of()(3)
+        careless.dispatcher_for()(3)
 
 
 @pytest.mark.jit(only=True)

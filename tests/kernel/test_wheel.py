@@ -50,7 +50,7 @@ class Machine:
 
     def run(self, counts: list[int]) -> list[tuple[int, int]]:
         out, taken = np.zeros((self.dues.size, 2), np.int64), np.zeros(1, np.int64)
-        _run.of()(self.wheel, self.now, self.dues, np.array(counts, np.int64), out, taken)
+        _run.dispatcher_for()(self.wheel, self.now, self.dues, np.array(counts, np.int64), out, taken)
         self.now += len(counts)
         return [tuple(row) for row in out[: taken[0]].tolist()]
 

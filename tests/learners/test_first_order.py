@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
-from tarry.domains import Ball, Box, Custom, Ellipsoid, Product, Shift, Simplex, nearest
+from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product, Shift, Simplex, nearest
 from tarry.learners import FPL, ODFTRL, SOLO, AdaDelay, AdaFTRL, AdaptiveRevision
 from tarry.learners.fpl import least
 
@@ -19,7 +19,7 @@ ROWS /= np.linalg.norm(ROWS, axis=1)[:, None]
 DELAYS = tarry.delays.array(RNG.integers(0, 12, HORIZON)).values
 WEIGHTS = RNG.exponential(size=HORIZON) * (RNG.uniform(size=HORIZON) < 0.8)
 UNIT = Ball(K)
-CUSTOM = Custom(lambda x: np.clip(x, 0.0, 1.0, out=x), 2, [0.5, 0.5], 2**0.5, 0.5)
+CUSTOM = CustomDomain(lambda x: np.clip(x, 0.0, 1.0, out=x), 2, [0.5, 0.5], 2**0.5, 0.5)
 
 
 def play(learner, delays=DELAYS, weights=WEIGHTS, rows=ROWS, **options):

@@ -138,7 +138,7 @@ def test_the_level_rate_is_learnt_from_the_backlog():
 
 def test_after_a_restart_the_estimate_is_still_the_gradient():
     """Averaged over directions and over the coin of the epoch, for radii that changed with it."""
-    from tarry.schedulers import Guessing
+    from tarry.schedulers import DoublingBernoulli
     from tarry.schedulers.base import RecordedUniforms, Request, admit, arrive, renew
     from tarry.schedulers.base import allocate as allocate_scheduler
 
@@ -153,7 +153,7 @@ def test_after_a_restart_the_estimate_is_still_the_gradient():
             state, play, directions = allocate(learner, 4), np.zeros(2), RecordedDirections(np.tile(u, (9, 1)))
             restart(learner, state, 5, guess)
             predict(learner, state, directions, 6, play)
-            scheduler = Guessing()
+            scheduler = DoublingBernoulli()
             held = allocate_scheduler(scheduler, 4, capacity)
             renew(scheduler, held, guess)
             draws = RecordedUniforms(np.full(9, (i + 1.0) / coins))

@@ -113,7 +113,10 @@ def test_the_price_of_a_call(feedback):
     session = _session(feedback)
     tracker = session._tracker
     tally = tracker.state.tally
-    watched = {name: getattr(tally, name).view(Watched) for name in ("cross", "rate", "sharpness", "line", "arc")}
+    watched = {
+        name: getattr(tally, name).view(Watched)
+        for name in ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
+    }
     vault = tracker.vault
     vault.held = vault.held._replace(play=tracker.state._replace(tally=tally._replace(**watched)))
     tracker._placed(vault.held)

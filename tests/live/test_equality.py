@@ -28,7 +28,7 @@ SCHEDULERS = {
     "DropNewest": tarry.schedulers.DropNewest(),
     "DropOldest": tarry.schedulers.DropOldest(),
     "Batching": tarry.schedulers.Batching(max_delay=49),
-    "Guessing": tarry.schedulers.Guessing(safety=20.0),
+    "DoublingBernoulli": tarry.schedulers.DoublingBernoulli(safety=20.0),
     "Thinning": tarry.schedulers.Thinning(safety=2.0),
     "Timeout": tarry.schedulers.Timeout(12),
     "Skipping": tarry.schedulers.Skipping(3, patience=1.5),
@@ -36,7 +36,7 @@ SCHEDULERS = {
     "Reservoir": tarry.schedulers.Reservoir(),
     "Always": tarry.schedulers.Always(),
 }
-EPOCHS = {"Guessing": tarry.Doubling("backlog")}
+EPOCHS = {"DoublingBernoulli": tarry.Doubling("backlog")}
 MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
 

@@ -136,7 +136,7 @@ def test_restarts_and_running_rates():
     (coin,) = find(bounds, game="convex", scheduler="Bernoulli")
     assert coin.value == theory.bernoulli_anytime_bound(**flat, max_backlog=240)
     # 18(G²/λ)(σ+1)H_T + 4G²/λ restarted: the free term J + 1 times, J = ⌈log2 241⌉ = 8, and 2^0 + … + 2^8 = 511
-    (guessing,) = find(bounds, scheduler="Guessing")
+    (guessing,) = find(bounds, scheduler="DoublingBernoulli")
     assert guessing.value == pytest.approx(9 * 8.0 + 18 * 2.0 * theory.harmonic(20_000) * 511)
     (thinning,) = find(bounds, scheduler="Thinning")
     (sharpened,) = find(bounds, game="strongly convex", scheduler="Bernoulli", source="paper, sharpened")

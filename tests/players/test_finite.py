@@ -19,8 +19,8 @@ from tarry.results import Fate
 from tarry.schedulers import Batching, Coin, Pareto
 from tarry.schedulers.base import RecordedUniforms
 from tarry.tracking import Draws, Player, fresh_state
+from tarry.tracking.buffer import flush_buffer
 from tarry.tracking.table import find
-from tarry.tracking.waiting import hand_on_withheld
 
 LOSSES = np.random.default_rng(71).uniform(size=(4, 2))
 
@@ -44,7 +44,7 @@ def play(player, uniforms, arms, delays, capacity, information):
             row = LOSSES[s - 1]
             told = row if player.learner.feedback == "gradient" else row[[arms[s - 1]]]
             deliver(player, setting, draws, state, s, t, slot, told)
-    hand_on_withheld(state.waiting, player, draws, state, horizon)
+    flush_buffer(state.buffer, player, draws, state, horizon)
     assert state.tally.fates[Fate.SATURATED] == 0
     return chance, leader.total.copy()
 

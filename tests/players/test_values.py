@@ -240,7 +240,7 @@ def test_the_follow_ups_players():
     assert isinstance(flat.learner.rate, EnergyRate)
     assert flat.learner.rate.horizon == HORIZON
     assert flat.epochs == tarry.Doubling("backlog", unit=5)
-    assert flat.scheduler == schedulers.Guessing()
+    assert flat.scheduler == schedulers.DoublingBernoulli()
     curved = players.beyond_peak_backlog(_game(CURVED), backlog=24)
     p = 8 / (8 * 25)
     assert curved.scheduler == schedulers.Bernoulli(probability=p)

@@ -7,7 +7,7 @@ import pytest
 
 import tarry
 from tarry import schedulers
-from tarry.delays import backlog_of
+from tarry.delays.base import backlog_of
 from tarry.testing import follow
 
 HORIZON = 400

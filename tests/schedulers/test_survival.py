@@ -148,10 +148,10 @@ def test_needs_preemption_unless_level():
         (lambda: Coin(np.inf), "safety must be positive"),
         (lambda: Bernoulli(), "max_backlog or probability"),
         (lambda: Bernoulli(3, probability=0.5), "not both"),
-        (lambda: Bernoulli(-1), "not negative, got -1"),
+        (lambda: Bernoulli(-1), "max_backlog must be a whole number of at least 0, got -1"),
         (lambda: Bernoulli(probability=0), r"must lie in \(0, 1\]"),
         (lambda: tarry.schedulers.Morris(-1), "epsilon must not be negative, got -1"),
-        (lambda: tarry.schedulers.Timeout(1.5), "whole number of rounds"),
+        (lambda: tarry.schedulers.Timeout(1.5), "age must be a whole number of at least 0"),
     ],
 )
 def test_bad_parameters_are_refused(make, sentence):

@@ -266,7 +266,7 @@ SCHEDULERS = {
     "Morris": Policy(schedulers.Morris(0.5), information="non-clairvoyant", preemption=False, saturates=True),
     "Thinning": Policy(schedulers.Thinning(safety=2.0), saturates=True),
     "Batching": Policy(schedulers.Batching(max_delay=30), information="non-clairvoyant", preemption=False, longest=30),
-    "Guessing": Policy(schedulers.Guessing(safety=20.0), preemption=False, saturates=True),
+    "DoublingBernoulli": Policy(schedulers.DoublingBernoulli(safety=20.0), preemption=False, saturates=True),
     "Always": Policy(schedulers.Always(), capacity=None, preemption=False),
     "DropNewest": Policy(schedulers.DropNewest(), information="non-clairvoyant", preemption=False),
     "DropOldest": Policy(schedulers.DropOldest(), information="non-clairvoyant"),
@@ -382,9 +382,9 @@ DOMAINS = {
     "shrunken box": Shrink(Box([-1.0, 0.0], [1.0, 5.0]), 0.7),
     "shrunken product": Shrink(Product(Ball(2, radius=2.0, center=[1.0, 1.0]), Box([-1.0], [4.0])), 0.25),
     "shrunken to a point": Shrink(Ball(2, center=[1.0, 2.0]), 0.0),
-    "custom, compiled": domains.Custom(project_on_ball, 3, np.zeros(3), 4.0, 2.0, 2.0),
-    "custom, plain": domains.Custom(project_on_cube, 2, [0.5, 0.5], 2**0.5, 0.5, linear_minimiser=lowest_corner),
-    "custom, in a product": Product(domains.Custom(project_on_cube, 2, [0.5, 0.5], 2**0.5, 0.5), Ball(2)),
+    "custom, compiled": domains.CustomDomain(project_on_ball, 3, np.zeros(3), 4.0, 2.0, 2.0),
+    "custom, plain": domains.CustomDomain(project_on_cube, 2, [0.5, 0.5], 2**0.5, 0.5, linear_minimiser=lowest_corner),
+    "custom, in a product": Product(domains.CustomDomain(project_on_cube, 2, [0.5, 0.5], 2**0.5, 0.5), Ball(2)),
 }
 
 

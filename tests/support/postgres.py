@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pwd
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import psycopg
+from system import find
 
-DEBIAN = Path("/usr/lib/postgresql")
 OWNER = "postgres"  # the server refuses to run as root; Debian's package makes this user
-
-
-def find_binaries() -> Path | None:
-    """The folder of the newest server on this machine."""
-    found = sorted(DEBIAN.glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]))
-    if found:
-        return found[-1].parent
-    on_path = shutil.which("initdb")
-    return Path(on_path).resolve().parent if on_path else None
-
-
-def install() -> Path:
-    """Debian's server, installed if it is missing."""
-    with Path(tempfile.gettempdir(), "tarry-postgres-install").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)  # several pytest processes may come here at once
-        if find_binaries() is None and os.geteuid() == 0 and shutil.which("apt-get"):
-            sys.stderr.write("installing Debian's postgresql for the tests\n")
-            quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            for step in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", "postgresql"]):
-                subprocess.run(["apt-get", *step], check=True, env=quiet, stdout=subprocess.DEVNULL)
-    found = find_binaries()
-    if found is None:
-        raise RuntimeError("the tests need PostgreSQL's server: apt-get install postgresql")
-    return found
 
 
 class Server:
     """Started when made; ``url(schema)`` makes a schema of that name."""
 
     def __init__(self) -> None:
-        self.binaries = install()
+        self.binaries = find("postgresql").parent
         self.user = pwd.getpwnam(OWNER) if os.geteuid() == 0 else None
         self.folder = Path(tempfile.mkdtemp(prefix="tarry-postgres-"))
         self.data = self.folder / "data"
@@ -104,7 +78,3 @@ class Server:
     def _as_owner(self) -> dict[str, object]:
         who = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
         return {"cwd": "/", **who}
-
-
-if __name__ == "__main__":
-    install()

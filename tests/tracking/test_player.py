@@ -7,7 +7,7 @@ import pytest
 
 import tarry
 from tarry.learners import DWFTBL, DWFTRL, BacklogRadius, Doubled, inverse_time
-from tarry.schedulers import Guessing
+from tarry.schedulers import DoublingBernoulli
 
 BALL = tarry.domains.Ball(2)
 PLAIN = DWFTRL(BALL, rate=0.1)
@@ -17,8 +17,18 @@ TOTAL = DWFTRL(BALL, rate=Doubled(2.0, 1.0))
 @pytest.mark.parametrize(
     ("learner", "scheduler", "over", "sentence"),
     [
-        (PLAIN, Guessing(), None, r'^Guessing follows a guess that nobody makes: give epochs=Doubling\("backlog"\)'),
-        (PLAIN, Guessing(), "total", r"Guessing follows a guess that Doubling\('total'\) does not make"),
+        (
+            PLAIN,
+            DoublingBernoulli(),
+            None,
+            r'^DoublingBernoulli follows a guess that nobody makes: give epochs=Doubling\("backlog"\)',
+        ),
+        (
+            PLAIN,
+            DoublingBernoulli(),
+            "total",
+            r"DoublingBernoulli follows a guess that Doubling\('total'\) does not make",
+        ),
         (TOTAL, None, None, r'^Doubled follows .* epochs=Doubling\("total"\) or epochs=Doubling\("pair"\)'),
         (TOTAL, None, "backlog", "Doubled follows a guess that"),
         (DWFTBL(BALL, Doubled(2.0, 1.0), 0.5), None, None, "Doubled follows"),
@@ -30,8 +40,8 @@ def test_a_guess_that_nobody_makes(learner, scheduler, over, sentence):
 
 
 def test_a_join_cannot_follow_a_guess():
-    with pytest.raises(ValueError, match="Guessing follows a guess that nobody makes"):
-        tarry.LabelJoin(capacity=4, scheduler=Guessing())
+    with pytest.raises(ValueError, match="DoublingBernoulli follows a guess that nobody makes"):
+        tarry.LabelJoin(capacity=4, scheduler=DoublingBernoulli())
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, pred
 from tarry.losses import Quadratic
 from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Player, keyed_draws
-from tarry.tracking.waiting import hand_on_withheld
+from tarry.tracking.buffer import flush_buffer
+from tarry.tracking.table import RELEASED
 
 try:
     import gymnasium
@@ -124,9 +125,9 @@ def _note_round(log: Any, t: Any, slot: Any, play: Any, loss: Any, table: Any) -
     log.loss[0] = loss
     if slot >= 0:
         log.entered[0] = 1
-    for i in range(table.counts[2]):
+    for i in range(table.counts[RELEASED]):
         log.released[i] = table.released[i]
-    log.counts[0] = table.counts[2]
+    log.counts[0] = table.counts[RELEASED]
 
 
 class DelayedGame(gymnasium.Env[Array, Array]):
@@ -228,7 +229,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         check_rounds(self._task, bench, t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
-        hand_on_withheld(bench.state.waiting, self._task.player, self._task.draws, bench.state, told_in)
+        flush_buffer(bench.state.buffer, self._task.player, self._task.draws, bench.state, told_in)
         log: Noted = bench.log
         return log
 

@@ -20,8 +20,8 @@ from tarry.live.steps import Desk, hand_over, open_round
 from tarry.live.tracker import CHECKED, FIRST_SLOTS
 from tarry.results import FATES, Weights
 from tarry.tracking import Player, fresh_state, grow_state, keyed_draws
-from tarry.tracking.balance import check_balance
-from tarry.tracking.tally import weights_of
+from tarry.tracking.table import RELEASED, TRACKED
+from tarry.tracking.tally import check_balance, weights_of
 
 RECENT = 1024
 _NOTHING = np.zeros(1)
@@ -43,8 +43,8 @@ class Slots:
     def _place(self, state: Any) -> None:
         self._state, self._counts = state, memoryview(state.table.counts)
         self._box = box = handle(Desk(self._player, self._setting, keyed_draws(self._seed), state))
-        self._open = open_round.at((box, 1, -1), self._player)
-        self._hand = hand_over.at((box, 1, 1, _NOTHING), self._player)
+        self._open = open_round.machine_code_for((box, 1, -1), self._player)
+        self._hand = hand_over.machine_code_for((box, 1, 1, _NOTHING), self._player)
 
     def open(self, delay: int = -1) -> bool:
         """Begin the next round; whether it is tracked. ``delay`` is for the clairvoyant model only."""
@@ -63,14 +63,14 @@ class Slots:
 
     def released(self) -> list[int]:
         """The rounds whose slots the last round took over."""
-        gone = self._counts[2]
+        gone = self._counts[RELEASED]
         numbers: list[int] = self._state.table.released[:gone].tolist() if gone else []
         return numbers
 
     @property
     def tracked(self) -> int:
         """Slots taken."""
-        return int(self._counts[0])
+        return int(self._counts[TRACKED])
 
     def fates(self) -> dict[str, int]:
         """Rounds by fate; they sum to the rounds begun."""

@@ -16,11 +16,13 @@ from tarry.cases.stream import Stream
 from tarry.cases.table import LEGEND, OTHERS, cells, columns, html, others_rows
 from tarry.cases.timeline import busiest, timeline
 from tarry.reports.page import document, figure
+from tarry.results.charts import draw
 
 CAPACITIES = (2, 4, 8, 16, 32, 64, 128, 256)
 COMPARED = ("VarOpt", "Priority", "Bernoulli (calibrated)", "drop newest", "drop oldest", "time out")
 SHOWN = 150  # rounds in the picture of the tracking set
 LANES = 12  # and slots at most: more cannot be told apart
+DENSITY = 144  # pixels an inch of a .png
 
 Tell = Callable[[str], None]
 
@@ -77,7 +79,7 @@ def save_pictures(pictures: dict[str, Any], folder: Path, kind: str = "svg") -> 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for name in pictures]
     for path, chart in zip(paths, pictures.values(), strict=True):
-        chart.save(str(path), **({"ppi": 144} if kind == "png" else {}))
+        path.write_bytes(draw(chart, kind, density=DENSITY))
     return paths
 
 

@@ -18,7 +18,7 @@ SCHEDULERS: dict[str, Callable[[Game, int], Any]] = {
     "Batching": lambda game, slots: schedulers.Batching(max_delay=int(game.delays.values.max())),
     "Bernoulli": lambda game, slots: schedulers.Bernoulli(max_backlog=game.delays.max_backlog),
     "Bernoulli, cal.": lambda game, slots: schedulers.Bernoulli.calibrated(game.delays.max_backlog, slots),
-    "Guessing": lambda game, slots: schedulers.Guessing(),
+    "DoublingBernoulli": lambda game, slots: schedulers.DoublingBernoulli(),
     "Pareto": lambda game, slots: schedulers.Pareto(),
     "Pareto, cal.": lambda game, slots: schedulers.Pareto.calibrated(slots),
     "Coin": lambda game, slots: schedulers.Coin(),
@@ -58,7 +58,7 @@ def make_player(name: str, game: Game) -> Player:
         return Player(paper_learner(game), schedulers.Always())
     made = SCHEDULERS[name](game, game.capacity)
     # Its guess of the backlog moves by restarts; every other scheduler here is left alone.
-    epochs = Doubling("backlog") if isinstance(made, schedulers.Guessing) else None
+    epochs = Doubling("backlog") if isinstance(made, schedulers.DoublingBernoulli) else None
     return Player(paper_learner(game), made, epochs)
 
 

@@ -21,17 +21,12 @@ def rows_of(losses: Any, rounds: int) -> Any:
     return np.array([losses.row(t) for t in range(1, rounds + 1)])
 
 
-def _with_rows(losses: Any, rows: Any) -> Any:
-    """The same losses of other data; rows are every loss's first field."""
-    return type(losses).make(Listed(rows), *losses[1:])
-
-
 def head(game: Game, rounds: int) -> Game:
     """The first rounds of a game, just as they are in the whole."""
     if rounds == game.horizon:
         return game
     endless = game.losses.horizon is None
-    losses = game.losses if endless else _with_rows(game.losses, rows_of(game.losses, rounds))
+    losses = game.losses if endless else game.losses.with_rows(Listed(rows_of(game.losses, rounds)))
     kept = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption")}
     return Game(game.domain, losses, late.array(game.delays.first(rounds)), **kept)
 
@@ -49,6 +44,6 @@ def _least(game: Game, rows: Any, pieces: int) -> float:
     cuts = np.linspace(0, game.horizon, pieces + 1).astype(np.int64)
     total = 0.0
     for first, last in pairwise(cuts):
-        losses = _with_rows(game.losses, rows[first:last])
+        losses = game.losses.with_rows(Listed(rows[first:last]))
         total += float(comparator(game.domain, losses, int(last - first), np.array([last - first])).losses[-1])
     return total

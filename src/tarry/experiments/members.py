@@ -51,7 +51,8 @@ def members(key: str, inside: bool = False) -> dict[str, Callable[..., Any]]:
     """What may stand for this key, by name, or inside it; a room's name shadows one of the rooms after it."""
     found: dict[str, Callable[..., Any]] = {}
     for room in reversed(ROOMS[key] if inside else ROOMS[key][:1]):
-        found |= {name: thing for name in room.__all__ if _is_member(thing := getattr(room, name))}
+        listed = {name: thing for name in room.__all__ if _is_member(thing := getattr(room, name))}
+        found |= getattr(room, "MEMBERS", listed)
     return found
 
 
@@ -79,8 +80,6 @@ def parameters_of(constructor: Callable[..., Any]) -> dict[str, inspect.Paramete
 
 @functools.cache
 def _parameters(constructor: Callable[..., Any]) -> tuple[tuple[str, inspect.Parameter], ...]:
-    if isinstance(constructor, type):
-        constructor = functools.partial(constructor.__new__, constructor)
     kept = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple((n, p) for n, p in inspect.signature(constructor).parameters.items() if p.kind in kept)
 
@@ -93,6 +92,7 @@ def find(key: str, name: str, place: str, inside: bool = False) -> Callable[...,
     """The constructor of this name, or a sentence with those there are."""
     known = members(key, inside)
     base, _, way = name.partition(".")
+    base = getattr(ROOMS[key][0], "RENAMED", {}).get(base, base)
     kind = known[pick(base, known, place, what="member")]
     if not way:
         return kind

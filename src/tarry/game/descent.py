@@ -45,7 +45,11 @@ class Projection:
     """A domain's projection of a point, or of each row of a matrix: one step takes thousands of them."""
 
     def __init__(self, domain: Any) -> None:
-        self._domain, self._run, self._scratch = domain, _project_rows.of(domain), np.zeros(domain.dimension)
+        self._domain, self._run, self._scratch = (
+            domain,
+            _project_rows.dispatcher_for(domain),
+            np.zeros(domain.dimension),
+        )
         self.radius = max(float(domain.outer_radius), POINT)
 
     def __call__(self, points: Vector) -> Vector:

@@ -28,8 +28,8 @@ from tarry.game.world import (
 from tarry.learners.base import queries_of
 from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Draws, Player, State, fresh_state, grow_state
-from tarry.tracking.balance import check_balance
-from tarry.tracking.tally import Tally
+from tarry.tracking.table import TRACKED
+from tarry.tracking.tally import Tally, check_balance
 
 Kind = Gradients | Values | Points | Examples | Nothing
 KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
@@ -122,7 +122,7 @@ def set_up(task: Task, block: int) -> Bench:
     queries = queries_of(task.player.learner)
     width = {"gradient": dimension, "example": task.losses.rows.width}.get(task.feedback, queries)
     return Bench(
-        run=run_rounds.of(task.player, task.losses, task.delays),
+        run=run_rounds.dispatcher_for(task.player, task.losses, task.delays),
         state=fresh_state(task.player, slots, task.setting.capacity),
         world=make_world(task.losses.rows.width, width, slots, block, task.rounds),
         kind=kind_of(task.player.learner, task.feedback),
@@ -189,7 +189,7 @@ def make_room(task: Task, bench: Bench, rounds: int) -> Bench:
     nodes = int(world.wheel.meta[1]) + rounds
     slots = state.table.rounds.size
     if task.setting.capacity == UNLIMITED:
-        slots = max(slots, int(state.table.counts[0]) + rounds)
+        slots = max(slots, int(state.table.counts[TRACKED]) + rounds)
     if not task.allow_large:
         cells = 3 * nodes + slots * (world.feedback.shape[1] + 16)
         refuse_if_large(8 * cells * task.threads, "the pending rounds")

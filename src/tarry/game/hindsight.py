@@ -81,7 +81,7 @@ class _Objective:
 
     def __init__(self, domain: Any, losses: Any, horizon: int, pause: Callable[[], None]) -> None:
         self._domain, self._losses, self._horizon, self._pause = domain, losses, horizon, pause
-        self._pass = _sum_losses.of(losses)
+        self._pass = _sum_losses.dispatcher_for(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
 
@@ -95,7 +95,7 @@ class _Objective:
         """The Hessian: exact in the features where losses are of a prediction, else by differences."""
         if not isinstance(self._losses, Supervised):
             return differences(self._domain, self, here, before)
-        lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.of(self._losses)
+        lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.dispatcher_for(self._losses)
         for first, last in blocks(self._horizon, self._pause):
             add(self._losses, first, last, here.x, self._row, lower)
         ridge = self._horizon * self._losses.ridge * np.eye(here.x.size)
@@ -155,7 +155,7 @@ def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] =
     and may raise.
     """
     search, objective = _Search(domain), _Objective(domain, losses, horizon, pause)
-    if not hasattr(losses, "smoothed"):
+    if not getattr(losses, "has_kink", False):
         _solve(search, objective, objective, GOAL)
         return Minimum(search.point, search.value, search.gap)
     first = objective.at(search.point)

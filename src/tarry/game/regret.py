@@ -69,7 +69,7 @@ def comparator(
 
 def _losses_up_to(losses: Any, x: np.ndarray, rounds: np.ndarray, pause: Callable[[], None]) -> np.ndarray:
     row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
-    add = _losses_at.of(losses)
+    add = _losses_at.dispatcher_for(losses)
     for first, last in blocks(int(rounds[-1]), pause):
         i, j = np.searchsorted(rounds, (first, last + 1))
         add(losses, x, row, first, last, rounds[i:j], out[i:j], total)
@@ -83,7 +83,7 @@ def _in_closed_form(
     shape = losses.isotropic() if hasattr(losses, "isotropic") else None
     if shape is None:
         return None
-    row, total, add = np.zeros(losses.rows.width), np.zeros(losses.rows.width), _sum_rows.of(losses)
+    row, total, add = np.zeros(losses.rows.width), np.zeros(losses.rows.width), _sum_rows.dispatcher_for(losses)
     for first, last in blocks(horizon, pause):
         add(losses.rows, first, last, row, total)
     curvature, slope = horizon * shape[0], shape[1] * total[: losses.dimension]

@@ -12,7 +12,7 @@ from tarry.kernel import entry, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
-from tarry.tracking.table import find
+from tarry.tracking.table import RELEASED, find
 from tarry.tracking.tally import SUMS
 
 LOSS, RATE, BOOKS = range(3)  # of a checkpoint: from BOOKS on, the tally's sums
@@ -118,7 +118,7 @@ def _note_round(log: Any, t: Any, slot: Any, play: Any, loss: Any, table: Any) -
     log.losses[t - 1] = loss
     for i in range(play.size):
         log.plays[t - 1, i] = play[i]
-    for i in range(table.counts[2]):
+    for i in range(table.counts[RELEASED]):
         note(log, t, PREEMPTED, table.released[i], 0.0)
     if slot >= 0:
         note(log, t, ENTERED, t, 0.0)

@@ -10,7 +10,6 @@ from tarry.checks import as_positive
 from tarry.kernel import Parameters
 from tarry.learners.doubts import Facts
 from tarry.learners.rules import SUM, first_rate, last_rate, next_rate
-from tarry.schedulers import Pareto
 
 
 class Anytime(Parameters, init=False):
@@ -38,8 +37,9 @@ class Anytime(Parameters, init=False):
 
     def doubts(self, facts: Facts) -> Iterator[str]:
         """A scheduler whose weights it does not serve."""
-        if isinstance(facts.scheduler, Pareto):
-            yield "the rate Anytime is not valid with the scheduler Pareto: use VarOpt or Priority, or a fixed rate"
+        if not facts.scheduler.fits_anytime_rates:
+            name = type(facts.scheduler).__name__
+            yield f"the rate Anytime is not valid with the scheduler {name}: use VarOpt or Priority, or a fixed rate"
 
 
 @first_rate.on(Anytime)

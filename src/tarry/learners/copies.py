@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import step, verb
-from tarry.kernel.heap import Heap
+from tarry.kernel import step
+from tarry.kernel.views import learn_slots, stack, view
 from tarry.learners.base import (
     EXAMPLE,
     GRADIENT,
@@ -28,7 +28,6 @@ from tarry.learners.base import (
 )
 from tarry.learners.immediate import Reducing, as_immediate
 from tarry.learners.ogd import show_point
-from tarry.learners.pools import Rows
 
 
 class OfCopies(Reducing):
@@ -54,67 +53,22 @@ class Copies(NamedTuple):
     held: np.ndarray
 
 
-@verb
-def copy_of(states: Any, i: int) -> Any:
-    """The state of the i-th copy: views, so that changes stay."""
-
-
-# Which fields of a type of state have an entry for each slot; places in a heap and rows of a pool are none.
-_by_slot: dict[type, frozenset[str]] = {Heap: frozenset(), Rows: frozenset()}
-
-
 def as_copied(base: Any) -> Any:
     """A base that can be kept in copies, or a sentence saying why not."""
     as_immediate(base, GRADIENT, VALUE, EXAMPLE)
-    _learn_views(allocate(base, 1), allocate(base, 2))
+    learn_slots(allocate(base, 1), allocate(base, 2))
     return base
-
-
-def _learn_views(one: Any, two: Any) -> None:
-    """Register ``copy_of`` for a type of state, from what it looks like with one slot and with two.
-
-    Compiled code needs the fields by name, so they are written out here.
-    """
-    kind = type(one)
-    if not hasattr(kind, "_fields"):
-        raise TypeError(f"copies need a state that is a named tuple of arrays, nested or not, got a {kind.__name__}")
-    slotted, views = set(), []
-    for name, part, wider in zip(kind._fields, one, two, strict=True):
-        if not isinstance(part, np.ndarray):
-            _learn_views(part, wider)
-            views.append(f"copy_of(states.{name}, i)")
-            continue
-        if part.shape[:1] == (1,) and wider.shape == (2, *part.shape[1:]) and _by_slot.get(kind) != frozenset():
-            slotted.add(name)
-        views.append(f"states.{name}" if name in slotted else f"states.{name}[i]")
-    if _by_slot.setdefault(kind, frozenset(slotted)) != slotted:
-        raise TypeError(f"{kind.__name__} is kept by slot in one learner and not in another: give each its own state")
-    if kind not in copy_of.registry.members:
-        written: dict[str, Any] = {"__name__": __name__, "State": kind, "copy_of": copy_of}
-        exec(f"def view(states, i):\n    return State({', '.join(views)})", written)
-        copy_of.on(kind)(written["view"])
 
 
 def make_copies(base: Any, copies: int, slots: int) -> Copies:
     """This many fresh copies."""
-    _learn_views(allocate(base, 1), allocate(base, 2))  # again: parameters may come from another process
+    learn_slots(allocate(base, 1), allocate(base, 2))  # again: parameters may come from another process
     return Copies(
-        states=_stacked(allocate(base, slots), copies),
+        states=stack(allocate(base, slots), copies),
         plays=np.zeros((copies, base.dimension)),
         turns=np.zeros(copies, np.int64),
         held=np.full(slots, -1, np.int64),
     )
-
-
-def _stacked(state: Any, copies: int) -> Any:
-    if isinstance(state, np.ndarray):
-        rows = np.zeros((copies, *state.shape), state.dtype)
-        if state.any():  # else the pages of copies that are never made stay untouched
-            rows[:] = state
-        return rows
-    kept = _by_slot[type(state)]
-    fields = zip(state._fields, state, strict=True)
-    return type(state)(*(part if name in kept else _stacked(part, copies) for name, part in fields))
 
 
 @step
@@ -122,7 +76,7 @@ def restart_copies(base: Any, copies: Copies, magnitude: float) -> None:
     """Make every copy fresh."""
     for i in range(copies.turns.size):
         copies.turns[i] = 0
-        restart(base, copy_of(copies.states, i), 1, magnitude)
+        restart(base, view(copies.states, i), 1, magnitude)
     for slot in range(copies.held.size):
         copies.held[slot] = -1
 
@@ -130,7 +84,7 @@ def restart_copies(base: Any, copies: Copies, magnitude: float) -> None:
 @step
 def show_copy(base: Any, copies: Copies, i: int, directions: Any, t: int, play: Any) -> None:
     """Write the play of the i-th copy in round t of the game."""
-    predict(base, copy_of(copies.states, i), directions, t, copies.plays[i])
+    predict(base, view(copies.states, i), directions, t, copies.plays[i])
     show_point(copies.plays[i], play)
 
 
@@ -139,9 +93,9 @@ def engage(base: Any, copies: Copies, i: int, slot: int, t: int) -> Any:
     """Let the i-th copy wait for round t in this slot; return the copy that waits there in vain, or -1."""
     before = copies.held[slot]
     if before >= 0:
-        forget(base, copy_of(copies.states, before), slot)
+        forget(base, view(copies.states, before), slot)
     copies.held[slot] = i
-    enter(base, copy_of(copies.states, i), slot, t)
+    enter(base, view(copies.states, i), slot, t)
     return before
 
 
@@ -152,7 +106,7 @@ def teach(base: Any, copies: Copies, directions: Any, slot: int, s: int, weight:
     if i >= 0:
         copies.held[slot] = -1
         copies.turns[i] += 1
-        state = copy_of(copies.states, i)
+        state = view(copies.states, i)
         absorb(base, state, directions, slot, s, weight, feedback)
         advance(base, state, copies.turns[i], 0)
     return i

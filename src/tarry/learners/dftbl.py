@@ -10,11 +10,11 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain
 from tarry.kernel import Parameters, step
+from tarry.kernel.freelist import FreeList, free_rows, give_row, make_rows, take_row
 from tarry.learners.base import absorb, advance, allocate, direction, enter, forget, predict, restart
 from tarry.learners.dwftrl import DWFTRL, LeaderState, follow, fresh_leader, restart_leader
 from tarry.learners.immediate import check_base
 from tarry.learners.ogd import by_time
-from tarry.learners.pools import Rows, free_rows, give_row, make_rows, take_row
 from tarry.learners.rules import Power
 from tarry.learners.shrunken import OnShrunken, on_shrunken, scales_of
 
@@ -101,7 +101,7 @@ class BlockState(NamedTuple):
     out: np.ndarray
     held: np.ndarray
     settled: np.ndarray
-    rows: Rows
+    rows: FreeList
     clock: np.ndarray
 
 

@@ -12,11 +12,6 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from tarry.losses import Distance, Linear, Quadratic
-from tarry.losses.stated import Stated
-from tarry.losses.supervised import Supervised
-from tarry.schedulers import Timeout
-
 CLOSE = 1e-5  # relative: sentences show six digits, and who copies them is not doubted again
 
 
@@ -41,19 +36,18 @@ class Facts:
     def max_delay(self) -> int:
         """Feedback that is heard is never later; 0 for the base of a reduction, and where it is not known."""
         late = int(getattr(self._delays, "max_delay", 0))
-        return min(late, self.scheduler.age) if isinstance(self.scheduler, Timeout) else late
+        return int(min(late, self.scheduler.max_wait))
 
     @property
     def strong_convexity(self) -> float | None:
         """Of every loss; None where nobody states it."""
         known = float(self.losses.strong_convexity)
-        return None if isinstance(self.losses, Stated) and known == 0 else known
+        return None if getattr(self.losses, "has_stated_constants", False) and known == 0 else known
 
     @property
     def is_curved(self) -> bool:
         """Whether losses are known not to be linear."""
-        bent = isinstance(self.losses, Linear) and self.losses.ridge > 0
-        return bent or isinstance(self.losses, (Quadratic, Distance, Supervised))
+        return bool(getattr(self.losses, "is_curved", False))
 
     @cached_property
     def corner_range(self) -> tuple[float, float] | None:

@@ -18,8 +18,8 @@ from tarry.learners.rules import MAGNITUDE, SUM, count_tracked, first_rate, last
 class EnergyRadius(Parameters, init=False):
     """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)} (**unreviewed**).
 
-    Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``Guessing(safety)``, up to the horizon T;
-    ``factor`` is c, which the notes we have leave open.
+    Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``DoublingBernoulli(safety)``, up to the
+    horizon T; ``factor`` is c, which the notes we have leave open.
 
     >>> import numpy as np
     >>> rule = EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000)

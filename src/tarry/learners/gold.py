@@ -10,11 +10,11 @@ import numpy as np
 from tarry.domains import as_domain
 from tarry.domains.shrink import project_shrunken
 from tarry.kernel import Parameters
+from tarry.kernel.freelist import MADE, FreeList, free_rows, give_row, make_rows, take_row
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.learners.base import VALUE, absorb, advance, allocate, direction, notice, predict, restart
 from tarry.learners.dwftbl import check_smoothing, inner_room
 from tarry.learners.ogd import BEFORE, DescentState, fresh_descent, restart_descent
-from tarry.learners.pools import MADE, Rows, free_rows, give_row, make_rows, take_row
 from tarry.learners.rules import Power, as_rule, check_length, count_tracked, next_rate, radius
 from tarry.learners.shrunken import scales_of
 
@@ -86,7 +86,7 @@ class PooledState(NamedTuple):
     descent: DescentState
     pool: np.ndarray
     ages: Heap
-    rows: Rows
+    rows: FreeList
 
 
 @allocate.on(GOLD)

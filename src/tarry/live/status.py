@@ -11,8 +11,8 @@ from tarry.live.holdings import ANSWERED, ANSWERS
 from tarry.live.tracker import Tracker
 from tarry.results import Answer, Certificate, Weights
 from tarry.tracking import bound_warnings, certificate_now, restart_warnings
-from tarry.tracking.balance import balance
-from tarry.tracking.tally import weights_of
+from tarry.tracking.table import TRACKED
+from tarry.tracking.tally import balance, weights_of
 
 OFTEN = 0.01
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
@@ -59,7 +59,7 @@ def status_of(tracker: Tracker) -> Status:
 
 def read_status(tracker: Tracker) -> Status:
     """The same, to be called within a change."""
-    tally, tracked = tracker.state.tally, int(tracker.state.table.counts[0])
+    tally, tracked = tracker.state.tally, int(tracker.state.table.counts[TRACKED])
     weights = weights_of(tally, tracker.rounds - tracked)
     estimate = estimate_now(tracker) if tracker.configuration.kind == JOIN else None
     warnings = (

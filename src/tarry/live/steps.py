@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tarry.game.rounds import acknowledge, begin, deliver, forfeit
-from tarry.kernel import border
+from tarry.kernel import live_entry
 from tarry.tracking.table import find
 
 MALFORMED = -1.0
@@ -26,14 +26,14 @@ def is_malformed(feedback: Any) -> bool:
     return any(not abs(number) < LARGEST for number in feedback.tolist())
 
 
-@border
+@live_entry
 def open_round(box: Any, t: Any, delay: Any) -> Any:
     """Begin round t; return its slot, UNTRACKED or SATURATED."""
     desk = box.body
     return begin(desk.player, desk.setting, desk.draws, desk.state, t, delay)
 
 
-@border
+@live_entry
 def hand_over(box: Any, s: Any, t: Any, feedback: Any) -> Any:
     """Deliver the feedback of s in round t; return its weight, or MALFORMED with nothing changed."""
     desk = box.body
@@ -47,7 +47,7 @@ def hand_over(box: Any, s: Any, t: Any, feedback: Any) -> Any:
     return deliver(desk.player, desk.setting, desk.draws, desk.state, s, t, slot, feedback)
 
 
-@border
+@live_entry
 def give_up(box: Any, s: Any, t: Any) -> None:
     """Round s ended without an outcome."""
     desk = box.body

@@ -32,8 +32,8 @@ from tarry.live.vault import Vault
 from tarry.results import FATES, Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import fresh_state, grow_state, keyed_draws
-from tarry.tracking.balance import check_balance
-from tarry.tracking.tally import UNCERTIFIED
+from tarry.tracking.table import RELEASED
+from tarry.tracking.tally import UNCERTIFIED, check_balance
 
 FIRST_SLOTS = 64
 CHECKED = 4096
@@ -77,7 +77,7 @@ class Tracker:
 
     def _compile(self, name: str, step: Entry, *arguments: Any) -> Any:
         """The first call of a step finds the compiled one, which takes its place."""
-        compiled = step.at(arguments, self.player)
+        compiled = step.machine_code_for(arguments, self.player)
         setattr(self, name, compiled)
         return compiled(*arguments)
 
@@ -148,7 +148,7 @@ class Tracker:
         if t == 1:
             vault.naming = vault.counts[NAMING] = OURS if id is None else CALLERS
         vault.rounds = vault.counts[ROUNDS] = t
-        gone = state.table.counts[2]
+        gone = state.table.counts[RELEASED]
         released = tuple(map(self._retire, state.table.released[:gone].tolist())) if gone else ()
         play = as_shown(state.play) if self._plays else _NOWHERE
         if id is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.checks import as_positive
-from tarry.delays import Trace, trace
+from tarry.delays.trace import Trace, trace
 from tarry.planning.plan import Plan, plan
 
 if TYPE_CHECKING:

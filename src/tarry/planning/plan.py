@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.delays import array, backlog_of
-from tarry.planning.backlog import Backlog, describe
-from tarry.planning.measure import LARGEST_ERROR, Figures, Workload, measure
+from tarry.delays.base import array, backlog_of
+from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
 from tarry.planning.policies import Policy, choose_policies
 from tarry.results import html_table
 
 if TYPE_CHECKING:
     import polars as pl
 
-LARGEST_SATURATION = 0.01
-ALL_BUT_EQUAL = 0.02
+LARGEST_SATURATION = 0.01  # of rounds: what a calibrated scheduler may refuse
+ALL_BUT_EQUAL = 0.02  # of effective sample size: below what replays can tell apart
 
 Progress = Callable[[str], None]
 

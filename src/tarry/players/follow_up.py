@@ -10,7 +10,7 @@ from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL, EnergyRadius, EnergyRate, Power
 from tarry.players.values import spread_on
-from tarry.schedulers import Bernoulli, Guessing
+from tarry.schedulers import Bernoulli, DoublingBernoulli
 from tarry.tracking import Doubling, Player
 
 
@@ -56,7 +56,7 @@ def beyond_peak_backlog(
     >>> from tarry.domains import Ball
     >>> game = dict(horizon=1000, capacity=16, gradient_bound=1.0, value_bound=1.0)
     >>> beyond_peak_backlog(Ball(3), **game)
-    Unreviewed(Guessing, conditional energy; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row 23))
+    Unreviewed(DoublingBernoulli, conditional energy; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row 23))
     """
     if isinstance(target, Game):
         if target.feedback != "value":
@@ -83,7 +83,7 @@ def beyond_peak_backlog(
         raise ValueError("the conditional-energy tuning fixes its radius by the horizon: give horizon=…")
     smoothing = EnergyRadius(target.inner_radius, spread, slots, horizon, factor=factor)
     learner = DWFTBL(target, rate=EnergyRate(target.diameter, steepest, smoothing), smoothing=smoothing)
-    return Unreviewed(learner, Guessing(), Doubling("backlog", unit=max(1, slots // 8)))
+    return Unreviewed(learner, DoublingBernoulli(), Doubling("backlog", unit=max(1, slots // 8)))
 
 
 def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, backlog: int | None) -> Player:

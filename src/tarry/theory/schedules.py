@@ -63,8 +63,8 @@ def bandit_convex_smoothing(
 
     δ_t = r, so that the centre is ignored, for every t ≤ (νk)² (1 + σ_max/C).
 
-    >>> float(bandit_convex_smoothing(81, spread=1.0, max_backlog=15, capacity=1))
-    0.6666666666666666
+    >>> round(float(bandit_convex_smoothing(81, spread=1.0, max_backlog=15, capacity=1)), 6)
+    0.666667
     """
     crowding = 1.0 + max_backlog / as_int(capacity, "capacity", 1)
     return inner_radius * np.minimum(1.0, math.sqrt(spread) * (crowding / np.asarray(t, dtype=np.float64)) ** 0.25)

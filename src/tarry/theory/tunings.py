@@ -102,8 +102,8 @@ def bandit_rate(
 def bandit_anytime_smoothing(t: ArrayLike, *, spread: float, level: float) -> Array:
     """δ_t/r = min{1, √(νk) (ρ/t)^(1/4)}, Theorem 5 (b) of this project.
 
-    >>> float(bandit_anytime_smoothing(81, spread=1.0, level=16.0))
-    0.6666666666666666
+    >>> round(float(bandit_anytime_smoothing(81, spread=1.0, level=16.0)), 6)
+    0.666667
     """
     return np.minimum(1.0, math.sqrt(spread) * (level / np.asarray(t, dtype=np.float64)) ** 0.25)
 

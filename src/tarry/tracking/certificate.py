@@ -24,11 +24,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.learners import Power
-from tarry.learners.base import VALUE, allocate, closing_rate, rate_in_force, smoothing_in_force
+from tarry.learners.base import VALUE, closing_rate
 from tarry.learners.norms import diameter_in
 from tarry.results import Certificate, Fate
 from tarry.tracking.player import Player, State
-from tarry.tracking.tally import CAPPED, CLOSED, LENGTHS, LONGEST, OBSERVED, OWN, PAIRS, PLAIN, SMOOTHED, SPREADS
+from tarry.tracking.tally import (
+    CAPPED,
+    CLOSED_EPOCHS,
+    INVERSE_RADII,
+    LONGEST,
+    OBSERVED,
+    OVERLAPS,
+    PLAIN,
+    RADII,
+    RADIUS_OVERLAPS,
+    SQUARES,
+)
 
 Array = NDArray[np.float64]
 _SLACK = 1e-9  # of a size above its bound: rounding
@@ -76,13 +87,9 @@ class Parts(NamedTuple):
 
 
 def is_certified(learner: Any) -> bool:
-    """Whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
-    if not hasattr(learner, "norm"):
-        return False
-    state = allocate(learner, 1)
-    if isnan(rate_in_force(learner, state, 1)) or isnan(closing_rate(learner, state, 1)):
-        return False
-    return learner.feedback != VALUE or (hasattr(learner, "inner_radius") and smoothing_in_force(learner, state, 1) > 0)
+    """Return whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
+    traits = ("norm", "rate") if learner.feedback != VALUE else ("norm", "rate", "inner_radius", "smoothing")
+    return all(getattr(learner, name, None) is not None for name in traits)
 
 
 def terms_of(
@@ -93,7 +100,7 @@ def terms_of(
     strong_convexity: float = inf,
     restarts: bool = False,
 ) -> Terms | None:
-    """The constants for a learner, None where :func:`is_certified` says no.
+    """Return the constants for a learner, None where :func:`is_certified` says no.
 
     ``strong_convexity`` is that of the losses: below λ the rate 1/(λt) counts as any other.
     """
@@ -125,19 +132,20 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
     # Where feedback was larger than its bound, the bound was none.
     level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
     square = level**2 if terms.sizes == PLAIN else 1.0
-    spread, left_out = terms.diameter**2 * (sums[..., CLOSED] + 0.5 / np.asarray(rate)), flat
+    spread, left_out = terms.diameter**2 * (sums[..., CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
     if terms.strong_convexity:
         heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., CAPPED]
         spread, left_out = flat, np.maximum(0.0, spread - heard)
     if not terms.inner_radius:
-        return Parts(spread, 0.5 * square * sums[..., OWN], square * sums[..., PAIRS], flat, left_out)
+        return Parts(spread, 0.5 * square * sums[..., SQUARES], square * sums[..., OVERLAPS], flat, left_out)
     k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
+    lengths = np.sqrt(sums[..., INVERSE_RADII] * sums[..., RADIUS_OVERLAPS])
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
     return Parts(
         regularisation=spread,
-        own=0.5 * k**2 * square * sums[..., OWN],
-        pairs=k * most * steep * np.sqrt(sums[..., LENGTHS] * sums[..., SPREADS]) + steep**2 * sums[..., PAIRS],
-        smoothing=steep * drift / r * sums[..., SMOOTHED],
+        own=0.5 * k**2 * square * sums[..., SQUARES],
+        pairs=k * most * steep * lengths + steep**2 * sums[..., OVERLAPS],
+        smoothing=steep * drift / r * sums[..., RADII],
         left_out=left_out,
     )
 

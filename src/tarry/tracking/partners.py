@@ -5,15 +5,11 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from tarry.errors import NotGranted
 from tarry.learners import EnergyRadius, EnergyRate
 from tarry.learners.base import notice
 from tarry.learners.rules import counts_tracked, rules_of
-from tarry.schedulers import Guessing, Skipping, Timeout
-from tarry.schedulers.given import Given
-from tarry.schedulers.survival import Surviving
+from tarry.schedulers import DoublingBernoulli
 
 
 def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
@@ -73,12 +69,12 @@ def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
 def _check_counted(learner: Any, scheduler: Any) -> None:
     """A learner that counts entries and arrivals by itself may miss neither."""
     name = type(learner).__name__
-    if scheduler.needs_preemption and not isinstance(scheduler, (Skipping, Timeout, Surviving)):
+    if scheduler.needs_preemption and not scheduler.announces_preemption:
         raise ValueError(
             f"{name} counts the tracked rounds, and does not notice when {type(scheduler).__name__} hands a slot on to "
             'another round: use Skipping or a scheduler that never preempts, or counts="pending"'
         )
-    if isinstance(scheduler, Given) and not np.all(scheduler.weights):
+    if scheduler.has_zero_weights:
         raise ValueError(
             f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
             'use positive weights, or counts="pending"'
@@ -94,8 +90,8 @@ def _check_energy(rules: list[Any], scheduler: Any) -> None:
             "rate=EnergyRate(diameter, gradient_bound, radius)"
         )
     safety = rules[0].safety
-    if scheduler != Guessing(safety):
+    if scheduler != DoublingBernoulli(safety):
         raise ValueError(
             f"the conditional-energy rules assume the coin min{{1, C/({safety:g}·guess)}}, got {scheduler!r}: "
-            f"use Guessing({safety:g}), or give the radius safety=…"
+            f"use DoublingBernoulli({safety:g}), or give the radius safety=…"
         )

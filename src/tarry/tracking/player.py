@@ -13,11 +13,11 @@ from tarry.learners.base import allocate as allocate_learner
 from tarry.learners.rules import rules_of
 from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
+from tarry.tracking.buffer import make_buffer
 from tarry.tracking.doubling import Single, fresh_epochs
 from tarry.tracking.partners import check_partners
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
-from tarry.tracking.waiting import make_waiting
 
 NOTICEABLE = 0.01
 
@@ -85,7 +85,7 @@ class State(NamedTuple):
     learner: Any
     epochs: np.ndarray
     play: np.ndarray
-    waiting: Any
+    buffer: Any
 
 
 def keyed_draws(seed: int) -> Draws:
@@ -102,7 +102,7 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
         learner=_checked("learner", player.learner, allocate_learner(player.learner, slots)),
         epochs=fresh_epochs(),
         play=np.zeros(player.learner.dimension),
-        waiting=make_waiting(player),
+        buffer=make_buffer(player),
     )
 
 
@@ -129,7 +129,7 @@ def grow_state(player: Player, state: State, slots: int, capacity: int) -> State
     _copy_prefix(state.tally, larger.tally)
     _copy_prefix(state.learner, larger.learner)
     return larger._replace(
-        table=grow_table(state.table, slots), epochs=state.epochs, play=state.play, waiting=state.waiting
+        table=grow_table(state.table, slots), epochs=state.epochs, play=state.play, buffer=state.buffer
     )
 
 
