@@ -8,11 +8,12 @@ import sys
 
 import numpy as np
 import pytest
-from examples import DOMAINS
-from played import GAMES, ROOMS
+from examples import DELAYS, DOMAINS, LEARNERS, LOSSES, SCHEDULERS
+from played import GAMES
 
 import tarry
 from tarry.kernel import Parameters
+from tarry.testing import DomainContract
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +29,18 @@ def uncompiled(tmp_path_factory):
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", GAMES)
 def test_a_compiled_game_is_the_uncompiled_one(name, uncompiled):
-    np.testing.assert_allclose(GAMES[name](), uncompiled[name], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(GAMES[name].play(), uncompiled[name], rtol=1e-9, atol=1e-9)
+
+
+class Projections(DomainContract):
+    def __init__(self, domain):
+        self.domain = lambda: domain
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("name", DOMAINS)
+def test_a_compiled_projection_is_the_uncompiled_one(name):
+    Projections(DOMAINS[name]).test_compiled_projection_agrees()
 
 
 def members_of(room):
@@ -38,11 +50,16 @@ def members_of(room):
 
 
 def test_every_member_is_compiled():
+    games = GAMES.values()
     learners = {one for one in members_of(tarry.learners) if hasattr(one, "feedback")}
-    assert learners - {tarry.learners.Idle} == set(ROOMS["learners"])
-    assert members_of(tarry.schedulers) == set(ROOMS["schedulers"])
+    assert learners - {tarry.learners.Idle} == {type(LEARNERS[cast.learner].learner()) for cast in games}
+    assert members_of(tarry.schedulers) == {type(SCHEDULERS[cast.scheduler].scheduler) for cast in games}
     losses = {one for one in members_of(tarry.losses) if issubclass(one, tarry.losses.Losses)}
-    assert losses == set(ROOMS["losses"])
-    laws = {name for name in tarry.delays.__all__ if name.islower()} - {"delay", "uncut", "backlog_of"}
-    assert laws == set(ROOMS["delays"])
+    assert losses - {tarry.losses.Losses} == {type(LOSSES[cast.loss]()) for cast in games}
+    assert set(DELAYS) == {cast.delays for cast in games}
     assert members_of(tarry.domains) == {type(domain) for domain in DOMAINS.values()}
+
+
+def test_every_delay_law_has_an_example():
+    exported = {name for name in tarry.delays.__all__ if name.islower()}
+    assert exported - {"delay", "uncut", "backlog_of"} == set(DELAYS)

@@ -31,6 +31,7 @@ def firsts(sweep, *columns):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", READY, ids=lambda path: path.stem)
 def test_every_game_and_player_of_a_ready_sweep_plays(path):
     for content in firsts(load_sweep(path), "game", "player").values():
