@@ -83,6 +83,7 @@ def gathering(join):
     join.label("d0", 4.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @pytest.mark.parametrize(
     ("rule", "before", "call"),
@@ -126,6 +127,7 @@ def test_an_interrupt_at_any_line_of_an_ending(kind, rule, before, call, tmp_pat
     assert bool(refused) == (kind == "memory" and call is not gathering)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_an_interrupt_at_any_line_of_tell(kind, tmp_path):
     player = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.5))

@@ -225,6 +225,7 @@ def test_ids_of_a_first_call_that_failed_are_nobodys(new_store):
         assert session.status().rounds == 2
 
 
+@pytest.mark.slow
 def test_a_postgresql_server_that_restarts(postgres, new_store, tmp_path):
     store = new_store("postgresql")
     with make(store) as session:
