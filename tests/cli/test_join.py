@@ -226,7 +226,11 @@ def test_a_row_is_told_even_if_nothing_can_be_read_after_it(call, monkeypatch):
     call("new", "--capacity", 8)
     call("decide", '{"f": 1}', "--id", "a")
 
-    def out_of_reach(*_):
+    begin = SQLite.begin
+
+    def out_of_reach(store, *, writes):
+        if writes:
+            return begin(store, writes=True)
         raise StoreError("the database cannot be reached")
 
     monkeypatch.setattr(SQLite, "begin", out_of_reach)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from tarry.live.encoding import ItemRow
 from tarry.live.stores.base import HEAD, Change, Chunk, Store, make_chunk
 
 
-def _change(version: int, rows: dict[int, ItemRow | None] | None = None, **chunks: list[int]) -> Change:
+def _change(version: int, rows: Mapping[int, ItemRow | None] | None = None, **chunks: list[int]) -> Change:
     """Return a change to this version: chunks of these numbers by region, and rows by round."""
     made = {region: [make_chunk(i, version, b"%d" % i * 8) for i in numbers] for region, numbers in chunks.items()}
     return Change(make_chunk(HEAD, version, b"head %d" % version), {STATE: [], FATES: []} | made, rows or {})
