@@ -28,6 +28,7 @@ def log(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_model_in_words():
     done = call(*MODEL, "--per-day", "480", "--target", "40%")
     assert done.exit_code == 0, done.output
@@ -67,6 +68,7 @@ def test_a_page_needs_no_network(tmp_path):
     assert "How many slots?" in text
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_second_moment():
     done = call(*MODEL, "--max-second-moment", "4", "-f", "json")
     assert json.loads(done.stdout)["target"] == 0.25

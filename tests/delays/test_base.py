@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tarry import delays
@@ -44,7 +43,6 @@ def brute_force(uncut: list[int]) -> tuple[int, int, int, int]:
     uncut=st.lists(st.one_of(st.integers(0, 12), st.integers(0, 2**62)), min_size=1, max_size=60),
     block=st.integers(1, 70),
 )
-@settings(deadline=None, max_examples=150, derandomize=True)
 def test_survey_equals_counting(uncut: list[int], block: int) -> None:
     values = np.array(uncut)
     kept = generated.BLOCK
@@ -59,7 +57,6 @@ def test_survey_equals_counting(uncut: list[int], block: int) -> None:
 
 
 @drawn(values=st.lists(st.integers(0, 40), min_size=1, max_size=40), data=st.data())
-@settings(deadline=None, max_examples=60, derandomize=True)
 def test_sets_by_definition(values: list[int], data: st.DataObject) -> None:
     listed = delays.array(values)
     t = data.draw(st.integers(1, len(values)))

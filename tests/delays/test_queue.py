@@ -7,7 +7,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -60,7 +60,6 @@ class TestFixedService(DelaysContract):
     ),
     servers=st.integers(1, 5),
 )
-@settings(deadline=None, max_examples=150, derandomize=True)
 def test_equals_event_simulation(times: list[float], servers: int) -> None:
     found = delays.queue(horizon=len(times), servers=servers, service=times)
     left = departures(times, servers)

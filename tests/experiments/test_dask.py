@@ -28,6 +28,7 @@ def cluster():
         yield running
 
 
+@pytest.mark.slow
 def test_dask_with_a_worker_killed_in_the_middle(tmp_path, cluster):
     sweep, killed = sweep_of(tmp_path, LONGER), []
     engine = make_engine("dask", scheduler=cluster.scheduler_address)

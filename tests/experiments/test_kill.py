@@ -51,6 +51,7 @@ def start(sweep, results):
     return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
 
 
+@pytest.mark.slow
 def test_two_runs_and_a_reader_at_once(tmp_path):
     sweep, results, seen = sweep_of(tmp_path, MANY.replace("= 50", "= 20")), tmp_path / "results", [set()]
     with start(sweep, results) as one, start(sweep, results) as other:

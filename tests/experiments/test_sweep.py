@@ -259,7 +259,7 @@ def test_members_of_members(tmp_path):
 
 
 @given(count=st.integers(1, 20))
-@settings(deadline=None, max_examples=20, derandomize=True)
+@settings(max_examples=20)
 def test_tasks_part_a_sweep(tmp_path_factory, count):
     sweep = sweep_of(tmp_path_factory.mktemp("tasks"))
     shares = [share(sweep, (i, count)) for i in range(1, count + 1)]

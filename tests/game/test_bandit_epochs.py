@@ -172,7 +172,7 @@ def test_the_energy_rate_never_sees_losses_or_weights():
         seen = []
         for t in range(1, HORIZON + 1):
             opened = session.ask()
-            seen.append(rate_in_force(player.learner, session._tracker.state.learner, t))
+            seen.append(rate_in_force(player.learner, session._tracker.slots.state.learner, t))
             for s in range(1, t + 1):
                 if s + delays[s - 1] == t:
                     session.tell(s, value=scale * (1.0 + s % 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.kernel import entry
@@ -55,7 +55,6 @@ moves = st.lists(
 
 
 @given(moves=moves)
-@settings(deadline=None, max_examples=200, derandomize=True)
 def test_equals_sorted_list(moves: list[tuple[int, float]]) -> None:
     heap, members = make_heap(SLOTS), {}
     tops = np.zeros(len(moves), np.int64)

@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -73,7 +73,6 @@ def test_it_is_what_its_definition_says():
     assert final == pytest.approx(growth, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
 @given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from(["ball", "box", "simplex"]))
 def test_regret_is_below_its_growth_on_every_path(seed, late, steady, kind):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
@@ -129,7 +129,6 @@ def test_rounding_never_draws_an_action_without_weight():
         assert all(draw_action(source, t, np.array([0.0, 1e-300, 0.0])) == 1 for t in range(1, 10))
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
 @given(
     st.lists(st.floats(0, 1e5), min_size=2, max_size=6),
     st.floats(1e-3, 1e4),

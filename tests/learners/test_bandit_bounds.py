@@ -69,6 +69,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "delay"), METHODS, ids=lambda part: getattr(part, "__name__", part))
 def test_regret_is_below_the_bound_and_not_far_below(make, delay):
     learner, bound = make(delay, out_in_all(delay))
@@ -95,6 +96,7 @@ def test_two_points_of_strongly_convex_losses():
     assert bound / 30 <= regret <= bound
 
 
+@pytest.mark.slow
 def test_the_source_s_own_tunings_are_of_their_order():
     for learner, bound in (
         (TwoPoint.agarwal(BALL, 1.0, HORIZON), 2 * K * sqrt(HORIZON)),

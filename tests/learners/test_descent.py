@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -165,7 +165,6 @@ def test_best_of_both_is_its_formula(capacity):
     np.testing.assert_allclose(*found, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.floats(0.01, 10), st.floats(0.1, 10))
 def test_best_of_both_balances_to_within_two(jumps, lam, steep):
     """½D²β + Σ G²σ_t η_{t−1} is at most twice the better of all curvature and all regularisation."""

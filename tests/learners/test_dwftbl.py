@@ -49,6 +49,7 @@ def test_the_estimator_is_the_gradient_of_the_smoothed_loss(k, kind):
     np.testing.assert_allclose(np.mean(estimates, axis=0), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_bound_holds_in_the_mean_over_directions():
     horizon, k, seeds = 60, 2, 400
     rows = RNG.normal(size=(horizon, k))

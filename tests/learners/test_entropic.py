@@ -6,7 +6,7 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -79,7 +79,6 @@ def test_at_temperature_zero_the_smallest_share_evenly():
     assert out.tolist() == [0.0, 0.5, 0.5, 0.0]
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
 @given(data=st.data())
 def test_the_weighted_regret_is_below_the_bound_on_every_path(data):
     horizon, k = data.draw(st.integers(1, 12)), data.draw(st.integers(2, 4))

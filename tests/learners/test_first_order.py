@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -87,7 +87,6 @@ def test_adadelay_is_its_formula():
         np.testing.assert_allclose(found[t], nearest(UNIT, -2.0 / np.sqrt(2 * level) * total), atol=1e-12)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(st.integers(0, 4), st.lists(st.tuples(st.integers(0, 4), st.floats(0, 1)), min_size=1, max_size=25))
 def test_the_allowance_covers_what_is_out(tau, rounds):
     delays = np.array([min(delay, tau) for delay, _ in rounds])

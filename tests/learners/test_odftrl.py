@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -73,7 +73,6 @@ def bound_on_regret(learner, rows, weights, delays, hint, order, psi):
     return learner.strength * psi + cost / learner.strength
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(st.integers(0, 10**6), st.sampled_from(HINTS), st.booleans(), st.booleans())
 def test_regret_is_below_the_bound_on_every_path(seed, hint, entropic, steady):
     rng = np.random.default_rng(seed)

@@ -91,6 +91,7 @@ def _check_slopes(method):
         assert all(slope.is_attained for slope in slopes[:1]), slopes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOPED)
 def test_slopes_are_as_stated(name):
     """Nowhere steeper by a tenth, and attained on the first pattern."""
@@ -104,6 +105,7 @@ def test_slopes_of_long_games_are_as_stated(name):
     _check_slopes(METHODS[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.3, 0.45, 0.55, 0.7, 0.9])
 @pytest.mark.parametrize("size", [1.0, 1000.0])
 def test_wrong_orders_are_noticed(power, size):

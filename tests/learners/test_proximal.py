@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -96,7 +96,6 @@ def regret_of(plays, rows, weights, domain):
     return np.sum(weights[:, None] * rows * plays) - total @ domain.linear_minimiser(total)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(st.integers(0, 10**6), st.booleans())
 def test_without_delay_regret_is_below_the_bound_on_every_path(seed, steady):
     rng = np.random.default_rng(seed)

@@ -32,7 +32,7 @@ def played(store):
         other.close()
         one = tarry.Session.open(store)
     told += [one.ask_many(5).plays, [one.tell(200, value=[1, 1.5]).weight]]
-    assert one._tracker.vault.slots >= 256
+    assert one._tracker.slots.size >= 256
     one.close()
     return np.concatenate([np.ravel(part) for part in told])
 

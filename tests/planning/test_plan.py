@@ -95,6 +95,7 @@ def test_dropping_newcomers_by_hand():
     assert not figures.is_unbiased
 
 
+@pytest.mark.slow
 def test_rounds_without_room_are_not_counted_as_seen():
     """One slot, delay d: a renewal process that is full for d rounds in d + 1/p."""
     delays, p = tarry.delays.fixed(horizon=2000, delay=20), 1 / (8 * 21)

@@ -130,6 +130,7 @@ def test_one_slot_is_not_proved(losses, changes):
         assert not players.recommended(_game(losses, capacity=1)).is_proved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capacity", [4, 8])
 def test_the_choice_is_not_worse_than_one_coin(capacity):
     """Also where the horizon is beyond e^(C−2)."""
@@ -219,6 +220,7 @@ def test_a_forgotten_capacity_is_noticed(backlog, curvature):
         tarry.Session(player, capacity=8, information="semi-clairvoyant")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flat", "curved"])
 def test_not_knowing_costs_little(kind):
     """Against the paper's player, which is told the largest backlog."""

@@ -14,8 +14,9 @@ from tarry.testing import SchedulerContract, follow
 class TestSchedulers(SchedulerContract):
     @pytest.fixture(autouse=True)
     def _choose(self, name):
-        *attributes, self._longest = SCHEDULERS[name]
-        self.scheduler, self.capacity, self.information, self.preemption, self.saturates = attributes
+        policy = SCHEDULERS[name]
+        self.scheduler, self.capacity, self.information, self.preemption, self.saturates = policy[:5]
+        self._longest = policy.longest
 
     @property
     def delays(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.schedulers import Priority, priority
@@ -57,7 +57,6 @@ def test_stack_equals_the_definition(capacity, monkeypatch):
     assert all(after <= capacity for _, after in prunings)
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
 @given(
     delays=st.lists(st.integers(0, 40), min_size=1, max_size=120),
     capacity=st.integers(1, 6),

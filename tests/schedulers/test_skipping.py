@@ -6,7 +6,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -44,7 +44,6 @@ def slow(delays, actions, patience, capacity=10**9):
     return given_up, np.array(sums)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
 @given(st.integers(0, 10**6), st.sampled_from([2, 5, 40]), st.sampled_from([0.5, 1.0, 3.0]))
 def test_it_is_its_definition_and_counts_are_as_proved(seed, actions, patience):
     rng = np.random.default_rng(seed)

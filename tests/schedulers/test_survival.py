@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -60,7 +60,6 @@ def test_no_limit_means_certainty(scheduler):
     assert proxy_delay(RecordedUniforms(np.ones(50)), scheduler, scale, 50) > 1e9
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
 @given(
     values=st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=40),
     u=st.floats(0, 1, exclude_min=True),

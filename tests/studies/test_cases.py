@@ -41,6 +41,7 @@ def test_a_pipe_is_wider_than_a_table(monkeypatch):
     assert screen().width == 90
 
 
+@pytest.mark.slow
 def test_arrivals_are_a_case_of_their_own(tmp_path):
     file = tmp_path / "arrivals.json"
     arguments = ["--label", "arrival", "--first", "100", "--slots", "4", "--seeds", "2", "--learners", "0"]

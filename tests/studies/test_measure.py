@@ -74,6 +74,7 @@ def test_stays_do_not_overlap_and_end_as_the_delays_say():
     assert {row["end"] for row in panels["drop oldest"]} == {"heard", "pushed out"}
 
 
+@pytest.mark.slow
 def test_other_learners_hear_what_the_policies_let_them():
     found = {(r.learner, r.policy): r for r in other_learners(desk(first=400), 4, 2, rounds=300)}
     assert {name for name, _ in found} == {"DW-FTRL", "logistic", "River linear", "sklearn trees"}

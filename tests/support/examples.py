@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+import tarry
 from tarry import delays, domains, losses, schedulers
 from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Shrink, Simplex, product
 from tarry.learners import (
@@ -64,7 +65,7 @@ class Example(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """A scheduler and the game it can play in; ``longest`` cuts the delays it may meet."""
+    """A scheduler and the game it can play in; ``longest`` cuts the delays, ``epochs`` make the guess it follows."""
 
     scheduler: Any
     capacity: int | None = 4
@@ -72,6 +73,7 @@ class Policy(NamedTuple):
     preemption: bool = True
     saturates: bool = False
     longest: int | None = None
+    epochs: Any = None
 
 
 def first_of_each(examples: Mapping[str, Any], kind: Callable[[Any], Any]) -> dict[Any, str]:
@@ -258,7 +260,9 @@ SCHEDULERS = {
     "Morris": Policy(schedulers.Morris(0.5), information="non-clairvoyant", preemption=False, saturates=True),
     "Thinning": Policy(schedulers.Thinning(safety=2.0), saturates=True),
     "Batching": Policy(schedulers.Batching(max_delay=30), information="non-clairvoyant", preemption=False, longest=30),
-    "DoublingBernoulli": Policy(schedulers.DoublingBernoulli(safety=20.0), preemption=False, saturates=True),
+    "DoublingBernoulli": Policy(
+        schedulers.DoublingBernoulli(safety=20.0), preemption=False, saturates=True, epochs=tarry.Doubling("backlog")
+    ),
     "Always": Policy(schedulers.Always(), capacity=None, preemption=False),
     "DropNewest": Policy(schedulers.DropNewest(), information="non-clairvoyant", preemption=False),
     "DropOldest": Policy(schedulers.DropOldest(), information="non-clairvoyant"),
@@ -324,7 +328,7 @@ LOSSES = {
         ROWS, cubic_value, cubic_gradient, dimension=3, gradient_bound=500.0, value_bound=500.0
     ),
     "Callables": lambda: losses.Callables(
-        called_value, called_gradient, dimension=3, horizon=30, gradient_bound=200.0, value_bound=200.0
+        called_value, called_gradient, dimension=3, horizon=25, gradient_bound=200.0, value_bound=200.0
     ),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from recount import by_gradients, by_values, heard_by, rates_of, total_epochs
 
@@ -176,7 +176,6 @@ def test_attained(plan, bounded):
 
 
 @given(seed=st.integers(0, 10**6), rounds=st.integers(1, 40), capacity=st.integers(2, 9), kind=st.integers(0, 3))
-@settings(deadline=None, max_examples=60, derandomize=True)
 def test_it_dominates_on_every_path(seed, rounds, capacity, kind):
     """Random tells, late and out of order, adversarial or not: the worst weighted regret stays below, always."""
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from recount import by_gradients, heard_by, rates_of
 
@@ -58,7 +58,6 @@ def test_one_path_may_exceed_the_second_sum_but_not_the_full_bound():
 
 
 @given(seed=st.integers(0, 10**6), rounds=st.integers(1, 30), capacity=st.integers(2, 6))
-@settings(deadline=None, max_examples=60, derandomize=True)
 def test_the_full_bound_dominates_on_every_path(seed, rounds, capacity):
     """Strongly convex losses, random tells: the worst weighted regret over a grid of comparators stays below."""
     rng, grid = np.random.default_rng(seed), np.linspace(-1, 1, 21)

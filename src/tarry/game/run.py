@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from tarry.checks import as_int
 from tarry.domains.base import nearest
 from tarry.errors import TooLarge
 from tarry.game.assumptions import Facts, assumption_warnings
-from tarry.game.draws import Recorded, draws_for
 from tarry.game.hindsight import Comparator
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
@@ -136,18 +134,13 @@ class Run(NamedTuple):
         There an interrupt is heard; and loading cached code may import a user's module, for which a worker
         would wait for ever while the caller is itself being imported.
         """
-        game = self.game
-        arguments = self._arguments(buffers, Stop(), 1, 1)
-        run_rounds.machine_code_for(arguments, self.player, game.losses, game.delays)
-
-    def _arguments(self, buffers: Buffers, stop: Stop, first: int, last: int) -> tuple[Any, ...]:
-        game, (draws, state, world, log) = self.game, buffers
-        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, self.kind)
-        return (*fixed, world, log, stop.cell, first, last)
+        self.advance(buffers, Stop(), 1, 0)  # no round: Numba finds out the types of arguments fastest in a call
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last, for which there is room."""
-        self.compiled(*self._arguments(buffers, stop, first, last))
+        game, (draws, state, world, log) = self.game, buffers
+        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, self.kind)
+        self.compiled(*fixed, world, log, stop.cell, first, last)
 
     def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played | None:
         """Play the whole game from fresh buffers; return None if it was stopped on the way."""
@@ -182,10 +175,16 @@ class Run(NamedTuple):
         return buffers._replace(state=state, world=grow_world(world, slots, nodes))
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
-        """Raise ValueError after losses that are not finite, BrokenInvariant after books that do not balance."""
+        """Raise ValueError for plays or losses that are not finite, BrokenInvariant for books that do not balance."""
+        learner, play = self.player.learner, buffers.state.play
+        if not np.all(np.isfinite(play)):  # first, since a loss there is not finite either
+            raise ValueError(
+                f"{type(learner).__name__} played {play} in rounds {first} to {last}, which is not finite: check its "
+                "predict, absorb and advance, or the losses' gradients there"
+            )
         if not np.isfinite(buffers.world.loss[0]):
             raise ValueError(
-                f"a loss in rounds {first} to {last} is not finite; the last play was {buffers.state.play}: "
+                f"a loss in rounds {first} to {last} is not finite; the last play was {play}: "
                 "check the losses' data or functions there"
             )
         check_balance(self.player, buffers.state, last)
@@ -242,11 +241,6 @@ def prepare(
     )
 
 
-def start(run: Run, seed: int, recorded: Recorded | None = None) -> Buffers:
-    """Return fresh buffers for a seed, with recorded draws where there are some."""
-    return run.start(draws_for(seed, recorded, run.player, run.horizon))
-
-
 def _terms(game: Any, player: Player) -> Terms | None:
     """Return the constants of a certificate, from the losses; what they do not bound is observed."""
     learner, restarts = player.learner, player.epochs.needs_preemption
@@ -274,7 +268,7 @@ def _check_play(learner: Any, play: np.ndarray, t: int) -> None:
     if domain is None:
         return
     with np.errstate(all="ignore"):  # a play may be anywhere
-        away = float(np.linalg.norm(play - nearest(domain, play))) if np.all(np.isfinite(play)) else inf
+        away = float(np.linalg.norm(play - nearest(domain, play)))
     if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):
         raise ValueError(
             f"{type(learner).__name__} played {play} in round {t}, which lies {away:.3g} outside its domain "
