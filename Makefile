@@ -1,13 +1,14 @@
 # setup: the environment   demo: one game, end to end   test: the checks one waits for   bench: speed, as ratios
 # test-all: every check, also those marked slow
 # crash: kill -9, 500 times for each store
+# studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1, quick, played afresh: every exponent has to be as claimed (minutes)
 # test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-bench demo test test-all table1 test-torch crash bench clean
+.PHONY: setup setup-bench demo test test-all studies table1 test-torch crash bench clean
 
 setup: $(VENV)/.ready
 
@@ -34,9 +35,12 @@ test: setup
 test-all: setup
 	@BIN=$(BIN) sh tests/run.sh all
 
+studies: setup
+	@for name in flights clinical queue; do $(BIN)/python -m studies $$name --out out/$$name || exit 1; done
+
 table1: setup
 	@rm -rf out/table1-check
-	@$(BIN)/tarry table1 --quick --results out/table1-check
+	@$(BIN)/python -m studies table1 --quick --results out/table1-check
 
 crash: setup
 	@$(BIN)/python tests/support/crash.py 500

@@ -8,7 +8,7 @@ from math import inf
 import tarry
 from benchmarks.measure import Figure, Row, interleave, nanoseconds, ratio
 from benchmarks.stage import DIMENSION, Stage
-from tarry.testing.methods import METHODS
+from tests.oracles.methods import METHODS
 
 HOLD = 5.0
 HORIZON = 100_000

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from tarry.testing.methods import METHODS, PLAYERS
-from tarry.testing.promises import Method, Slope, slope_in_delay, slope_in_horizon
+from tests.oracles.methods import METHODS, PLAYERS
+from tests.oracles.promises import Method, Slope, slope_in_delay, slope_in_horizon
 
 
 def cells(

@@ -1,8 +1,12 @@
-"""A few tickets stay open for ever, and few are open at once: slots follow the backlog, not the longest delay."""
+"""A few tickets stay open for ever, and few are open at once: slots follow the backlog, not the longest delay.
+
+The study stands beside the library: run this from the root of a checkout, as `python -m examples.10_queue`.
+"""
 
 import logging
 
-from tarry.cases import believe, queue_case
+from studies.cases import queue_case
+from studies.measure import believe
 
 logging.getLogger("tarry").setLevel(logging.ERROR)
 case = queue_case(first=20_000)

@@ -28,7 +28,7 @@ stage "lint" "$BIN/ruff" check --quiet .
 stage "imports" "$BIN/lint-imports" --no-cache
 stage "types" "$BIN/mypy"
 stage "system packages" "$BIN/python" tests/support/system.py
-stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 -m "$chosen" tests src
+stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 -m "$chosen" tests src studies
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 -m "$compiled" tests
 printf '== all checks: %s s, at most %s MB a worker\n' \
     "$(($(date +%s) - started))" "$(sort -n "$TARRY_PEAKS" | tail -n 1)"

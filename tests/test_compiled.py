@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from examples import DELAYS, DOMAINS, LEARNERS, LOSSES, SCHEDULERS
 from played import GAMES
 
 import tarry
+from examples import DELAYS, DOMAINS, LEARNERS, LOSSES, SCHEDULERS
 from tarry.kernel import Parameters
 from tarry.testing import DomainContract
 

@@ -13,8 +13,7 @@ import tarry
 
 ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
 ROOMS += [
-    f"tarry.{name}"
-    for name in ("cases", "experiments", "planning", "results", "schedulers", "testing", "theory", "tracking")
+    f"tarry.{name}" for name in ("experiments", "planning", "results", "schedulers", "testing", "theory", "tracking")
 ]
 
 
@@ -67,6 +66,17 @@ def test_command_line(arguments):
     )
     assert done.returncode == 0, done.stderr
     assert "arry" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("case flights", "flights"), ("table1 --quick", "table1"), ("compare", "compare")]
+)
+def test_commands_that_have_become_studies_say_so(old, new):
+    done = subprocess.run(
+        [sys.executable, "-m", "tarry", *old.split()], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 2
+    assert f"in a checkout of Tarry, run python -m studies {new}" in done.stderr
 
 
 def test_without_the_extra_the_command_line_says_what_it_needs():

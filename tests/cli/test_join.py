@@ -67,7 +67,7 @@ def test_schedulers_by_their_names(call):
     told = json.loads(call("new", "--capacity", 2, "--scheduler", "Priority").stdout)
     assert told["scheduler"] == "Priority"
     refused = call("new", "--capacity", 2, "--scheduler", "Magic", "--name", "other", code=2)
-    assert "--scheduler must be one of VarOpt, Priority" in refused.stderr
+    assert "scheduler must be one of VarOpt, Priority" in refused.stderr
 
 
 def test_an_empty_sum_is_nought(call):

@@ -12,7 +12,7 @@ import pytest
 from shell import lines
 
 import tarry
-from tarry.cli.plan import Format
+from tarry.cli.console import Format
 from tarry.cli.stored import is_json
 
 NEW = ["new", "--dimension", "2", "--rate", "0.5", "--capacity", "3", "--seed", "7"]

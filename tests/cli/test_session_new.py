@@ -104,7 +104,7 @@ def test_bounds_go_into_the_certificate_and_warn_when_they_are_exceeded(session)
     session("tell", "a", "[1, 1]")
     status = json.loads(session("status").stdout)
     assert (status["certificate"]["gradient_bound"], status["warnings"]) == (3.0, [])
-    assert status["certificate"]["own"] == 0.5 * 0.5 * 3.0**2
+    assert status["certificate"]["variance"] == 0.5 * 0.5 * 3.0**2
     session("tell", "b", "[3, 4]")
     (warning,) = json.loads(session("status").stdout)["warnings"]
     assert warning.startswith("a gradient of size 5 came, above gradient_bound=3, so nothing is certified")

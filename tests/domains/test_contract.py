@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from examples import DOMAINS
 
 import tarry.domains as room
+from examples import DOMAINS
 from tarry.domains import Shrink
 from tarry.kernel import Parameters
 from tarry.testing import DomainContract

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from studies.table1 import QUICK
 from tarry.experiments import load_sweep, play_cell
 from tarry.experiments.play import refusal
-from tarry.experiments.table1 import QUICK
 
 ROOT = Path(__file__).parents[2]
 READY = sorted(path for path in (ROOT / "examples" / "sweeps").glob("*.toml") if path.name != "games.toml")

@@ -8,7 +8,7 @@ import golden_cells
 import pytest
 from golden_cells import CELLS, agree, kept, measured
 
-from tarry.experiments.cells import REVISION
+from tarry.experiments.sweep import REVISION
 
 COMPILED = ["DWFTRL, VarOpt", "DWFTRL, Thinning, curved", "recommended, values", "exponential weights, Pareto"]
 ADVICE = (

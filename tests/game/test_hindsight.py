@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from tarry.domains import Ball, Box
-from tarry.game.hindsight import minimise
-from tarry.game.regret import comparator
+from tarry.game.hindsight import comparator, minimise
 from tarry.losses import (
     Absolute,
     Callables,

@@ -10,7 +10,7 @@ from scipy.optimize import brentq, lsq_linear, minimize
 
 from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product, Shift, Simplex
 from tarry.game import hindsight
-from tarry.game.regret import Stopped, comparator
+from tarry.game.hindsight import Stopped, comparator
 from tarry.losses import Absolute, Custom, Huber, LeastSquares, Linear, Logistic
 
 T, K = 60, 4

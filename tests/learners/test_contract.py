@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from examples import LEARNERS
 
 import tarry
+from examples import LEARNERS
 from tarry.domains import Product, Simplex
 from tarry.testing import LearnerContract
 

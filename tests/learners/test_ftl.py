@@ -10,8 +10,8 @@ import tarry
 from tarry.domains import Ball, Box
 from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint, inverse_time
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, direction, enter, predict
-from tarry.testing.methods import METHODS
-from tarry.testing.methods.stated import of_ftl
+from tests.oracles.methods import METHODS
+from tests.oracles.methods.stated import of_ftl
 
 RNG = np.random.default_rng(23)
 HORIZON, K, CURVATURE = 60, 3, 0.7

@@ -9,13 +9,13 @@ import pytest
 from numba import typeof
 
 import tarry
-from tarry.game import hard
-from tarry.game.engine import Stop
+from tarry.game.run import Stop
 from tarry.game.world import run_rounds
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict, queries_of
 from tarry.testing.learners import Course
-from tarry.testing.methods import METHODS, PLAYERS
-from tarry.testing.promises import slope_in_delay, slope_in_horizon
+from tests.oracles import hard
+from tests.oracles.methods import METHODS, PLAYERS
+from tests.oracles.promises import slope_in_delay, slope_in_horizon
 
 PROMISES = METHODS | PLAYERS
 BOUNDED = [name for name, method in PROMISES.items() if method.bound is not None]
@@ -197,8 +197,8 @@ def _types(method, dimension):
     """Of everything that the compiled loop is called with in this dimension, as Numba sees it."""
     game, seen = method.sized(dimension, hard.batched(30, 4)), []
     course = Course.of(game, method.make(game))
-    bench = course.bench._replace(run=lambda *arguments: seen.extend(map(typeof, arguments)))
-    bench.rounds(course.task, Stop(), 1, 30)
+    run = course.run._replace(compiled=lambda *arguments: seen.extend(map(typeof, arguments)))
+    run.advance(course.buffers, Stop(), 1, 30)
     return seen
 
 

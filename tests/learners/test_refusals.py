@@ -7,9 +7,9 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from examples import LEARNERS, first_of_each
 
 import tarry
+from examples import LEARNERS, first_of_each
 from tarry.domains import Ball, Box
 from tarry.learners import (
     DFTBL,

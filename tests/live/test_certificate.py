@@ -60,7 +60,7 @@ def test_after_every_tell(feedback, name):
             np.testing.assert_allclose(found[2:5], (own, pairs, 0.0), rtol=1e-12)
         else:
             own = by_values(heard, eta, radii)[0] * 2**2  # k = 2; the values observed
-            np.testing.assert_allclose(found.own, own, rtol=1e-12)
+            np.testing.assert_allclose(found.variance, own, rtol=1e-12)
     assert len(heard) > 20
 
 
@@ -83,7 +83,7 @@ def test_an_expired_round_is_no_part_of_it():
     session.expire(first.id)
     session.tell(second.id, gradient=[1.0, 0.0])
     found = session.status().certificate
-    assert (found.rounds, found.pairs) == (1, 0.0)
+    assert (found.rounds, found.overlap) == (1, 0.0)
 
 
 def test_a_growing_session_keeps_its_books():

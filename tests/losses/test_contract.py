@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from examples import LOSSES
 
 import tarry.losses as room
+from examples import LOSSES
 from tarry.domains import Ball
 from tarry.losses import Losses
 from tarry.testing import LossContract

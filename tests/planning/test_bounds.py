@@ -177,7 +177,7 @@ def test_varopt_says_how_many_slots_its_bound_needs(capacity, horizon, least):
     [
         ({"strong_convexity": 1.01}, "allow a diameter of at most 2G/λ = 1.98"),
         ({"max_delay": 20_000}, "max_delay must be below the horizon"),
-        ({"max_delay": 239}, "have a backlog of at most 239, got max_backlog 240"),
+        ({"max_delay": 239}, "max_backlog is at most 239 where rounds wait at most 239 rounds, got 240"),
         ({"max_delay": 240, "total_delay": 4_771_081}, "a total delay between 240 and 4771080, got 4771081"),
     ],
 )

@@ -65,7 +65,7 @@ def test_what_is_recommended(changes, backlog, scheduler, rate, row, losses):
         assert isinstance(player.learner.rate, rate)
         assert not player.learner.smoothing.curved
     assert f"proved (docs/theory.md, row {row})" in player.reason
-    assert repr(player) == f"Recommended({scheduler.__name__}, {player.reason})"
+    assert repr(player) == f"Recommendation({scheduler.__name__}, {player.reason})"
 
 
 def test_it_is_tuned_to_the_games_constants():

@@ -13,13 +13,14 @@ from sweeping import PAIR, sweep_of
 from system import skip_without
 from typer.testing import CliRunner
 
+from studies.__main__ import app as studies_app
+from studies.table1 import MeasuredClaim, claims
+from studies.table1_page import save_table1
 from tarry.cli.app import app
-from tarry.cli.replays import replay_lines
 from tarry.experiments import Folder, run_sweep
-from tarry.experiments.table1 import Measured, claims
+from tarry.experiments.replays import replay_lines
 from tarry.reports.summaries import ranking
 from tarry.reports.sweeps import Story, make_report, save_report
-from tarry.reports.table1 import save_table1
 from tarry.reports.view import view
 from tarry.results.exponents import fit_exponent
 
@@ -78,7 +79,7 @@ COMMANDS = {
         "--scheduler VarOpt --scheduler drop_oldest --chart",
         "plan.html",
     ),
-    "case": ("case queue --first 200 --seeds 2 --learners 0 --slots 3 --out", "case"),
+    "case": ("queue --first 200 --seeds 2 --learners 0 --slots 3 --out", "case"),
 }
 STORY = Story("made up", "tarry sweep run x.toml", 18, 18, file="seeds = 4 # <script>")
 
@@ -92,12 +93,15 @@ def pages(tmp_path_factory):
     results = Folder(folder / "results")
     run_sweep(sweep_of(folder, PAIR), results)
     played = view(*results.tables())
-    again, _note = replay_lines(played, ranking(played), lambda _line: None)
+    again, _note = replay_lines(played.cells, played.runs, ranking(played), played.runs, lambda _line: None)
     replayed, *_ = save_report(make_report(played, STORY, again), folder / "replayed", ["html"])
-    table1, *_ = save_table1(verdicts(), folder / "table1", "tarry table1 --quick")
+    table1, *_ = save_table1(verdicts(), folder / "table1", "python -m studies table1 --quick")
     made = {"report": page, "replayed": replayed, "table1": table1}
     for name, (command, written) in COMMANDS.items():
-        done = CliRunner().invoke(app, [*(word.replace("_", " ") for word in command.split()), str(folder / written)])
+        program = studies_app if name == "case" else app
+        done = CliRunner().invoke(
+            program, [*(word.replace("_", " ") for word in command.split()), str(folder / written)]
+        )
         assert done.exit_code == 0, done.output
         made[name] = folder / written / ("" if written.endswith(".html") else "index.html")
     return made
@@ -107,9 +111,9 @@ def verdicts():
     """Table 1 with a claim of every verdict."""
     x = np.array([1.0, 10.0, 100.0])
     found = [fit_exponent(x, np.stack([x**c.exponent, 1.1 * x**c.exponent], axis=1)) for c in claims()]
-    made = [Measured(claim, one, 3) for claim, one in zip(claims(), found, strict=True)]
-    made[0] = Measured(made[0].claim, None, reason="2 of 4 cells are not finished")
-    made[1] = Measured(made[1].claim, None, 4, "only 2 of 4 means are positive")
+    made = [MeasuredClaim(claim, one, 3) for claim, one in zip(claims(), found, strict=True)]
+    made[0] = MeasuredClaim(made[0].claim, None, reason="2 of 4 cells are not finished")
+    made[1] = MeasuredClaim(made[1].claim, None, 4, "only 2 of 4 means are positive")
     changes = [{"slope": 0.9, "low": 0.8, "high": 1.0}, {"slope": 0.1, "low": 0.0, "high": 0.2}, {"low": -0.3}]
     for i, change in enumerate(changes, 4):
         made[i] = made[i]._replace(found=made[i].found._replace(**change))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from examples import SCHEDULERS
 
+from examples import SCHEDULERS
 from tarry import schedulers
 from tarry.testing import SchedulerContract, follow
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import worked_cases
 
 import tarry
 from tarry import schedulers
 from tarry.schedulers import varopt
 from tarry.schedulers.base import RecordedLosers
 from tarry.testing import follow
+from tests.conftest import worked_cases
 
 
 def replay(scheduler, case, draws, information="semi-clairvoyant"):

@@ -1,6 +1,6 @@
 """Small cells whose numbers are kept, so that no change of code goes unnoticed under one revision of cells.
 
-``python tests/support/golden_cells.py`` writes the numbers anew, once REVISION in tarry.experiments.cells is raised.
+``python tests/support/golden_cells.py`` writes the numbers anew, once REVISION in tarry.experiments.sweep is raised.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tarry.experiments import play_cell
-from tarry.experiments.cells import REVISION, canonical
+from tarry.experiments.sweep import REVISION, canonical
 
 FILE = Path(__file__).parents[1] / "experiments" / "golden_cells.json"
 MEASURED = ("regret", "weight_second_moment")

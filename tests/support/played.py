@@ -11,9 +11,9 @@ from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
-from examples import DELAYS, LEARNERS, LOSSES, SCHEDULERS, first_of_each
 
 import tarry
+from examples import DELAYS, LEARNERS, LOSSES, SCHEDULERS, first_of_each
 from tarry.learners.base import queries_of
 
 DIMENSION, HORIZON, SEED = 3, 25, 5  # the dimension and the horizon of the examples of losses

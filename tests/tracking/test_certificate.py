@@ -168,8 +168,8 @@ def test_attained(plan, bounded):
         session.tell(r.id, gradient=[sizes[r.id - 1]])
     assert all(r.play[0] == 1.0 for r in asked)
     found, eta = session.status().certificate, 2.0 / sizes.sum()
-    assert found.own == pytest.approx(eta * float(sizes @ sizes) / 2, rel=1e-12)
-    assert found.pairs == pytest.approx(eta * (sizes.sum() ** 2 - float(sizes @ sizes)) / 2, rel=1e-12)
+    assert found.variance == pytest.approx(eta * float(sizes @ sizes) / 2, rel=1e-12)
+    assert found.overlap == pytest.approx(eta * (sizes.sum() ** 2 - float(sizes @ sizes)) / 2, rel=1e-12)
     assert found.regularisation == pytest.approx(sizes.sum(), rel=1e-12)
     assert found.bound == pytest.approx(sizes.sum() * 2.0, rel=1e-12)
 

@@ -34,7 +34,7 @@ def test_strong_convexity_leaves_the_first_sum_out_and_says_so():
     assert "λ = 0.5" in found.holds
     assert "restart" not in found.holds
     weights = record.rounds()["weight"].to_numpy()
-    assert found.left_out == pytest.approx(0.5 * 0.5 * 4.0 * np.maximum(0, 1 - weights).sum())
+    assert found.omitted_curvature == pytest.approx(0.5 * 0.5 * 4.0 * np.maximum(0, 1 - weights).sum())
     # Flat losses do not earn it: the rate 1/(λt) is then one among others.
     flat = tarry.simulate(_game(tarry.losses.Linear(ROWS)), tarry.Player(learner)).certificates[0]
     capped = tarry.Player(DWFTRL(DOMAIN, rate=Power(2.0, 1.0, cap=0.5)))
@@ -82,7 +82,7 @@ def test_restarts_are_said_to_drop_rounds():
     record = tarry.simulate(_game(curved), player, seeds=[3], keep_rounds=True)
     found, weights = record.certificates[0], record.rounds()["weight"].to_numpy()
     assert "a round that a restart dropped adds up to ½λD²" in found.holds
-    assert found.left_out == pytest.approx(0.5 * 0.5 * 4.0 * np.maximum(0, 1 - weights).sum())
+    assert found.omitted_curvature == pytest.approx(0.5 * 0.5 * 4.0 * np.maximum(0, 1 - weights).sum())
 
 
 def test_strong_convexity_with_values():

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tarry import delays, domains, learners, losses, schedulers
-from tarry.game import Game, Record, simulate
+from tarry import delays, domains, learners, losses
+from tarry.game import Game, simulate
+from tarry.planning.policies import Conditions, Policy, find_policy
 from tarry.reports import Cell, demo_page, summary_table
 from tarry.tracking import Player
 
 CAPACITIES = (4, 8, 16, 32)
 DIMENSION = 10
 MEAN_DELAYS = (20, 380)  # rounds that turn out well answer quickly, the others slowly
+# Ours, the paper's two as printed, and what people do today (unweighted, biased).
+SHOWN = (
+    "VarOpt",
+    "Bernoulli (paper)",
+    "Pareto (paper)",
+    "drop newest",
+    "drop oldest",
+    "time out",
+    "random evict",
+    "reservoir",
+)
 STORY = (
     "Half of the rounds pull one way and answer within about {fast} rounds; the other half pull harder the other "
     "way and answer after about {slow}. A policy that hears the quick ones more often learns the wrong thing, and "
     "the more surely the more it hears: that is what happens to labels that time out or are pushed out of a full "
     "buffer. Weighted policies are right on average; of these VarOpt sees the most labels and so errs least."
 )
-
-
-class Policy(NamedTuple):
-    """A scheduler under the name the table shows."""
-
-    name: str
-    scheduler: Any
 
 
 def make_game(horizon: int, rng: int = 1) -> Game:
@@ -52,28 +57,13 @@ def make_game(horizon: int, rng: int = 1) -> Game:
     )
 
 
-def policies(game: Game) -> list[Policy]:
-    """Ours, the paper's two as printed, and what people do today (unweighted, biased)."""
-    peak = game.delays.max_backlog
-    return [
-        Policy("VarOpt", schedulers.VarOpt()),
-        Policy("Bernoulli", schedulers.Bernoulli(max_backlog=peak)),
-        Policy("Pareto", schedulers.Pareto()),
-        Policy("drop newest", schedulers.DropNewest()),
-        Policy("drop oldest", schedulers.DropOldest()),
-        Policy("time out", schedulers.Timeout(MEAN_DELAYS[0])),
-        Policy("random evict", schedulers.RandomEvict()),
-        Policy("reservoir", schedulers.Reservoir()),
-    ]
-
-
 def run_demo(console: Console, out: Path, seeds: int, horizon: int) -> None:
     """Run every policy at every capacity, print the table, write the page."""
     game = make_game(horizon)
     rate = 2.0 / sqrt(horizon + 2 * game.delays.total_delay)
     learner = learners.DWFTRL(game.domain, rate=rate)
-    chosen = policies(game)
-    plan = [(c, p) for c in CAPACITIES for p in chosen] + [(None, Policy("unlimited", schedulers.Always()))]
+    plan: list[tuple[int | None, Policy]] = [(c, find_policy(name)) for c in CAPACITIES for name in SHOWN]
+    plan.append((None, find_policy("unlimited")))
     backlog = game.delays.summary()
     console.print(
         f"{horizon:,} rounds on the unit ball of R^{DIMENSION}, DW-FTRL, {seeds} seeds;\n"
@@ -83,21 +73,16 @@ def run_demo(console: Console, out: Path, seeds: int, horizon: int) -> None:
     with progress_bar(console) as progress:
         task = progress.add_task("compiling (the first run only)", total=len(plan))
         for capacity, policy in plan:
-            record = simulate(_with_capacity(game, capacity), Player(learner, policy.scheduler), seeds=seeds)
-            cells.append(_cell(capacity, policy, record))
+            # Labels are given up after the time that the quick ones take on average.
+            given = Conditions.of(game.delays, capacity or 1, patience=MEAN_DELAYS[0])
+            scheduler = policy.make(given)
+            record = simulate(replace(game, capacity=capacity), Player(learner, scheduler), seeds=seeds)
+            cells.append(Cell(policy.name, capacity, scheduler.is_unbiased, record.summary(), record.curve))
             progress.update(task, advance=1, description=f"{policy.name}, {capacity or 'no limit'}")
     console.print(summary_table(cells))
     story = STORY.format(fast=MEAN_DELAYS[0], slow=MEAN_DELAYS[1])
     path = demo_page(cells, out / "index.html", title="Late feedback under a capacity", story=story)
     console.print(f"curves: {path}", soft_wrap=True)
-
-
-def _with_capacity(game: Game, capacity: int | None) -> Game:
-    return Game(game.domain, game.losses, game.delays, capacity=capacity)
-
-
-def _cell(capacity: int | None, policy: Policy, record: Record) -> Cell:
-    return Cell(policy.name, capacity, policy.scheduler.is_unbiased, record.summary(), record.curve)
 
 
 def progress_bar(console: Console) -> Progress:

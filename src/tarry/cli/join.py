@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tarry import schedulers
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import choose_scheduler
+from tarry.cli.console import Format
 from tarry.cli.expiry import add_expire
-from tarry.cli.plan import Format
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -33,14 +32,11 @@ from tarry.cli.stored import (
 from tarry.live import LabelJoin, Outcome, Ticket
 from tarry.live.labels import UNSAID
 from tarry.live.stores import MAIN, POWER, without_password
+from tarry.planning.policies import FREE, free_scheduler
 
 join_app = typer.Typer(
     no_args_is_help=True, help="Late labels joined with their decisions: a join kept in a store.", epilog=EPILOG
 )
-
-
-# Those that need no constants and hand each row out when its label comes.
-SCHEDULERS = ("VarOpt", "Priority", "Pareto", "DropNewest", "DropOldest", "RandomEvict", "Reservoir")
 
 
 @join_app.command("new", epilog=EPILOG)
@@ -52,7 +48,7 @@ def new(
     ] = "non-clairvoyant",
     preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
     scheduler: Annotated[
-        str | None, typer.Option(help=f"Who is tracked: {', '.join(SCHEDULERS)} (default: VarOpt, or Morris).")
+        str | None, typer.Option(help=f"Who is tracked: {', '.join(FREE)} (default: VarOpt, or Morris).")
     ] = None,
     backlog: Annotated[int | None, typer.Option(help="Without preemption: a guess of the backlog.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of every draw (default: a random one).")] = None,
@@ -64,7 +60,7 @@ def new(
 ) -> None:
     """Make a join, or find that the same one is there."""
     with answering():
-        chosen = choose_scheduler(preemption, backlog, capacity) if scheduler is None else _named(scheduler)
+        chosen = choose_scheduler(preemption, backlog, capacity) if scheduler is None else free_scheduler(scheduler)
         rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels}
         where: dict[str, Any] = {"store": as_store(store), "name": name}
         with LabelJoin(
@@ -77,13 +73,6 @@ def new(
             }
             told |= {"memory": memory, "rounds": join.status().rounds}
         show_one(told, {key: str(value) for key, value in told.items()}, output)
-
-
-def _named(name: str) -> Any:
-    """The scheduler of this name."""
-    if name not in SCHEDULERS:
-        raise ValueError(f"--scheduler must be one of {', '.join(SCHEDULERS)}, got {name!r}")
-    return getattr(schedulers, name)()
 
 
 @join_app.command("decide", epilog=EPILOG, context_settings=NUMBERS)

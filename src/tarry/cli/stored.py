@@ -20,8 +20,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from tarry.cli.plan import Format
-from tarry.cli.screen import screen
+from tarry.cli.console import Format, screen
 from tarry.errors import TarryError
 from tarry.live.batches import Receipts
 from tarry.live.face import Face

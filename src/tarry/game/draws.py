@@ -30,7 +30,7 @@ class Recorded:
 
 
 def draws_for(seed: int, recorded: Recorded | None, player: Player, horizon: int) -> Draws:
-    """The player's draws: keyed by the seed, with recorded ones where given."""
+    """Return the player's draws, keyed by the seed or recorded; raise ValueError for records that do not fit."""
     draws = keyed_draws(seed)
     if recorded is None:
         return draws

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tarry.kernel import step
 from tarry.learners.base import (
     advance,
@@ -28,7 +30,7 @@ from tarry.results import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
 from tarry.tracking.buffer import clear_buffer, deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude
-from tarry.tracking.player import State
+from tarry.tracking.player import Draws, Player, State
 from tarry.tracking.table import ENDED, RELEASED, TRACKED, index, occupy, release, unindex, vacancy, vacate
 from tarry.tracking.tally import (
     FORFEITED,
@@ -55,8 +57,8 @@ class Setting(NamedTuple):
     """The rules of play as numbers.
 
     ``information`` is NON, SEMI or CLAIRVOYANT; ``certify`` is UNCERTIFIED, or says that the sums of a certificate
-    are kept, of PLAIN weights or with the OBSERVED sizes of feedback; ``hears`` says whether anybody would notice
-    the end of an untracked round.
+    are kept, of PLAIN weights or with the OBSERVED sizes of feedback; ``hears`` says whether a member or the
+    log notices the end of an untracked round.
     """
 
     capacity: int
@@ -66,7 +68,7 @@ class Setting(NamedTuple):
 
 
 @step
-def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
+def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int) -> Any:
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
     pending = t - 1 - state.table.counts[ENDED] if setting.information != NON else -1
     is_first = enters_epoch(player.epochs, state.epochs, t, pending)
@@ -90,7 +92,7 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
 
 
 @step
-def start_epoch(player: Any, state: State, t: int) -> None:
+def start_epoch(player: Player, state: State, t: int) -> None:
     """Begin an epoch with round t: an empty set, a fresh scheduler and learner, the new magnitude."""
     for slot in range(state.table.rounds.size):
         s = state.table.rounds[slot]
@@ -106,7 +108,7 @@ def start_epoch(player: Any, state: State, t: int) -> None:
 
 
 @step
-def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int, pending: int) -> Any:
+def consider(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int, pending: int) -> Any:
     """Let the scheduler decide about round t and keep the set and the books accordingly."""
     table = state.table
     tracked = table.counts[TRACKED]
@@ -135,12 +137,14 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
 
 @step
 def acknowledge(state: State) -> None:
-    """A round that is not tracked has come to its end: it is pending no more, and the learner hears nothing."""
+    """Count the end of a round that is not tracked: it is pending no more, and the learner hears nothing."""
     state.table.counts[ENDED] += 1
 
 
 @step
-def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: int, slot: int, feedback: Any) -> Any:
+def deliver(
+    player: Player, setting: Setting, draws: Draws, state: State, s: int, t: int, slot: int, feedback: np.ndarray
+) -> Any:
     """Hand over the feedback of round s, tracked in this slot, in round t; return its weight."""
     state.table.counts[ENDED] += 1
     weight = arrive(player.scheduler, state.scheduler, slot, s, t)
@@ -158,10 +162,10 @@ def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: 
 
 
 @step
-def forfeit(player: Any, state: State, s: int, t: int, slot: int) -> None:
-    """Round s, tracked in this slot, ended without an outcome."""
+def forfeit(player: Player, state: State, s: int, t: int, slot: int) -> None:
+    """Free the slot of round s, which ended without an outcome."""
     state.table.counts[ENDED] += 1
-    # What it would have weighed is remembered, so that arrived + held still adds up.
+    # What the round would have weighed is remembered, so that arrived + held still adds up.
     state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_EXPIRED] += 1
     vacate(state.table, slot)

@@ -19,7 +19,9 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numba import config, jit, typeof
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
+from numba.experimental import structref
 from numba.extending import overload
 
 from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
@@ -237,3 +239,31 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
     if function not in _foreign:
         _foreign[function] = jit(**{**function.targetoptions, "_nrt": True})(function.py_func)
     return cast(Callable[..., Any], _foreign[function])
+
+
+@structref.register
+class _HandleType(types.StructRef):  # type: ignore[misc]
+    def preprocess_fields(self, fields: Any) -> Any:
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class _Handle(structref.StructRefProxy):  # type: ignore[misc]
+    def __new__(cls, body: Any) -> Any:
+        return structref.StructRefProxy.__new__(cls, body)
+
+
+structref.define_proxy(_Handle, _HandleType, ["body"])
+
+
+class _PlainHandle:
+    def __init__(self, body: Any) -> None:
+        self.body = body
+
+
+def handle(body: Any) -> Any:
+    """Wrap a (nested) named tuple; compiled code reads it back as ``.body``.
+
+    Unpacking a tuple of arrays costs about 0.2 µs a field at each call from Python. A handle is unpacked as a single
+    reference; the arrays behind it stay shared with the Python side.
+    """
+    return _PlainHandle(body) if must_run_plain(body) else _Handle(body)

@@ -30,7 +30,7 @@ from tarry.live.steps import LARGEST
 from tarry.live.stores import MAIN, POWER
 from tarry.live.tracker import Tracker
 from tarry.results import Answer
-from tarry.tracking import Player
+from tarry.tracking import Player, as_player
 
 
 class Round(NamedTuple):
@@ -91,7 +91,7 @@ class Session(Face):
         value_bound: float | None = None,
         strong_convexity: float | None = None,
     ) -> None:
-        player = player if isinstance(player, Player) else Player(player)
+        player = as_player(player)
         _check_learner(player, value_bound)
         bounds = {"gradient_bound": gradient_bound, "value_bound": value_bound}
         given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}

@@ -11,6 +11,7 @@ import numpy as np
 
 from tarry import theory
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 
 EPSILONS = np.geomspace(1e-3, 32.0, 400)  # Morris's ε: bounds are flat around their best, 3 % steps will do
 
@@ -96,25 +97,27 @@ def trivial_bound(constants: Constants) -> float | None:
 def _evaluate(row: Formula, known: dict[str, Any]) -> Bound:
     game, capacity = {name: known[name] for name in row.takes}, known["capacity"]
     least = ceil(row.least(known["horizon"])) + row.fewer
+    if capacity < least:
+        why = f"{row.scheduler}'s bound needs a capacity of at least {least}, got {capacity}"
+        return Bound(row.game, row.scheduler, row.source, None, why)
     try:
-        if capacity < least:
-            raise ValueError(f"{row.scheduler}'s bound needs a capacity of at least {least}, got {capacity}")
         found = row.formula(**{**game, "capacity": capacity - row.fewer})
-    except ValueError as error:
-        return Bound(row.game, row.scheduler, row.source, None, str(error).partition(": ")[0])
+    except ArgumentError as error:
+        # Without its remedy, which is for whoever calls the formula.
+        why = str(ArgumentError(error.name, error.problem, error.value))
+        return Bound(row.game, row.scheduler, row.source, None, why)
     value, note = found if isinstance(found, tuple) else (found, row.note)
     return Bound(row.game, row.scheduler, row.source, float(value), note)
 
 
 def _check_delays(horizon: int, total: float | None, peak: int | None) -> None:
     if peak is not None and peak > horizon - 1:
-        raise ValueError(f"max_backlog must be below the horizon {horizon}, got {peak}")
+        raise ArgumentError("max_backlog", f"must be below the horizon {horizon}", peak)
     if total is None:
         return
     if total > horizon * (horizon - 1) / 2:
-        raise ValueError(
-            f"total_delay is at most T(T−1)/2 = {horizon * (horizon - 1) // 2} in {horizon} rounds, got {total}"
-        )
+        problem = f"is at most T(T−1)/2 = {horizon * (horizon - 1) // 2} in {horizon} rounds"
+        raise ArgumentError("total_delay", problem, total)
     if peak is not None and not peak * (peak + 1) / 2 <= total <= horizon * peak:
         raise ValueError(
             f"a backlog of at most {peak} in {horizon} rounds has a total delay between {peak * (peak + 1) // 2} and "
@@ -126,11 +129,9 @@ def _check_longest(horizon: int, total: float | None, peak: int | None, longest:
     if longest is None:
         return
     if longest > horizon - 1:
-        raise ValueError(f"max_delay must be below the horizon {horizon}, got {longest}: delays end with the game")
+        raise ArgumentError("max_delay", f"must be below the horizon {horizon}", longest, "delays end with the game")
     if peak is not None and peak > longest:
-        raise ValueError(
-            f"rounds that wait at most {longest} rounds have a backlog of at most {longest}, got max_backlog {peak}"
-        )
+        raise ArgumentError("max_backlog", f"is at most {longest} where rounds wait at most {longest} rounds", peak)
     most = horizon * longest - longest * (longest + 1) // 2
     if total is not None and not longest <= total <= most:
         raise ValueError(
@@ -144,10 +145,9 @@ def _check_curvature(diameter: float | None, gradient: float | None, curvature: 
         return
     widest = 2.0 * gradient / curvature
     if diameter > widest * (1.0 + 1e-9):
-        raise ValueError(
-            f"strong_convexity {curvature:g} and gradient_bound {gradient:g} allow a diameter of at most 2G/λ = "
-            f"{widest:g}, got {diameter:g}: no such losses exist; correct one of the three, or leave one out"
-        )
+        problem = f"{curvature:g} and gradients up to {gradient:g} allow a diameter of at most 2G/λ = {widest:g}"
+        remedy = "no such losses exist; correct one of the three, or leave one out"
+        raise ArgumentError("strong_convexity", problem, diameter, remedy)
 
 
 def _one_slot(horizon: int) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tarry.checks import as_positive
 from tarry.delays.base import backlog_of
 from tarry.game.replay import Replay, replay
-from tarry.planning.policies import Policy
+from tarry.planning.policies import TAIL, Conditions, Policy
 
 LARGEST_ERROR = 0.02  # of a second moment, relative: two digits of an effective sample size
 ROUNDS = 1 << 21  # replayed at most, in all: about a second compiled
@@ -37,6 +37,10 @@ class Workload(NamedTuple):
     @property
     def horizon(self) -> int:
         return int(self.values.size)
+
+    def conditions(self, capacity: int) -> Conditions:
+        """Return what policies are made for at this capacity."""
+        return Conditions.of(self.delays, capacity, saturation=TAIL)
 
     def first_seeds(self) -> int:
         """How many replays to begin with."""
@@ -66,13 +70,14 @@ class Figures(NamedTuple):
 
 def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
     """The figures of a policy at a capacity; None where it has nothing to offer."""
-    scheduler = policy.build(work.max_backlog, int(work.values.max()), capacity)
+    given = work.conditions(capacity)
+    scheduler = policy.offer(given)
     if scheduler is None or (scheduler.needs_preemption and not work.preemption):
         return None
     first = work.first_seeds()
     runs = [_run(scheduler, work, capacity, 0, first)]
     if policy.survivals is not None:
-        chances = policy.survivals(work.max_backlog, capacity, work.values)
+        chances = policy.survivals(given, work.values)
         return _from_chances(policy.name, runs[0], capacity, chances)
     while _relative_error(runs) > work.precision:
         done = sum(len(run.seeds) for run in runs)

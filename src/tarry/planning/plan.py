@@ -10,6 +10,7 @@ import numpy as np
 
 from tarry.checks import as_int, as_positive
 from tarry.delays.base import array, backlog_of
+from tarry.errors import ArgumentError
 from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
 from tarry.planning.policies import Policy, choose_policies
 from tarry.results import html_table
@@ -167,7 +168,7 @@ def _workload(delays: Any, preemption: bool, seeds: int, precision: float) -> Wo
 
 def _share(target: float) -> float:
     if not 0 < target <= 1:
-        raise ValueError(f"target must be a share in (0, 1] of the effective sample size of all labels, got {target}")
+        raise ArgumentError("target", "must be a share in (0, 1] of the effective sample size of all labels", target)
     return float(target)
 
 
@@ -230,10 +231,9 @@ def _ample(max_backlog: int) -> int:
 def _beyond(largest: int, policies: list[Policy], work: Workload, target: float, say: Progress) -> Figures | None:
     """The smallest capacity above those tried that would be enough."""
     end, below = _ample(work.max_backlog), largest
-    longest = int(work.values.max())
     while below < end:
         capacity = min(2 * below, end if below > work.max_backlog else work.max_backlog + 1)
-        able = [p for p in policies if getattr(p.build(work.max_backlog, longest, capacity), "is_unbiased", False)]
+        able = [p for p in policies if getattr(p.offer(work.conditions(capacity)), "is_unbiased", False)]
         choice = _smallest(_row(able, work, capacity, say), target)
         if choice is not None:
             return _refine(choice, [below], policies, work, target, say)

@@ -1,4 +1,7 @@
-"""The schedulers a plan compares, each made for a capacity and a largest backlog, or a longest delay."""
+"""The policies that can be compared: one list, one spelling, for plans, the demonstration, studies and commands.
+
+A policy is a scheduler under the name that tables show, made for what is known of the delays and for a capacity.
+"""
 
 from __future__ import annotations
 
@@ -9,107 +12,195 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry import schedulers, theory
+from tarry.delays.base import backlog_of
+from tarry.errors import ArgumentError
 
-TAIL = 0.01  # the share of rounds that may find the set full where a scheduler is calibrated
+TAIL = 0.01  # the share of rounds that may find the set full where a plan calibrates a scheduler
+RARELY = 1e-3  # the same where a study does: the schedulers' own default
 LARGEST_EPSILON = 8.0  # beyond it a second tracked round is hardly ever admitted
 LARGEST_MORRIS = 512  # one coin calibrated to the same tail is the better choice there, and found at once
 
 Survivals = NDArray[np.float64]
-Make = Callable[[int, int], Any]
-Known = Callable[[int, int, NDArray[np.int64]], Survivals]
+
+
+class Conditions(NamedTuple):
+    """What a policy is made for: slots, the delays' figures, and how often the set may be full.
+
+    ``patience`` is the number of rounds after which "time out" gives a label up.
+    """
+
+    capacity: int
+    max_backlog: int
+    max_delay: int
+    patience: int
+    saturation: float = RARELY
+
+    @classmethod
+    def of(cls, delays: Any, capacity: int, *, patience: int | None = None, saturation: float = RARELY) -> Conditions:
+        """Return the conditions of recorded or modelled delays; patience is the mean delay unless it is given."""
+        values = delays.values
+        if patience is None:
+            # Waiting as long as a label takes on average is what a window "long enough for most" comes to.
+            patience = max(1, round(int(values.sum()) / int(values.size)))
+        return cls(capacity, int(backlog_of(values).max()), int(values.max()), patience, saturation)
+
+
+Make = Callable[[Conditions], Any]
+Known = Callable[[Conditions, NDArray[np.int64]], Survivals]
+
+
+def _always(conditions: Conditions) -> bool:
+    return True
 
 
 class Policy(NamedTuple):
-    """A scheduler under the name the table shows.
+    """A scheduler under the name that tables show: ``make(conditions)`` builds it.
 
-    ``make(max_backlog, capacity)`` builds it, None where it has nothing to offer; ``make(max_delay, capacity)`` where
-    ``of_delay``. ``survivals(max_backlog, capacity, delays)``, where known, are the chances that each round is tracked
-    to its end, given room. ``unnamed``: the values of ``preemption`` with which it is compared without being named.
+    ``survivals(conditions, delays)``, where known, are the chances that each round is tracked to its end, given room.
+    ``is_random``: runs differ by their seed. ``is_limited``: it keeps to a capacity. ``compared``: the values of
+    ``preemption`` with which a plan compares it without being asked, None where a plan cannot. ``is_offered`` says
+    whether a plan has a use for it under some conditions.
     """
 
     name: str
     make: Make
     survivals: Known | None = None
-    of_delay: bool = False
-    unnamed: tuple[bool, ...] = (True, False)
+    compared: tuple[bool, ...] | None = ()
+    is_offered: Callable[[Conditions], bool] = _always
+    is_random: bool = True
+    is_limited: bool = True
 
-    def build(self, max_backlog: int, max_delay: int, capacity: int) -> Any:
-        """The scheduler for these delays and slots, or None."""
-        return self.make(max_delay if self.of_delay else max_backlog, capacity)
-
-
-def _morris(max_backlog: int, capacity: int) -> Any:
-    if capacity > max_backlog:
-        return schedulers.Morris(0)  # admit all
-    if not 2 <= capacity <= LARGEST_MORRIS:
-        return None
-    epsilon = theory.morris_epsilon(max_backlog=max_backlog, capacity=capacity, target=TAIL)
-    return schedulers.Morris(epsilon) if epsilon <= LARGEST_EPSILON else None
+    def offer(self, conditions: Conditions) -> Any:
+        """Return the scheduler, or None where a plan has no use for it."""
+        return self.make(conditions) if self.is_offered(conditions) else None
 
 
-def _batching(max_delay: int, capacity: int) -> Any:
-    return schedulers.Batching(max_delay) if capacity > 1 or max_delay == 0 else None
+def _has_morris(given: Conditions) -> bool:
+    if given.capacity > given.max_backlog:
+        return True
+    if not 2 <= given.capacity <= LARGEST_MORRIS:
+        return False
+    # Tails fall with ε: the smallest ε that is enough is at most this one if this one is enough.
+    tail = theory.morris_tail(epsilon=LARGEST_EPSILON, backlog=given.max_backlog, capacity=given.capacity)
+    return tail <= given.saturation
 
 
-def _calibrated(max_backlog: int, capacity: int) -> float:
-    return theory.calibrated_probability(max_backlog=max_backlog, capacity=capacity, target=TAIL)
+def _morris(given: Conditions) -> Any:
+    return schedulers.Morris.for_backlog(given.max_backlog, given.capacity, saturation=given.saturation)
 
 
-def _printed_chances(max_backlog: int, capacity: int, delays: NDArray[np.int64]) -> Survivals:
-    return schedulers.Bernoulli(max_backlog=max_backlog).survival(1, delays, capacity)
+def _calibrated(given: Conditions) -> Any:
+    return schedulers.Bernoulli.calibrated(given.max_backlog, given.capacity, saturation=given.saturation)
 
 
-def _calibrated_chances(max_backlog: int, capacity: int, delays: NDArray[np.int64]) -> Survivals:
-    return np.full(delays.size, _calibrated(max_backlog, capacity))
+def _calibrated_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
+    return np.full(delays.size, _calibrated(given).probability)
 
 
-def _pareto_chances(max_backlog: int, capacity: int, delays: NDArray[np.int64]) -> Survivals:
-    return np.asarray(theory.pareto_survival(capacity)(np.arange(1.0, delays.size + 1.0), delays.astype(np.float64)))
+def _printed_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
+    return schedulers.Bernoulli(max_backlog=given.max_backlog).survival(1, delays, given.capacity)
 
 
+def _pareto_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
+    survival = theory.pareto_survival(given.capacity)
+    return np.asarray(survival(np.arange(1.0, delays.size + 1.0), delays.astype(np.float64)))
+
+
+def _calibrated_pareto(given: Conditions) -> Any:
+    return schedulers.Pareto.calibrated(given.capacity, saturation=given.saturation)
+
+
+EVERY = (True, False)
+
+# In order of preference: of those that serve a plan equally well the first is recommended.
 POLICIES = (
-    Policy("VarOpt", lambda peak, capacity: schedulers.VarOpt()),
-    # At two slots its weights have no fourth moment: no number of replays settles the second.
-    Policy("Priority", lambda peak, capacity: schedulers.Priority() if capacity > 2 else None),
+    Policy("unlimited", lambda given: schedulers.Always(), compared=None, is_random=False, is_limited=False),
+    Policy("VarOpt", lambda given: schedulers.VarOpt(), compared=EVERY),
+    # At two slots Priority's weights have no fourth moment: no number of replays settles the second.
     Policy(
-        "Bernoulli (calibrated)",
-        lambda peak, capacity: schedulers.Bernoulli(probability=_calibrated(peak, capacity)),
-        _calibrated_chances,
+        "Priority", lambda given: schedulers.Priority(), compared=EVERY, is_offered=lambda given: given.capacity > 2
     ),
-    Policy("Morris", _morris),
-    Policy("Batching", _batching, of_delay=True, unnamed=(False,)),
-    Policy("Bernoulli (paper)", lambda peak, capacity: schedulers.Bernoulli(max_backlog=peak), _printed_chances),
-    Policy("Pareto (paper)", lambda peak, capacity: schedulers.Pareto(), _pareto_chances),
-    Policy("Thinning", lambda peak, capacity: schedulers.Thinning(), unnamed=()),
-    Policy("drop newest", lambda peak, capacity: schedulers.DropNewest()),
-    Policy("drop oldest", lambda peak, capacity: schedulers.DropOldest()),
+    Policy("Bernoulli (calibrated)", _calibrated, _calibrated_chances, EVERY),
+    Policy("Morris", _morris, compared=EVERY, is_offered=_has_morris),
+    Policy(
+        "Batching",
+        lambda given: schedulers.Batching(given.max_delay),
+        compared=(False,),
+        is_offered=lambda given: given.capacity > 1 or given.max_delay == 0,
+    ),
+    Policy(
+        "Bernoulli (paper)",
+        lambda given: schedulers.Bernoulli(max_backlog=given.max_backlog),
+        _printed_chances,
+        EVERY,
+    ),
+    Policy("Pareto (calibrated)", _calibrated_pareto),
+    Policy("Pareto (paper)", lambda given: schedulers.Pareto(), _pareto_chances, EVERY),
+    Policy("Thinning", lambda given: schedulers.Thinning()),
+    Policy(
+        "DoublingBernoulli", lambda given: schedulers.DoublingBernoulli(), compared=None
+    ),  # its guess moves by restarts
+    Policy("Coin", lambda given: schedulers.Coin(), compared=None),  # it must see delays
+    Policy("drop newest", lambda given: schedulers.DropNewest(), compared=EVERY, is_random=False),
+    Policy("drop oldest", lambda given: schedulers.DropOldest(), compared=EVERY, is_random=False),
+    Policy("time out", lambda given: schedulers.Timeout(given.patience), is_random=False),
+    Policy("random evict", lambda given: schedulers.RandomEvict()),
+    Policy("reservoir", lambda given: schedulers.Reservoir()),
 )
+
+# Those that need no constants and hand each row out when its label comes: for joins, which know nothing of delays.
+FREE = ("VarOpt", "Priority", "Pareto (paper)", "drop newest", "drop oldest", "random evict", "reservoir")
+
+
+def find_policy(name: str, among: Iterable[Policy] = POLICIES) -> Policy:
+    """Return the policy of this name; case, blanks and punctuation do not count, nor does "(paper)".
+
+    Raise ValueError if there is none.
+
+    >>> [find_policy(name).name for name in ("varopt", "DropNewest", "pareto", "Bernoulli (calibrated)")]
+    ['VarOpt', 'drop newest', 'Pareto (paper)', 'Bernoulli (calibrated)']
+    """
+    listed = list(among)
+    for policy in listed:
+        if _key(name) in (_key(policy.name), _key(policy.name.removesuffix(" (paper)"))):
+            return policy
+    raise ValueError(f"there is no policy {name!r}: take some of {', '.join(repr(policy.name) for policy in listed)}")
+
+
+def free_scheduler(name: str) -> Any:
+    """Return the scheduler of a policy in ``FREE``, which needs to know nothing; raise ArgumentError for any other."""
+    try:
+        policy = find_policy(name, [policy for policy in POLICIES if policy.name in FREE])
+    except ValueError:
+        raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", name) from None
+    return policy.make(Conditions(1, 0, 0, 1))
 
 
 def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preemption: bool = True) -> list[Policy]:
-    """The policies by name, the usual ones, or one's own: schedulers, or functions of (max_backlog, capacity)."""
+    """Return a plan's policies: those named, the usual ones, or one's own.
+
+    One's own are schedulers, or functions of (max_backlog, capacity). Raise ValueError for a name that no plan can
+    compare.
+    """
+    planned = [policy for policy in POLICIES if policy.compared is not None]
     if chosen is None:
-        return [policy for policy in POLICIES if preemption in policy.unnamed]
+        return [policy for policy in planned if preemption in (policy.compared or ())]
     if isinstance(chosen, Mapping):
         made = [Policy(str(name), _maker(scheduler)) for name, scheduler in chosen.items()]
     else:
-        made = [_named(name) for name in ([chosen] if isinstance(chosen, str) else chosen)]
+        made = [find_policy(name, planned) for name in ([chosen] if isinstance(chosen, str) else chosen)]
     if not made:
         raise ValueError("schedulers is empty: leave it out to compare all of them")
     return made
 
 
-def _named(name: str) -> Policy:
-    for policy in POLICIES:
-        if policy.name.lower() == str(name).lower():
-            return policy
-    known = ", ".join(repr(policy.name) for policy in POLICIES)
-    raise ValueError(f"there is no policy {name!r}: take some of {known}, or a mapping from names to schedulers")
+def _key(name: str) -> str:
+    return "".join(letter for letter in str(name).lower() if letter.isalnum())
 
 
 def _maker(scheduler: Any) -> Make:
     if hasattr(scheduler, "needs_preemption") and not isinstance(scheduler, type):
-        return lambda peak, capacity: scheduler
+        return lambda given: scheduler
     if callable(scheduler) and not isinstance(scheduler, type):
-        return lambda peak, capacity: scheduler(peak, capacity)
+        return lambda given: scheduler(given.max_backlog, given.capacity)
     raise TypeError(f"a policy is a scheduler or a function of (max_backlog, capacity), got {scheduler!r}")

@@ -24,7 +24,7 @@ from tarry.reports.summaries import exponent_sheet, ledger_sheet, ranking, resul
 from tarry.results.charts import draw
 
 if TYPE_CHECKING:
-    from tarry.reports.replays import Replays
+    from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
 KINDS = ("html", "svg", "pdf", "png", "tables")

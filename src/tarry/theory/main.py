@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 from tarry.theory.arguments import Array, harmonic, previous
 from tarry.theory.schedules import (
     bandit_convex_rate,
@@ -201,7 +202,5 @@ def _full(capacity: int, horizon: int) -> float:
 def _ask(capacity: int, horizon: int) -> None:
     least = math.log(as_int(horizon, "horizon", 1)) + 1.0
     if as_int(capacity, "capacity", 1) < least:
-        raise ValueError(
-            f"the theorem asks for a capacity of at least ln T + 1 = {least:.2f}, got {capacity}: "
-            "sharpened=True holds for every capacity"
-        )
+        problem = f"must, for the theorem, be at least ln T + 1 = {least:.2f}"
+        raise ArgumentError("capacity", problem, capacity, "sharpened=True holds for every capacity")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int
+from tarry.errors import ArgumentError
 from tarry.theory.arguments import Array
 from tarry.theory.backlog import backlogs, cut, life_peaks
 
@@ -80,10 +81,8 @@ def moment_level(*, max_backlog: int, capacity: int, horizon: int) -> float:
     c = as_int(capacity, "capacity", 1)
     least = max(3.0, 1.0 + math.log(as_int(horizon, "horizon", 1)))
     if c < least:
-        raise ValueError(
-            f"this level needs a capacity of at least {least:.2f} (3 and 1 + ln T), got {c}: "
-            "take the largest of priority_moments instead"
-        )
+        problem = f"must, for this level, be at least {least:.2f} (3 and 1 + ln T)"
+        raise ArgumentError("capacity", problem, c, "take the largest of priority_moments instead")
     return max(1.0, math.e**2 * as_int(max_backlog, "max_backlog") / (c - 2.0))
 
 

@@ -72,18 +72,18 @@ class Terms(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The parts of a bound, one entry for each row of books; ``left_out`` is no part of it."""
+    """The parts of a bound, one entry for each row of books; ``omitted_curvature`` is no part of it."""
 
     regularisation: Array
-    own: Array
-    pairs: Array
+    variance: Array
+    overlap: Array
     smoothing: Array
-    left_out: Array
+    omitted_curvature: Array
 
     @property
     def bound(self) -> Array:
         """Their sum, in the order in which a Certificate adds."""
-        return self.regularisation + self.own + self.pairs + self.smoothing
+        return self.regularisation + self.variance + self.overlap + self.smoothing
 
 
 def is_certified(learner: Any) -> bool:
@@ -120,46 +120,46 @@ def terms_of(
 
 
 def _curvature(rate: Any) -> float:
-    """λ of η_t = 1/(λt), else 0."""
+    """Return λ of η_t = 1/(λt), 0 for other rates."""
     if isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0 and rate.cap >= rate.scale:
         return float(1.0 / rate.scale)
     return 0.0
 
 
 def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
-    """The parts from rows of a tally's sums and the closing rates there."""
+    """Return the parts from rows of a tally's sums and the closing rates there."""
     steep, flat = terms.gradient_bound if isfinite(terms.gradient_bound) else nan, np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
     level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
     square = level**2 if terms.sizes == PLAIN else 1.0
-    spread, left_out = terms.diameter**2 * (sums[..., CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
+    spread, omitted_curvature = terms.diameter**2 * (sums[..., CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
     if terms.strong_convexity:
         heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., CAPPED]
-        spread, left_out = flat, np.maximum(0.0, spread - heard)
+        spread, omitted_curvature = flat, np.maximum(0.0, spread - heard)
     if not terms.inner_radius:
-        return Parts(spread, 0.5 * square * sums[..., SQUARES], square * sums[..., OVERLAPS], flat, left_out)
+        return Parts(spread, 0.5 * square * sums[..., SQUARES], square * sums[..., OVERLAPS], flat, omitted_curvature)
     k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
     lengths = np.sqrt(sums[..., INVERSE_RADII] * sums[..., RADIUS_OVERLAPS])
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
     return Parts(
         regularisation=spread,
-        own=0.5 * k**2 * square * sums[..., SQUARES],
-        pairs=k * most * steep * lengths + steep**2 * sums[..., OVERLAPS],
+        variance=0.5 * k**2 * square * sums[..., SQUARES],
+        overlap=k * most * steep * lengths + steep**2 * sums[..., OVERLAPS],
         smoothing=steep * drift / r * sums[..., RADII],
-        left_out=left_out,
+        omitted_curvature=omitted_curvature,
     )
 
 
 def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
-    """The certificate of ``rounds`` used arrivals."""
+    """Return the certificate of ``rounds`` used arrivals."""
     parts = parts_of(terms, sums, rate)
     return Certificate(
         rounds=rounds,
         regularisation=float(parts.regularisation),
-        own=float(parts.own),
-        pairs=float(parts.pairs),
+        variance=float(parts.variance),
+        overlap=float(parts.overlap),
         smoothing=float(parts.smoothing),
-        left_out=float(parts.left_out),
+        omitted_curvature=float(parts.omitted_curvature),
         feedback="value" if terms.inner_radius else "gradient",
         gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
         value_bound=terms.value_bound if isfinite(terms.value_bound) else None,
@@ -169,7 +169,7 @@ def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certific
 
 
 def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -> Certificate | None:
-    """The certificate after round t of a player; None before the first round and without terms."""
+    """Return the certificate after round t; None before the first round and without terms."""
     if terms is None or t == 0:
         return None
     rate = float(closing_rate(player.learner, state.learner, t))
@@ -177,7 +177,7 @@ def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -
 
 
 def bound_warnings(terms: Terms | None, sums: Array) -> tuple[str, ...]:
-    """A sentence if feedback was larger than it was said to be."""
+    """Return a sentence if feedback was larger than its bound."""
     longest = float(sums[LONGEST])
     return (_caveat(terms, longest),) if terms is not None and _exceeded(terms, longest) else ()
 
@@ -196,8 +196,8 @@ def _holds(terms: Terms, longest: float) -> str:
     dropped = ", but a round that a restart dropped adds up to ½λD² to it" if terms.restarts else ""
     return (
         f"second sum only, {extent}: for losses strongly convex with λ = {terms.strong_convexity:.6g} the first, "
-        f"Σ ½(α_t − λw_t)|{play} − u|² over the rounds played, is left out (left_out is the most it can be); its mean "
-        f"is zero for unbiased weights once all rounds are settled{dropped}"
+        f"Σ ½(α_t − λw_t)|{play} − u|² over the rounds played, is left out (omitted_curvature is the most it can be); "
+        f"its mean is zero for unbiased weights once all rounds are settled{dropped}"
     )
 
 
@@ -214,5 +214,5 @@ def _caveat(terms: Terms, longest: float) -> str:
     missing = [name for name, bound in unknown.items() if not isfinite(bound)]
     if not (terms.inner_radius and missing):
         return ""
-    parts = "pairs and smoothing are" if "gradient_bound" in missing else "pairs are"
+    parts = "overlap and smoothing are" if "gradient_bound" in missing else "overlap is"
     return f"{parts} unknown without {' and '.join(missing)}: give them to the session, or state them with the losses"

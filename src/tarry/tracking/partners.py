@@ -13,7 +13,7 @@ from tarry.schedulers import DoublingBernoulli
 
 
 def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
-    """Refuse a player whose parts contradict each other."""
+    """Raise ValueError for a player whose parts contradict each other."""
     rules = rules_of(learner)
     if any(getattr(rule, "follows_backlog", False) for rule in rules) and not getattr(epochs, "guesses_backlog", False):
         raise ValueError(
@@ -34,7 +34,7 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
 
 
 def _check_followed(member: Any, epochs: Any) -> None:
-    """Refuse a member that follows a guess (``follows_epochs``: of these kinds) where nobody makes one."""
+    """Raise ValueError for a member that follows a guess (``follows_epochs``: of these kinds) which no epoch makes."""
     kinds = getattr(member, "follows_epochs", ())
     if kinds and getattr(epochs, "over", "") not in kinds:
         fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
@@ -46,7 +46,7 @@ def _check_followed(member: Any, epochs: Any) -> None:
 
 
 def check_room(learner: Any, capacity: int | None) -> None:
-    """Refuse rules that were tuned to another capacity than this."""
+    """Raise NotGranted for rules that were tuned to another capacity than this."""
     room = inf if capacity is None else capacity
     for rule in rules_of(learner):
         tuned = getattr(rule, "capacity", room)
@@ -58,7 +58,7 @@ def check_room(learner: Any, capacity: int | None) -> None:
 
 
 def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
-    """Whether it takes notice of how many are tracked: learners with rates, and wrappers, do where a rule does."""
+    """Return whether plays depend on how many rounds are tracked: those of learners with rates do where a rule does."""
     if hasattr(learner, "watches_tracked"):
         return bool(learner.watches_tracked)
     if hasattr(learner, "rate") or hasattr(learner, "base"):
@@ -67,7 +67,7 @@ def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
 
 
 def _check_counted(learner: Any, scheduler: Any) -> None:
-    """A learner that counts entries and arrivals by itself may miss neither."""
+    """Raise ValueError where a learner that counts entries and arrivals by itself would miss one."""
     name = type(learner).__name__
     if scheduler.needs_preemption and not scheduler.announces_preemption:
         raise ValueError(
@@ -82,7 +82,7 @@ def _check_counted(learner: Any, scheduler: Any) -> None:
 
 
 def _check_energy(rules: list[Any], scheduler: Any) -> None:
-    """One coin for all: the radius, the rate and the scheduler of the conditional-energy tuning."""
+    """Raise ValueError unless radius, rate and scheduler of the conditional-energy tuning share one coin."""
     tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
     if len(rules) != 2 or len(tunings) != 1:
         raise ValueError(

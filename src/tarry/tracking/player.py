@@ -19,7 +19,7 @@ from tarry.tracking.partners import check_partners
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 
-NOTICEABLE = 0.01
+NOTICEABLE = 0.01  # of the mean weight: a smaller shortfall is noise
 
 
 class Player(Parameters, init=False):
@@ -48,8 +48,14 @@ class Player(Parameters, init=False):
         return cls.make(learner, chosen, restarts)
 
 
+def as_player(chosen: Any) -> Player:
+    """Return the player of what may stand for one: a player, a recommendation that holds one, or a bare learner."""
+    chosen = getattr(chosen, "player", chosen)
+    return chosen if isinstance(chosen, Player) else Player(chosen)
+
+
 def restart_warnings(player: Player, mean_weight: float) -> list[str]:
-    """What restarts did to the weights, and whether anybody heeds them."""
+    """Return what restarts did to the weights, and whether a member heeds them, in sentences."""
     if not getattr(player.epochs, "over", ""):
         return []
     found = []
@@ -89,12 +95,12 @@ class State(NamedTuple):
 
 
 def keyed_draws(seed: int) -> Draws:
-    """The player's own randomness under a seed."""
+    """Return the player's own randomness under a seed."""
     return Draws(Keyed(make_key(seed, Purpose.SCHEDULE)), KeyedDirections(make_key(seed, Purpose.DIRECTIONS)))
 
 
 def fresh_state(player: Player, slots: int, capacity: int) -> State:
-    """State before the first round."""
+    """Return the state before the first round."""
     return State(
         table=make_table(slots),
         tally=make_tally(slots),
@@ -107,7 +113,7 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
 
 
 def _checked(kind: str, member: Any, state: Any) -> Any:
-    """A state that compiled code can hold, or a sentence saying why not."""
+    """Return a state that compiled code can hold; raise TypeError where it cannot."""
     parts = [state]
     while parts:
         part = parts.pop()
@@ -123,7 +129,7 @@ def _checked(kind: str, member: Any, state: Any) -> Any:
 
 
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
-    """The same state with more slots (unlimited capacity only)."""
+    """Return the same state with more slots (unlimited capacity only)."""
     larger = fresh_state(player, slots, capacity)
     _copy_prefix(state.scheduler, larger.scheduler)
     _copy_prefix(state.tally, larger.tally)

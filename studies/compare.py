@@ -1,0 +1,274 @@
+"""The comparison of schedulers: second moments of the weights, and regret with the paper's rates.
+
+It is made on games drawn by seed, losses on the unit ball of R^10 and delays:
+
+    linear with drift         g_t = (0.3v + z_t)/‖·‖             fixed       200
+    adversarial blocks        a unit vector per 200 rounds       geometric   Geom(1/200) − 1
+    strongly convex i.i.d.    targets Π(0.5v + 0.5z_t), λ = 1    heavy       ⌊20·Lomax(0.9)⌋, or ⌊62·Lomax(1.3)⌋
+    strongly convex blocks    targets Π(z_b + 0.5v), λ = 1       bursts      400 and 3, 250 rounds each
+
+v is uniform on the sphere and z ~ N(0, I/10); delays are cut to the horizon.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tarry import delays, domains, learners, losses, schedulers, theory
+from tarry.cli.console import screen
+from tarry.cli.demo import progress_bar
+from tarry.game import Game, Record, simulate
+from tarry.planning.policies import POLICIES, Conditions, find_policy
+from tarry.tracking import Doubling, Player
+
+DIMENSION = 10
+
+LOSSES: dict[str, Callable[[int], Any]] = {
+    "linear with drift": lambda seed: losses.Linear(losses.drifting(DIMENSION, rng=seed)),
+    "adversarial blocks": lambda seed: losses.Linear(losses.blocks(DIMENSION, rng=seed)),
+    "strongly convex i.i.d.": lambda seed: losses.Quadratic(losses.drifting_targets(DIMENSION, rng=seed)),
+    "strongly convex blocks": lambda seed: losses.Quadratic(losses.block_targets(DIMENSION, rng=seed)),
+}
+
+DELAYS: dict[str, Callable[[int, int], Any]] = {
+    "fixed": lambda horizon, seed: delays.fixed(horizon=horizon, delay=200),
+    "geometric": lambda horizon, seed: delays.geometric(horizon=horizon, probability=1 / 200, rng=seed),
+    "heavy": lambda horizon, seed: delays.pareto(horizon=horizon, shape=0.9, scale=20, rng=seed),
+    "heavy, finite mean": lambda horizon, seed: delays.pareto(horizon=horizon, shape=1.3, scale=62, rng=seed),
+    "bursts": lambda horizon, seed: delays.bursts(horizon=horizon, length=250, slow=400, fast=3),
+    "zero": lambda horizon, seed: delays.fixed(horizon=horizon, delay=0),
+}
+
+MOMENT_HORIZON = 2000
+MOMENT_DELAYS = ("fixed", "geometric", "heavy", "bursts", "zero")
+CAPACITIES = (8, 16, 32)
+REGRET_GAMES = (
+    ("linear with drift", "fixed"),
+    ("adversarial blocks", "fixed"),
+    ("strongly convex i.i.d.", "fixed"),
+    ("strongly convex i.i.d.", "heavy, finite mean"),
+    ("strongly convex blocks", "heavy, finite mean"),
+)
+
+Row = dict[str, Any]
+
+YARDSTICKS = {"reference": "(mean σ+1)/C", "limit": "lower limit", "share": "C/σ_max"}
+UNLIMITED = "unlimited"
+SCHEDULERS = tuple(policy.name for policy in POLICIES if policy.is_limited)
+BIASED = {policy.name for policy in POLICIES if not policy.make(Conditions(2, 1, 1, 1)).is_unbiased}
+
+
+def instance(problem: str, delay: str, *, horizon: int, capacity: int | None) -> Callable[[int], Game]:
+    """The game of a seed, for ``simulate(None, player, games=…)``; names are those of LOSSES and DELAYS.
+
+    Delays come as a list, so that one compilation serves all of them.
+
+    >>> instance("linear with drift", "bursts", horizon=1000, capacity=16)(0).delays.max_backlog
+    253
+    """
+    for name, known, what in ((problem, LOSSES, "losses"), (delay, DELAYS, "delays")):
+        if name not in known:
+            raise ValueError(f"there are no {what} named {name!r}: choose one of {', '.join(map(repr, known))}")
+
+    def game(seed: int) -> Game:
+        waits = delays.array(DELAYS[delay](horizon, seed).values)
+        return Game(domains.Ball(DIMENSION), LOSSES[problem](seed), waits, capacity=capacity)
+
+    return game
+
+
+def paper_learner(game: Game) -> Any:
+    """DW-FTRL with the paper's rate: (D/G)/√(d_tot + T), or 1/(λt) for strongly convex losses."""
+    if game.losses.strong_convexity > 0:
+        return learners.DWFTRL(game.domain, learners.inverse_time(game.losses.strong_convexity))
+    rate = theory.convex_rate(total_delay=game.delays.total_delay, horizon=game.horizon, **scale_of(game))
+    return learners.DWFTRL(game.domain, rate)
+
+
+def scale_of(game: Game) -> dict[str, float]:
+    """D and G."""
+    return {"diameter": game.domain.diameter, "gradient_bound": game.losses.gradient_bound(game.domain)}
+
+
+LEARNERS: dict[str, Callable[[Game], Any]] = {
+    "VarOpt, Adaptive": lambda game: learners.Adaptive(game.domain, scale_of(game)["gradient_bound"]),
+    "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, learners.Anytime(**scale_of(game))),
+}
+
+
+def make_player(name: str, game: Game) -> Player:
+    """The player of this name for a game: a scheduler with the paper's rate, or VarOpt with a learner of ours."""
+    if name in LEARNERS:
+        return Player(LEARNERS[name](game), schedulers.VarOpt())
+    if game.capacity is None:
+        return Player(paper_learner(game), schedulers.Always())
+    # The longest wait that never fills the set.
+    given = Conditions.of(game.delays, game.capacity, patience=game.capacity - 1)
+    made = find_policy(name).make(given)
+    # Its guess of the backlog moves by restarts; every other scheduler here is left alone.
+    epochs = Doubling("backlog") if isinstance(made, schedulers.DoublingBernoulli) else None
+    return Player(paper_learner(game), made, epochs)
+
+
+def allow(name: str, game: Game) -> Game:
+    """The same game in the information model the scheduler needs: Coin must see delays."""
+    return replace(game, information="clairvoyant") if name == "Coin" else game
+
+
+def moment_cell(delay: str, slots: int, name: str, seeds: int, horizon: int) -> Row:
+    """Mean E[w²] of a scheduler."""
+    games = instance("linear with drift", delay, horizon=horizon, capacity=slots)
+    moment = _figures("moment", _play(name, games, seeds).weights.second_moment)
+    return {"delays": delay, "capacity": slots, "scheduler": name, **moment}
+
+
+def yardsticks(delay: str, slots: int, seeds: int, horizon: int) -> Row:
+    """(mean backlog + 1)/C, the true lower limit, and C/σ_max (None without a backlog): means over the seeds."""
+    games = instance("linear with drift", delay, horizon=horizon, capacity=slots)
+    drawn = [games(seed).delays for seed in range(seeds)]
+    peaks = [one.max_backlog for one in drawn]
+    return {
+        "delays": delay,
+        "capacity": slots,
+        "reference": float(np.mean([theory.moment_reference(one.values, slots) for one in drawn])),
+        "limit": float(np.mean([theory.moment_limit(one.values, slots) for one in drawn])),
+        "share": float(np.mean([slots / peak for peak in peaks])) if min(peaks) > 0 else None,
+    }
+
+
+def regret_cell(problem: str, delay: str, slots: int | None, name: str, seeds: int, horizon: int) -> Row:
+    """Mean regret of a player."""
+    games = instance(problem, delay, horizon=horizon, capacity=slots)
+    regret = _figures("regret", _play(name, games, seeds).regret)
+    return {"losses": problem, "delays": delay, "capacity": slots, "player": name, **regret}
+
+
+def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = None) -> None:
+    """Measure both tables, print them, and write all numbers to ``file``."""
+    short = min(horizon, MOMENT_HORIZON)
+    places = [(delay, slots) for delay in MOMENT_DELAYS for slots in CAPACITIES]
+    known = [yardsticks(*place, seeds, short) for place in places]
+    waits = dict.fromkeys(delay for _, delay in REGRET_GAMES)
+    known_long = [yardsticks(delay, slots, seeds, horizon) for delay in waits for slots in CAPACITIES]
+    moments: list[Row] = []
+    regrets: list[Row] = []
+    moment_plan = [(*place, name) for place in places for name in SCHEDULERS]
+    regret_plan = [(*game, slots, name) for game in REGRET_GAMES for slots, name in _entrants(game[0])]
+    with progress_bar(console) as progress:
+        task = progress.add_task("compiling (the first run only)", total=len(moment_plan) + len(regret_plan))
+        for delay, slots, name in moment_plan:
+            moments.append(moment_cell(delay, slots, name, seeds, short))
+            progress.update(task, advance=1, description=f"weights: {delay}, {slots}, {name}")
+        for problem, delay, room, name in regret_plan:
+            regrets.append(regret_cell(problem, delay, room, name, seeds, horizon))
+            progress.update(task, advance=1, description=f"{problem}, {room}, {name}")
+    console.print(moment_table(moments, known, f"Mean E[w²] ± s.e., {short:,} rounds, {seeds} seeds; * biased"))
+    title = f"Regret ± s.e., {horizon:,} rounds, {seeds} seeds; the paper's rates unless named; * biased"
+    console.print("\n", regret_table(regrets, known_long, title))
+    if file is not None:
+        numbers: Row = {"seeds": seeds, "moment_horizon": short, "horizon": horizon}
+        numbers |= {"moments": moments, "yardsticks": known, "regret": regrets, "regret_yardsticks": known_long}
+        file.write_text(json.dumps(numbers, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def moment_table(cells: list[Row], known: list[Row], title: str) -> Table:
+    """A section per capacity, a row per scheduler, a column per delays."""
+    table = _table(title, ("C", "scheduler", *MOMENT_DELAYS))
+    for slots in CAPACITIES:
+        _add_yardsticks(table, slots, known, MOMENT_DELAYS)
+        for name in SCHEDULERS:
+            row = [cell for cell in cells if (cell["capacity"], cell["scheduler"]) == (slots, name)]
+            table.add_row(str(slots), _starred(name), *(_shown(cell["moment"], cell["standard_error"]) for cell in row))
+        table.add_section()
+    return table
+
+
+def regret_table(cells: list[Row], known: list[Row], title: str) -> Table:
+    """A section per capacity, a row per player, a column per game."""
+    table = _table(title, ("C", "player", *(f"{problem},\n{delay}" for problem, delay in REGRET_GAMES)))
+    for slots in (None, *CAPACITIES):
+        rows = [cell for cell in cells if cell["capacity"] == slots]
+        if slots is not None:
+            _add_yardsticks(table, slots, known, tuple(delay for _, delay in REGRET_GAMES))
+        for name in dict.fromkeys(cell["player"] for cell in rows):
+            shown = {(c["losses"], c["delays"]): c for c in rows if c["player"] == name}
+            found = [shown.get(game) for game in REGRET_GAMES]
+            figures = ("–" if c is None else _shown(c["regret"], c["standard_error"]) for c in found)
+            table.add_row("∞" if slots is None else str(slots), _starred(name), *figures)
+        table.add_section()
+    return table
+
+
+def _add_yardsticks(table: Table, slots: int, known: list[Row], columns: tuple[str, ...]) -> None:
+    found = {one["delays"]: one for one in known if one["capacity"] == slots}
+    for key, words in YARDSTICKS.items():
+        figures = [found[column][key] for column in columns]
+        shown = ("–" if figure is None else f"{figure:.3g}" for figure in figures)
+        table.add_row(str(slots), words, *shown, style="dim")
+
+
+def _play(name: str, games: Callable[[int], Game], seeds: int) -> Record:
+    return simulate(
+        None,
+        partial(make_player, name),
+        seeds,
+        games=lambda seed: allow(name, games(seed)),
+        bound=False,
+        checkpoints=1,
+    )
+
+
+def _entrants(problem: str) -> list[tuple[int | None, str]]:
+    """Capacities and players: one without a limit, then everybody at every capacity."""
+    ours = () if LOSSES[problem](0).strong_convexity > 0 else tuple(LEARNERS)
+    return [(None, UNLIMITED), *((slots, name) for slots in CAPACITIES for name in (*SCHEDULERS, *ours))]
+
+
+def _figures(name: str, values: np.ndarray) -> Row:
+    return {name: float(values.mean()), "standard_error": float(values.std(ddof=1) / np.sqrt(values.size))}
+
+
+def _starred(name: str) -> str:
+    return f"{name} *" if name in BIASED else name
+
+
+def _shown(mean: float, error: float) -> str:
+    digits = 2 if mean < 10 else 1 if mean < 100 else 0
+    return f"{mean:,.{digits}f} ± {error:,.{digits}f}"
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Table:
+    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    for column in columns:
+        is_name = column in ("scheduler", "player")
+        table.add_column(column, justify="left" if is_name else "right", no_wrap=is_name)
+    return table
+
+
+def compare_command(
+    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 96,
+    horizon: Annotated[int, typer.Option(min=10, help="Rounds per run of the regret table.")] = 20_000,
+    quick: Annotated[bool, typer.Option("--quick", help="At most 8 seeds and 4000 rounds.")] = False,
+    file: Annotated[Path | None, typer.Option("--json", help="File for all numbers.")] = None,
+) -> None:
+    """Compare schedulers: second moments of the weights, and regret with the paper's rates."""
+    if file is not None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.open("a").close()  # touch() would accept a folder
+        except OSError as error:
+            typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
+            raise typer.Exit(2) from error
+    run_compare(screen(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)

@@ -1,0 +1,216 @@
+"""What a case measures of a policy: with weighted ridge regression, which has no step to tune, and with other learners.
+
+First-order learners take a step; here it is the best of a grid for each policy, known only in hindsight. River's and
+scikit-learn's models hear the labels a replay says are heard, with the weights it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from studies.streams import PENALTY, WEIGHT_ROOM, Stream, Vector
+from tarry.domains import Ball
+from tarry.game import Game, Record, replay, simulate
+from tarry.learners import DWFTRL, Ridge
+from tarry.losses import Logistic
+from tarry.planning.policies import Conditions, Policy, find_policy
+from tarry.tracking import Player
+
+FOUR = tuple(map(find_policy, ("unlimited", "VarOpt", "drop newest", "drop oldest")))
+RATES = tuple(0.128 / 4**i for i in range(6))
+SLICE = 20_000  # decisions that plain Python gets through in seconds
+TREES = 100
+HARDLY = 1e-6  # a penalty that does not move a mean label, and keeps the first plays finite
+
+
+class Spread(NamedTuple):
+    """A figure over runs: its mean, and the standard deviation of one run (0 where runs do not differ)."""
+
+    mean: float
+    deviation: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Spread:
+        """The spread of one value per run."""
+        listed = np.asarray(values, dtype=np.float64)
+        return cls(float(listed.mean()), float(listed.std(ddof=1)) if listed.size > 1 else 0.0, int(listed.size))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / sqrt(self.runs)
+
+
+class Scores(NamedTuple):
+    """One policy in one case; errors in the stream's unit².
+
+    ``progressive``: mean squared error of the plays minus that of the best fixed linear model. ``last``: the same of
+    the last model, over the whole stream. ``believed``: the mean label, by the labels seen and their weights. ``seen``:
+    the share of labels used; ``refused``: of rounds that found no room. ``memory``: bytes of the pending state at its
+    largest, a row of features, an id and a weight for each.
+    """
+
+    policy: str
+    is_unbiased: bool
+    capacity: int | None
+    progressive: Spread
+    last: Spread
+    believed: Spread
+    seen: float
+    refused: float
+    memory: int
+
+
+def scheduler_for(policy: Policy, stream: Stream, capacity: int) -> Any:
+    """Return a policy's scheduler for the delays of a stream."""
+    return policy.make(Conditions.of(stream.delays, capacity))
+
+
+def measure(stream: Stream, policy: Policy, capacity: int, seeds: int) -> Scores:
+    """Play the stream with ridge regression under a policy, once per seed (once, where runs do not differ)."""
+    runs = seeds if policy.is_random else 1
+    slots = capacity if policy.is_limited else None
+    scheduler = scheduler_for(policy, stream, capacity)
+    record = _play(stream, scheduler, slots, runs, PENALTY)
+    if record.weights.mean.max() > WEIGHT_ROOM:
+        raise ValueError(f"weights of mean {record.weights.mean.max():.2g} may have pushed the model to its bound")
+    squares = 2.0 * stream.scale**2
+    peak = int(record.occupancy.peak.max()) + 1
+    return Scores(
+        policy=policy.name,
+        is_unbiased=bool(scheduler.is_unbiased),
+        capacity=slots,
+        progressive=Spread.of(squares * record.regret / stream.horizon),
+        last=Spread.of([stream.error_of(model) - stream.best_error for model in record.last_plays]),
+        believed=believe(stream, policy, capacity, seeds),
+        seen=float(record.observed.mean()),
+        refused=float(record.fates[:, 2].mean() / stream.horizon),
+        memory=8 * (stream.dimension + 2) * (peak if slots is None else min(peak, slots)),
+    )
+
+
+def heard(stream: Stream, scheduler: Any, capacity: int | None, seed: int) -> Vector:
+    """The weight of each round's label, 0 where it was not heard."""
+    return replay(scheduler, stream.delays, capacity=capacity, seeds=[seed], keep_rounds=True).heard()
+
+
+def believe(stream: Stream, policy: Policy, capacity: int, seeds: int) -> Spread:
+    """Σ w y / Σ w, as shown: what somebody who sees only the labels heard takes the mean label to be.
+
+    It is the last model of a regression on a constant, hardly penalised.
+    """
+    slots = capacity if policy.is_limited else None
+    scheduler = scheduler_for(policy, stream, capacity)
+    record = _play(stream.constant(), scheduler, slots, seeds if policy.is_random else 1, HARDLY)
+    return Spread.of(stream.scale * record.last_plays[:, 0])
+
+
+def _play(stream: Stream, scheduler: Any, slots: int | None, runs: int, penalty: float) -> Record:
+    losses, delays = stream.closed
+    game = Game(stream.domain, losses, delays, feedback="example", capacity=slots)
+    return simulate(game, Player(Ridge(stream.domain, penalty), scheduler), runs, bound=False, checkpoints=1)
+
+
+class LearnerResult(NamedTuple):
+    """A learner under a policy: ``what`` was measured, and a ``note`` such as the step found best."""
+
+    learner: str
+    what: str
+    policy: str
+    value: Spread
+    note: str
+
+
+def other_learners(
+    whole: Stream, capacity: int, seeds: int, rounds: int = SLICE, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[LearnerResult]:
+    """DW-FTRL on squares and on the logistic loss, River's linear regression, scikit-learn's boosted trees.
+
+    On the first ``rounds`` decisions; River, which is plain Python, on 20 000 of them at most. ``tell`` hears of each
+    before it begins.
+    """
+    stream = whole.head(rounds)
+    way, end = f"progressive, {stream.unit}²", f"last model, {stream.unit}²"
+    learners: dict[str, Callable[[Policy], LearnerResult]] = {
+        "DW-FTRL": lambda policy: _first_order("DW-FTRL", stream, policy, capacity, seeds),
+        "logistic": lambda policy: _first_order("logistic", stream, policy, capacity, seeds),
+        "River linear": lambda policy: _river(stream, policy, capacity, "River linear", way),
+        "sklearn trees": lambda policy: _trees(stream, policy, capacity, "sklearn trees", end),
+    }
+    for name, learn in learners.items():
+        for policy in FOUR:
+            tell(f"{name}, {policy.name}")
+            yield learn(policy)
+
+
+def _first_order(learner: str, stream: Stream, policy: Policy, capacity: int, seeds: int) -> LearnerResult:
+    """Progressive regret of DW-FTRL with the step that suits this policy best."""
+    what, losses, unit = f"progressive, {stream.unit}²", stream.losses, 2.0 * stream.scale**2
+    if learner == "logistic":
+        what, unit = "progressive, nats/1000", 1000.0
+        losses = Logistic(stream.features, stream.labels >= stream.event)  # type: ignore[assignment]
+    domain = Ball(stream.dimension, radius=4.0 * max(1.0, float(np.linalg.norm(stream.best))))
+    slots = capacity if policy.is_limited else None
+    game = Game(domain, losses, stream.delays, capacity=slots)
+    scheduler = scheduler_for(policy, stream, capacity)
+    found: list[tuple[Spread, float]] = []
+    for rate in RATES:
+        player = Player(DWFTRL(domain, rate), scheduler)
+        record = simulate(game, player, seeds if policy.is_random else 1, bound=False, checkpoints=1)
+        found.append((Spread.of(unit * record.regret / stream.horizon), rate))
+    value, rate = min(found)
+    return LearnerResult(learner, what, policy.name, value, f"step {rate:.2g}")
+
+
+def _river(stream: Stream, policy: Policy, capacity: int, name: str, what: str) -> LearnerResult:
+    """River's linear regression, asked in every round and taught when a label arrives; one run on the first rounds."""
+    try:
+        from river import linear_model, optim
+    except ImportError as error:
+        raise ImportError("this learner needs river: pip install 'tarry[studies]'") from error
+    few = stream.head(SLICE)
+    weights = _weights(few, policy, capacity)
+    model = linear_model.LinearRegression(optimizer=optim.SGD(0.005), intercept_lr=0.0, clip_gradient=100.0)
+    rows = [{i: float(row[i]) for i in np.flatnonzero(row)} for row in few.features]
+    predictions = np.zeros(few.horizon)
+    for t, arrivals in enumerate(_arrivals(few.delays.values)):
+        predictions[t] = model.predict_one(rows[t])
+        for s in arrivals:
+            if weights[s] > 0:
+                model.learn_one(rows[s], float(few.labels[s]), w=float(weights[s]))
+    value = few.squares(predictions) - few.best_error
+    return LearnerResult(name, what, policy.name, Spread.of([value]), f"{few.horizon:,} rounds, one run")
+
+
+def _trees(stream: Stream, policy: Policy, capacity: int, name: str, what: str) -> LearnerResult:
+    """Boosted trees fitted once to everything heard, weights as ``sample_weight``; one run."""
+    try:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+        from threadpoolctl import threadpool_limits
+    except ImportError as error:
+        raise ImportError("this learner needs scikit-learn: pip install 'tarry[studies]'") from error
+    weights = _weights(stream, policy, capacity)
+    seen = weights > 0
+    model = HistGradientBoostingRegressor(max_iter=TREES, early_stopping=False, random_state=0)
+    with threadpool_limits(1):  # its threads wait by spinning, which is dear where others are at work
+        model.fit(stream.features[seen], stream.labels[seen], sample_weight=weights[seen])
+        value = stream.squares(model.predict(stream.features)) - stream.best_error
+    return LearnerResult(name, what, policy.name, Spread.of([value]), f"fitted to {int(seen.sum()):,} labels, one run")
+
+
+def _weights(stream: Stream, policy: Policy, capacity: int) -> Vector:
+    return heard(stream, scheduler_for(policy, stream, capacity), capacity if policy.is_limited else None, seed=0)
+
+
+def _arrivals(delays: NDArray[np.int64]) -> Iterator[list[int]]:
+    """For each round (from 0) the rounds whose labels come at its end, in increasing order."""
+    due: list[list[int]] = [[] for _ in delays]
+    for s, wait in enumerate(delays):
+        due[s + int(wait)].append(s)
+    yield from due

@@ -1,0 +1,162 @@
+"""Tunings, bounds and orders of the methods as their sources state them, for :mod:`tests.oracles.methods`.
+
+T rounds in blocks of n, D the diameter, G the largest gradient, λ the strong convexity, d the total delay.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from tarry import theory
+from tarry.game import Record
+from tarry.learners import DWFTRL, FPL, AdaFTRL, BestOfBoth
+
+
+def steepness(game: Any) -> float:
+    """G."""
+    return float(game.losses.gradient_bound(game.domain))
+
+
+def reach(game: Any) -> float:
+    """GD."""
+    return steepness(game) * float(game.domain.diameter)
+
+
+def curve(game: Any) -> float:
+    """λ."""
+    return float(game.losses.strong_convexity)
+
+
+def waited(game: Any, share: float) -> float:
+    """T + share·d."""
+    return float(game.horizon + share * game.delays.total_delay)
+
+
+def tuned_step(game: Any) -> float:
+    """D/(G√(T + 2d))."""
+    return float(game.domain.diameter) / (steepness(game) * sqrt(waited(game, 2)))
+
+
+def root(horizon: float, length: float) -> float:
+    """√(Tn), the order of √(T + 2d) in batches."""
+    return sqrt(horizon * length)
+
+
+def root_alone(horizon: float, length: float) -> float:
+    """√T."""
+    return sqrt(horizon)
+
+
+def logarithm(horizon: float, length: float) -> float:
+    """n ln T."""
+    return length * log(horizon)
+
+
+def shared_logarithm(horizon: float, length: float) -> float:
+    """n(1 + ln(T/n)): n copies of a method, a logarithm each."""
+    return length * (1 + log(horizon / length))
+
+
+def of_hazan(game: Any, copies: int = 1) -> float:
+    """n(G²/(2λ))(1 + ln(T/n)): strongly convex descent without delay, in n copies."""
+    return copies * steepness(game) ** 2 / (2 * curve(game)) * (1 + log(ceil(game.horizon / copies)))
+
+
+def of_zinkevich(game: Any, copies: int = 1) -> float:
+    """1.5·GD·n√(T/n): descent with steps D/(G√t) without delay, in n copies."""
+    return 1.5 * reach(game) * copies * sqrt(ceil(game.horizon / copies))
+
+
+def of_constant_step(game: Any, rate: float) -> float:
+    """D²/(2η) + ηG²(T/2 + d)."""
+    return float(game.domain.diameter**2 / (2 * rate) + rate * steepness(game) ** 2 * waited(game, 2) / 2)
+
+
+def of_inverse_time(game: Any, record: Record) -> float:
+    """(G²/λ) Σ(½ + σ_t)/max(1, t − 1)."""
+    age = np.maximum(1, np.arange(game.horizon))
+    return float(steepness(game) ** 2 / curve(game) * np.sum((0.5 + game.delays.backlog()) / age))
+
+
+def of_ftl(game: Any) -> float:
+    """(G′/λ) Σ_n (G′/2 + G o_n)/n, G′ = G + λD, o_n the rounds still out at the n-th arrival, which is in round t_n."""
+    rounds = np.arange(1, game.horizon + 1)
+    out = np.sort(rounds + game.delays.values) - rounds
+    steep, more = steepness(game), steepness(game) + curve(game) * float(game.domain.diameter)
+    return float(more / curve(game) * np.sum((0.5 * more + steep * out) / rounds))
+
+
+def of_best_of_both(game: Any, record: Record) -> float:
+    """2 min{(G²/λ) Σσ_t/(t−1), GD√(2d)} + (G²/(2λ))(1 + H_{T−1})."""
+    age, scale = np.arange(1, game.horizon), steepness(game) ** 2 / curve(game)
+    curved = scale * float(np.sum(game.delays.backlog()[1:] / age))
+    flat = reach(game) * sqrt(2 * game.delays.total_delay)
+    return 2 * min(curved, flat) + scale / 2 * (1 + float(np.sum(1 / age)))
+
+
+def of_adadelay(game: Any, record: Record) -> float:
+    """√2·D√Λ_T for gradients of one size."""
+    tau = game.delays.max_delay
+    return reach(game) * sqrt(2 * (waited(game, 2) + (tau + 1) * (3 * tau + 1)))
+
+
+def of_solo(game: Any, record: Record) -> float:
+    """(|u − x₁|²/(2·scale) + 2.75·scale)G√T + 3.5·min{scale·√(T−1), D}G, u at most D/2 away."""
+    across = float(game.domain.diameter)
+    scale = across / sqrt(5.5)
+    per_root = across**2 / (8 * scale) + 2.75 * scale
+    return steepness(game) * (per_root * sqrt(game.horizon) + 3.5 * min(scale * sqrt(game.horizon - 1), across))
+
+
+def of_adaftrl(game: Any, record: Record) -> float:
+    """(1 + λr²/2)√(D² + 1/λ)·G√T, nothing late."""
+    return AdaFTRL(game.domain).regret_factor * steepness(game) * sqrt(game.horizon)
+
+
+def of_matching(game: Any, record: Record) -> float:
+    """√Σ(m_t² + 2 m_t Σ_{B_t} m_s), m_t = ‖⟨g_t, x_t⟩1 − g_t‖₂ of the plays made."""
+    rows = np.array([game.losses.row(t) for t in range(1, game.horizon + 1)])
+    size = np.linalg.norm(np.sum(rows * record.plays(), axis=1, keepdims=True) - rows, axis=1)
+    own, pairs = theory.backlog_sums(size, game.delays.values, np.ones(game.horizon))
+    return sqrt(own + 2 * pairs)
+
+
+def sizes_of(game: Any) -> dict[str, Any]:
+    """T and d, as tunings ask for them."""
+    return {"horizon": game.horizon, "total_delay": game.delays.total_delay}
+
+
+def of_entropy(game: Any, record: Record) -> float:
+    """√(2 ln K·(T + 2d))."""
+    return sqrt(2 * log(game.dimension) * waited(game, 2))
+
+
+def of_exp3(game: Any, record: Record) -> float:
+    """2√(ln K·(K·T + d)), and γK·T where the learner explores."""
+    own = 2 * sqrt(log(game.dimension) * (waited(game, 1) + (game.dimension - 1) * game.horizon))
+    return own + float(record.player.learner.exploration * game.dimension * game.horizon)
+
+
+def copies_rate(game: Any, copies: int) -> float:
+    """√(ln K/(K·⌈T/n⌉)): Exp3's without delay, in n copies."""
+    return sqrt(log(game.dimension) / (game.dimension * ceil(game.horizon / copies)))
+
+
+def of_copies(game: Any, copies: int) -> float:
+    """2n√(ln K·K·⌈T/n⌉)."""
+    return 2 * copies * log(game.dimension) / copies_rate(game, copies)
+
+
+def on_choices(game: Any) -> FPL:
+    """FPL for losses of which one entry is 1 and the rest 0."""
+    return FPL.tuned(
+        game.domain, size=1.0, span=1.0, width=2.0, horizon=game.horizon, total_delay=game.delays.total_delay
+    )
+
+
+def both_rates(game: Any) -> DWFTRL:
+    """The rate that is no worse than the better of curvature and regularisation."""
+    return DWFTRL(game.domain, BestOfBoth(curve(game), steepness(game), game.domain.diameter))

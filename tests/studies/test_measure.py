@@ -1,0 +1,135 @@
+"""What cases measure: by brute force on a few rounds, and the known figures on a slice of the flights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from river import linear_model, optim
+
+from studies.cases import BY_LONGEST, USUAL, flights_case
+from studies.charts import busiest, timeline
+from studies.measure import FOUR, _arrivals, _river, believe, heard, measure, other_learners, scheduler_for
+from studies.streams import Stream, desk
+from tarry.delays import array
+
+UNLIMITED, VAROPT, DROP_NEWEST, DROP_OLDEST = FOUR
+TINY = desk(first=150)
+
+
+def ridge_by_hand(stream, weights):
+    """Progressive regret and the last model's excess of ridge regression on labels with these weights."""
+    x, y, waits, n = stream.features, stream.labels, stream.delays.values, stream.horizon
+    best = np.linalg.lstsq(x, y, rcond=None)[0]
+    floor = np.mean((x @ best - y) ** 2)
+
+    def model(used):
+        return np.linalg.solve(np.eye(x.shape[1]) + (x * used[:, None]).T @ x, x.T @ (used * y))
+
+    plays = [model(weights * (np.arange(n) + waits < t)) for t in range(n)]
+    progressive = np.mean([(x[t] @ plays[t] - y[t]) ** 2 for t in range(n)]) - floor
+    return 1e4 * progressive, 1e4 * (np.mean((x @ model(weights) - y) ** 2) - floor)
+
+
+@pytest.mark.parametrize("policy", [UNLIMITED, VAROPT, DROP_OLDEST], ids=lambda policy: policy.name)
+def test_figures_by_hand(policy):
+    found = measure(TINY, policy, 3, 2)
+    slots, scheduler = (3 if policy.is_limited else None), scheduler_for(policy, TINY, 3)
+    runs = [heard(TINY, scheduler, slots, seed) for seed in range(found.progressive.runs)]
+    by_hand = np.array([ridge_by_hand(TINY, weights) for weights in runs])
+    assert found.progressive.mean == pytest.approx(by_hand[:, 0].mean(), rel=1e-6)
+    assert found.last.mean == pytest.approx(by_hand[:, 1].mean(), rel=1e-6)
+    means = [100 * weights @ TINY.labels / weights.sum() for weights in runs]
+    assert found.believed.mean == pytest.approx(np.mean(means), rel=1e-5)
+    assert found.believed.deviation == pytest.approx(np.std(means, ddof=1) if len(means) > 1 else 0, rel=1e-4)
+    # The closing round is one more, and is heard: it weighs next to nothing in the share.
+    assert found.seen == pytest.approx(np.mean([(w > 0).mean() for w in runs]), abs=0.01)
+    assert found.memory == 8 * 9 * (TINY.delays.max_backlog + 1 if slots is None else 3)
+
+
+def test_every_policy_keeps_within_its_slots_or_says_that_it_has_none():
+    assert [p.name for p in USUAL if not p.is_limited] == ["unlimited"]
+    assert len({p.name for p in USUAL}) == len(USUAL) == 12
+    assert scheduler_for(BY_LONGEST, TINY, 3).max_backlog == TINY.delays.max_delay
+
+
+def test_arrivals_come_in_order():
+    assert list(_arrivals(np.array([2, 0, 0]))) == [[], [1], [0, 2]]
+
+
+def test_stays_do_not_overlap_and_end_as_the_delays_say():
+    waits = np.array([3, 0, 5, 1, 1, 0, 2, 0, 0, 0])
+    stream = Stream("", np.ones((10, 1)), np.ones(10), array(waits), np.arange(10.0), "min", 1.0, 0.5)
+    assert busiest(stream, 3) == 4
+    panels = timeline(stream, 2, 1, 8)
+    assert list(panels) == ["VarOpt", "drop newest", "drop oldest"]
+    for rows in panels.values():
+        for lane in (0, 1):
+            stays = sorted((row["start"], row["stop"]) for row in rows if row["lane"] == lane)
+            assert all(a[1] <= b[0] for a, b in pairwise(stays))
+    newest = {(row["start"], row["stop"], row["end"]) for row in panels["drop newest"]}
+    assert newest == {(0.0, 3.0, "heard"), (2.0, 7.0, "heard"), (4.0, 5.0, "heard"), (6.0, 7.0, "heard")}
+    assert {row["end"] for row in panels["drop oldest"]} == {"heard", "pushed out"}
+
+
+@pytest.mark.slow
+def test_other_learners_hear_what_the_policies_let_them():
+    found = {(r.learner, r.policy): r for r in other_learners(desk(first=400), 4, 2, rounds=300)}
+    assert {name for name, _ in found} == {"DW-FTRL", "logistic", "River linear", "sklearn trees"}
+    assert len(found) == 4 * len(FOUR)
+    assert all(np.isfinite(result.value.mean) for result in found.values())
+    trees = {policy: result for (learner, policy), result in found.items() if learner == "sklearn trees"}
+    assert trees["unlimited"].value.mean < trees["VarOpt"].value.mean
+    assert trees["unlimited"].note == "fitted to 300 labels, one run"
+
+
+def test_river_is_asked_before_it_is_taught():
+    stream = replace(TINY, delays=array(np.zeros(TINY.horizon, int)))
+    model = linear_model.LinearRegression(optimizer=optim.SGD(0.005), intercept_lr=0.0, clip_gradient=100.0)
+    squares = 0.0
+    for row, label in zip(stream.features, stream.labels, strict=True):
+        features = dict(enumerate(row))
+        squares += (model.predict_one(features) - label) ** 2
+        model.learn_one(features, label)
+    found = _river(stream, UNLIMITED, 4, "River", "progressive")
+    assert found.value.mean == pytest.approx(1e4 * squares / stream.horizon - stream.best_error, rel=1e-9)
+
+
+@pytest.mark.jit(only=True)
+def test_the_known_figures_on_a_slice_of_the_flights():
+    case = flights_case(first=20_000)
+    stream = case.stream
+    found = {p.name: measure(stream, p, 8, 6) for p in (UNLIMITED, VAROPT, DROP_NEWEST, DROP_OLDEST)}
+    assert found["unlimited"].believed.mean == pytest.approx(stream.mean, rel=1e-6)
+    assert abs(found["VarOpt"].believed.mean - stream.mean) <= 4 * max(found["VarOpt"].believed.error, 0.05)
+    assert found["drop newest"].believed.mean < 0.9 * stream.mean
+    assert found["drop oldest"].believed.mean < 0.4 * stream.mean
+    assert found["unlimited"].last.mean < 0.1
+    assert found["VarOpt"].last.mean < found["drop newest"].last.mean < found["drop oldest"].last.mean
+    assert found["VarOpt"].memory < found["unlimited"].memory / 5
+
+
+@pytest.mark.jit(only=True)
+def test_the_known_figures_of_the_whole_year():
+    stream = flights_case().stream
+    unlimited, ours = measure(stream, UNLIMITED, 8, 1), measure(stream, VAROPT, 8, 10)
+    assert unlimited.progressive.mean == pytest.approx(5.3, abs=0.05)
+    assert unlimited.last.mean == pytest.approx(0, abs=0.05)
+    assert ours.progressive.mean <= 1.4 * unlimited.progressive.mean
+    assert ours.progressive.mean == pytest.approx(6.7, abs=3 * ours.progressive.error)
+    assert ours.last.mean <= 1.5
+    assert ours.last.mean == pytest.approx(0.4, abs=3 * ours.last.error + 0.05)
+    assert ours.believed.mean == pytest.approx(14.6, abs=3 * ours.believed.error + 0.05)
+    newest, oldest = (measure(stream, policy, 8, 1) for policy in (DROP_NEWEST, DROP_OLDEST))
+    assert (newest.progressive.mean, newest.last.mean) == pytest.approx((30, 31), abs=0.5)
+    assert (oldest.progressive.mean, oldest.last.mean) == pytest.approx((244, 245), abs=1)
+    assert (newest.believed.mean, oldest.believed.mean) == pytest.approx((10.0, 2.4), abs=0.06)
+
+
+@pytest.mark.jit(only=True)
+def test_precision_grows_with_capacity():
+    stream = flights_case(first=20_000).stream
+    errors = [believe(stream, VAROPT, slots, 16).deviation for slots in (4, 16, 64)]
+    assert errors[0] > 1.5 * errors[1] > 2.0 * errors[2]
