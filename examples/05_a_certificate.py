@@ -5,7 +5,7 @@ import numpy as np
 import tarry
 
 domain = tarry.domains.Box([0.0], [10.0])
-learner = tarry.learners.DWFTRL(domain, rate=tarry.learners.Power(1.0, 0.5))
+learner = tarry.learners.DWFTRL(domain, rate=tarry.rates.Power(1.0, 0.5))
 session = tarry.Session(tarry.Player(learner), capacity=16, rng=3)
 rng = np.random.default_rng(1)
 demands = 6.0 + rng.normal(size=10_000)

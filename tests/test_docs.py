@@ -62,8 +62,8 @@ def test_block_runs_as_a_script(name, tmp_path):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_prints_what_is_shown(path):
     # As modules from the root: some use the studies, which stand there.
-    printed = _output([sys.executable, "-m", f"examples.{path.stem}"], ROOT)
-    assert printed == path.with_suffix(".out").read_text(encoding="utf-8")
+    command = [sys.executable, "-m", f"examples.{path.stem}"]
+    assert _output(command, ROOT) == path.with_suffix(".out").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tarry._version import __version__
 
 if TYPE_CHECKING:
-    from tarry import delays, domains, errors, learners, losses, planning, players, reports, schedulers, theory
+    from tarry import delays, domains, errors, learners, losses, planning, players, rates, reports, schedulers, theory
     from tarry.game import Game, Record, Recorded, WeightedGame
     from tarry.game.simulate import simulate
     from tarry.live import LabelJoin, Session
@@ -35,6 +35,7 @@ __all__ = [
     "losses",
     "planning",
     "players",
+    "rates",
     "reports",
     "schedulers",
     "show_versions",

@@ -12,7 +12,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from tarry import delays, domains, learners, losses, players, schedulers, theory, tracking
+from tarry import delays, domains, learners, losses, players, rates, schedulers, theory, tracking
 
 Table = dict[str, Callable[..., Any]]
 
@@ -29,19 +29,26 @@ def _exported(room: ModuleType) -> Table:
 
 DOMAINS = _table(domains, "Ball Box Ellipsoid Product Shift Shrink Simplex")
 
-# Learners, and the rates, radii and norms that they are made from.
+# Learners, and the norms that they are made from.
 LEARNERS = _table(
     learners,
     "BOLD DFTBL DFTBL.tuned DFTBL.strongly_convex DOGD DOGD.tuned DOGD.original DOGDSC DORM DUB "
     "DWFTBL DWFTBL.unlimited DWFTRL FPL FPL.tuned FTL GOLD GOLD.tuned "
     "ODFTRL ODFTRL.entropic ODFTRL.tuned_entropic ODFTRL.tuned "
     "OGD OGD.falling OGD.fixed OGD.strongly_convex OGD.langford SOLID SOLO SOLO.original "
-    "AdaDelay AdaFTRL AdaFTRL.original AdaHedgeD Adaptive AdaptiveRevision Anytime BacklogRadius BacklogRate "
-    "BestOfBoth Constant DORMPlus Differences Differences.tuned Differences.strongly_convex Doubled "
-    "EnergyRadius EnergyRate EntropicFTRL EntropicFTRL.tuned Euclidean Exp3 Exp3.tuned Exp3.exploring "
-    "FTRLProximal FTRLProximal.tuned Idle Interleaving LevelRadius LevelRate Mahalanobis "
-    "OnePoint OnePoint.flaxman OnePoint.bistritz OnePoint.ryabchenko Power Ridge Sequence TsallisFTRL "
-    "TwoPoint TwoPoint.agarwal TwoPoint.strongly_convex TwoPoint.shamir TwoPoint.tuned inverse_time",
+    "AdaDelay AdaFTRL AdaFTRL.original AdaHedgeD Adaptive AdaptiveRevision DORMPlus "
+    "Differences Differences.tuned Differences.strongly_convex EntropicFTRL EntropicFTRL.tuned "
+    "Euclidean Exp3 Exp3.tuned Exp3.exploring "
+    "FTRLProximal FTRLProximal.tuned Idle Interleaving Mahalanobis "
+    "OnePoint OnePoint.flaxman OnePoint.bistritz OnePoint.ryabchenko Ridge TsallisFTRL "
+    "TwoPoint TwoPoint.agarwal TwoPoint.strongly_convex TwoPoint.shamir TwoPoint.tuned",
+)
+
+# Rates and radii. They stand inside a learner only.
+RATES = _table(
+    rates,
+    "Anytime BanditRadius BanditRadius.for_backlog BanditRate BanditRate.for_backlog BestOfBoth Constant DoublingRate "
+    "EnergyRadius EnergyRate Power Sequence inverse_time",
 )
 
 # Formulas that give a rate, a radius or a probability. They stand inside a learner only.
@@ -71,8 +78,12 @@ MEMBERS: dict[str, Table] = {
 }
 """The tables by the key under which a sweep names their members."""
 
-INSIDE: dict[str, Table] = MEMBERS | {"learner": TUNINGS | LEARNERS}
+INSIDE: dict[str, Table] = MEMBERS | {"learner": TUNINGS | RATES | LEARNERS}
 """The same for members that stand inside another one, as its parameters."""
 
-RENAMED: dict[str, dict[str, str]] = {"delays": delays.RENAMED, "scheduler": schedulers.RENAMED}
+RENAMED: dict[str, dict[str, str]] = {
+    "delays": delays.RENAMED,
+    "learner": rates.RENAMED,
+    "scheduler": schedulers.RENAMED,
+}
 """Names of earlier versions and what they are called today, by the same keys."""

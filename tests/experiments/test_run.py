@@ -200,7 +200,7 @@ def test_a_players_facts_come_from_its_game():
         "scheduler": {"type": "Morris.for_backlog", "backlog": "game.max_backlog"},
     }
     player = build_player(spec, game)
-    assert player.learner.rate == tarry.learners.Anytime(4.0, 1.0, waiting=2.5)
+    assert player.learner.rate == tarry.rates.Anytime(4.0, 1.0, waiting=2.5)
     assert player.scheduler == tarry.schedulers.Morris.for_backlog(7, 8)
 
 

@@ -21,14 +21,13 @@ from tarry.learners import (
     SOLID,
     AdaDelay,
     Adaptive,
-    Anytime,
-    BestOfBoth,
     EntropicFTRL,
     Exp3,
     Interleaving,
     OnePoint,
     TsallisFTRL,
 )
+from tarry.rates import Anytime, BestOfBoth
 
 T, LATE = 60, 37
 BALL = tarry.domains.Ball(2)

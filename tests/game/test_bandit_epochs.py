@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, BacklogRadius, BacklogRate, EnergyRadius, EnergyRate, inverse_time
+from tarry.learners import DWFTBL
+from tarry.rates import BanditRadius, BanditRate, EnergyRadius, EnergyRate, inverse_time
 from tarry.schedulers import DoublingBernoulli
 
 K, RADIUS, HORIZON = 3, 1.5, 90
@@ -75,8 +76,8 @@ def _learner(kind, capacity):
         smoothing = EnergyRadius(RADIUS, **crowd, horizon=HORIZON, factor=0.7)
         return DWFTBL(DOMAIN, rate=EnergyRate(DIAMETER, STEEPEST, smoothing), smoothing=smoothing)
     curved = kind == "curved"
-    rate = inverse_time(CURVATURE) if curved else BacklogRate(DIAMETER, STEEPEST, **crowd)
-    return DWFTBL(DOMAIN, rate=rate, smoothing=BacklogRadius(RADIUS, **crowd, curved=curved))
+    rate = inverse_time(CURVATURE) if curved else BanditRate.for_backlog(DIAMETER, STEEPEST, **crowd)
+    return DWFTBL(DOMAIN, rate=rate, smoothing=BanditRadius.for_backlog(RADIUS, **crowd, curved=curved))
 
 
 def _transcribed(delays, capacity, unit, rules, value):
@@ -171,7 +172,7 @@ def test_the_energy_rate_never_sees_losses_or_weights():
         seen = []
         for t in range(1, HORIZON + 1):
             opened = session.ask()
-            seen.append(rate_in_force(player.learner, session._tracker.state.learner, t))
+            seen.append(rate_in_force(player.learner, session._tracker.slots.state.learner, t))
             for s in range(1, t + 1):
                 if s + delays[s - 1] == t:
                     session.tell(s, value=scale * (1.0 + s % 3))

@@ -7,7 +7,8 @@ import pytest
 from casework import agree, domain_of, losses_of, proxies_of, sets_before_admission
 
 import tarry
-from tarry.learners import DWFTRL, Doubled, inverse_time
+from tarry.learners import DWFTRL
+from tarry.rates import DoublingRate, inverse_time
 from tarry.schedulers import DoublingBernoulli, Pareto
 from tarry.tracking.doubling import LABEL, enters_epoch, fresh_epochs
 
@@ -36,7 +37,7 @@ def test_worked_cases(given, expected):
     domain = domain_of(given["domain"])
     if kind == "pair":
         player = tarry.Player(
-            DWFTRL(domain, rate=Doubled(given["D"], given["G"]), start=given["start"]), Pareto(), epochs
+            DWFTRL(domain, rate=DoublingRate(given["D"], given["G"]), start=given["start"]), Pareto(), epochs
         )
     else:
         player = tarry.Player(
@@ -61,7 +62,7 @@ def test_labels_agree_with_theory():
 
 def _player(epochs):
     domain = tarry.domains.Ball(2)
-    rate = 0.1 if epochs.guesses_backlog else Doubled(2.0, 1.0)
+    rate = 0.1 if epochs.guesses_backlog else DoublingRate(2.0, 1.0)
     return domain, tarry.Player(DWFTRL(domain, rate=rate), epochs=epochs)
 
 

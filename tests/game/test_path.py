@@ -38,7 +38,9 @@ def test_the_hops_are_those_of_the_design():
     def watch(frame, event, _argument):
         code = frame.f_code
         found = (code.co_qualname, "/".join(Path(code.co_filename).parts[-2:]))
-        if event == "call" and found in named and found not in seen:
+        if event == "call" and found in named:
+            if found in seen:  # rounds are called for once before, for none, to compile them
+                seen.remove(found)
             seen.append(found)
 
     threading.setprofile(watch)

@@ -55,7 +55,7 @@ def test_strongly_convex(seed, horizon, half):
     )
     rates = 1.0 / (strength * np.arange(1, horizon + 1))
     game = tarry.WeightedGame(domain, losses, tarry.delays.array(delays), weights)
-    learner = tarry.learners.DWFTRL(domain, rate=tarry.learners.inverse_time(strength))
+    learner = tarry.learners.DWFTRL(domain, rate=tarry.rates.inverse_time(strength))
     record = tarry.simulate(game, learner, keep_rounds=True)
     total = max(weights.sum(), 1e-12)
     point = tarry.domains.nearest(domain, (weights[:, None] * rows).sum(axis=0) / total)

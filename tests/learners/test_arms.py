@@ -15,10 +15,11 @@ import tarry
 from tarry.errors import NotGranted
 from tarry.game import Recorded
 from tarry.kernel import Purpose, make_key
-from tarry.learners import Anytime, EntropicFTRL, Exp3, Power, TsallisFTRL
+from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.actions import draw_action
 from tarry.learners.base import KeyedDirections, RecordedDirections, absorb, advance, allocate, enter, predict
-from tarry.learners.tsallis import mix_regularisers
+from tarry.learners.tsallis_ftrl import mix_regularisers
+from tarry.rates import Anytime, Power
 
 RNG = np.random.default_rng(41)
 SCHEDULERS = [tarry.schedulers.VarOpt(), tarry.schedulers.Morris(1.0)]

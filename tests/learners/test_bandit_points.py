@@ -11,19 +11,9 @@ import tarry
 from tarry.domains import Ball, Box, contains
 from tarry.errors import NotGranted
 from tarry.game.world import run_rounds
-from tarry.learners import (
-    DOGD,
-    DOGDSC,
-    DWFTRL,
-    OGD,
-    SOLID,
-    Differences,
-    OnePoint,
-    Power,
-    TwoPoint,
-    inverse_time,
-)
+from tarry.learners import DOGD, DOGDSC, DWFTRL, OGD, SOLID, Differences, OnePoint, TwoPoint
 from tarry.learners.base import RecordedDirections, query
+from tarry.rates import Power, inverse_time
 
 RNG = np.random.default_rng(41)
 HORIZON, K = 70, 3

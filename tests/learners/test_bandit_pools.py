@@ -11,8 +11,9 @@ import tarry
 from tarry.domains import Ball, Box
 from tarry.game.world import run_rounds
 from tarry.kernel.freelist import give_row, make_rows, take_row
-from tarry.learners import DFTBL, DOGD, DWFTRL, GOLD, Anytime, OnePoint, Power, Sequence
+from tarry.learners import DFTBL, DOGD, DWFTRL, GOLD, OnePoint
 from tarry.learners.base import RecordedDirections, absorb, advance, allocate, enter
+from tarry.rates import Anytime, Power, Sequence
 
 RNG = np.random.default_rng(43)
 HORIZON, K = 90, 3

@@ -10,9 +10,10 @@ import pytest
 import tarry
 from tarry.domains import Ball, Simplex
 from tarry.kernel import Purpose, make_key
-from tarry.learners import BOLD, DWFTBL, Exp3, Interleaving, Power, TsallisFTRL
+from tarry.learners import BOLD, DWFTBL, Exp3, Interleaving, TsallisFTRL
 from tarry.learners.actions import draw_action
 from tarry.learners.base import KeyedDirections
+from tarry.rates import Power
 
 RNG = np.random.default_rng(61)
 HORIZON, K = 90, 3

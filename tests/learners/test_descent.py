@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import tarry
 from tarry.domains import Ball, Box, nearest
-from tarry.learners import DOGD, DOGDSC, DWFTRL, OGD, Anytime, BestOfBoth, Doubled, Power, inverse_time
-from tarry.learners.rules import MEMORY, SUM, next_rate
+from tarry.learners import DOGD, DOGDSC, DWFTRL, OGD
+from tarry.rates import Anytime, BestOfBoth, DoublingRate, Power, inverse_time
+from tarry.rates.base import MEMORY, SUM, next_rate
 
 RNG = np.random.default_rng(11)
 HORIZON, K = 80, 3
@@ -107,7 +108,7 @@ def test_dimensions_and_zero_weights(make, k):
 def test_dogd_follows_an_epochs_guess():
     losses = tarry.losses.Linear(ROWS)
     game = tarry.Game(UNIT, losses, tarry.delays.array(DELAYS), capacity=None)
-    player = tarry.Player(DOGD(UNIT, Doubled(2.0, 1.0)), tarry.schedulers.Always(), tarry.Doubling("total"))
+    player = tarry.Player(DOGD(UNIT, DoublingRate(2.0, 1.0)), tarry.schedulers.Always(), tarry.Doubling("total"))
     assert np.isfinite(tarry.simulate(game, player).regret[0])
 
 

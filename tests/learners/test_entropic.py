@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import tarry
-from tarry.learners import Anytime, EntropicFTRL, Power
+from tarry.learners import EntropicFTRL
 from tarry.learners.actions import softmin
+from tarry.rates import Anytime, Power
 
 RNG = np.random.default_rng(11)
 

@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 
 import tarry
 from tarry.domains import Ball, Box
-from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint, inverse_time
+from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, direction, enter, predict
+from tarry.rates import inverse_time
 from tests.oracles.methods import METHODS
 from tests.oracles.methods.stated import of_ftl
 

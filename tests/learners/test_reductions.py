@@ -8,20 +8,9 @@ import pytest
 import tarry
 from tarry.domains import Ball, nearest
 from tarry.game.world import run_rounds
-from tarry.learners import (
-    BOLD,
-    DOGD,
-    DOGDSC,
-    DWFTRL,
-    OGD,
-    SOLID,
-    Anytime,
-    Exp3,
-    Interleaving,
-    Power,
-    inverse_time,
-)
+from tarry.learners import BOLD, DOGD, DOGDSC, DWFTRL, OGD, SOLID, Exp3, Interleaving
 from tarry.learners.base import absorb, allocate, enter, predict
+from tarry.rates import Anytime, Power, inverse_time
 
 RNG = np.random.default_rng(12)
 HORIZON, K = 80, 3

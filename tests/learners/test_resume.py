@@ -7,7 +7,8 @@ import pytest
 
 import tarry
 from tarry.domains import Ball
-from tarry.learners import BOLD, DOGD, DWFTRL, OGD, SOLID, SOLO, AdaDelay, AdaptiveRevision, Interleaving, Power
+from tarry.learners import BOLD, DOGD, DWFTRL, OGD, SOLID, SOLO, AdaDelay, AdaptiveRevision, Interleaving
+from tarry.rates import Power
 
 HORIZON, K = 40, 2
 RNG = np.random.default_rng(14)

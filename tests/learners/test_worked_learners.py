@@ -10,6 +10,7 @@ import tarry
 
 
 @pytest.mark.jit
+@pytest.mark.jit
 @pytest.mark.cases("dwftrl")
 def test_dwftrl(given, expected):
     domain, losses = domain_of(given["domain"]), losses_of(given["losses"])
@@ -21,6 +22,7 @@ def test_dwftrl(given, expected):
     agree([losses.gradient(x, t) for x, t in zip(record.plays(), rounds, strict=True)], expected["gradients"])
 
 
+@pytest.mark.jit
 @pytest.mark.jit
 @pytest.mark.cases("dwftbl")
 def test_dwftbl(given, expected):

@@ -7,7 +7,8 @@ import pytest
 from recount import Heard, by_gradients, by_values
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, Power
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import Power
 
 HORIZON, CAPACITY, SEED = 60, 5, 4
 RNG = np.random.default_rng(2)
@@ -112,14 +113,14 @@ def test_the_price_of_a_call(feedback):
     """O(1) per round, none where it is not tracked, O(C) per used arrival; and nothing grows."""
     session = _session(feedback)
     tracker = session._tracker
-    tally = tracker.state.tally
+    slots = tracker.slots
+    tally = slots.state.tally
     watched = {
         name: getattr(tally, name).view(Watched)
         for name in ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
     }
-    vault = tracker.vault
-    vault.held = vault.held._replace(play=tracker.state._replace(tally=tally._replace(**watched)))
-    tracker._placed(vault.held)
+    slots.state = slots.state._replace(tally=tally._replace(**watched))
+    slots.__dict__.pop("_box", None)
     given = {"gradient": [1.0, 0.0]} if feedback == "gradient" else {"value": 1.0}
     sizes = [part.size for part in tally]
     for t in range(1, 200):
@@ -130,4 +131,4 @@ def test_the_price_of_a_call(feedback):
         told = session.tell(t - t % 7, **given) if t % 7 != t else None
         used = told is not None and told.status.name == "USED"
         assert Watched.written <= (2 * CAPACITY if used else 0)
-    assert [part.size for part in tracker.state.tally] == sizes
+    assert [part.size for part in slots.state.tally] == sizes

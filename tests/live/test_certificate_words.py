@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, inverse_time
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import inverse_time
 
 DOMAIN = tarry.domains.Ball(3)
 

@@ -32,11 +32,12 @@ def played(store):
         other.close()
         one = tarry.Session.open(store)
     told += [one.ask_many(5).plays, [one.tell(200, value=[1, 1.5]).weight]]
-    assert one._tracker.vault.slots >= 256
+    assert one._tracker.slots.size >= 256
     one.close()
     return np.concatenate([np.ravel(part) for part in told])
 
 
+@pytest.mark.jit
 @pytest.mark.jit
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_a_call_found_once_is_the_one_found_anew(kind, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ DELAYS = tarry.delays.array(RNG.integers(0, 50, HORIZON))
 
 LEARNERS = {
     "DWFTRL": tarry.learners.DWFTRL(DOMAIN, rate=0.05),
-    "DWFTBL": tarry.learners.DWFTBL(DOMAIN, rate=tarry.learners.Power(0.02, 0.75), smoothing=0.4),
+    "DWFTBL": tarry.learners.DWFTBL(DOMAIN, rate=tarry.rates.Power(0.02, 0.75), smoothing=0.4),
 }
 SCHEDULERS = {
     "VarOpt": tarry.schedulers.VarOpt(),
@@ -40,6 +40,8 @@ SCHEDULERS = {
 EPOCHS = {"DoublingBernoulli": tarry.Doubling("backlog")}
 MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
+
+COMPILED = [("DWFTRL", "VarOpt", "semi-clairvoyant"), ("DWFTBL", "Morris", "non-clairvoyant")]
 
 COMPILED = [("DWFTRL", "VarOpt", "semi-clairvoyant"), ("DWFTBL", "Morris", "non-clairvoyant")]
 

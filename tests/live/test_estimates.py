@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 import tarry
-from tarry.live.estimates import _reach
-from tarry.live.sums import book_label, moments_of
+from tarry.live.estimates import _reach, book_label, moments_of
 
 
 def play(seed, n, capacity, **options):

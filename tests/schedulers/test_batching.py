@@ -205,7 +205,7 @@ def test_restarts_forget_what_waits():
     horizon = 64
     rows, delays = rng.normal(size=(horizon, 2)), np.minimum(rng.integers(0, 9, horizon), np.arange(horizon)[::-1])
     game = make_game(delays, 2, rows)
-    learner = tarry.learners.DWFTRL(game.domain, rate=tarry.learners.Doubled(2.0, 30.0))
+    learner = tarry.learners.DWFTRL(game.domain, rate=tarry.rates.DoublingRate(2.0, 30.0))
     player = tarry.Player(learner, Batching(8), epochs=tarry.Doubling())
     record = tarry.simulate(game, player, seeds=12, keep_rounds=True)
     grown = np.cumsum(1 + tarry.theory.backlogs(delays))

@@ -34,11 +34,9 @@ from tarry.learners import (
     Exp3,
     FTRLProximal,
     OnePoint,
-    Power,
     Ridge,
     TsallisFTRL,
     TwoPoint,
-    inverse_time,
 )
 from tarry.learners.actions import draw_action
 from tarry.learners.base import (
@@ -53,6 +51,7 @@ from tarry.learners.base import (
     queries_of,
 )
 from tarry.learners.fpl import noise
+from tarry.rates import Power, inverse_time
 
 RNG = np.random.default_rng(71)
 HORIZON, K, SEED = 60, 3, 9

@@ -37,27 +37,19 @@ from tarry.learners import (
     AdaHedgeD,
     Adaptive,
     AdaptiveRevision,
-    Anytime,
-    BacklogRadius,
-    BacklogRate,
-    BestOfBoth,
     Differences,
     DORMPlus,
     EntropicFTRL,
     Exp3,
     FTRLProximal,
     Interleaving,
-    LevelRadius,
-    LevelRate,
     Mahalanobis,
     OnePoint,
-    Power,
     Ridge,
-    Sequence,
     TsallisFTRL,
     TwoPoint,
-    inverse_time,
 )
+from tarry.rates import Anytime, BanditRadius, BanditRate, BestOfBoth, Power, Sequence, inverse_time
 
 
 class Example(NamedTuple):
@@ -181,15 +173,15 @@ LEARNERS = {
     "DWFTBL, level": Example(
         DWFTBL,
         2,
-        lambda k: {"domain": Ball(k), "rate": LevelRate(2.0, 1.0, 0.4, 2.0), "smoothing": LevelRadius(1.0, 0.4, 2.0)},
+        lambda k: {"domain": Ball(k), "rate": BanditRate(2.0, 1.0, 0.4, 2.0), "smoothing": BanditRadius(1.0, 0.4, 2.0)},
     ),
     "DWFTBL, backlog": Example(
         DWFTBL,
         2,
         lambda k: {
             "domain": Ball(k),
-            "rate": BacklogRate(2.0, 1.0, 0.4, None, 3),
-            "smoothing": BacklogRadius(1.0, 0.4, None, 3),
+            "rate": BanditRate.for_backlog(2.0, 1.0, 0.4, None, 3),
+            "smoothing": BanditRadius.for_backlog(1.0, 0.4, None, 3),
         },
     ),
     "OnePoint, descent": Example(OnePoint, 2, lambda k: {"base": OGD(Ball(k), rate=0.02), "smoothing": 0.4}),

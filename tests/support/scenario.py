@@ -13,8 +13,8 @@ import numpy as np
 
 import tarry
 from tarry import Answer
-from tarry.live.holdings import ANSWERS
-from tarry.live.regions import leaves
+from tarry.live.buffers import leaves
+from tarry.live.core import ANSWERS
 
 PLAYER = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.1))
 LOST = "the first answer was lost"
@@ -120,7 +120,7 @@ class Client:
         rows = join.label_many(ids, [label(id) for id in ids])
         extra = self._status(join).answers["duplicate"] - before
         self.extra[Answer.DUPLICATE] += again * extra
-        return LOST if again and extra else [_plain(row) for row in rows]
+        return LOST if again and extra else [_plain(one.row) for one in rows if one.row is not None]
 
     def _gather(self, join: Any, step: Any, again: bool) -> Any:
         """A label gathered twice counts twice, unless it has a key."""
@@ -158,23 +158,25 @@ def _plain(row: Any) -> Any:
 
 def everything(session: Any) -> dict[str, Any]:
     """All that a store holds of a session, but how often it was written; as a new process finds it."""
-    vault = session._tracker.vault
-    with vault:
-        rounds = vault.rounds
-        rows = {t: vault.store.item(t) for t in range(1, rounds + 1)} if vault.is_durable else {}
-        places = {id: session._tracker.find(id) for id in (*"abcdefghij", *range(1, 10))}
-    status = session.status()
+    tracker, store = session._tracker, getattr(session._turns, "store", None)
+
+    def read() -> Any:
+        rows = {t: store.row(t) for t in range(1, tracker.rounds + 1)} if store is not None else {}
+        return rows, {id: tracker.find(id) for id in (*"abcdefghij", *range(1, 10))}
+
+    rows, places = session._change(read)
+    status, slots = session.status(), tracker.slots
     return {
-        "state": b"".join(a.tobytes() for a in leaves(vault.held.play)).hex(),
-        "sums": vault.held.sums.tobytes().hex(),
-        "counts": vault.held.counts[:ANSWERS].tolist(),
+        "state": b"".join(a.tobytes() for a in leaves(slots.state)).hex(),
+        "sums": slots.sums.tobytes().hex(),
+        "counts": slots.counts[:ANSWERS].tolist(),
         "answers": {Answer[n.upper()]: k for n, k in status.answers.items()},
-        "fates": vault.fates.buffer.tobytes().hex(),
-        "ids": vault._ids.buffer.tobytes().hex() if vault._ids is not None else "",
+        "fates": tracker.fates.buffer.tobytes().hex(),
+        "ids": tracker.ids.buffer.tobytes().hex() if tracker.ids is not None else "",
         "places": places,
-        "tracked": sorted(vault.tracked),
+        "tracked": sorted(tracker.tracked),
         "rows": {t: row for t, row in rows.items() if row is not None},
-        "slots": vault.slots,
+        "slots": slots.size,
         "ledger": status.fates,
         "books": repr((status.rounds, status.pending, status.tracked, status.weights, status.balance)),
     }

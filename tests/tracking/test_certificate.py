@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from recount import by_gradients, by_values, heard_by, rates_of, total_epochs
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, Adaptive, Doubled, Mahalanobis, Power
+from tarry.learners import DWFTBL, DWFTRL, Adaptive, Mahalanobis
+from tarry.rates import DoublingRate, Power
 from tarry.theory import bandit_weighted_regret_bound
 
 HORIZON, CAPACITY = 70, 4
@@ -113,7 +114,7 @@ def test_epochs(over):
     """One regularisation an epoch, no pair across epochs, rates and radii as the epoch counts rounds."""
     losses = tarry.losses.Linear(ROWS)
     steep, most = losses.gradient_bound(DOMAIN), losses.value_bound(DOMAIN)
-    rule = Doubled(2.0, steep)
+    rule = DoublingRate(2.0, steep)
     learner = DWFTRL(DOMAIN, rate=rule) if over == "gradient" else DWFTBL(DOMAIN, rate=rule, smoothing=RADIUS)
     player = tarry.Player(learner, epochs=tarry.Doubling("total"))
     record = tarry.simulate(_game(over, losses), player, seeds=[1], keep_rounds=True)
@@ -138,7 +139,7 @@ def test_epochs(over):
 
 def test_an_epoch_closes_at_the_rate_it_had():
     """Rates that move within an epoch: a new one adds its own D²/(2η_0) to what stood after the last round."""
-    learner = DWFTRL(DOMAIN, rate=tarry.learners.Anytime(2.0, 1.0))
+    learner = DWFTRL(DOMAIN, rate=tarry.rates.Anytime(2.0, 1.0))
     player = tarry.Player(learner, epochs=tarry.Doubling("backlog"))
     session = tarry.Session(player, capacity=CAPACITY, information="semi-clairvoyant", rng=1)
     before, labels = 0.0, []

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from recount import by_gradients, heard_by, rates_of
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, Power, inverse_time
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import Power, inverse_time
 
 HORIZON = 70
 RNG = np.random.default_rng(8)

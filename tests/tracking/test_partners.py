@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import Parameters
-from tarry.learners import BOLD, DOGD, DWFTBL, DWFTRL, BacklogRate, EnergyRadius, EnergyRate, EntropicFTRL
-from tarry.learners.base import notice
+from tarry.learners import BOLD, DOGD, DWFTBL, DWFTRL, EntropicFTRL
+from tarry.learners.base import Learner, notice
+from tarry.rates import BanditRate, EnergyRadius, EnergyRate
 from tarry.schedulers import Batching, DoublingBernoulli
 
 BALL = tarry.domains.Ball(2)
@@ -21,12 +21,11 @@ def _mixed(**changes):
     return DWFTBL(BALL, rate=EnergyRate(2.0, 1.0, RADIUS), smoothing=EnergyRadius(1.0, 0.3, 8, 100, **changes))
 
 
-class _Watcher(Parameters):
+class _Watcher(Learner):
     """A learner of somebody else's that counts the tracked rounds by itself."""
 
     unused: float
 
-    __slots__ = ()
     feedback = "gradient"
 
 
@@ -77,10 +76,10 @@ def test_the_horizon_of_the_tuning_is_kept():
 
 
 def test_rules_for_values_are_checked_in_any_learner():
-    following = DWFTRL(BALL, rate=BacklogRate(2.0, 1.0, 1.0, 5))
+    following = DWFTRL(BALL, rate=BanditRate.for_backlog(2.0, 1.0, 1.0, 5))
     with pytest.raises(ValueError, match="follow a guess of the backlog"):
         tarry.Player(following)
-    tuned = tarry.Player(DWFTRL(BALL, rate=BacklogRate(2.0, 1.0, 1.0, 5, 30)))
+    tuned = tarry.Player(DWFTRL(BALL, rate=BanditRate.for_backlog(2.0, 1.0, 1.0, 5, 30)))
     with pytest.raises(tarry.errors.NotGranted, match="tuned to a capacity of 5, this game or session has 9"):
         tarry.Session(tuned, capacity=9)
     assert tarry.Session(tuned, capacity=5).ask().tracked

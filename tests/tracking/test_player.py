@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, BacklogRadius, Doubled, inverse_time
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import BanditRadius, DoublingRate, inverse_time
 from tarry.schedulers import DoublingBernoulli
 
 BALL = tarry.domains.Ball(2)
 PLAIN = DWFTRL(BALL, rate=0.1)
-TOTAL = DWFTRL(BALL, rate=Doubled(2.0, 1.0))
+TOTAL = DWFTRL(BALL, rate=DoublingRate(2.0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -29,9 +30,9 @@ TOTAL = DWFTRL(BALL, rate=Doubled(2.0, 1.0))
             "total",
             r"DoublingBernoulli follows a guess that Doubling\('total'\) does not make",
         ),
-        (TOTAL, None, None, r'^Doubled follows .* epochs=Doubling\("total"\) or epochs=Doubling\("pair"\)'),
-        (TOTAL, None, "backlog", "Doubled follows a guess that"),
-        (DWFTBL(BALL, Doubled(2.0, 1.0), 0.5), None, None, "Doubled follows"),
+        (TOTAL, None, None, r'^DoublingRate follows .* epochs=Doubling\("total"\) or epochs=Doubling\("pair"\)'),
+        (TOTAL, None, "backlog", "DoublingRate follows a guess that"),
+        (DWFTBL(BALL, DoublingRate(2.0, 1.0), 0.5), None, None, "DoublingRate follows"),
     ],
 )
 def test_a_guess_that_nobody_makes(learner, scheduler, over, sentence):
@@ -75,7 +76,7 @@ def test_restarts_that_drop_rounds_are_mentioned():
 def test_restarts_that_nobody_heeds_are_mentioned():
     pointless = _record(tarry.Player(PLAIN, epochs=tarry.Doubling("backlog", first=9)))
     assert [text.startswith("nothing follows the guesses") for text in pointless.warnings] == [True]
-    heeded = DWFTBL(BALL, inverse_time(1.0), BacklogRadius(1.0, 2.0, 64, curved=True))
+    heeded = DWFTBL(BALL, inverse_time(1.0), BanditRadius.for_backlog(1.0, 2.0, 64, curved=True))
     session = tarry.Session(
         tarry.Player(heeded, epochs=tarry.Doubling("backlog")), capacity=64, information="semi-clairvoyant"
     )

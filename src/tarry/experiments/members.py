@@ -90,7 +90,8 @@ def find(key: str, name: str, place: str, inside: bool = False) -> Callable[...,
     """Return the constructor of this name; raise ValueError with the names there are."""
     table = (INSIDE if inside else MEMBERS)[key]
     base, _, way = name.partition(".")
-    base = RENAMED.get(key, {}).get(base, base)
+    base, _, renamed_way = RENAMED.get(key, {}).get(base, base).partition(".")
+    way = way or renamed_way
     pick(base, names(key, inside), place, what="member")
     if way:
         ways = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]

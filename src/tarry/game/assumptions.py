@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
+from tarry.learners.base import rules_of
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -67,11 +69,10 @@ class Facts:
 
     def for_base(self, wrapper: Any) -> Facts:
         """Return what the base of a wrapper meets."""
-        learns_from = getattr(wrapper.base, "feedback", wrapper.feedback)
         return replace(
             self,
-            is_immediate=self.is_immediate or bool(getattr(wrapper, "makes_immediate", False)),
-            is_estimated=self.is_estimated or wrapper.feedback != learns_from,
+            is_immediate=self.is_immediate or wrapper.makes_immediate,
+            is_estimated=self.is_estimated or wrapper.feedback != wrapper.base.feedback,
         )
 
 
@@ -79,11 +80,11 @@ def assumption_warnings(learner: Any, facts: Facts) -> tuple[str, ...]:
     """Return the sentences of a learner, of its rates, of what it wraps, and of the scheduler, each once."""
     found = _asked(facts.scheduler, facts)
     while learner is not None:
-        own = getattr(learner, "_fields", ())
-        rates = [getattr(learner, name) for name in ("rate", "smoothing") if name in own]
+        # A wrapper's rate is its base's, which meets other facts and is asked there.
+        rates = [] if learner.base is not None else rules_of(learner)
         for member in (learner, *rates):
             found += _asked(member, facts)
-        base = getattr(learner, "base", None)
+        base = learner.base
         facts = facts if base is None else facts.for_base(learner)
         learner = base
     return tuple(dict.fromkeys(found))

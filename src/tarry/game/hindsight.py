@@ -90,17 +90,17 @@ def comparator(
 
 
 def compile_passes(game: Any) -> None:
-    """Compile, in the calling thread, the passes over rounds that ``compare`` makes."""
-    losses, width = game.losses, np.zeros(game.losses.rows.width)
+    """Compile, in the calling thread, the passes over rounds that ``compare`` makes, by passes over none."""
+    losses, row = game.losses, np.zeros(game.losses.rows.width)
     x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
-    _losses_at.machine_code_for((losses, x, width, 1, 1, rounds, total, total), losses)
+    _losses_at.dispatcher_for(losses)(losses, x, row, 1, 0, rounds, total, total)
     if _shape(losses) is not None:
-        _sum_rows.machine_code_for((losses.rows, 1, 1, width, width), losses)
+        _sum_rows.dispatcher_for(losses)(losses.rows, 1, 0, row, row)
         return
-    project_rows.machine_code_for((game.domain, np.zeros((1, 1)), x), game.domain)
-    _sum_losses.machine_code_for((losses, 1, 1, x, width, x, x, total), losses)
+    project_rows.dispatcher_for(game.domain)(game.domain, np.zeros((0, x.size)), x)
+    _sum_losses.dispatcher_for(losses)(losses, 1, 0, x, row, x, x, total)
     if isinstance(losses, Supervised):
-        _sum_curvatures.machine_code_for((losses, 1, 1, x, width, np.zeros((1, 1))), losses)
+        _sum_curvatures.dispatcher_for(losses)(losses, 1, 0, x, row, np.zeros((0, 0)))
 
 
 def _pausing(stopped: Callable[[], bool]) -> Callable[[], None]:

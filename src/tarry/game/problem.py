@@ -15,8 +15,7 @@ from tarry.domains import Simplex
 from tarry.errors import ArgumentError, NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
 from tarry.learners.actions import OnSimplex
-from tarry.learners.base import queries_of
-from tarry.learners.shrunken import MOVABLE
+from tarry.learners.base import Learner, queries_of
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
@@ -185,9 +184,12 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
     """
     if not isinstance(game, (Game, WeightedGame)):
         raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
-    chosen = as_player(player(game) if callable(player) else player)
-    if isinstance(game, WeightedGame):
-        chosen = Player(chosen.learner, Given(np.asarray(game.weights)))
+    given = player(game) if callable(player) else player
+    if isinstance(game, WeightedGame):  # not by way of a player with another scheduler, which may refuse the learner
+        learner = given if isinstance(given, Learner) else as_player(given).learner
+        chosen = Player(learner, Given(np.asarray(game.weights)))
+    else:
+        chosen = as_player(given)
     rules = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
     check_grants(chosen, **rules)
     learner = chosen.learner
@@ -197,8 +199,7 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
         raise ValueError(
             f"the learner plays on {learner.domain!r}, the game is on {game.domain!r}: {_instead(learner)}"
         )
-    if hasattr(learner, "check_horizon"):
-        learner.check_horizon(game.horizon)
+    learner.check_horizon(game.horizon)
     return chosen
 
 
@@ -211,7 +212,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def _instead(learner: Any) -> str:
     """Return the way out where learner and game do not share a domain."""
-    while getattr(learner, "base", None) is not None:
+    while learner.base is not None:
         learner = learner.base
     if not isinstance(learner, OnSimplex):
         return "build the learner on game.domain"
@@ -246,8 +247,8 @@ def check_grants(
             f"{name} counts pending rounds and needs acknowledgements, but {here}: "
             f"use {instead}, or information='semi-clairvoyant'"
         )
-    if getattr(player.learner, "needs_acknowledgements", False) and disclosed == NON:
-        follower, remedy = getattr(player.learner, "follows", ("the learner's rate", "use a rate that does not"))
+    if player.learner.needs_acknowledgements and disclosed == NON:
+        follower, remedy = player.learner.follows
         raise NotGranted(
             f"{follower} follows the backlog and needs acknowledgements, but {here}: "
             f"{remedy}, or information='semi-clairvoyant'"
@@ -287,12 +288,12 @@ def _check_epochs(epochs: Any, information: str, preemption: bool) -> None:
 
 def _taker(feedback: str, learner: Any) -> str:
     """Return the name of a learner that takes this feedback, where the one given wants another."""
-    on_simplex = isinstance(getattr(learner, "domain", None), Simplex)
+    on_simplex = isinstance(learner.domain, Simplex)
     if feedback == "gradient" and on_simplex:
         return "EntropicFTRL"
     if feedback == "value" and on_simplex:
         return "Exp3"
-    if feedback == "value" and isinstance(learner, MOVABLE):
+    if feedback == "value" and learner.is_movable:
         return f"OnePoint({type(learner).__name__}(…), smoothing) or DWFTBL"
     return FEEDBACK.get(feedback, "another learner")
 

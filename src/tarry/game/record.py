@@ -185,10 +185,10 @@ class Record(SeedResults):
 
         None where the player restarts: then it depends on when it did.
         """
-        count = getattr(self.player.learner, "exploration_rounds", None)
+        count = self.player.learner.exploration_rounds(self.horizon)
         if count is None:
             return 0
-        return None if self.player.epochs.needs_preemption else int(count(self.horizon))
+        return None if self.player.epochs.needs_preemption else int(count)
 
     def plays(self, seed: int | None = None) -> Array:
         """Return every play of a seed (default: the first), shape (horizon, dimension); needs ``keep_rounds=True``."""

@@ -19,7 +19,7 @@ from tarry.game.record import SeedResults
 from tarry.game.run import Played, Run, Stop, make_run, refuse_if_large
 from tarry.game.seeds import in_threads, seed_list, worker_count
 from tarry.kernel import Parameters
-from tarry.learners.idle import Idle
+from tarry.learners.base import Idle
 from tarry.losses.base import value_in
 from tarry.tracking import Player, keyed_draws
 

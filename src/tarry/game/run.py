@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from tarry.checks import as_int
 from tarry.domains.base import nearest
 from tarry.errors import TooLarge
 from tarry.game.assumptions import Facts, assumption_warnings
-from tarry.game.draws import Recorded, draws_for
 from tarry.game.hindsight import Comparator
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
@@ -74,6 +72,7 @@ class Buffers(NamedTuple):
     state: State
     world: World
     log: Any
+    kind: Kind  # several queries have room in it, so seeds that are played in threads may not share one
 
 
 class Played(NamedTuple):
@@ -99,7 +98,6 @@ class Run(NamedTuple):
     game: Any
     player: Player
     setting: Setting
-    kind: Kind
     checkpoints: np.ndarray
     terms: Terms | None
     compiled: Callable[..., None]
@@ -121,13 +119,15 @@ class Run(NamedTuple):
         block = min(FIRST_BLOCK, self.horizon) if block is None else block
         learner, losses, capacity = self.player.learner, self.game.losses, self.setting.capacity
         slots = block if capacity == UNLIMITED else min(capacity, self.horizon)
-        widths = {"gradient": learner.dimension, "example": losses.rows.width}
-        width = widths.get(self.game.feedback, queries_of(learner))
+        widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, queries_of(learner)
+        width = widths.get(self.game.feedback, queries)
+        points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         return Buffers(
             draws=draws,
             state=fresh_state(self.player, slots, capacity),
             world=make_world(losses.rows.width, width, slots, block, self.checkpoints),
             log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
+            kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
 
     def compile(self, buffers: Buffers) -> None:
@@ -136,18 +136,13 @@ class Run(NamedTuple):
         There an interrupt is heard; and loading cached code may import a user's module, for which a worker
         would wait for ever while the caller is itself being imported.
         """
-        game = self.game
-        arguments = self._arguments(buffers, Stop(), 1, 1)
-        run_rounds.machine_code_for(arguments, self.player, game.losses, game.delays)
-
-    def _arguments(self, buffers: Buffers, stop: Stop, first: int, last: int) -> tuple[Any, ...]:
-        game, (draws, state, world, log) = self.game, buffers
-        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, self.kind)
-        return (*fixed, world, log, stop.cell, first, last)
+        self.advance(buffers, Stop(), 1, 0)  # no round: Numba finds out the types of arguments fastest in a call
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last, for which there is room."""
-        self.compiled(*self._arguments(buffers, stop, first, last))
+        game, (draws, state, world, log, kind) = self.game, buffers
+        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, kind)
+        self.compiled(*fixed, world, log, stop.cell, first, last)
 
     def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played | None:
         """Play the whole game from fresh buffers; return None if it was stopped on the way."""
@@ -182,10 +177,16 @@ class Run(NamedTuple):
         return buffers._replace(state=state, world=grow_world(world, slots, nodes))
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
-        """Raise ValueError after losses that are not finite, BrokenInvariant after books that do not balance."""
+        """Raise ValueError for plays or losses that are not finite, BrokenInvariant for books that do not balance."""
+        learner, play = self.player.learner, buffers.state.play
+        if not np.all(np.isfinite(play)):  # first, since a loss there is not finite either
+            raise ValueError(
+                f"{type(learner).__name__} played {play} in rounds {first} to {last}, which is not finite: check its "
+                "predict, absorb and advance, or the losses' gradients there"
+            )
         if not np.isfinite(buffers.world.loss[0]):
             raise ValueError(
-                f"a loss in rounds {first} to {last} is not finite; the last play was {buffers.state.play}: "
+                f"a loss in rounds {first} to {last} is not finite; the last play was {play}: "
                 "check the losses' data or functions there"
             )
         check_balance(self.player, buffers.state, last)
@@ -198,13 +199,11 @@ def make_run(
 
     ``hears`` says whether the ends of untracked rounds are played out.
     """
-    certify, queries = UNCERTIFIED if terms is None else terms.sizes, queries_of(player.learner)
-    points = Points(np.zeros((queries, player.learner.dimension)), np.zeros(queries))
+    certify = UNCERTIFIED if terms is None else terms.sizes
     return Run(
         game=game,
         player=player,
         setting=setting_of(game.capacity, game.information, certify=certify, hears=hears),
-        kind=KINDS[game.feedback] if queries == 1 else points,
         checkpoints=checkpoints,
         terms=terms,
         compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
@@ -229,7 +228,7 @@ def prepare(
     """
     chosen = check_player(game, player)
     # The ends of untracked rounds are played out only where a member counts them, or for the log.
-    counts = any(getattr(part, "needs_acknowledgements", False) for part in chosen)
+    counts = any(part.needs_acknowledgements for part in chosen)
     return make_run(
         game,
         chosen,
@@ -240,11 +239,6 @@ def prepare(
         allow_large=allow_large,
         threads=threads,
     )
-
-
-def start(run: Run, seed: int, recorded: Recorded | None = None) -> Buffers:
-    """Return fresh buffers for a seed, with recorded draws where there are some."""
-    return run.start(draws_for(seed, recorded, run.player, run.horizon))
 
 
 def _terms(game: Any, player: Player) -> Terms | None:
@@ -270,11 +264,11 @@ def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
 
 def _check_play(learner: Any, play: np.ndarray, t: int) -> None:
     """Raise ValueError for a play outside the learner's domain: out there losses may be lower than any promise."""
-    domain = getattr(learner, "domain", None)
+    domain = learner.domain
     if domain is None:
         return
     with np.errstate(all="ignore"):  # a play may be anywhere
-        away = float(np.linalg.norm(play - nearest(domain, play))) if np.all(np.isfinite(play)) else inf
+        away = float(np.linalg.norm(play - nearest(domain, play)))
     if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):
         raise ValueError(
             f"{type(learner).__name__} played {play} in round {t}, which lies {away:.3g} outside its domain "

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from tarry.errors import Interrupted
-from tarry.game.draws import Recorded
+from tarry.game.draws import Recorded, draws_for
 from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
-from tarry.game.run import Played, Stop, prepare, refuse_if_large, start
+from tarry.game.run import Buffers, Played, Run, Stop, prepare, refuse_if_large
 from tarry.game.seeds import Progress, in_threads, seed_list, worker_count
 
 logger = logging.getLogger("tarry")
@@ -60,7 +60,11 @@ def simulate(
     if keep_rounds and not allow_large:
         cells = len(chosen) * first.horizon * (first.game.dimension + 22)
         refuse_if_large(8 * cells, "keeping every round")
-    begun = start(first, chosen[0], draws)
+
+    def start(run: Run, seed: int) -> Buffers:
+        return run.start(draws_for(seed, draws, run.player, run.horizon))
+
+    begun = start(first, chosen[0])
     first.compile(begun)
     compile_passes(first.game)
 
@@ -70,7 +74,7 @@ def simulate(
         run = first if games is None or seed == chosen[0] else ready(games(seed))
         if run.horizon != first.horizon:
             raise ValueError(f"games must share one horizon, got {first.horizon} and {run.horizon}")
-        buffers = begun if seed == chosen[0] else start(run, seed, draws)
+        buffers = begun if seed == chosen[0] else start(run, seed)
         played = run.play(seed, buffers, stop, report)
         try:
             return played and played._replace(best=compare(run.game, run.checkpoints, stop.is_set))

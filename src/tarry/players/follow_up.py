@@ -8,8 +8,9 @@ from tarry import theory
 from tarry.checks import as_int, as_positive
 from tarry.errors import NotGranted
 from tarry.game import Game
-from tarry.learners import DWFTBL, EnergyRadius, EnergyRate, Power
+from tarry.learners import DWFTBL
 from tarry.players.recommended import Recommendation, spread_on
+from tarry.rates import EnergyRadius, EnergyRate, Power
 from tarry.schedulers import Bernoulli, DoublingBernoulli
 from tarry.tracking import Doubling, Player
 

@@ -17,17 +17,8 @@ from tarry import theory
 from tarry.checks import as_int, as_positive
 from tarry.errors import ArgumentError
 from tarry.game import Game
-from tarry.learners import (
-    DWFTBL,
-    DWFTRL,
-    Adaptive,
-    Anytime,
-    BacklogRadius,
-    BacklogRate,
-    LevelRadius,
-    LevelRate,
-    inverse_time,
-)
+from tarry.learners import DWFTBL, DWFTRL, Adaptive
+from tarry.rates import Anytime, BanditRadius, BanditRate, inverse_time
 from tarry.schedulers import Always, Bernoulli, Morris, Priority, VarOpt
 from tarry.tracking import Doubling, Player
 
@@ -305,12 +296,12 @@ def _bounded(known: Values, backlog: int) -> DWFTBL:
 def _leveled(known: Values, level: float) -> DWFTBL:
     domain = known.domain
     rate = (
-        LevelRate(domain.diameter, known.gradient_bound, known.spread, level)
+        BanditRate(domain.diameter, known.gradient_bound, known.spread, level)
         if known.strong_convexity is None
         else inverse_time(known.strong_convexity)
     )
     return DWFTBL(
-        domain, rate=rate, smoothing=LevelRadius(domain.inner_radius, known.spread, level, curved=known.curved)
+        domain, rate=rate, smoothing=BanditRadius(domain.inner_radius, known.spread, level, curved=known.curved)
     )
 
 
@@ -318,20 +309,21 @@ def _paper(known: Values, backlog: int | None) -> DWFTBL:
     """The paper's rates and radii, at this backlog or, None, at a guess (rows 19 and 26 of docs/theory.md)."""
     domain, crowd = known.domain, (known.spread, known.capacity, backlog)
     rate = (
-        BacklogRate(domain.diameter, known.gradient_bound, *crowd)
+        BanditRate.for_backlog(domain.diameter, known.gradient_bound, *crowd)
         if known.strong_convexity is None
         else inverse_time(known.strong_convexity)
     )
-    return DWFTBL(domain, rate=rate, smoothing=BacklogRadius(domain.inner_radius, *crowd, curved=known.curved))
+    smoothing = BanditRadius.for_backlog(domain.inner_radius, *crowd, curved=known.curved)
+    return DWFTBL(domain, rate=rate, smoothing=smoothing)
 
 
 def tuning_of(learner: DWFTBL, epochs: Any) -> tuple[str, int]:
     """Return what rates and radii follow, and the row of docs/theory.md that is about them."""
-    curved = not isinstance(learner.rate, (BacklogRate, LevelRate))
+    curved = not isinstance(learner.rate, BanditRate)
     if epochs.needs_preemption:
         return "radii for a guessed backlog, doubled when outgrown", 26 if curved else 19
     radii = "radii for weights of 1" if _fits(learner.smoothing) else "radii for a bounded backlog"
-    if isinstance(learner.rate, LevelRate):
+    if learner.rate.needs_acknowledgements:
         return f"anytime rate from the observed backlog, {radii}", 21
     return (f"rate 1/(λt), {radii}", 27) if curved else ("rate and radii for a bounded backlog", 18)
 
@@ -352,6 +344,4 @@ def factor_of(learner: DWFTBL, scheduler: Any) -> str:
 
 def _fits(smoothing: Any) -> bool:
     """Return whether the tracking set cannot fill, so that every weight is 1."""
-    if isinstance(smoothing, LevelRadius):
-        return bool(smoothing.level == 1.0)
-    return bool(0 <= smoothing.max_backlog < smoothing.capacity)
+    return bool(0 < smoothing.level < 2)  # 1 + σ_max/C with σ_max < C; 0 is a level that is guessed

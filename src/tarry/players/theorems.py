@@ -17,8 +17,9 @@ from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.game.assumptions import Facts
-from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL, inverse_time
-from tarry.learners.doubts import outside_unit
+from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
+from tarry.learners.base import warn_if_outside_unit_interval
+from tarry.rates import inverse_time
 from tarry.tracking import Player
 
 logger = logging.getLogger("tarry")
@@ -176,7 +177,8 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     if game.feedback == "gradient":
         if regulariser == "hybrid":
             raise ValueError('regulariser="hybrid" is for arms (values); experts play exponential weights')
-        for doubt in outside_unit("finite_actions", Facts(game, scheduler)):  # learners of arms say it themselves
+        # Learners of arms say it themselves.
+        for doubt in warn_if_outside_unit_interval("finite_actions", Facts(game, scheduler)):
             logger.warning(doubt)
         return Player(EntropicFTRL(actions, theory.experts_rate(actions=actions, cost=moments.cost)), scheduler)
     if regulariser == "hybrid":

@@ -131,7 +131,7 @@ class LearnerContract:
     def test_a_weight_of_zero_changes_nothing(self) -> None:
         """The engine keeps it from the learner, whose state stays as it is to the bit."""
         learner, t, weights = self.learner(), self.horizon // 2, np.ones(self.horizon)
-        if getattr(learner, "watches_tracked", False):
+        if learner.watches_tracked:
             return  # it counts arrivals, and a player refuses such weights
         s = max(s for s in range(1, t + 1) if s + self.waits()[s - 1] > t)
         weights[s - 1] = 0.0

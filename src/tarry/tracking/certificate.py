@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.learners import Power
 from tarry.learners.base import VALUE, closing_rate
 from tarry.learners.norms import diameter_in
+from tarry.rates import Power
 from tarry.results import Certificate, Fate
 from tarry.tracking.player import Player, State
 from tarry.tracking.tally import (
@@ -89,7 +89,7 @@ class Parts(NamedTuple):
 def is_certified(learner: Any) -> bool:
     """Return whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
     traits = ("norm", "rate") if learner.feedback != VALUE else ("norm", "rate", "inner_radius", "smoothing")
-    return all(getattr(learner, name, None) is not None for name in traits)
+    return all(getattr(learner, name) is not None for name in traits)
 
 
 def terms_of(
@@ -106,8 +106,7 @@ def terms_of(
     """
     if not is_certified(learner):
         return None
-    quadratic = getattr(learner.norm, "is_quadratic", True)
-    curvature = _curvature(getattr(learner, "rate", None)) if quadratic else 0.0
+    curvature = _curvature(learner.rate) if learner.norm.is_quadratic else 0.0
     return Terms(
         diameter=float(diameter_in(learner.norm, learner.domain)),
         gradient_bound=float(gradient_bound),

@@ -6,16 +6,16 @@ from math import inf
 from typing import Any
 
 from tarry.errors import NotGranted
-from tarry.learners import EnergyRadius, EnergyRate
-from tarry.learners.base import notice
-from tarry.learners.rules import counts_tracked, rules_of
+from tarry.learners.base import notice, rules_of
+from tarry.rates import EnergyRadius, EnergyRate
+from tarry.rates.base import counts_tracked
 from tarry.schedulers import DoublingBernoulli
 
 
 def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
     """Raise ValueError for a player whose parts contradict each other."""
     rules = rules_of(learner)
-    if any(getattr(rule, "follows_backlog", False) for rule in rules) and not getattr(epochs, "guesses_backlog", False):
+    if any(rule.follows_backlog for rule in rules) and not getattr(epochs, "guesses_backlog", False):
         raise ValueError(
             "the learner's rules follow a guess of the backlog, which nobody makes: give "
             'epochs=Doubling("backlog"), or max_backlog=… to the rules'
@@ -27,7 +27,7 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
             f"{type(scheduler).__name__} withholds feedback so that plays do not know who of a batch was drawn, but "
             "the learner's rate counts the tracked rounds, which tells: use another rate, or another scheduler"
         )
-    if getattr(learner, "watches_tracked", False):
+    if learner.watches_tracked:
         _check_counted(learner, scheduler)
     if any(isinstance(rule, (EnergyRate, EnergyRadius)) for rule in rules):
         _check_energy(rules, scheduler)
@@ -49,19 +49,18 @@ def check_room(learner: Any, capacity: int | None) -> None:
     """Raise NotGranted for rules that were tuned to another capacity than this."""
     room = inf if capacity is None else capacity
     for rule in rules_of(learner):
-        tuned = getattr(rule, "capacity", room)
-        if tuned != room:
+        if rule.tuned_capacity not in (None, room):
             raise NotGranted(
-                f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, this game or session has {room:g}: "
-                "give it that capacity"
+                f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
+                f"{room:g}: give it that capacity"
             )
 
 
 def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
     """Return whether plays depend on how many rounds are tracked: those of learners with rates do where a rule does."""
-    if hasattr(learner, "watches_tracked"):
+    if learner.watches_tracked is not None:
         return bool(learner.watches_tracked)
-    if hasattr(learner, "rate") or hasattr(learner, "base"):
+    if learner.rate is not None or learner.base is not None:
         return any(counts_tracked(rule) for rule in rules)
     return isinstance(learner, tuple(notice.registry.members))
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from tarry import schedulers
 from tarry.kernel import Parameters, Purpose, make_key
-from tarry.learners.base import KeyedDirections
+from tarry.learners.base import KeyedDirections, Learner, rules_of
 from tarry.learners.base import allocate as allocate_learner
-from tarry.learners.rules import rules_of
 from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.tracking.buffer import make_buffer
@@ -38,8 +37,9 @@ class Player(Parameters, init=False):
     epochs: Any
 
     def __new__(cls, learner: Any, scheduler: Any = None, epochs: Any = None) -> Self:
-        if isinstance(learner, type) or not hasattr(learner, "feedback"):
-            raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}")
+        if not isinstance(learner, Learner):
+            own = ": one of your own inherits tarry.learners.base.Learner" if hasattr(learner, "feedback") else ""
+            raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}{own}")
         chosen = schedulers.VarOpt() if scheduler is None else scheduler
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
@@ -66,7 +66,7 @@ def restart_warnings(player: Player, mean_weight: float) -> list[str]:
         )
     rules = rules_of(player.learner)
     members = (player.scheduler, *rules)
-    follows = any(getattr(rule, "follows_backlog", False) for rule in rules)
+    follows = any(rule.follows_backlog for rule in rules)
     if not follows and not any(getattr(member, "follows_epochs", ()) for member in members):
         found.append(
             "nothing follows the guesses that restarts correct: restarting only costs, leave out epochs=, or use a "

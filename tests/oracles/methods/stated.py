@@ -12,7 +12,8 @@ import numpy as np
 
 from tarry import theory
 from tarry.game import Record
-from tarry.learners import DWFTRL, FPL, AdaFTRL, BestOfBoth
+from tarry.learners import DWFTRL, FPL, AdaFTRL
+from tarry.rates import BestOfBoth
 
 
 def steepness(game: Any) -> float:
