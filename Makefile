@@ -1,5 +1,6 @@
 # setup: the environment   demo: one game, end to end   test: the checks one waits for   bench: speed, as ratios
-# test-all: every check, also those marked slow
+# test-all: every check, also those marked slow, with coverage, and test-oldest
+# test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1, quick, played afresh: every exponent has to be as claimed (minutes)
@@ -7,8 +8,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
 
-.PHONY: setup setup-bench demo test test-all studies table1 test-torch crash bench clean
+.PHONY: setup setup-bench demo test test-all test-oldest studies table1 test-torch crash bench clean
 
 setup: $(VENV)/.ready
 
@@ -26,6 +28,11 @@ $(VENV)/.ready-torch: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]'
 	@touch $@
 
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	@test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable '.[test]'
+	@touch $@
+
 demo: setup
 	@$(BIN)/tarry demo
 
@@ -34,6 +41,10 @@ test: setup
 
 test-all: setup
 	@BIN=$(BIN) sh tests/run.sh all
+	@$(MAKE) --no-print-directory test-oldest
+
+test-oldest: $(OLDEST)/.ready
+	@BIN=$(OLDEST)/bin sh tests/run.sh oldest
 
 studies: setup
 	@for name in flights clinical queue; do $(BIN)/python -m studies $$name --out out/$$name || exit 1; done
@@ -52,4 +63,4 @@ bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist out
+	rm -rf $(VENV) $(OLDEST) build dist out

@@ -6,6 +6,7 @@ import pytest
 from gymnasium.utils import seeding
 from gymnasium.utils.env_checker import check_env
 from latecomers import CAPACITY, Average, assert_weights_matter, labels, wait
+from marking import jit_for
 
 import tarry
 from tarry.adapters.gym import DelayedGame
@@ -52,7 +53,7 @@ MATRIX = [
 ]
 
 
-@pytest.mark.parametrize(("feedback", "capacity", "information", "scheduler"), MATRIX)
+@pytest.mark.parametrize(("feedback", "capacity", "information", "scheduler"), jit_for(MATRIX, MATRIX[:1]))
 def test_is_the_game_that_simulation_plays(feedback, capacity, information, scheduler):
     game = some_game(feedback, capacity, information)
     if feedback == "gradient":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from marking import slow_but
 
 c_loop = pytest.importorskip("benchmarks.c_loop")
 rounds = pytest.importorskip("benchmarks.rounds")
@@ -14,7 +15,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("kind", ["fixed", "geometric"])
-@pytest.mark.parametrize("scheduler", ["bernoulli", "pareto", "varopt"])
+@pytest.mark.parametrize("scheduler", slow_but(["bernoulli", "pareto", "varopt"], {"varopt"}))
 def test_c_loop_leaves_the_same_sums(scheduler: str, kind: str) -> None:
     ours = rounds.stage(scheduler, kind, horizon=6000)
     theirs = c_loop.CStage(ours)

@@ -106,6 +106,7 @@ def test_only_dask_has_a_scheduler(engine):
         make_engine(engine, scheduler="tcp://x")
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_compiled_cells_are_the_same_in_threads_and_in_processes(tmp_path):
     """Long enough that several are under way at once."""

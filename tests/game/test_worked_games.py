@@ -25,6 +25,8 @@ def _learner(given, domain):
     )
 
 
+@pytest.mark.jit
+@pytest.mark.jit
 @pytest.mark.cases("game")
 def test_game(given, expected):
     domain = domain_of(given["domain"])

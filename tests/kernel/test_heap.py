@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.kernel import entry
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
+
+pytestmark = pytest.mark.jit
 
 SLOTS = 24
 

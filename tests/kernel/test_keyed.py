@@ -11,6 +11,8 @@ from scipy import stats
 from tarry.kernel import Purpose, entry, make_key, make_seed
 from tarry.kernel.keyed import normals, uniform, uniform_at, word
 
+pytestmark = pytest.mark.jit
+
 N = 50_000
 MASK = 2**64 - 1
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tarry.kernel import entry
 from tarry.kernel.wheel import grow_wheel, make_wheel, schedule, take, turn
 
+pytestmark = pytest.mark.jit
+
 
 @entry
 def _run(wheel: Any, start: Any, dues: Any, counts: Any, out: Any, taken: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import poold
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry.learners import DORM, DUB, AdaHedgeD, DORMPlus
@@ -41,7 +42,7 @@ def _ours(name, rows, delay, hint="none"):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("delay", [0, 1, 5])
+@pytest.mark.parametrize("delay", slow_but([0, 1, 5], {5}))
 @pytest.mark.parametrize("kind", ["mixed", "drifting", "positive"])
 @pytest.mark.parametrize("hint", ["none", "recent", "previous", "mean"])
 def test_plays_are_those_of_poold(name, delay, kind, hint):

@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 import pytest
+from marking import slow_but
 from numba import typeof
 
 import tarry
@@ -67,7 +68,7 @@ def _waits(method, name, horizon):
     return WAITS["fixed" if method.waits is hard.lagged else name](horizon, 5)
 
 
-@pytest.mark.parametrize("waits", WAITS)
+@pytest.mark.parametrize("waits", slow_but(WAITS, {"heavy"}))
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_bound_holds_whatever_the_pattern(name, waits):
     method, horizon = PROMISES[name], 200
@@ -161,6 +162,7 @@ def _plays(method, dimension, waits, weights, rows=None, cut=None):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["least", "1000"])
 @pytest.mark.parametrize("name", METHODS)
 def test_small_and_large(name, size):

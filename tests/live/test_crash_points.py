@@ -8,6 +8,7 @@ from itertools import count
 
 import psycopg
 import pytest
+from marking import slow_but
 from scenario import SCENARIOS, Client, check_answers, check_state, everything
 
 from tarry import Answer
@@ -121,7 +122,7 @@ def small(monkeypatch):
 
 @pytest.mark.parametrize("way", [DIES, FAILS])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", slow_but(SCENARIOS, {"callers' ids", "join"}))
 def test_a_failure_at_every_statement_of_a_call(name, kind, way, new_store, monkeypatch):
     scenario = SCENARIOS[name]
     reference, states = uninterrupted(scenario, new_store(kind))

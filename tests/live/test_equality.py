@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from marking import jit_for
 
 import tarry
 
@@ -40,13 +41,17 @@ EPOCHS = {"DoublingBernoulli": tarry.Doubling("backlog")}
 MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
 
+COMPILED = [("DWFTRL", "VarOpt", "semi-clairvoyant"), ("DWFTBL", "Morris", "non-clairvoyant")]
+
+COMPILED = [("DWFTRL", "VarOpt", "semi-clairvoyant"), ("DWFTBL", "Morris", "non-clairvoyant")]
+
 
 def test_every_scheduler_is_in_the_matrix():
     members = {n for n in tarry.schedulers.__all__ if hasattr(getattr(tarry.schedulers, n), "needs_preemption")}
     assert members - {"Given"} == set(SCHEDULERS)
 
 
-@pytest.mark.parametrize(("learner", "scheduler", "information"), MATRIX)
+@pytest.mark.parametrize(("learner", "scheduler", "information"), jit_for(MATRIX, COMPILED))
 def test_session_equals_simulation(learner, scheduler, information):
     player = tarry.Player(LEARNERS[learner], SCHEDULERS[scheduler], EPOCHS.get(scheduler))
     capacity = None if scheduler == "Always" else CAPACITY

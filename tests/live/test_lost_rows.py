@@ -6,6 +6,7 @@ import sqlite3
 
 import psycopg
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry.errors import StoreError
@@ -33,7 +34,7 @@ def remove(store, kind, table, which):
         assert database.execute(f"DELETE FROM {table} WHERE chunk = ({found})").rowcount == 1
 
 
-@pytest.mark.parametrize("memory", [1_000_000, 3000])
+@pytest.mark.parametrize("memory", slow_but([1_000_000, 3000], {3000}))
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_lost_chunk_of_any_table_is_told(kind, memory, new_store):
     for table in TABLES:

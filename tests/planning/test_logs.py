@@ -183,6 +183,7 @@ def test_refused_files(tmp_path):
         read_log(tmp_path / "empty.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_a_busy_month(log):
     _agrees(read_log(log(busy_month(days=60))).delays)

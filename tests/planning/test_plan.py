@@ -46,6 +46,7 @@ def naive_varopt(delays, capacity, rng):
     return weights
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_varopt_agrees_with_a_naive_one(name):
@@ -58,6 +59,7 @@ def test_varopt_agrees_with_a_naive_one(name):
     assert made.effective == pytest.approx(1 / np.mean(runs**2), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_figure_agrees_with_a_simulation(name):

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry.schedulers import Batching
@@ -51,7 +52,7 @@ def test_moments(capacity, max_delay, horizon):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(("capacity", "max_delay"), [(2, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize(("capacity", "max_delay"), slow_but([(2, 2), (2, 3), (3, 3)], {(2, 2)}))
 def test_never_refuses_exhaustively(capacity, max_delay):
     horizon = 5 if max_delay == 3 else 6
     batch, fullest = Batching(max_delay).batch(capacity), 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from marking import slow_but
 from typer.testing import CliRunner
 
 from studies.__main__ import app
@@ -61,7 +62,7 @@ def test_arrivals_are_a_case_of_their_own(tmp_path):
         (["--learners", "-1"], "--learners must be 0, to leave them out, or at least 100, got -1\n"),
     ],
 )
-@pytest.mark.parametrize("case", ["flights", "clinical", "queue", "pictures"])
+@pytest.mark.parametrize("case", slow_but(["flights", "clinical", "queue", "pictures"], {"queue"}))
 def test_refusals_are_sentences(case, arguments, sentence):
     if case == "pictures" and "--learners" in arguments:
         pytest.skip("it has no other learners")
@@ -81,6 +82,7 @@ def test_signs_of_life(monkeypatch, capsys):
     assert capsys.readouterr().err == "playing: Priority\nplaying: Pareto\n"
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_pictures_are_written(tmp_path):
     done = run("pictures", "--first", "2000", "--seeds", "2", "--out", str(tmp_path), "--format", "png")

@@ -97,7 +97,8 @@ def test_nothing_is_said_of_nothing():
 
 @pytest.mark.slow
 def test_stories_say_of_what_they_are_known():
-    departures, arrivals, queue = (case.story for case in (flights_case(first=200), ARRIVALS, queue_case(first=200)))
+    cases = (flights_case(first=200), flights_case("arrival", first=200), queue_case(first=200))
+    departures, arrivals, queue = (case.story for case in cases)
     assert departures != arrivals
     assert "leaves on time tells its label at once" not in arrivals
     for story in (departures, arrivals):
@@ -107,12 +108,9 @@ def test_stories_say_of_what_they_are_known():
     assert "Known of all 50,000 tickets" in queue
 
 
-ARRIVALS = flights_case("arrival", first=200)
-
-
 @pytest.mark.slow
 def test_slots_are_a_case_s_own_or_at_least_two():
-    assert (as_slots(None, 8), as_slots(3, 8), ARRIVALS.capacity) == (8, 3, 64)
+    assert (as_slots(None, 8), as_slots(3, 8), flights_case("arrival", first=200).capacity) == (8, 3, 64)
     for wrong in (0, 1, -3):
         with pytest.raises(ValueError, match=f"slots must be a whole number of at least 2, got {wrong}"):
             flights_case(first=200, capacity=wrong)

@@ -97,6 +97,7 @@ def test_river_is_asked_before_it_is_taught():
     assert found.value.mean == pytest.approx(1e4 * squares / stream.horizon - stream.best_error, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_the_known_figures_on_a_slice_of_the_flights():
     case = flights_case(first=20_000)
@@ -111,6 +112,7 @@ def test_the_known_figures_on_a_slice_of_the_flights():
     assert found["VarOpt"].memory < found["unlimited"].memory / 5
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_the_known_figures_of_the_whole_year():
     stream = flights_case().stream
@@ -128,6 +130,7 @@ def test_the_known_figures_of_the_whole_year():
     assert (newest.believed.mean, oldest.believed.mean) == pytest.approx((10.0, 2.4), abs=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_precision_grows_with_capacity():
     stream = flights_case(first=20_000).stream

@@ -239,6 +239,7 @@ points = [{{ dimension = 2, delay = 0 }}]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_the_cone_attains_three_quarters(tmp_path):
     file = tmp_path / "small.toml"

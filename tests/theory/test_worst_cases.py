@@ -75,6 +75,7 @@ def best_rate(weights, delays):
     return float(1.0 / np.sqrt(own + 2.0 * pairs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delays", list(itertools.product(range(4), range(3), range(2), range(1))), ids=str)
 def test_every_delay_of_four_rounds(delays):
     rng = np.random.default_rng(sum(d * 5**i for i, d in enumerate(delays)))
