@@ -8,7 +8,7 @@ import pytest
 import tarry
 from tarry.learners import DWFTBL, DWFTRL, Power
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict
-from tarry.theory import bandit_weighted_regret_bound
+from tests.oracles.theory import bandit_weighted_regret_bound
 
 RNG = np.random.default_rng(8)
 

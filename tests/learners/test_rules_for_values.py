@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry import theory
 from tarry.learners import (
     DWFTBL,
     DWFTRL,
@@ -20,6 +19,7 @@ from tarry.learners import (
 )
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict, rate_in_force, restart
 from tarry.learners.rules import MAGNITUDE, MEMORY, at, count_tracked, first_rate, last_rate, next_rate, radius
+from tests.oracles import theory
 
 pytestmark = pytest.mark.wide
 

@@ -11,7 +11,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)

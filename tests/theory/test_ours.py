@@ -11,7 +11,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 SCALE = {"diameter": 3.0, "gradient_bound": 2.0}
 SHAPES = {

@@ -12,7 +12,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 DELAYS = st.lists(st.integers(0, 12), min_size=1, max_size=30)
 

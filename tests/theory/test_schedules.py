@@ -9,7 +9,7 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 
 @pytest.mark.cases("schedules")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tarry import theory
 from tarry.checks import as_int, as_positive
-from tarry.planning.formulas import Row, rows
+from tarry.theory.theorems import Row, rows
 
 
 @dataclass(frozen=True)

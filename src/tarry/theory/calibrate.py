@@ -1,7 +1,8 @@
 """Schedulers as bold as a given probability of a full set allows. This project's own.
 
-The paper's constants keep the mean number of tracked rounds below C/8. These functions take the exact tails of
-``saturation`` instead: ``target`` bounds P(|S_t| = C) in every round, e^(−C) in the paper, 1/T in practice.
+The paper's constants keep the mean number of tracked rounds below C/8. These functions take exact tails instead:
+``target`` bounds P(|S_t| = C) in every round, e^(−C) in the paper, 1/T in practice. ``survival(s, age)`` is
+P(d'_s ≥ age), asked with arrays of rounds (from 1) and of ages.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int
-from tarry.theory.arguments import probability
-from tarry.theory.morris import morris_tail
-from tarry.theory.saturation import binomial_tail, pareto_survival, poisson_mean, saturation_tails
+from tarry.checks import as_int, as_positive
+from tarry.theory.arguments import Array, probability
+from tarry.theory.keeping import morris_tail
 
-PRECISION = 1e-6
+Survival = Callable[[Array, Array], ArrayLike]
+PRECISION = 1e-6  # relative, of what is found by bisection: from above, so the target is kept
 HARMONIC_SUM = 1.2265  # the paper's harmonic fact, 2, at its largest (t = 5)
 
 
@@ -37,27 +38,6 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
     while binomial_tail(n, p, c) > target:  # the inverse is right to rounding only
         p, slack = p * (1.0 - slack), min(2.0 * slack, 0.5)
     return p
-
-
-def calibrated_safety(
-    *, capacity: int, target: float, delays: ArrayLike | None = None, horizon: int | None = None
-) -> float:
-    """The smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail at or below target.
-
-    On the given ``delays``, or, given ``horizon`` alone, on the worst of all sequences: every round pending to the
-    end, d_t = T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from
-    above; 0 if the backlog never reaches C. The paper takes 16; :func:`universal_safety` needs neither.
-
-    >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
-    2.17
-    """
-    if (delays is None) == (horizon is None):
-        raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
-    waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
-    return _smallest(
-        lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
-        probability(target, "target"),
-    )
 
 
 def universal_safety(*, capacity: int, target: float) -> float:
@@ -85,10 +65,45 @@ def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
         return 0.0
     if c == 1:
         raise ValueError("Morris admits whenever the set is empty, so one slot is always full: use capacity 2 or more")
-    return _smallest(lambda e: morris_tail(epsilon=e, backlog=n, capacity=c), probability(target, "target"))
+    return smallest(lambda e: morris_tail(epsilon=e, backlog=n, capacity=c), probability(target, "target"))
 
 
-def _smallest(tail: Callable[[float], float], target: float) -> float:
+def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
+    """P(d'_s ≥ age) = min{1, C/(safety·H_s·(age+1))}, H_s the round's own (the corollary "Pareto scheduler").
+
+    >>> pareto_survival(16)(np.array([2.0]), np.array([1.0]))
+    array([0.33333333])
+    """
+    from scipy.special import digamma
+
+    scale = as_int(capacity, "capacity", 1) / as_positive(safety, "safety")
+    return lambda s, age: np.minimum(1.0, scale / ((digamma(s + 1.0) + np.euler_gamma) * (age + 1.0)))
+
+
+def binomial_tail(count: int, chance: float, capacity: int) -> float:
+    """P(Bin(n, p) ≥ C): the tail for n = σ_t and one coin p.
+
+    >>> round(binomial_tail(3, 0.5, capacity=3), 12)
+    0.125
+    """
+    from scipy.special import betainc
+
+    n, c = as_int(count, "count"), as_int(capacity, "capacity", 1)
+    return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
+
+
+def poisson_mean(capacity: int, target: float) -> float:
+    """The largest μ with P(Poisson(μ) ≥ C) ≤ target: the mean number of slots one may plan for; the paper's is C/8.
+
+    >>> round(poisson_mean(50, target=1e-4), 1)
+    27.9
+    """
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
+
+
+def smallest(tail: Callable[[float], float], target: float) -> float:
     """The smallest x with tail(x) ≤ target for a non-increasing tail, from above, by bisection in ln x."""
     high = 1.0
     while tail(high) > target:

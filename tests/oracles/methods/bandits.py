@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tarry import theory
 from tarry.game import Record
 from tarry.learners import DWFTBL, LevelRadius, LevelRate
 from tarry.learners.shrunken import Scales, scales_of
+from tests.oracles import theory
 from tests.oracles.methods.stated import curve, shared_logarithm, steepness, waited
 
 Bound = Callable[[Any, Record], float]

@@ -1,10 +1,4 @@
-"""Rates and radii that minimise a proved bound: sharper than the paper's, and those of our schedulers.
-
-Every expected bound here reads D²/(2η) + G²η·cost for a fixed rate, cost = Σ_t (½E[w_t²] + σ_t) up to the
-theorem, and is least at η = D/(G√(2·cost)), where it is GD√(2·cost). Anytime rates put the running sum in
-place of the whole. ``spread`` is νk, ``level`` a ρ ≥ E[w_t²] (see ``moment_level``). The rates named after a
-theorem are this project's own.
-"""
+"""Rates and radii as their theorems state them, written anew: what the rules of the learners are held against."""
 
 from __future__ import annotations
 
@@ -13,52 +7,18 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import Array
-from tarry.theory.moments import kappa
+from tarry.checks import LARGEST, as_int, as_positive
+from tarry.theory.arguments import Array, Counts
+from tarry.theory.tracking import kappa
 
 
-def optimised_rate(*, diameter: float, gradient_bound: float, cost: float) -> float:
-    """η = D/(G√(2·cost)), least for D²/(2η) + G²η·cost.
+def strongly_convex_rate(t: ArrayLike, *, strong_convexity: float) -> Array:
+    """η_t = 1/(λt), with or without bandit feedback (both main theorems).
 
-    The paper's chain has cost = 17 (d_tot + T) and gives √34 = 5.83 where its own rate gives 18.
-
-    >>> round(optimised_rate(diameter=2.0, gradient_bound=1.0, cost=17 * 100) * (34 * 100) ** 0.5, 12)
-    2.0
+    >>> strongly_convex_rate([1, 2, 4], strong_convexity=0.5)
+    array([2. , 1. , 0.5])
     """
-    return diameter / (as_positive(gradient_bound, "gradient_bound") * math.sqrt(2.0 * as_positive(cost, "cost")))
-
-
-def pareto_cost(*, horizon: int, total_delay: float, capacity: int) -> float:
-    """Σ(½E[w_t²] + σ_t) ≤ ½ max{1, 16H_T/C} (T + d_tot) + d_tot for the paper's Pareto scheduler.
-
-    The paper's chain without its rounding up; 17 (d_tot + T) there, for C ≥ H_T.
-
-    >>> pareto_cost(horizon=1, total_delay=0, capacity=16)
-    0.5
-    """
-    top = 16.0 * float(np.sum(1.0 / np.arange(1, horizon + 1))) / as_int(capacity, "capacity", 1)
-    return 0.5 * max(1.0, top) * (horizon + total_delay) + total_delay
-
-
-def tracking_cost(*, horizon: int, total_delay: float, capacity: int) -> float:
-    """Σ(½E[w_t²] + σ_t) ≤ ½(T + (2 + 3κ_C) d_tot) for Priority, C ≥ 2; VarOpt: pass C − 1.
-
-    Theorem 4 (a) of this project: η = D/(G√(T + (2 + 3κ_C) d_tot)).
-
-    >>> round(tracking_cost(horizon=100, total_delay=1000, capacity=16), 1)
-    1301.0
-    """
-    return 0.5 * (horizon + (2.0 + 3.0 * kappa(capacity)) * total_delay)
-
-
-def morris_cost(*, horizon: int, total_delay: float, epsilon: float) -> float:
-    """Σ(½E[w_t²] + σ_t) ≤ ½(T + (2 + ε) d_tot) for Morris (this project).
-
-    >>> morris_cost(horizon=100, total_delay=1000, epsilon=0.5)
-    1300.0
-    """
-    return 0.5 * (horizon + (2.0 + as_positive(epsilon, "epsilon")) * total_delay)
+    return 1.0 / (as_positive(strong_convexity, "strong_convexity") * np.asarray(t, dtype=np.float64))
 
 
 def anytime_rates(
@@ -155,3 +115,71 @@ def bandit_curved_smoothing(t: ArrayLike, *, spread: float, level: float) -> Arr
     """
     n = np.asarray(t, dtype=np.float64)
     return np.minimum(1.0, np.cbrt(spread**2 * level * np.log(n + 1.0) / n))
+
+
+def energy_thresholds(capacity: int, count: int) -> Counts:
+    """H_j = 2^j max(1, ⌊C/8⌋) − 1 for j = 0..count−1: epoch j lasts while σ_t ≤ H_j (unreviewed).
+
+    >>> energy_thresholds(16, 4)
+    array([ 1,  3,  7, 15])
+    """
+    unit, epochs = max(1, as_int(capacity, "capacity", 1) // 8), as_int(count, "count")
+    if epochs and unit << (epochs - 1) >= LARGEST:
+        raise ValueError(f"count must keep thresholds below 2**62, got {count} at capacity {capacity}")
+    return unit * 2 ** np.arange(epochs, dtype=np.int64) - 1
+
+
+def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:
+    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed; the constant c is left open).
+
+    >>> energy_smoothing(spread=1.0, horizon=256, probability=1.0)
+    0.25
+    """
+    scale = as_positive(factor, "factor") * math.sqrt(as_positive(spread, "spread"))
+    return min(1.0, scale * math.pow(as_int(horizon, "horizon", 1) * as_positive(probability, "probability"), -0.25))
+
+
+def energy_rates(
+    tracked: ArrayLike,
+    *,
+    diameter: float,
+    gradient_bound: float,
+    length: float,
+    probability: float,
+    threshold: int,
+    capacity: int,
+) -> Array:
+    """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} 1{c_s < C}(z² + z√c_s + c_s)/p, A_0 = 2(z² + min(C−1, H) + 1)/p.
+
+    Unreviewed. ``tracked`` are the c_t = |S_t| of an epoch's rounds, before each asks for a slot; ``length`` is
+    z = νk/(δ/r).
+
+    >>> game = dict(diameter=2.0, gradient_bound=1.0, length=1.0, probability=1.0, threshold=0, capacity=8)
+    >>> energy_rates([0, 1], **game).round(4)
+    array([0.8944, 0.7071])
+    """
+    c = np.asarray(tracked, dtype=np.float64)
+    energy = np.where(c < capacity, length**2 + length * np.sqrt(c) + c, 0.0)
+    start = 2.0 * (length**2 + min(capacity - 1, threshold) + 1.0)
+    total = (start + np.cumsum(energy)) / as_positive(probability, "probability")
+    return np.asarray(diameter / (as_positive(gradient_bound, "gradient_bound") * np.sqrt(total)))
+
+
+def energy_curved_rate(t: ArrayLike, *, strong_convexity: float, offset: float) -> Array:
+    """η_t = 1/(λ(A + t)), strongly convex losses (unreviewed).
+
+    >>> energy_curved_rate([1, 3], strong_convexity=0.5, offset=1.0)
+    array([1. , 0.5])
+    """
+    curvature = as_positive(strong_convexity, "strong_convexity")
+    return 1.0 / (curvature * (as_positive(offset, "offset") + np.asarray(t, dtype=np.float64)))
+
+
+def energy_curved_smoothing(t: ArrayLike, *, offset: float) -> Array:
+    """δ_t/r = (A/(A + t))^(1/3), strongly convex losses (unreviewed).
+
+    >>> round(float(energy_curved_smoothing(7, offset=1.0)), 12)
+    0.5
+    """
+    a = as_positive(offset, "offset")
+    return np.asarray(np.cbrt(a / (a + np.asarray(t, dtype=np.float64))))

@@ -8,28 +8,14 @@ tail below is an upper bound on P(|S_t| = C). ``survival(s, age)`` is P(d'_s ≥
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import Array, probability
-from tarry.theory.backlog import Counts, cut
-
-Survival = Callable[[Array, Array], ArrayLike]
-
-
-def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
-    """P(d'_s ≥ age) = min{1, C/(safety·H_s·(age+1))}, H_s the round's own (the corollary "Pareto scheduler").
-
-    >>> pareto_survival(16)(np.array([2.0]), np.array([1.0]))
-    array([0.33333333])
-    """
-    from scipy.special import digamma
-
-    scale = as_int(capacity, "capacity", 1) / as_positive(safety, "safety")
-    return lambda s, age: np.minimum(1.0, scale / ((digamma(s + 1.0) + np.euler_gamma) * (age + 1.0)))
+from tarry.checks import as_int
+from tarry.theory.arguments import Array, Counts, cut, probability
+from tarry.theory.calibrate import Survival, pareto_survival, smallest
 
 
 def bernoulli_survival(chance: float) -> Survival:
@@ -108,18 +94,6 @@ def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Ar
     return table[:, -1].copy()
 
 
-def binomial_tail(count: int, chance: float, capacity: int) -> float:
-    """P(Bin(n, p) ≥ C): the tail for n = σ_t and one coin p.
-
-    >>> round(binomial_tail(3, 0.5, capacity=3), 12)
-    0.125
-    """
-    from scipy.special import betainc
-
-    n, c = as_int(count, "count"), as_int(capacity, "capacity", 1)
-    return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
-
-
 def poisson_tail(mean: float, capacity: int) -> float:
     """P(Poisson(μ) ≥ C), above every sum of independent coins of mean μ ≤ C − 1.
 
@@ -131,15 +105,25 @@ def poisson_tail(mean: float, capacity: int) -> float:
     return float(gammainc(as_int(capacity, "capacity", 1), mean))
 
 
-def poisson_mean(capacity: int, target: float) -> float:
-    """The largest μ with P(Poisson(μ) ≥ C) ≤ target: the mean number of slots one may plan for; the paper's is C/8.
+def calibrated_safety(
+    *, capacity: int, target: float, delays: ArrayLike | None = None, horizon: int | None = None
+) -> float:
+    """The smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail at or below target.
 
-    >>> round(poisson_mean(50, target=1e-4), 1)
-    27.9
+    On the given ``delays``, or, given ``horizon`` alone, on the worst of all sequences: every round pending to the
+    end, d_t = T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from
+    above; 0 if the backlog never reaches C. The paper takes 16; :func:`universal_safety` needs neither.
+
+    >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
+    2.17
     """
-    from scipy.special import gammaincinv
-
-    return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
+    if (delays is None) == (horizon is None):
+        raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
+    waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
+    return smallest(
+        lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
+        probability(target, "target"),
+    )
 
 
 def _by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
