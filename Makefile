@@ -1,6 +1,6 @@
-# setup: the environment   demo: one game, end to end   test: every check   bench: speed, as ratios
+# setup: the environment   demo: one game, end to end   test: the checks one waits for   bench: speed, as ratios
+# test-all: every check, also those marked slow
 # crash: kill -9, 500 times for each store
-# slopes: every method's compiled slopes, of which `test` measures one of each family
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1, quick, played afresh: every exponent has to be as claimed (minutes)
 # test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-bench demo test slopes studies table1 test-torch crash bench clean
+.PHONY: setup setup-bench demo test test-all studies table1 test-torch crash bench clean
 
 setup: $(VENV)/.ready
 
@@ -32,8 +32,8 @@ demo: setup
 test: setup
 	@BIN=$(BIN) sh tests/run.sh
 
-slopes: setup
-	@TARRY_ALL_SLOPES=1 $(BIN)/python -m pytest -n 2 tests/learners/test_promises.py
+test-all: setup
+	@BIN=$(BIN) sh tests/run.sh all
 
 studies: setup
 	@for name in flights clinical queue; do $(BIN)/python -m studies $$name --out out/$$name || exit 1; done
@@ -43,7 +43,7 @@ table1: setup
 	@$(BIN)/python -m studies table1 --quick --results out/table1-check
 
 crash: setup
-	@$(BIN)/python tests/crash.py 500
+	@$(BIN)/python tests/support/crash.py 500
 
 test-torch: $(VENV)/.ready-torch
 	@$(BIN)/python -c 'import torch' && $(BIN)/python -m pytest tests/adapters/test_torch.py

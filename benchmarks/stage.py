@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 import tarry
-from tarry.game.engine import kind_of
-from tarry.game.problem import setting_of
-from tarry.game.world import make_log, make_world, run_rounds
+from tarry.game.run import Stop, make_run
 from tarry.kernel import Parameters
-from tarry.learners.base import queries_of
 from tarry.losses.base import fetch
-from tarry.tracking import fresh_state, keyed_draws
+from tarry.tracking import keyed_draws
 
 DIMENSION = 10
 SEED = 7
@@ -61,6 +58,16 @@ def learner(rate: float = 0.01) -> tarry.learners.DWFTRL:
     return tarry.learners.DWFTRL(tarry.domains.Ball(DIMENSION), rate=rate)
 
 
+class Played(NamedTuple):
+    """The rules and the tables of a game, without its checks."""
+
+    losses: Any
+    delays: Any
+    feedback: str
+    capacity: int
+    information: str = "semi-clairvoyant"
+
+
 class Stage:
     """One game at the compiled loop's door: ``ready()`` is a fresh run, to be timed when called."""
 
@@ -68,23 +75,18 @@ class Stage:
         self, scheduler: Any, losses: Any, delays: Any, capacity: int, hears: bool = False, chosen: Any = None
     ) -> None:
         self.player = tarry.Player(learner() if chosen is None else chosen, scheduler)
-        is_gradient = self.player.learner.feedback == "gradient"
-        self.width = DIMENSION if is_gradient else queries_of(self.player.learner)
-        self.kind = kind_of(self.player.learner, self.player.learner.feedback)
         self.losses, self.delays, self.capacity = losses, delays, capacity
         self.horizon = int(delays.horizon)
         self.nodes = int(delays.max_backlog) + 2
-        self.setting = setting_of(capacity, "semi-clairvoyant", certify=False, hears=hears)
-        self.run = run_rounds.of(self.player, losses, delays)
+        game = Played(losses, delays, self.player.learner.feedback, capacity)
+        self.run = make_run(game, self.player, checkpoints=np.array([self.horizon]), hears=hears)
 
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""
-        state = fresh_state(self.player, self.capacity, self.capacity)
-        world = make_world(DIMENSION, self.width, self.capacity, self.nodes, np.array([self.horizon]))
-        arguments = (self.player, self.setting, keyed_draws(SEED), state, self.losses, self.delays)
+        buffers = self.run.start(keyed_draws(SEED), self.nodes)
 
         def play() -> tuple[Any, Any]:
-            self.run(*arguments, self.kind, world, make_log(0, DIMENSION), np.zeros(1, np.int64), 1, self.horizon)
-            return state, world
+            self.run.advance(buffers, Stop(), 1, self.horizon)
+            return buffers.state, buffers.world
 
         return play

@@ -5,9 +5,7 @@ import numpy as np
 import tarry
 
 domain = tarry.domains.Box([-1.0, -1.0], [1.0, 1.0])
-learner = tarry.learners.DWFTBL(
-    domain, rate=tarry.learners.Power(0.05, 0.75), smoothing=tarry.learners.Power(0.9, 0.25)
-)
+learner = tarry.learners.DWFTBL(domain, rate=tarry.rates.Power(0.05, 0.75), smoothing=tarry.rates.Power(0.9, 0.25))
 session = tarry.Session(tarry.Player(learner), capacity=20, rng=5)
 rng = np.random.default_rng(2)
 best = np.array([0.4, -0.3])

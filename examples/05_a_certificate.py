@@ -5,7 +5,7 @@ import numpy as np
 import tarry
 
 domain = tarry.domains.Box([0.0], [10.0])
-learner = tarry.learners.DWFTRL(domain, rate=tarry.learners.Power(1.0, 0.5))
+learner = tarry.learners.DWFTRL(domain, rate=tarry.rates.Power(1.0, 0.5))
 session = tarry.Session(tarry.Player(learner), capacity=16, rng=3)
 rng = np.random.default_rng(1)
 demands = 6.0 + rng.normal(size=10_000)
@@ -25,6 +25,6 @@ for t in range(1, demands.size + 1):
         proof = session.status().certificate
         assert proof is not None
         print(f"after {t} rounds, {proof.rounds} heard: weighted regret {regret:.0f}, certified {proof.bound:.0f}")
-        parts = {"regularisation": proof.regularisation, "own": proof.own, "pairs": proof.pairs}
+        parts = {"regularisation": proof.regularisation, "variance": proof.variance, "overlap": proof.overlap}
         print("  " + ", ".join(f"{name} {part:.0f}" for name, part in parts.items()))
         print(f"  it holds {proof.holds}, with sizes {proof.sizes}")

@@ -18,12 +18,10 @@ from studies.measure import LearnerResult, Scores
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
-from tarry.cli.plan import refusing
-from tarry.cli.screen import screen, telling
+from tarry.cli.console import progress_lines, refusing, screen
 from tarry.planning.policies import find_policy
 
 LEAST = 100  # decisions: with fewer there is nothing to see
-OPTIONS = ("first", "slots", "seeds", "learners")
 
 # Of the picture of what each policy believes.
 PICTURED = (
@@ -110,7 +108,7 @@ def pictures_command(
     kind: Annotated[Kind, typer.Option("--format", help="svg or png.")] = Kind.svg,
 ) -> None:
     """The three pictures people look at first, of departures: bias, precision, who holds a slot."""
-    with refusing(OPTIONS), _quiet(), telling("playing") as tell:
+    with refusing(), _quiet(), progress_lines("playing") as tell:
         _check(first, seeds, 0)
         case = flights_case(first=first, capacity=slots)
         figures = case.figures(seeds, map(find_policy, PICTURED), tell)
@@ -122,11 +120,11 @@ def pictures_command(
 def _run(
     make: Callable[[], Case], first: int | None, seeds: int, learners: int, out: Path | None, file: Path | None
 ) -> None:
-    with refusing(OPTIONS), _quiet():
+    with refusing(), _quiet():
         _check(first, seeds, learners)
         case, console = make(), screen()
         console.print(f"{case.stream.facts}.", highlight=False)
-        with telling("playing") as tell:
+        with progress_lines("playing") as tell:
             figures = case.figures(seeds, tell=tell)
             others = case.others(min(seeds, 6), learners, tell) if learners else []
             pictures = case.pictures(figures, seeds, tell) if out is not None else {}

@@ -19,14 +19,16 @@ from tarry import schedulers
 from tarry.checks import as_int
 from tarry.planning.policies import POLICIES, Policy
 from tarry.reports.page import document, figure
+from tarry.results.charts import draw
 
 # These need restarts, or to see delays, or shine without preemption only.
-LEFT_OUT = ("Batching", "Thinning", "Guessing", "Coin", "random evict")
+LEFT_OUT = ("Batching", "Thinning", "DoublingBernoulli", "Coin", "random evict")
 USUAL = tuple(policy for policy in POLICIES if policy.name not in LEFT_OUT)
 # The paper's Bernoulli with the longest delay in place of the largest backlog: what d_max-sized methods come to.
 BY_LONGEST = Policy("Bernoulli (by d_max)", lambda given: schedulers.Bernoulli(max_backlog=given.max_delay))
 CAPACITIES = (2, 4, 8, 16, 32, 64, 128, 256)
 COMPARED = ("VarOpt", "Priority", "Bernoulli (calibrated)", "drop newest", "drop oldest", "time out")
+DENSITY = 144  # pixels an inch of a .png
 SHOWN = 150  # rounds in the picture of the tracking set
 LANES = 12  # and slots at most: more cannot be told apart
 
@@ -119,7 +121,7 @@ def save_pictures(pictures: dict[str, Any], folder: Path, kind: str = "svg") -> 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for name in pictures]
     for path, chart in zip(paths, pictures.values(), strict=True):
-        chart.save(str(path), **({"ppi": 144} if kind == "png" else {}))
+        path.write_bytes(draw(chart, kind, density=DENSITY))
     return paths
 
 

@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tarry import delays, domains, learners, losses, schedulers, theory
+from tarry import delays, domains, learners, losses, rates, schedulers, theory
+from tarry.cli.console import screen
 from tarry.cli.demo import progress_bar
-from tarry.cli.screen import screen
 from tarry.game import Game, Record, simulate
 from tarry.planning.policies import POLICIES, Conditions, find_policy
 from tarry.tracking import Doubling, Player
@@ -92,7 +92,7 @@ def instance(problem: str, delay: str, *, horizon: int, capacity: int | None) ->
 def paper_learner(game: Game) -> Any:
     """DW-FTRL with the paper's rate: (D/G)/√(d_tot + T), or 1/(λt) for strongly convex losses."""
     if game.losses.strong_convexity > 0:
-        return learners.DWFTRL(game.domain, learners.inverse_time(game.losses.strong_convexity))
+        return learners.DWFTRL(game.domain, rates.inverse_time(game.losses.strong_convexity))
     rate = theory.convex_rate(total_delay=game.delays.total_delay, horizon=game.horizon, **scale_of(game))
     return learners.DWFTRL(game.domain, rate)
 
@@ -104,7 +104,7 @@ def scale_of(game: Game) -> dict[str, float]:
 
 LEARNERS: dict[str, Callable[[Game], Any]] = {
     "VarOpt, Adaptive": lambda game: learners.Adaptive(game.domain, scale_of(game)["gradient_bound"]),
-    "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, learners.Anytime(**scale_of(game))),
+    "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, rates.Anytime(**scale_of(game))),
 }
 
 
@@ -118,7 +118,7 @@ def make_player(name: str, game: Game) -> Player:
     given = Conditions.of(game.delays, game.capacity, patience=game.capacity - 1)
     made = find_policy(name).make(given)
     # Its guess of the backlog moves by restarts; every other scheduler here is left alone.
-    epochs = Doubling("backlog") if isinstance(made, schedulers.Guessing) else None
+    epochs = Doubling("backlog") if isinstance(made, schedulers.DoublingBernoulli) else None
     return Player(paper_learner(game), made, epochs)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tarry.experiments.collect import Tables
+from tarry.experiments import Tables
 from tarry.results.exponents import Exponent, fit_exponent
 
 SWEEPS = Path(__file__).parent / "sweeps"

@@ -35,17 +35,16 @@ from studies.table1 import (
     claims,
     measure,
 )
-from tarry.cli.plan import Format, refusing
-from tarry.cli.screen import screen
-from tarry.cli.sweep import NAMES, EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
+from tarry.cli.console import Format, refusing, screen
+from tarry.cli.sweep import EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
 from tarry.experiments import Folder, Sweep, load_sweep
-from tarry.experiments.parts import write_whole
+from tarry.experiments.atomic import write_whole
 from tarry.experiments.run import parse_task
 from tarry.reports.figures.look import FAINT, INK, data_of, dressed, rows_height
-from tarry.reports.page import document, svg_of
+from tarry.reports.page import document
 from tarry.reports.sheets import DASH, Sheet, html, latex, markdown
 from tarry.reports.sweeps import style
-from tarry.results.charts import altair
+from tarry.results.charts import altair, draw
 from tarry.results.exponents import Exponent
 
 FAILED = 1  # the exit code of a sweep in which cells failed
@@ -124,8 +123,8 @@ def exponent_chart(measured: Sequence[MeasuredClaim]) -> Any:
     alt = altair()
     rows = [_off(one, one.found) for one in measured if one.found is not None and isfinite(one.found.slope)]
     base, known = (alt.Chart(data_of(part)) for part in (rows, [row for row in rows if row["low"] is not None]))
-    y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=340))
-    x = alt.X("off:Q", title="measured slope less the claimed exponent")
+    y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=460))
+    x = alt.X("off:Q", title="measured slope less the claimed exponent", axis=alt.Axis(tickCount=5))
     kinds = [kind for kind in (ATTAINED, UPPER) if any(row["kind"] == kind for row in rows)]
     legend = alt.Legend(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeColor=INK)
     shapes = alt.Scale(domain=kinds, range=[MARKS[kind] for kind in kinds])
@@ -179,7 +178,7 @@ def _body(measured: Sequence[MeasuredClaim], made: Sequence[Sheet], said: Sequen
     parts = [f"<h1>{TITLE}</h1>", *(f"<p>{escape(text)}</p>" for text in said)]
     parts += [f"<section><h2>{escape(sheet.title)}</h2>{html(sheet)}</section>" for sheet in made]
     if any(one.found is not None for one in measured):
-        drawn = f'<figure role="img" aria-label="{TITLE}">{svg_of(exponent_chart(measured))}</figure>'
+        drawn = f'<figure role="img" aria-label="{TITLE}">{draw(exponent_chart(measured)).decode()}</figure>'
         parts.append(f"<section><h2>All of them at once</h2>{drawn}</section>")
     parts.append(f"<section><h2>Where this comes from</h2><pre>{escape(command)}</pre></section>")
     return "\n".join(parts)
@@ -200,7 +199,7 @@ def table1_command(
 
     With --task i/n only the i-th share is played: the same command without it measures once all are done.
     """
-    with refusing(NAMES):
+    with refusing():
         folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
         sweep = load_sweep(QUICK if quick else FULL)
         command = f"python -m studies table1{' --quick' if quick else ''} --results {shlex.quote(str(folder.path))}"

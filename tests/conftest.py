@@ -1,30 +1,46 @@
-"""Shared set-up: the marker that feeds tests with worked cases, and the two for the compiler.
+"""Set up every test run: markers, Hypothesis profiles, and how much memory the workers took.
 
 ``@pytest.mark.cases("backlog")`` runs a test once per case in ``cases/backlog.json``, with the
 case's input as the argument ``given`` and its output as ``expected``.
+
+``@pytest.mark.jit`` is for tests that meet the compiler: they run compiled as well as with the JIT off. With
+``jit(only=True)`` they run compiled alone. All other tests run with the JIT off.
+
+``@pytest.mark.slow`` is for what only ``make test-all`` waits for.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import resource
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+from system import report_skips
 
 from tarry.kernel import is_compiled
 
 CASES = Path(__file__).parent / "cases"
+# Examples are drawn from a fixed seed: a run that fails, fails again. Time limits would fail on a busy machine.
+settings.register_profile("fast", max_examples=25, deadline=None, derandomize=True, database=None)
+settings.register_profile("full", max_examples=150, deadline=None, derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+PEAKS = pytest.StashKey[list[int]]()
 
 
 def worked_cases(group: str) -> list[Any]:
-    """The worked cases of one group as pytest parameters."""
+    """Return the worked cases of one group as pytest parameters."""
     listed = json.loads((CASES / f"{group}.json").read_text())["cases"]
     return [pytest.param(case["input"], case["expected"], id=case["name"]) for case in listed]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cases(group): run once per worked case, as given and expected")
+    config.stash[PEAKS] = []
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -32,9 +48,35 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("given", "expected"), worked_cases(*mark.args))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    marked, reason = ("wide", "the JIT is on") if is_compiled() else ("compiled", "the JIT is off")
-    for item in items:
-        # Where a file is wide, what needs the JIT in it is not.
-        if marked in item.keywords and not (marked == "wide" and "compiled" in item.keywords):
-            item.add_marker(pytest.mark.skip(reason=reason))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if is_compiled():
+        return  # run.sh selects by -m jit; whoever names a test on the command line gets it
+    only = [item for item in items if any(mark.kwargs.get("only") for mark in item.iter_markers("jit"))]
+    config.hook.pytest_deselected(items=only)
+    left_out = set(only)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # which xdist sends to the process that prints the summary
+        session.config.workeroutput["peak"] = _peak()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[PEAKS].append(getattr(node, "workeroutput", {}).get("peak", 0))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    report_skips(terminalreporter)
+    peaks = config.stash[PEAKS] or [_peak()]
+    terminalreporter.write_line(f"peak memory of a worker: {', '.join(f'{peak} MB' for peak in sorted(peaks))}")
+    if path := os.environ.get("TARRY_PEAKS"):  # run.sh asks for the largest of all its stages
+        with Path(path).open("a") as log:
+            log.writelines(f"{peak}\n" for peak in peaks)
+
+
+def _peak() -> int:
+    """Return the most memory this process ever held, in MB."""
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit

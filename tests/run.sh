@@ -1,7 +1,17 @@
 #!/bin/sh
-# All checks, cheapest first, with a time for each. BIN is the environment's bin folder.
+# All checks, cheapest first, with a time for each and the memory of the largest worker at the end.
+# `sh tests/run.sh` is what one waits for; `sh tests/run.sh all` adds tests marked slow, and draws more examples.
+# BIN is the environment's bin folder.
 set -eu
 BIN=${BIN:-.venv/bin}
+case ${1:-} in
+    "") chosen="not slow" compiled="jit and not slow" HYPOTHESIS_PROFILE=fast ;;
+    all) chosen="" compiled="jit" HYPOTHESIS_PROFILE=full ;;
+    *) echo "usage: sh tests/run.sh [all]" >&2; exit 2 ;;
+esac
+TARRY_PEAKS=$(mktemp)
+export HYPOTHESIS_PROFILE TARRY_PEAKS
+trap 'rm -f "$TARRY_PEAKS"' EXIT
 started=$(date +%s)
 
 stage() {
@@ -17,17 +27,8 @@ stage "format" "$BIN/ruff" format --check --quiet .
 stage "lint" "$BIN/ruff" check --quiet .
 stage "imports" "$BIN/lint-imports" --no-cache
 stage "types" "$BIN/mypy"
-stage "postgresql" "$BIN/python" tests/postgres.py
-stage "chromium" "$BIN/python" tests/chromium.py
-stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 tests src
-# What a command says, what formulas are worth, plans, players, cases, sweeps, pages, adapters and the examples in
-# docstrings do not depend on the compiler: they stand on what the other rooms show of it. Of tests marked wide the same
-# holds; the contract, the promises (one of each family; all: make slopes) and live play run compiled.
-stage "tests, compiled" "$BIN/python" -m pytest -n 2 tests --ignore tests/test_examples.py --ignore tests/cli \
-    --ignore tests/theory --ignore tests/planning --ignore tests/adapters --ignore tests/experiments \
-    --ignore tests/reports --ignore tests/results --ignore tests/players --ignore tests/studies
-stage "plans, cases and sweeps, compiled" "$BIN/python" -m pytest -n 2 -m compiled tests/planning tests/cli \
-    tests/experiments tests/studies tests/players
-# Environments have a log of their own, so a compiled loop of their own.
-stage "examples and environments" "$BIN/python" -m pytest -n 2 tests/test_examples.py tests/adapters/test_gym.py
-printf '== all checks: %s s\n' "$(($(date +%s) - started))"
+stage "system packages" "$BIN/python" tests/support/system.py
+stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 -m "$chosen" tests src studies
+stage "tests, compiled" "$BIN/python" -m pytest -n 2 -m "$compiled" tests
+printf '== all checks: %s s, at most %s MB a worker\n' \
+    "$(($(date +%s) - started))" "$(sort -n "$TARRY_PEAKS" | tail -n 1)"

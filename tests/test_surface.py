@@ -13,7 +13,8 @@ import tarry
 
 ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
 ROOMS += [
-    f"tarry.{name}" for name in ("experiments", "planning", "results", "schedulers", "testing", "theory", "tracking")
+    f"tarry.{name}"
+    for name in ("experiments", "planning", "rates", "results", "schedulers", "testing", "theory", "tracking")
 ]
 
 
@@ -27,8 +28,8 @@ def test_all_names_exist(room):
 @pytest.mark.parametrize("room", ["delays", "domains", "learners", "losses", "schedulers"])
 def test_every_member_file_is_exported(room):
     package = importlib.import_module(f"tarry.{room}")
-    inside = {"base", "given", "generated", "survival", "survey", "timestamps", "supervised", "kinked", "stated"}
-    inside |= {"actions", "copies", "doubts", "hints", "immediate", "pools", "shrunken"}
+    inside = {"base", "given", "generated", "survival"}
+    inside |= {"actions", "hints", "states"}
     for info in pkgutil.iter_modules(package.__path__):
         if info.name in inside:
             continue

@@ -1,12 +1,20 @@
 """Tarry: learning from feedback that comes late when only so many pending rounds can be tracked."""
 
-from tarry import delays, domains, errors, learners, losses, planning, players, reports, schedulers, theory
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tarry._version import __version__
-from tarry.game import Game, Record, Recorded, WeightedGame, simulate
-from tarry.live import LabelJoin, Session
-from tarry.results import Answer, Fate
-from tarry.tracking import Doubling, Player
-from tarry.versions import show_versions
+
+if TYPE_CHECKING:
+    from tarry import delays, domains, errors, learners, losses, planning, players, rates, reports, schedulers, theory
+    from tarry.game import Game, Record, Recorded, WeightedGame
+    from tarry.game.simulate import simulate
+    from tarry.live import LabelJoin, Session
+    from tarry.results import Answer, Fate
+    from tarry.tracking import Doubling, Player
+    from tarry.versions import show_versions
 
 __all__ = [
     "Answer",
@@ -27,9 +35,33 @@ __all__ = [
     "losses",
     "planning",
     "players",
+    "rates",
     "reports",
     "schedulers",
     "show_versions",
     "simulate",
     "theory",
 ]
+
+# Where the names above come from that are not rooms of their own.
+_HOMES = {
+    "tarry.game": ("Game", "Record", "Recorded", "WeightedGame", "simulate"),
+    "tarry.live": ("LabelJoin", "Session"),
+    "tarry.results": ("Answer", "Fate"),
+    "tarry.tracking": ("Doubling", "Player"),
+    "tarry.versions": ("show_versions",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a room when it is first asked for: the compiler takes half a second, and not every command needs it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    found = import_module(f"tarry.{name}") if home is None else getattr(import_module(home), name)
+    globals()[name] = found  # asked for once
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

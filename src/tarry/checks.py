@@ -5,6 +5,7 @@ The annotated types at the end are what fields of :class:`tarry.kernel.Parameter
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from math import inf, isfinite
 from numbers import Real
@@ -61,6 +62,25 @@ def as_int(value: Any, name: str, least: int = 0) -> int:
     if value >= LARGEST:
         raise ArgumentError(name, "must be below 2**62", value)
     return int(value)
+
+
+def pick(name: str, known: Iterable[str], place: str, *, what: str) -> str:
+    """Return the name if it is known; else raise ValueError with the place, the nearest name and all of them.
+
+    >>> pick("VarOp", ["Pareto", "VarOpt"], "a.toml: players.ours.scheduler", what="member")
+    Traceback (most recent call last):
+    ValueError: a.toml: players.ours.scheduler: there is no member 'VarOp', did you mean 'VarOpt'? Take one of \
+Pareto, VarOpt
+    """
+    choices = list(known)
+    if name in choices:
+        return name
+    from difflib import get_close_matches  # only where something is wrong
+
+    folded = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    hint = f", did you mean {folded[near[0]]!r}? Take" if near else ": take"
+    raise ValueError(f"{place}: there is no {what} {name!r}{hint} one of {', '.join(choices) or '(none)'}")
 
 
 def _is_number(value: Any) -> bool:

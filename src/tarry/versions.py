@@ -20,17 +20,19 @@ PARTS = (
     "typer",
     "rich",
     "pydantic",
+    "dask",
     "distributed",
+    "psycopg",
     "river",
     "scikit-learn",
     "torch",
     "gymnasium",
 )
-SHOWN = 12
+SHOWN = 12  # hexadecimal digits: enough that two states of the sources never share them
 
 
 def versions() -> dict[str, str]:
-    """Versions by name, with a hash of Tarry's sources; a part that is not installed says so."""
+    """Return versions by name, with a hash of Tarry's sources; a part that is not installed says so."""
     found = {"tarry": __version__, "source": source(), "python": platform.python_version()}
     found["system"] = platform.platform()
     for name in PARTS:
@@ -42,7 +44,7 @@ def versions() -> dict[str, str]:
 
 
 def source() -> str:
-    """The start of a hash of Tarry's sources: code of one version that is not released yet is told apart by it."""
+    """Return the start of a hash of Tarry's sources, which tells unreleased code of one version apart."""
     return (source_digest() or "edited")[:SHOWN]
 
 

@@ -9,8 +9,7 @@ from latecomers import CAPACITY, Average, assert_weights_matter, labels, wait
 
 import tarry
 from tarry.adapters.gym import DelayedGame
-from tarry.kernel import Parameters, is_compiled
-from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
+from tarry.schedulers.base import Scheduler, admit, arrive
 
 NAMES = ["tarry/DelayedOCO-v0", "tarry/DelayedBCO-v0"]
 
@@ -53,7 +52,7 @@ MATRIX = [
 ]
 
 
-@pytest.mark.parametrize(("feedback", "capacity", "information", "scheduler"), MATRIX[:1] if is_compiled() else MATRIX)
+@pytest.mark.parametrize(("feedback", "capacity", "information", "scheduler"), MATRIX)
 def test_is_the_game_that_simulation_plays(feedback, capacity, information, scheduler):
     game = some_game(feedback, capacity, information)
     if feedback == "gradient":
@@ -88,7 +87,6 @@ def test_is_the_game_that_simulation_plays(feedback, capacity, information, sche
                 assert np.allclose(given, log.plays[s - 1] - game.losses.rows.values[s - 1])
 
 
-@pytest.mark.wide
 def test_an_agent_outside_learns_as_the_learner_inside():
     game = some_game(horizon=300)
     seed = seed_within(3)
@@ -104,7 +102,6 @@ def test_an_agent_outside_learns_as_the_learner_inside():
             total += weight * gradient
 
 
-@pytest.mark.wide
 def test_recovers_the_truth_only_with_weights():
     outcomes = labels()
     horizon = len(outcomes)
@@ -151,7 +148,6 @@ def test_what_is_withheld_is_told_when_its_batch_ends():
         assert total == -8.0
 
 
-@pytest.mark.wide
 def test_the_last_round_lets_go_of_everything():
     """A batch that the end cuts: six rounds in batches of four. Over all that is drawn the mean return is theirs."""
     returns = [batched(seed, [0] * 6, horizon=6)[1] for seed in range(300)]
@@ -159,7 +155,6 @@ def test_the_last_round_lets_go_of_everything():
     assert np.mean(returns) == pytest.approx(-6.0, abs=0.4)
 
 
-@pytest.mark.wide
 def test_there_is_room_for_what_is_withheld_beside_all_that_arrives():
     for seed in range(40):
         infos, _ = batched(seed, [4, 0, 0, 0, 0, 0, 0, 0], max_delay=2)
@@ -167,23 +162,17 @@ def test_there_is_room_for_what_is_withheld_beside_all_that_arrives():
         assert sorted(told) == [info["round"] for info in infos if info["tracked"]]
 
 
-class _Worthless(Parameters, Traits):
+class _Worthless(Scheduler):
     """Tracks while there is room; every other round weighs nothing."""
 
-    unused: float
 
-    __slots__ = ()
-
-
-@pytest.mark.wide
 def test_what_weighs_nothing_is_owed_nothing(monkeypatch):
-    monkeypatch.setitem(allocate.registry.members, _Worthless, lambda scheduler, slots, capacity: NoState(np.zeros(1)))
     monkeypatch.setitem(admit.registry.members, _Worthless, lambda scheduler, state, draws, request: request.vacancy)
     monkeypatch.setitem(arrive.registry.members, _Worthless, lambda scheduler, state, slot, s, t: float(s % 2))
     game = tarry.Game(
         tarry.domains.Ball(1), tarry.losses.Linear(np.ones((9, 1))), tarry.delays.array([1] * 8 + [0]), capacity=5
     )
-    env = DelayedGame(game, _Worthless.make(0.0))
+    env = DelayedGame(game, _Worthless())
     infos, rewards = play(env, np.ones((9, 1)))
     assert [s for info in infos for s, *_ in info["feedback"]] == [1, 3, 5, 7, 9]
     assert sum(rewards) == -5.0

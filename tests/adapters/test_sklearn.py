@@ -51,6 +51,7 @@ def play(late, size=1):
     return late
 
 
+@pytest.mark.slow
 def test_recovers_the_truth_only_with_weights():
     def learn(change):
         return float(play(LateLabels(Mean(change), CAPACITY, random_state=1), 3).predict([[0.0, 0.0]])[0])

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from latecomers import CAPACITY, Average, assert_weights_matter, events
 
@@ -51,7 +51,6 @@ names = st.text(st.characters(exclude_characters=" :|\n\r\t'", exclude_categorie
 numbers = st.floats(-1e9, 1e9).filter(bool) | st.integers(1, 10**6)
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
 @given(st.dictionaries(names, numbers, min_size=1), numbers, st.floats(1.0, 1e6), names)
 def test_nothing_is_lost_on_the_way(features, label, weight, tag):
     row = Row(features, label, weight)

@@ -8,7 +8,7 @@ c_loop = pytest.importorskip("benchmarks.c_loop")
 rounds = pytest.importorskip("benchmarks.rounds")
 
 pytestmark = [
-    pytest.mark.compiled,
+    pytest.mark.jit(only=True),
     pytest.mark.skipif(c_loop.compiler() is None, reason="there is no C compiler"),
 ]
 

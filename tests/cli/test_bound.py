@@ -62,7 +62,7 @@ def test_batches_need_a_longest_delay():
         (["--horizon", "0", "--capacity", "4"], "--horizon must be a whole number of at least 1"),
         (
             [*CONVEX, "--strong-convexity", "1.5"],
-            "--strong-convexity 1.5 and --gradient-bound 1 allow a diameter",
+            "--strong-convexity 1.5 and gradients up to 1 allow a diameter",
         ),
         ([*CONVEX, "--max-delay", "50"], "has a total delay between 50 and 498725, got 1000000"),
     ],

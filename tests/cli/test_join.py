@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import tarry
 from tarry.cli.app import app
 from tarry.errors import StoreError
-from tarry.live.face import Face
+from tarry.live.base import StoredObject
 from tarry.live.stores.sqlite import SQLite
 
 
@@ -226,11 +226,15 @@ def test_a_row_is_told_even_if_nothing_can_be_read_after_it(call, monkeypatch):
     call("new", "--capacity", 8)
     call("decide", '{"f": 1}', "--id", "a")
 
-    def out_of_reach(*_):
+    begin = SQLite.begin
+
+    def out_of_reach(store, *, writes):
+        if writes:
+            return begin(store, writes=True)
         raise StoreError("the database cannot be reached")
 
-    monkeypatch.setattr(SQLite, "look", out_of_reach)
-    monkeypatch.setattr(Face, "is_numbered", False)
+    monkeypatch.setattr(SQLite, "begin", out_of_reach)
+    monkeypatch.setattr(StoredObject, "is_numbered", False)
     (found,) = lines(call("label", "a", 1))
     row = {"features": {"f": 1}, "label": 1, "weight": 1.0, "id": "a"}
     assert found == {"id": "a", "fate": "used", "row": row, "answer": "used"}

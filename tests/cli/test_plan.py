@@ -28,6 +28,7 @@ def log(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_model_in_words():
     done = call(*MODEL, "--per-day", "480", "--target", "40%")
     assert done.exit_code == 0, done.output
@@ -67,6 +68,7 @@ def test_a_page_needs_no_network(tmp_path):
     assert "How many slots?" in text
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_second_moment():
     done = call(*MODEL, "--max-second-moment", "4", "-f", "json")
     assert json.loads(done.stdout)["target"] == 0.25
@@ -93,18 +95,27 @@ def test_parameters_by_name():
         (["plan", "nowhere.csv", "--chart", "plan.gif"], "a chart is written as .svg, .png, .html"),
         (["plan", "nowhere.csv", "--target", "120%"], "--target must be a share in (0, 1]"),
         (["plan", "nowhere.csv", "--scheduler", "Best"], "'drop newest', 'drop oldest'\n"),
-        (["plan", "nowhere.csv", "--missing", "window"], "add --window 30 (days)"),
-        (["plan", "nowhere.csv", "--window", "30"], "add --missing window"),
+        (
+            ["plan", "nowhere.csv", "--missing", "window"],
+            "--window is a length in days, which goes with missing='window' (--missing window)",
+        ),
+        (
+            ["plan", "nowhere.csv", "--window", "30"],
+            "--window is a length in days, which goes with missing='window' (--missing window)",
+        ),
         ([*MODEL, "--per-day", "-3"], "--per-day must be positive"),
         ([*MODEL, "--capacity", "0"], "--capacity must be"),
         ([*MODEL, "--max-second-moment", "0.5"], "at least 1"),
-        ([*MODEL[:4], "36h"], "--mean 36h is a length of time: say how many decisions a day there are (--per-day)"),
-        ([*MODEL[:4], "soon"], "--mean … must be a number, or a length of time such as 3d"),
-        ([*MODEL[:4], "-2"], "--mean … must be positive"),
+        (
+            [*MODEL[:4], "36h"],
+            "--mean is a length of time, got '36h': say how many decisions a day there are (per_day=, --per-day)",
+        ),
+        ([*MODEL[:4], "soon"], "--mean must be a number, or a length of time such as 3d"),
+        ([*MODEL[:4], "-2"], "--mean must be positive"),
         ([*MODEL[:3], "--with", "probability=2"], "--with probability=… must be in (0, 1], got 2"),
-        ([*MODEL[:3]], "give either --mean … or --with probability=…"),
-        (["plan", "--model", "fixed", "--mean", "3"], "has no --mean …: it takes --with delay=…"),
-        (["plan", "--model", "fixed"], "the model 'fixed' takes --with delay=…, got none"),
+        ([*MODEL[:3]], "give either mean or probability"),
+        (["plan", "--model", "fixed", "--mean", "3"], "--mean is no parameter of the model 'fixed': it takes delay"),
+        (["plan", "--model", "fixed"], "--with delay=… is missing: the model 'fixed' takes delay"),
     ],
 )
 def test_refusals(arguments, sentence):

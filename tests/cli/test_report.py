@@ -12,12 +12,11 @@ from sweeping import PAIR
 from typer.testing import CliRunner
 
 from tarry.cli.app import app
-from tarry.cli.pieces import best_of_pieces, head
-from tarry.cli.replays import _why, replay_lines
 from tarry.experiments import Folder, load_sweep, run_sweep
 from tarry.experiments.play import build_game, build_player
+from tarry.experiments.replays import DELAYS, _why, best_of_pieces, head, replay_lines
 from tarry.game import simulate
-from tarry.reports.replays import DELAYS
+from tarry.reports.baselines import with_baselines
 from tarry.reports.summaries import ranking
 from tarry.reports.view import view
 
@@ -47,9 +46,13 @@ def seen(results):
 
 @pytest.fixture(scope="module")
 def replays(seen):
-    made, note = replay_lines(seen, ranking(seen), lambda _: None)
+    made, note = replayed(seen)
     assert note == ""
     return made
+
+
+def replayed(seen):
+    return replay_lines(seen.cells, seen.runs, ranking(seen), with_baselines(seen).runs, lambda _: None)
 
 
 def test_a_page_from_a_folder(results, tmp_path):
@@ -151,7 +154,7 @@ def test_one_piece_is_the_usual_regret(seen, replays):
 
 def test_what_cannot_be_played_again_is_said(seen):
     broken = seen.cells.with_columns(pl.col("content").str.replace("geometric", "gone"))
-    made, note = replay_lines(seen._replace(cells=broken), ranking(seen), lambda _: None)
+    made, note = replayed(seen._replace(cells=broken))
     assert made is None
     assert "could not be played again" in note
     assert "gone" in note

@@ -12,7 +12,7 @@ import pytest
 from shell import lines
 
 import tarry
-from tarry.cli.plan import Format
+from tarry.cli.console import Format
 from tarry.cli.stored import is_json
 
 NEW = ["new", "--dimension", "2", "--rate", "0.5", "--capacity", "3", "--seed", "7"]
@@ -142,7 +142,7 @@ def test_ledger_and_export(made, url):
     assert [entry["round"] for entry in ledger["last"]] == [8, 7, 6]
     export = json.loads(made("export").stdout)
     assert list(export) == ["store", "name", "version", "configuration", "is_numbered", "status", "tracked"]
-    assert export["configuration"]["player"]["fields"]["learner"]["type"].endswith(":DWFTRL")
+    assert export["configuration"]["player"]["fields"]["learner"]["type"] == "DWFTRL"
     assert export["status"]["fates"] == ledger["fates"]
     assert len(export["tracked"]) == ledger["fates"]["pending"]
 

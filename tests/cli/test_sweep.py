@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from tarry import versions
 from tarry.cli import sweep
 from tarry.cli.app import app
-from tarry.experiments import play
+from tarry.experiments import engines, play
 from tarry.experiments.engines import Threads
 from tarry.experiments.parts import list_parts, read_part, write_part
 
@@ -178,15 +178,15 @@ def test_what_was_chosen_is_part_of_how_to_go_on(file, tmp_path, monkeypatch, co
 def test_what_an_engine_warns_of_is_said(file, monkeypatch):
     class Slow(Threads):
         def play(self, contents):
-            logging.getLogger("tarry.experiments.engines.cluster").warning("no worker has joined [tcp://a]")
+            logging.getLogger("tarry.experiments.dask").warning("no worker has joined [tcp://a]")
             logging.getLogger("tarry").warning("of the game")
             yield from super().play(contents)
 
-    monkeypatch.setattr(sweep, "make_engine", lambda **_: Slow())
+    monkeypatch.setattr(engines, "make_engine", lambda **_: Slow())
     done = call("sweep", "run", file)
     assert done.exit_code == 0
     assert done.stderr == "no worker has joined [tcp://a]\n"
-    assert logging.getLogger("tarry.experiments.engines").handlers == []
+    assert logging.getLogger("tarry.experiments").handlers == []
 
 
 def test_cells_of_other_code_are_told_apart(file, tmp_path, monkeypatch):

@@ -1,19 +1,17 @@
-"""The mixin: worked cases, a user's own type, and the streaming pass against the array one."""
+"""The base class: lists, worked cases, a user's own type, and the streaming pass against the array one."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tarry import delays
-from tarry.delays import survey as survey_module
-from tarry.delays.survey import survey
-from tarry.kernel import Parameters
+from tarry.delays import base, generated
+from tarry.delays.generated import survey
 from tarry.testing import DelaysContract
 
 
@@ -45,22 +43,20 @@ def brute_force(uncut: list[int]) -> tuple[int, int, int, int]:
     uncut=st.lists(st.one_of(st.integers(0, 12), st.integers(0, 2**62)), min_size=1, max_size=60),
     block=st.integers(1, 70),
 )
-@settings(deadline=None, max_examples=150, derandomize=True)
 def test_survey_equals_counting(uncut: list[int], block: int) -> None:
     values = np.array(uncut)
-    kept = survey_module.BLOCK
-    survey_module.BLOCK = block
+    kept = generated.BLOCK
+    generated.BLOCK = block
     try:
         found = survey(values.size, lambda rounds, start: values[start - 1 : start - 1 + rounds])
     finally:
-        survey_module.BLOCK = kept
+        generated.BLOCK = kept
     assert found == brute_force(uncut)
     assert delays.array(values).truncated == found.truncated
     assert delays.array(values).summary() == found[:3]
 
 
 @drawn(values=st.lists(st.integers(0, 40), min_size=1, max_size=40), data=st.data())
-@settings(deadline=None, max_examples=60, derandomize=True)
 def test_sets_by_definition(values: list[int], data: st.DataObject) -> None:
     listed = delays.array(values)
     t = data.draw(st.integers(1, len(values)))
@@ -74,18 +70,42 @@ def test_sets_refuse_rounds_outside(t: float) -> None:
         delays.array([1, 2, 3]).observed_set(t)
 
 
-class Square(Parameters, delays.Delays, init=False):
+class TestListed(DelaysContract):
+    def make(self, horizon: int, rng: int) -> delays.Delays:
+        return delays.array(np.random.default_rng(rng).integers(0, 50, 1000)[:horizon])
+
+
+def test_floats_that_are_whole_are_welcome() -> None:
+    assert delays.array([2.0, 0.0, 9.0]) == delays.array([2, 0, 9])
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([], "one entry per round"),
+        ([[1, 2]], "one entry per round"),
+        ([1, 0.5], "whole numbers of rounds, got np.float64.0.5.: round them first"),
+        ([1, np.nan], "whole numbers of rounds"),
+        (["1"], "whole numbers of rounds"),
+        ([0, -3], "not be negative, got -3 in round 2"),
+        ([1e300], "at most 2"),
+        (np.array([2**63], np.uint64), "at most 2"),
+    ],
+)
+def test_a_list_refuses(values, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        delays.array(values)
+
+
+class Square(delays.Delays):
     """A user's type that answers the verb alone."""
 
     horizon: int
 
-    def __new__(cls, horizon: int) -> Self:
-        return cls.make(horizon)
-
     truncated = 0
 
 
-@delays.delay.on(Square)
+@base.delay.on(Square)
 def _delay(own: Any, t: Any) -> Any:
     return min((t * t) % 7, own.horizon - t)
 
@@ -97,7 +117,7 @@ class TestUsersOwn(DelaysContract):
         return Square(horizon)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_ten_million_rounds_stream() -> None:
     found = delays.geometric(horizon=10_000_000, mean=20, rng=1)
     assert abs(found.total_delay / found.horizon - 20) < 4 * np.sqrt(20 * 21 / 10_000_000)

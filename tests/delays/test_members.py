@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from tarry import delays
+from tarry.delays.base import Listed
 
-FACTORIES = {
-    name: getattr(delays, name)
-    for name in delays.__all__
-    if name.islower() and name not in ("delay", "uncut", "backlog_of")
-}
+FACTORIES = delays.MEMBERS
 
 
 @pytest.mark.parametrize("name", FACTORIES)
@@ -25,7 +22,7 @@ def test_has_a_contract_test(name: str) -> None:
 
 @pytest.mark.parametrize("name", FACTORIES)
 def test_is_documented_with_an_example(name: str) -> None:
-    documented = [FACTORIES[name], delays.Listed]
+    documented = [FACTORIES[name], Listed]
     assert any(">>>" in (member.__doc__ or "") for member in documented[: 2 if name == "array" else 1])
 
 

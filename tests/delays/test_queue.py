@@ -7,7 +7,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -41,14 +41,14 @@ class TestQueue(DelaysContract):
     def _choose(self, service: str) -> None:
         self.service = service
 
-    def make(self, horizon: int, rng: int) -> delays.Listed:
+    def make(self, horizon: int, rng: int) -> delays.Delays:
         return delays.queue(horizon=horizon, servers=3, service=self.service, load=0.9, rng=rng)
 
 
 class TestFixedService(DelaysContract):
     random = False
 
-    def make(self, horizon: int, rng: int) -> delays.Listed:
+    def make(self, horizon: int, rng: int) -> delays.Delays:
         return delays.queue(horizon=horizon, servers=3, service="fixed", mean=3.5, rng=rng)
 
 
@@ -60,7 +60,6 @@ class TestFixedService(DelaysContract):
     ),
     servers=st.integers(1, 5),
 )
-@settings(deadline=None, max_examples=150, derandomize=True)
 def test_equals_event_simulation(times: list[float], servers: int) -> None:
     found = delays.queue(horizon=len(times), servers=servers, service=times)
     left = departures(times, servers)

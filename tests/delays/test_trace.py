@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry import delays
@@ -13,7 +13,7 @@ from tarry.testing import DelaysContract
 
 
 class TestTrace(DelaysContract):
-    def make(self, horizon: int, rng: int) -> delays.Trace:
+    def make(self, horizon: int, rng: int) -> delays.Delays:
         draws = np.random.default_rng(rng)
         decided = np.cumsum(draws.exponential(1.0, 1000))
         return delays.trace(decided[:horizon], (decided + draws.exponential(9.0, 1000))[:horizon])
@@ -31,7 +31,6 @@ rows = st.lists(st.tuples(st.integers(0, 30), st.one_of(st.none(), st.integers(0
 
 
 @given(rows=rows)
-@settings(deadline=None, max_examples=150, derandomize=True)
 def test_equals_counting(rows: list[tuple[int, int | None]]) -> None:
     rows = [(tau, None if wait is None else tau + wait) for tau, wait in rows]
     found = delays.trace([tau for tau, _ in rows], [phi for _, phi in rows], sort=True, never="end")

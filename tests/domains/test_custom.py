@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.domains import Ball, Box, Custom, Ellipsoid, Product
+from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product
 from tarry.game.world import run_rounds
 
 
@@ -31,7 +31,7 @@ def project_plainly(x):
 
 
 def cube(function, k=2):
-    return Custom(function, k, np.zeros(k), 2.0 * k**0.5, 1.0, k**0.5)
+    return CustomDomain(function, k, np.zeros(k), 2.0 * k**0.5, 1.0, k**0.5)
 
 
 def play(domain, horizon=200):
@@ -51,7 +51,7 @@ def test_plain_equals_built_in():
     assert play(cube(project_plainly)) == pytest.approx(play(Box(-1.0, [1.0, 1.0])), rel=1e-12)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("function", [project_alone, project_with_scratch])
 def test_compiled_equals_built_in(function):
     before = len(run_rounds.dispatchers)
@@ -62,7 +62,7 @@ def test_compiled_equals_built_in(function):
     assert len(run_rounds.dispatchers) <= before + 2
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_plain_projection_is_announced_once(caplog):
     def my_own_projection(x):
         np.clip(x, -1.0, 1.0, out=x)
@@ -79,7 +79,7 @@ def test_a_plain_projection_is_announced_once(caplog):
 def test_a_minimiser_is_found_by_projecting(g):
     g = np.array(g)
     for known in (Ball(3, 2.0), Ellipsoid(np.diag([1.0, 5.0, 25.0])), Box([-1.0, 0.0, 2.0], [1.0, 5.0, 2.5])):
-        domain = Custom(
+        domain = CustomDomain(
             lambda x, scratch, known=known: tarry.domains.project(known, x, scratch),
             3,
             known.center,
@@ -92,7 +92,7 @@ def test_a_minimiser_is_found_by_projecting(g):
 
 
 def test_a_given_minimiser_is_used():
-    domain = Custom(project_plainly, 1, [0.0], 2.0, 1.0, linear_minimiser=lambda g: [-0.25])
+    domain = CustomDomain(project_plainly, 1, [0.0], 2.0, 1.0, linear_minimiser=lambda g: [-0.25])
     assert domain.linear_minimiser(np.array([1.0])).tolist() == [-0.25]
 
 
@@ -130,11 +130,11 @@ def test_bad_arguments(changes, sentence):
         "diameter": 8**0.5,
         "inner_radius": 1.0,
     }
-    Custom(**good)
+    CustomDomain(**good)
     with pytest.raises(ValueError, match=sentence):
-        Custom(**{**good, **changes})
+        CustomDomain(**{**good, **changes})
 
 
 def test_what_is_no_function():
     with pytest.raises(TypeError, match="a function is needed here, got 3"):
-        Custom(3, 1, [0.0], 2.0, 1.0)
+        CustomDomain(3, 1, [0.0], 2.0, 1.0)

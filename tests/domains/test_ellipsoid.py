@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -37,7 +37,6 @@ def test_projection_equals_scipy(seed):
     assert nearest(ellipsoid, x) == pytest.approx(solved.x, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
 @given(
     k=st.integers(1, 8),
     condition=st.sampled_from([1.0, 10.0, 1e4, 1e10]),

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.domains import Simplex, nearest
@@ -27,7 +27,6 @@ def exact_projection(x, scale):
 entries = st.floats(-1e3, 1e3) | st.integers(-3, 3).map(float) | st.floats(1e9, 1e9 + 10)
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
 @given(st.lists(entries, min_size=1, max_size=12), st.sampled_from([1e-3, 0.5, 1.0, 20.0]))
 def test_projection_equals_exact_arithmetic(x, scale):
     found = nearest(Simplex(len(x), scale), x)

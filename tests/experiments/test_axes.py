@@ -7,7 +7,7 @@ import json
 import pytest
 from sweeping import sweep_of
 
-from tarry.experiments.collect import plan_frame
+from tarry.experiments.folder import plan_frame
 from tarry.experiments.play import play_cell, refusal
 
 GAME = """
@@ -116,7 +116,10 @@ def test_points_need_what_they_use_and_no_more(tmp_path):
             "tiny.toml: axes.a: values refer in a circle to the axes a, b: leave one out",
         ),
         ("axes.T = [0]\n" + GAME.replace("30", "'axis.T'"), "games.g.horizon: must be a whole number of at least 1"),
-        ("axes.T = [3]\n" + GAME.replace("30", "'axs.T'"), "games.g.horizon: must be a whole number, got 'axs.T'"),
+        (
+            "axes.T = [3]\n" + GAME.replace("30", "'axs.T'"),
+            "games.g.horizon: must be a whole number of at least 1, got 'axs.T'",
+        ),
     ],
 )
 def test_sentences(tmp_path, text, sentence):

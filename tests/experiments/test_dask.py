@@ -15,10 +15,8 @@ import pytest
 from sweeping import LONGER, sweep_of, tables_of
 
 from tarry.experiments import Folder, make_engine, run_sweep
-from tarry.experiments.engines import cluster as clusters
-from tarry.experiments.engines import groups
-from tarry.experiments.engines.cluster import Cluster
-from tarry.experiments.engines.groups import Groups, code_here
+from tarry.experiments import dask as engine_room
+from tarry.experiments.dask import Cluster, Groups, code_here, play_group
 
 distributed = pytest.importorskip("distributed")
 
@@ -30,6 +28,7 @@ def cluster():
         yield running
 
 
+@pytest.mark.slow
 def test_dask_with_a_worker_killed_in_the_middle(tmp_path, cluster):
     sweep, killed = sweep_of(tmp_path, LONGER), []
     engine = make_engine("dask", scheduler=cluster.scheduler_address)
@@ -172,7 +171,7 @@ class Lost:
 
 def test_workers_that_join_later_with_other_code_are_refused(tmp_path):
     contents = sweep_of(tmp_path).contents
-    client, play = StandIn(lambda _: None), groups.play_group
+    client, play = StandIn(lambda _: None), play_group
     submit = client.submit
     client.submit = lambda _, group, pure: submit(lambda g: play(g)._replace(code="0.0.9", host="old"), group, pure)
     client.cancel = lambda tasks, force: None
@@ -203,11 +202,6 @@ def test_workers_with_other_code_are_refused_at_the_start(tmp_path):
         Cluster(Old(None), None).check_code()
 
 
-def test_a_cluster_of_its_own(tmp_path):
-    found = tables_of(sweep_of(tmp_path), tmp_path / "dask", make_engine("dask", 1))
-    assert found == tables_of(sweep_of(tmp_path), tmp_path / "reference", make_engine("threads", 1))
-
-
 def test_workers_of_a_local_cluster_leave_interrupts_to_whoever_started_them():
     with make_engine("dask", 1)._client() as client:
         assert list(client.run(_ignores_interrupts).values()) == [True]
@@ -218,7 +212,7 @@ def _ignores_interrupts():
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
+    monkeypatch.setattr(engine_room, "PATIENCE", 1.0)
     with socket.socket() as held:  # bound, but nobody listens
         held.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{held.getsockname()[1]}"
@@ -251,7 +245,7 @@ def test_a_scheduler_without_workers_is_told_of_and_one_that_goes_stops_the_run(
     engine = make_engine("dask", scheduler=address)
     outcomes = engine.play(sweep_of(tmp_path).contents)
     assert next(outcomes) is None
-    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
+    monkeypatch.setattr(engine_room, "PATIENCE", 1.0)
     deadline = time.monotonic() + 10
     while not caplog.messages and time.monotonic() < deadline:
         assert next(outcomes) is None

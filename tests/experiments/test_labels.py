@@ -11,7 +11,7 @@ from sweep_tables import tables as made_up
 from sweeping import sweep_of
 
 from tarry.experiments import Folder, Tables, load_sweep, run_sweep
-from tarry.experiments.collect import plan_frame
+from tarry.experiments.folder import plan_frame
 from tarry.experiments.members import describe
 from tarry.experiments.summary import summarise, varied
 from tarry.reports.summaries import ledger_sheet, result_sheet

@@ -8,24 +8,22 @@ import golden_cells
 import pytest
 from golden_cells import CELLS, agree, kept, measured
 
-from tarry.experiments.cells import REVISION
-from tarry.kernel import is_compiled
+from tarry.experiments.sweep import REVISION
 
 COMPILED = ["DWFTRL, VarOpt", "DWFTRL, Thinning, curved", "recommended, values", "exponential weights, Pareto"]
 ADVICE = (
     "the same content gives other numbers: raise REVISION in cells.py and write these anew with "
-    "python tests/golden_cells.py"
+    "python tests/support/golden_cells.py"
 )
 
 
-@pytest.mark.skipif(is_compiled(), reason="a few of them, below, take long enough to compile")
 @pytest.mark.parametrize("name", CELLS)
 def test_numbers_change_with_the_revision_only(name):
     found, before = measured(name), kept()["cells"][name]
     assert agree(found, before), f"{ADVICE} ({name}: {found}, before {before})"
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_numbers_change_with_the_revision_only(name):
     found, before = measured(name), kept()["cells"][name]
@@ -33,7 +31,7 @@ def test_compiled_numbers_change_with_the_revision_only(name):
 
 
 def test_what_is_kept_is_of_this_revision_and_of_these_cells():
-    assert kept()["revision"] == REVISION, "write the numbers anew with python tests/golden_cells.py"
+    assert kept()["revision"] == REVISION, "write the numbers anew with python tests/support/golden_cells.py"
     assert list(kept()["cells"]) == list(CELLS)
     assert set(COMPILED) <= set(CELLS)
 

@@ -67,7 +67,7 @@ def test_what_is_written_is_what_simulate_says(tmp_path):
     assert runs.select("used", "untracked", "saturated", "preempted", "expired", "pending").rows() == [
         tuple(row) for row in record.fates.tolist()
     ]
-    assert runs["own"].to_list() == [one.own for one in record.certificates]
+    assert runs["own"].to_list() == [one.variance for one in record.certificates]
     assert curves["regret"].to_list() == record.curve["regret"].to_list()
     assert curves["bound"].to_list() == record.curve["bound"].to_list()
     np.testing.assert_allclose(curves["loss"].to_numpy(), record.loss_at.ravel(), rtol=0)
@@ -200,7 +200,7 @@ def test_a_players_facts_come_from_its_game():
         "scheduler": {"type": "Morris.for_backlog", "backlog": "game.max_backlog"},
     }
     player = build_player(spec, game)
-    assert player.learner.rate == tarry.learners.Anytime(4.0, 1.0, waiting=2.5)
+    assert player.learner.rate == tarry.rates.Anytime(4.0, 1.0, waiting=2.5)
     assert player.scheduler == tarry.schedulers.Morris.for_backlog(7, 8)
 
 

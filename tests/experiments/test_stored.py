@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 from sweeping import TINY, sweep_of
 
-from tarry.experiments import Folder, run_sweep, standing, write_tables
+from tarry.experiments import Folder, read_tables, run_sweep, standing, write_tables
 from tarry.experiments.parts import frame_of, list_parts, read_part, write_part
 from tarry.experiments.play import play_cell
-from tarry.experiments.summary import read_tables, summarise
+from tarry.experiments.summary import summarise
 from tarry.results.columns import CELLS, RUNS, SCHEMA, part_schema
 
 TEXT = TINY.replace("seeds = 3", "seeds = 1").replace("[2, 4]", "[2]").replace("[3, 6]", "[3]")

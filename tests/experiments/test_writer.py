@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from sweeping import TINY, sweep_of
 
 from tarry.experiments import Folder, parts, run_sweep
+from tarry.experiments.atomic import sign, sweep_away
 from tarry.experiments.parts import Writer, list_parts
 from tarry.experiments.play import play_cell
-from tarry.experiments.remains import sign, sweep_away
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_cells_that_could_not_be_written_stay_gathered(tmp_path, columns, monkey
     writer = Writer(folder.parts)
     writer.add(named(columns, 1))
     with monkeypatch.context() as broken:
-        broken.setattr(parts.os, "fsync", _raising(error))
+        broken.setattr(os, "fsync", _raising(error))
         with pytest.raises(type(error)):
             writer.flush()
     assert writer.add(named(columns, 2)) == []

@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from tarry.domains import Ball, Box
-from tarry.game.hindsight import minimise
-from tarry.game.regret import comparator
+from tarry.game.hindsight import comparator, minimise
 from tarry.losses import (
     Absolute,
     Callables,
@@ -244,7 +243,7 @@ def test_hopeless_slopes_are_reported_not_certified():
     assert best.value - best.gap <= 1e-12
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_large_horizons_are_quick():
     import time
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, lsq_linear, minimize
 
-from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Simplex
-from tarry.domains import Custom as CustomDomain
+from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product, Shift, Simplex
 from tarry.game import hindsight
-from tarry.game.regret import Stopped, comparator
+from tarry.game.hindsight import Stopped, comparator
 from tarry.losses import Absolute, Custom, Huber, LeastSquares, Linear, Logistic
 
 T, K = 60, 4

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import is_compiled
 
 HORIZON, CAPACITY = 160, 5
 RNG = np.random.default_rng(11)
@@ -17,11 +16,10 @@ DOMAIN = tarry.domains.Ball(2)
 
 def _schedulers():
     s = tarry.schedulers
-    listed = [
+    return [
         s.VarOpt(), s.Priority(), s.Morris(0.5), s.Pareto(), s.Bernoulli(probability=0.4), s.Timeout(9),
         s.DropNewest(), s.DropOldest(), s.RandomEvict(), s.Reservoir(), s.Thinning(2.0), s.Batching(40), s.Coin(),
     ]  # fmt: skip
-    return listed[:4] if is_compiled() else listed
 
 
 def _play(scheduler, delays, information, capacity=CAPACITY, feedback="gradient"):
@@ -84,7 +82,7 @@ def test_the_poison_is_seen_where_it_may_be():
     assert not np.array_equal(_play(coin, DELAYS, "clairvoyant").plays(), _play(coin, poisoned, "clairvoyant").plays())
 
 
-@pytest.mark.parametrize("feedback", ["gradient", pytest.param("value", marks=pytest.mark.wide)])
+@pytest.mark.parametrize("feedback", ["gradient", "value"])
 @pytest.mark.parametrize(
     "scheduler",
     [tarry.schedulers.VarOpt(), tarry.schedulers.Pareto(), tarry.schedulers.Bernoulli(probability=0.4)],

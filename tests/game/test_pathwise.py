@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -29,7 +29,6 @@ def _weighted_regret(record, losses, weights, point):
 
 
 @given(seed=st.integers(0, 10**6), horizon=st.integers(1, 40), adversarial=st.booleans(), half=st.booleans())
-@settings(deadline=None, max_examples=60, derandomize=True)
 def test_convex(seed, horizon, adversarial, half):
     delays, weights, rows, rates = _instance(seed, horizon, adversarial)
     domain, losses = tarry.domains.Ball(rows.shape[1]), tarry.losses.Linear(rows)
@@ -47,7 +46,6 @@ def test_convex(seed, horizon, adversarial, half):
 
 
 @given(seed=st.integers(0, 10**6), horizon=st.integers(1, 40), half=st.booleans())
-@settings(deadline=None, max_examples=60, derandomize=True)
 def test_strongly_convex(seed, horizon, half):
     delays, weights, rows, _ = _instance(seed, horizon, False)
     strength = 0.5
@@ -57,7 +55,7 @@ def test_strongly_convex(seed, horizon, half):
     )
     rates = 1.0 / (strength * np.arange(1, horizon + 1))
     game = tarry.WeightedGame(domain, losses, tarry.delays.array(delays), weights)
-    learner = tarry.learners.DWFTRL(domain, rate=tarry.learners.inverse_time(strength))
+    learner = tarry.learners.DWFTRL(domain, rate=tarry.rates.inverse_time(strength))
     record = tarry.simulate(game, learner, keep_rounds=True)
     total = max(weights.sum(), 1e-12)
     point = tarry.domains.nearest(domain, (weights[:, None] * rows).sum(axis=0) / total)

@@ -116,7 +116,7 @@ RECENT = tarry.learners.ODFTRL(BALL, 1.0, hint="recent")
         ),
         (
             {"information": "non-clairvoyant"},
-            tarry.learners.DWFTRL(BALL, tarry.learners.Anytime(2.0, 1.0)),
+            tarry.learners.DWFTRL(BALL, tarry.rates.Anytime(2.0, 1.0)),
             "the learner's rate follows the backlog .*: use a rate that does not",
         ),
         ({"domain": SIMPLEX}, tarry.learners.Exp3(2, 0.1), "this game gives gradient: use EntropicFTRL, or feedback="),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tarry.domains import Ball
-from tarry.game.regret import comparator
+from tarry.game.hindsight import comparator
 from tarry.losses import Linear, Quadratic
 
 CASES = [

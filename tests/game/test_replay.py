@@ -8,7 +8,6 @@ import pytest
 import tarry
 from tarry.errors import NotGranted
 from tarry.game import replay
-from tarry.kernel import is_compiled
 
 HORIZON = 240
 DELAYS = tarry.delays.geometric(horizon=HORIZON, mean=25, rng=3)
@@ -17,9 +16,9 @@ LOSSES = tarry.losses.Linear(np.random.default_rng(4).normal(size=(HORIZON, 2)))
 LEARNER = tarry.learners.DWFTRL(DOMAIN, rate=0.1)
 
 S = tarry.schedulers
-DIAGONAL = [(S.VarOpt(), 6), (S.Pareto(safety=2.0), 6)]
 MATRIX = [
-    *DIAGONAL,
+    (S.VarOpt(), 6),
+    (S.Pareto(safety=2.0), 6),
     (S.VarOpt(), 1),
     (S.Priority(), 6),
     (S.Morris(0.4), 6),
@@ -38,8 +37,8 @@ MATRIX = [
 ]
 
 
-@pytest.mark.parametrize(("scheduler", "capacity"), DIAGONAL if is_compiled() else MATRIX, ids=str)
-@pytest.mark.parametrize("information", ["clairvoyant"] if is_compiled() else ["semi-clairvoyant", "clairvoyant"])
+@pytest.mark.parametrize(("scheduler", "capacity"), MATRIX, ids=str)
+@pytest.mark.parametrize("information", ["semi-clairvoyant", "clairvoyant"])
 def test_a_replay_tracks_what_the_game_tracks(scheduler, capacity, information):
     if scheduler.needs_delays and information != "clairvoyant":
         with pytest.raises(tarry.errors.NotGranted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import signal
+import sys
 import threading
 import time
 
@@ -12,7 +13,7 @@ import pytest
 from casework import sets_before_admission
 
 import tarry
-from tarry.game import memory
+from tarry.game import run
 
 RNG = np.random.default_rng(2)
 DOMAIN = tarry.domains.Ball(3)
@@ -122,7 +123,7 @@ def test_checkpoints_change_nothing_but_the_curve():
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_what_would_not_fit_is_refused(monkeypatch, keep):
-    monkeypatch.setattr(memory, "machine_memory", lambda: 5_000)
+    monkeypatch.setattr(run, "machine_memory", lambda: 5_000)
     with pytest.raises(tarry.errors.TooLarge, match="more than half of this machine's"):
         tarry.simulate(_game(), LEARNER, keep_rounds=keep)
     tarry.simulate(_game(), LEARNER, keep_rounds=keep, allow_large=True)
@@ -160,7 +161,7 @@ def test_interrupting_keeps_what_is_finished():
     assert isinstance(caught.value, KeyboardInterrupt)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.usefixtures("_heard")
 def test_an_interrupt_is_heard_inside_a_block():
     """Rounds that turn slow in the middle of a large block do not delay it."""
@@ -217,10 +218,13 @@ def test_occupancy_is_that_of_the_events():
     assert record.occupancy.peak[0] == sizes.max()
 
 
-def test_records_warn_where_numbers_mislead(caplog):
+def test_records_warn_where_numbers_mislead(caplog, monkeypatch):
+    monkeypatch.setattr(sys.modules["tarry.game.simulate"], "_said", set())
     record = tarry.simulate(_game(), tarry.Player(LEARNER, tarry.schedulers.Bernoulli(probability=1.0)))
     assert "found no room" in record.warnings[0]
-    assert "found no room" in caplog.text
+    assert caplog.messages == [f"DWFTRL with Bernoulli: {record.warnings[0]}"]
+    tarry.simulate(_game(), tarry.Player(LEARNER, tarry.schedulers.Bernoulli(probability=1.0)), seeds=[7])
+    assert len(caplog.messages) == 1, "the same is said once"
     assert tarry.simulate(_game(), LEARNER).warnings == ()
 
 
@@ -231,7 +235,7 @@ def test_the_learner_must_play_on_the_games_domain():
 
 
 def test_a_broken_balance_is_noticed(monkeypatch):
-    monkeypatch.setattr("tarry.tracking.balance.held", lambda *_: 1.0)
+    monkeypatch.setattr("tarry.tracking.tally.held", lambda *_: 1.0)
     with pytest.raises(tarry.errors.BrokenInvariant, match="sum to"):
         tarry.simulate(_game(), LEARNER)
 

@@ -67,7 +67,7 @@ MEMBERS = {
 }
 
 
-@pytest.mark.parametrize("name", list(MEMBERS)[::2] if is_compiled() else MEMBERS)
+@pytest.mark.parametrize("name", MEMBERS)
 def test_every_loss_plays(name):
     record = run(MEMBERS[name]())
     assert np.isfinite(record.regret).all()

@@ -9,12 +9,11 @@ import textwrap
 import time
 from pathlib import Path
 
-import numba
 import pytest
 
 from tarry.kernel import cache
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.jit(only=True)
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,7 +52,7 @@ def run(domain, x):
     project(domain, x, x)
 
 domain, x = Mine(2.0), np.zeros(1)
-compiled = run.of(domain)
+compiled = run.dispatcher_for(domain)
 compiled(domain, x)
 stats = getattr(compiled, "stats", None)
 print(x[0], sum(stats.cache_hits.values()))
@@ -66,9 +65,10 @@ def _write(path: Path, text: str) -> None:
     os.utime(path, (past, past))
 
 
-def _run(folder: Path, module: str = "member", between: str = "") -> list[str]:
+def _run(folder: Path, module: str = "member", between: str = "", **settings: str) -> list[str]:
     _write(folder / "program.py", PROGRAM.format(module=module, between=between))
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= settings
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(folder)])
     done = subprocess.run(
         [sys.executable, folder / "program.py"], env=environment, capture_output=True, text=True, check=False
@@ -95,6 +95,24 @@ def test_an_ancestor_in_another_file_counts(folder):
     assert _run(folder)[0] == "70.0"
 
 
+def test_locators_of_the_user_serve_no_stale_code(folder):
+    theirs = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    between = "import numba\nassert numba.config.CACHE_LOCATOR_CLASSES == 'UserProvidedCacheLocator'"
+    assert _run(folder, **theirs) == ["10.0", "0"]
+    assert _run(folder, between=between, **theirs) == ["10.0", "0"]  # the program is another, and so is its entry
+    assert _run(folder, between=between, **theirs) == ["10.0", "1"]
+    _write(folder / "mixin.py", MIXIN.format(factor=35))
+    assert _run(folder, between=between, **theirs)[0] == "70.0"
+
+
+def test_numbas_setting_is_put_back():
+    before = cache.config.CACHE_LOCATOR_CLASSES
+    with cache._locating(Path("here")):
+        assert cache.FolderLocator.from_function(None, "x.py").get_cache_path() == "here"
+    assert before == cache.config.CACHE_LOCATOR_CLASSES
+    assert cache.FolderLocator.from_function(None, "x.py") is None
+
+
 def test_what_is_edited_after_import_is_not_kept(folder):
     edit = f"open({str(folder / 'mixin.py')!r}, 'w').write({MIXIN.format(factor=35)!r})"
     assert _run(folder, between=edit)[0] == "10.0"  # the process runs what it imported
@@ -110,12 +128,12 @@ def test_a_renamed_module_compiles_again(folder):
 def test_a_sweep_of_many_combinations_keeps_them_all(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
     for i in range(60):
-        cache.attach_cache(numba.njit(lambda x: x), cache.Fingerprint("package", f"{i:02}"))
+        cache.make_folder(cache.Fingerprint("package", f"{i:02}"))
     assert len(list((tmp_path / "compiled-package").iterdir())) == 60
     monkeypatch.setattr(cache, "KEPT_COMBINATIONS", 5)
     monkeypatch.setattr(cache, "KEPT_VERSIONS", 2)
     for version in ("package", "older", "newer"):
-        cache.attach_cache(numba.njit(lambda x: x), cache.Fingerprint(version, "new"))
+        cache.make_folder(cache.Fingerprint(version, "new"))
         time.sleep(0.01)
     assert {path.name for path in tmp_path.iterdir()} == {"compiled-older", "compiled-newer"}
     assert len(list((tmp_path / "compiled-newer").iterdir())) == 1

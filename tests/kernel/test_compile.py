@@ -33,12 +33,12 @@ def _game(feedback="gradient"):
 VERBS = [
     scheduling.admit, scheduling.arrive, scheduling.expired, scheduling.draw,
     learning.predict, learning.absorb, learning.advance, learning.direction,
-    lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.delay,
+    lossy.fetch, lossy.value, lossy.gradient, tarry.domains.project, tarry.delays.base.delay,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", VERBS, ids=lambda v: v.__name__)
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_verbs_are_registered_for_every_target(name):
     context = cpu_target.typing_context
     context.refresh()
@@ -46,12 +46,12 @@ def test_verbs_are_registered_for_every_target(name):
     assert [template.metadata["target"] for template in templates] == ["generic"]
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("learner", ["DWFTRL", "DWFTBL"])
 def test_compiled_rounds_allocate_nothing_and_touch_no_python(learner, monkeypatch):
     fresh = Entry(run_rounds.function)  # code loaded from the disk cache cannot be inspected
-    monkeypatch.setattr("tarry.kernel.compile.attach_cache", lambda *_: None)
-    monkeypatch.setattr("tarry.game.engine.run_rounds", fresh)
+    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
+    monkeypatch.setattr("tarry.game.run.run_rounds", fresh)
     game = _game("gradient" if learner == "DWFTRL" else "value")
     chosen = (
         tarry.learners.DWFTRL(game.domain, rate=0.1)
@@ -68,17 +68,17 @@ def test_compiled_rounds_allocate_nothing_and_touch_no_python(learner, monkeypat
         assert not re.search(r"call[^\n]*@Py[A-Z]", body)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_an_allocating_step_does_not_compile():
     @entry
     def careless(n):
         return np.zeros(n).sum()
 
     with pytest.raises(Exception, match="Only accept returning of array passed"):
-        careless.of()(3)
+        careless.dispatcher_for()(3)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_second_call_does_not_compile():
     game = _game()
     player = tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.1))

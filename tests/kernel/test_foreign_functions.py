@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
-from tarry.kernel import Aside, Parameters, as_step, entry, handle, verb
+from tarry.kernel import Parameters, as_step, entry, handle, verb
 
 
 class Holder(Parameters, init=False):
     function: Any
-    aside: Any
 
-    def __new__(cls, function, aside=None):
-        return cls.make(as_step(function), Aside(aside))
+    def __new__(cls, function):
+        return cls.make(as_step(function))
 
 
 class Outer(NamedTuple):
@@ -60,29 +58,29 @@ def make_entry():
     return total
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_compiled_function_is_called_without_the_interpreter():
     total = make_entry()
-    outer = Outer(Holder(doubled, doubled_plainly), 3.0)
-    assert total.of(outer)(outer, 5) == 60.0
+    outer = Outer(Holder(doubled), 3.0)
+    assert total.dispatcher_for(outer)(outer, 5) == 60.0
     (dispatcher,) = total.dispatchers
     (code,) = dispatcher.inspect_llvm().values()
     assert "NRT_Allocate" not in code
     assert len(dispatcher.nopython_signatures) == 1
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_users_function_may_allocate():
     total = make_entry()
     outer = Outer(Holder(doubled_by_an_array), 3.0)
-    assert total.of(outer)(outer, 5) == 60.0
+    assert total.dispatcher_for(outer)(outer, 5) == 60.0
 
 
 def test_a_plain_function_makes_the_entry_plain():
     total = make_entry()
     outer = Outer(Holder(doubled_plainly), 3.0)
-    assert total.of(outer)(outer, 5) == 60.0
-    assert total.of((1, (outer,)), 2.0)(outer, 5) == 60.0
+    assert total.dispatcher_for(outer)(outer, 5) == 60.0
+    assert total.dispatcher_for((1, (outer,)), 2.0)(outer, 5) == 60.0
     assert total.dispatchers == []
 
 
@@ -94,22 +92,25 @@ def test_a_handle_of_a_plain_function_is_read_by_python():
     assert read_handle(handle(Outer(Holder(doubled_plainly), 3.0)), 2.0) == 12.0
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_handle_of_a_compiled_function_is_read_by_compiled_code():
-    held = handle(Outer(Holder(doubled, doubled_plainly), 3.0))
+    held = handle(Outer(Holder(doubled), 3.0))
     assert numba.njit(read_handle)(held, 2.0) == 12.0
 
 
-def test_functions_stay_as_they_are():
+def test_plain_functions_stay_as_they_are():
     assert as_step(doubled_plainly) is doubled_plainly
-    assert as_step(doubled) is doubled
     with pytest.raises(TypeError, match="a function is needed here, got 'rate'"):
         as_step("rate")
 
 
-def test_asides_compare_pickle_and_print():
-    assert Aside(doubled_plainly) == Aside(doubled_plainly) != Aside(doubled)
-    assert Aside(3) != 3
-    assert hash(Aside(3)) == hash(Aside(3))
-    assert pickle.loads(pickle.dumps(Aside([1, 2]))).value == [1, 2]
-    assert repr(Holder(doubled_plainly, doubled)) == "Holder(function=doubled_plainly, aside=doubled)"
+@pytest.mark.jit(only=True)
+def test_a_users_compiled_function_is_not_changed():
+    options = dict(doubled.targetoptions)
+    ours = as_step(doubled)
+    assert doubled.targetoptions == options
+    assert ours is not doubled
+    assert ours.py_func is doubled.py_func
+    assert as_step(doubled) is ours is as_step(ours), "one function, one type for Numba"
+    assert Holder(doubled) == Holder(doubled)
+    assert repr(Holder(doubled)) == "Holder(function=doubled)"

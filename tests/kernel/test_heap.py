@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.kernel import entry
@@ -55,13 +55,12 @@ moves = st.lists(
 
 
 @given(moves=moves)
-@settings(deadline=None, max_examples=200, derandomize=True)
 def test_equals_sorted_list(moves: list[tuple[int, float]]) -> None:
     heap, members = make_heap(SLOTS), {}
     tops = np.zeros(len(moves), np.int64)
     slots = np.array([slot for slot, _ in moves])
     keys = np.array([key for _, key in moves])
-    _apply.of()(heap, slots, keys, tops)
+    _apply.dispatcher_for()(heap, slots, keys, tops)
     for (slot, key), found in zip(moves, tops.tolist(), strict=True):
         if slot in members:
             del members[slot]
@@ -71,7 +70,7 @@ def test_equals_sorted_list(moves: list[tuple[int, float]]) -> None:
         assert found == -1 or members[found] == min(members.values())
     check_shape(heap, members)
     drained = np.zeros(len(members), np.int64)
-    _drain.of()(heap, drained)
+    _drain.dispatcher_for()(heap, drained)
     assert sorted(drained.tolist()) == sorted(members)
     assert [members[slot] for slot in drained.tolist()] == sorted(members.values())
     assert heap.size[0] == 0
@@ -79,7 +78,7 @@ def test_equals_sorted_list(moves: list[tuple[int, float]]) -> None:
 
 def test_discarding_a_stranger_changes_nothing() -> None:
     heap = make_heap(4)
-    _apply.of()(heap, np.array([2, 0]), np.array([1.0, 0.5]), np.zeros(2, np.int64))
+    _apply.dispatcher_for()(heap, np.array([2, 0]), np.array([1.0, 0.5]), np.zeros(2, np.int64))
     before = [array.copy() for array in heap]
-    _discard.of()(heap, 3)
+    _discard.dispatcher_for()(heap, 3)
     assert all(np.array_equal(a, b) for a, b in zip(heap, before, strict=True))

@@ -40,13 +40,13 @@ def _normals(key: Any, t: Any, out: Any) -> None:
 
 def words(seed: int, purpose: Purpose, start: int = 1, rounds: int = 1) -> np.ndarray:
     out = np.zeros(rounds, np.uint64)
-    _words.of()(make_key(seed, purpose), start, out)
+    _words.dispatcher_for()(make_key(seed, purpose), start, out)
     return out
 
 
 def uniforms(seed: int, purpose: Purpose, start: int = 1, rounds: int = N) -> np.ndarray:
     out = np.zeros(rounds)
-    _uniforms.of()(make_key(seed, purpose), start, out)
+    _uniforms.dispatcher_for()(make_key(seed, purpose), start, out)
     return out
 
 
@@ -67,7 +67,7 @@ def expected_word(seed: int, purpose: int, t: int) -> int:
 def test_published_sequence() -> None:
     """splitmix64 from state 0 begins with these words in its authors' reference code."""
     out = np.zeros(3, np.uint64)
-    _words.of()(np.uint64(0), 1, out)
+    _words.dispatcher_for()(np.uint64(0), 1, out)
     assert [hex(w) for w in out.tolist()] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4", "0x6c45d188009454f"]
 
 
@@ -109,7 +109,7 @@ def test_uniform_lies_above_zero_and_up_to_one() -> None:
 def test_extreme_words_give_the_ends(wanted: int, extreme: float) -> None:
     """The key whose round 0 has this word, found by undoing the finaliser."""
     out = np.zeros(1)
-    _uniforms.of()(np.uint64(undo_mix(wanted)), 0, out)
+    _uniforms.dispatcher_for()(np.uint64(undo_mix(wanted)), 0, out)
     assert out[0] == extreme
 
 
@@ -147,14 +147,14 @@ def test_purposes_seeds_and_rounds_are_uncorrelated() -> None:
 
 def test_several_uniforms_of_one_round() -> None:
     drawn = np.zeros(N)
-    _inner.of()(make_key(4, Purpose.DIRECTIONS), 9, drawn)
+    _inner.dispatcher_for()(make_key(4, Purpose.DIRECTIONS), 9, drawn)
     assert p_value(drawn) > 1e-4
     assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 4.5 / np.sqrt(N)
 
 
 def test_normals() -> None:
     drawn = np.zeros(N)
-    _normals.of()(make_key(4, Purpose.DIRECTIONS), 9, drawn)
+    _normals.dispatcher_for()(make_key(4, Purpose.DIRECTIONS), 9, drawn)
     assert stats.kstest(drawn, "norm").pvalue > 1e-4
     for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
         assert abs((drawn**power).mean() - moment) < 4 * np.sqrt(variance / N)
@@ -163,8 +163,8 @@ def test_normals() -> None:
 
 def test_normals_of_other_rounds_differ() -> None:
     here, there = np.zeros(5000), np.zeros(5000)
-    _normals.of()(make_key(4, Purpose.DIRECTIONS), 9, here)
-    _normals.of()(make_key(4, Purpose.DIRECTIONS), 10, there)
+    _normals.dispatcher_for()(make_key(4, Purpose.DIRECTIONS), 9, here)
+    _normals.dispatcher_for()(make_key(4, Purpose.DIRECTIONS), 10, there)
     assert abs(np.corrcoef(here, there)[0, 1]) < 4.5 / np.sqrt(5000)
 
 

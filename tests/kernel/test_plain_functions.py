@@ -28,14 +28,14 @@ def double(x):
 def test_a_plain_function_runs_as_it_is():
     holder = Holder(double)
     for parameters in ((holder,), ((1.0, (holder,)),)):
-        assert not hasattr(apply.of(*parameters), "py_func")
-        assert apply.of(*parameters)(holder, 4) == 8
+        assert not hasattr(apply.dispatcher_for(*parameters), "py_func")
+        assert apply.dispatcher_for(*parameters)(holder, 4) == 8
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_compiled_function_keeps_its_entry_compiled():
     from numba import njit
 
     holder = Holder(njit(double))
-    assert hasattr(apply.of(holder), "py_func")
-    assert apply.of(holder)(holder, 4) == 8
+    assert hasattr(apply.dispatcher_for(holder), "py_func")
+    assert apply.dispatcher_for(holder)(holder, 4) == 8

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
+from pathlib import Path
 
 import pytest
 
+import tarry
 from tarry import versions
-from tarry.kernel import cache
+from tarry.kernel import cache, compile
 
 
 @pytest.fixture
 def digest(tmp_path, monkeypatch):
     """The hash of a package of these files, written before it was imported unless said otherwise."""
 
-    def of(files, place="package", written=-60.0):
+    def of(files, place="package", written=-60.0, asked=cache.source_digest):
         monkeypatch.setattr(cache, "PACKAGE", tmp_path / place)
         for name, text in files.items():
             path = tmp_path / place / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             os.utime(path, (cache._IMPORTED + written,) * 2)
-        return cache.source_digest.__wrapped__()
+        return asked.__wrapped__()
 
     return of
 
@@ -35,6 +39,24 @@ def test_it_follows_names_and_texts_and_nothing_else(digest):
     assert digest(files | {"a.py": "x = 2"}, "changed") != first
     assert digest({"a.py": "x = 1", "room/c.py": "y = 2"}, "renamed") != first
     assert digest(files | {"c.py": ""}, "more") != first
+
+
+def test_compiled_code_depends_on_the_rooms_with_steps_alone(digest):
+    files = {"cli/help.py": "x = 1", "learners/mine.py": "y = 2", "outcomes.py": "USED = 0"}
+    first = digest(files, asked=cache.rooms_digest)
+    assert digest(files | {"cli/help.py": "x = 2"}, "helped", asked=cache.rooms_digest) == first
+    for name in ("learners/mine.py", "outcomes.py"):
+        assert digest(files | {name: "z = 3"}, f"changed-{name}", asked=cache.rooms_digest) != first
+
+
+def test_every_step_of_the_package_lies_in_a_room_with_steps():
+    """Verbs of other rooms' types are found by the type; a step of another room would be missed."""
+    for _, name, _ in pkgutil.walk_packages(tarry.__path__, "tarry."):
+        if not name.startswith(("tarry.cli", "tarry.adapters", "tarry.experiments", "tarry.reports", "tarry.cases")):
+            importlib.import_module(name)
+    ours = {name for name in compile._sources_of[object] if Path(name).is_relative_to(cache.PACKAGE)}
+    assert ours
+    assert [name for name in ours if not cache._is_in_rooms(name)] == []
 
 
 def test_what_was_edited_after_import_has_none(digest, monkeypatch):

@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -14,8 +14,6 @@ import tarry
 from tarry.domains import Ball, Box, Ellipsoid, Simplex
 from tarry.learners import AdaFTRL
 from tarry.learners.base import absorb, advance, allocate, enter, predict
-
-pytestmark = pytest.mark.wide
 
 RNG = np.random.default_rng(37)
 
@@ -50,7 +48,6 @@ def solve(learner, total, growth):
     return found.x, found.fun
 
 
-@pytest.mark.wide
 def test_it_is_what_its_definition_says():
     horizon = 25
     learner = AdaFTRL(Box([-1.0, 0.0], [1.0, 0.5]), start=[0.2, 0.4])
@@ -76,8 +73,6 @@ def test_it_is_what_its_definition_says():
     assert final == pytest.approx(growth, rel=1e-6)
 
 
-@pytest.mark.wide
-@settings(deadline=None, max_examples=80, derandomize=True)
 @given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from(["ball", "box", "simplex"]))
 def test_regret_is_below_its_growth_on_every_path(seed, late, steady, kind):
     rng = np.random.default_rng(seed)
@@ -101,7 +96,6 @@ def test_regret_is_below_its_growth_on_every_path(seed, late, steady, kind):
         assert regret <= learner.regret_factor * sqrt(squares) + 1e-9
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("delay", [0, 4])
 def test_the_bound_by_growth_is_within_three_of_the_regret(delay):
     """Gradients that turn against the play, by the sign of what arrives last."""
@@ -122,14 +116,12 @@ def test_rescaled_losses_change_no_play(size):
     np.testing.assert_allclose(plays_of(learner, size * rows, delays, np.ones(40)), once, atol=1e-9)
 
 
-@pytest.mark.wide
 def test_it_lives_on_domains_without_a_linear_minimiser_in_compiled_code():
     domain = tarry.domains.Product(Ellipsoid(np.diag([2.0, 1.0])), Box([0.0], [3.0]))
     plays = plays_of(AdaFTRL(domain), RNG.normal(size=(30, 3)), RNG.integers(0, 6, 30), np.ones(30))
     assert np.all(np.isfinite(plays))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_dimensions(k):
     rows = np.random.default_rng(k).normal(size=(20, k))

@@ -60,7 +60,6 @@ def _by_hand(kind, rows, delays, weights, hinted):
     return np.array(plays)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("kind", [AdaHedgeD, DUB])
 @pytest.mark.parametrize("hint", ["none", "recent"])
 def test_plays_are_those_of_numpy(kind, hint):

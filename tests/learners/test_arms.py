@@ -7,18 +7,19 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import tarry
 from tarry.errors import NotGranted
 from tarry.game import Recorded
-from tarry.kernel import Purpose, is_compiled, make_key
-from tarry.learners import Anytime, EntropicFTRL, Exp3, Power, TsallisFTRL
+from tarry.kernel import Purpose, make_key
+from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.actions import draw_action
 from tarry.learners.base import KeyedDirections, RecordedDirections, absorb, advance, allocate, enter, predict
-from tarry.learners.tsallis import mix_regularisers
+from tarry.learners.tsallis_ftrl import mix_regularisers
+from tarry.rates import Anytime, Power
 
 RNG = np.random.default_rng(41)
 SCHEDULERS = [tarry.schedulers.VarOpt(), tarry.schedulers.Morris(1.0)]
@@ -97,7 +98,7 @@ def test_a_hopeless_arm_gives_a_finite_estimate(exploration):
 @pytest.mark.parametrize("learner", [Exp3(3, rate=1.0), Exp3(3, rate=0.5, exploration=0.25), TsallisFTRL(3)])
 def test_long_games_with_losses_that_turn_over_stay_finite(learner):
     """Arms take turns at being best, for so long that the others' probabilities vanish."""
-    horizon = 100_000 if is_compiled() else 3_000
+    horizon = 3_000
     losses = np.eye(3)[np.arange(horizon) * 6 // horizon % 3]
     game = tarry.WeightedGame(
         tarry.domains.Simplex(3),
@@ -128,7 +129,6 @@ def test_rounding_never_draws_an_action_without_weight():
         assert all(draw_action(source, t, np.array([0.0, 1e-300, 0.0])) == 1 for t in range(1, 10))
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
 @given(
     st.lists(st.floats(0, 1e5), min_size=2, max_size=6),
     st.floats(1e-3, 1e4),
@@ -205,7 +205,7 @@ def test_regret_is_below_the_bound_where_playing_at_random_is_not(name):
 @pytest.mark.parametrize(
     "learner", [Exp3(3, rate=Anytime(sqrt(log(3)), 1.0, own=9.0, waiting=1.0)), TsallisFTRL(3, level=3.0)]
 )
-@pytest.mark.parametrize("scheduler", SCHEDULERS[:1] if is_compiled() else SCHEDULERS)
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_arms_are_learnt_under_capacity(learner, scheduler):
     """Playing at random loses 2T/3, give or take √(2T/9): ten times that less is no luck."""
     horizon = 1500
@@ -220,7 +220,6 @@ def test_arms_are_learnt_under_capacity(learner, scheduler):
     assert np.all(record.regret < horizon * 2 / 3 - 10 * sqrt(2 * horizon / 9))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_game_counts_the_loss_of_the_arm_played(learner):
     losses = RNG.uniform(size=(50, 3))
@@ -253,7 +252,7 @@ def test_what_a_game_does_not_grant_is_refused():
         Exp3(3, rate=0.1, exploration=-0.1)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_compiled_arms_are_those_of_plain_steps(learner):
     losses, delays = RNG.uniform(size=(60, 3)), np.full(60, 3)

@@ -9,7 +9,6 @@ import pytest
 
 import tarry
 from tarry.domains import Ball
-from tarry.kernel import is_compiled
 from tarry.learners import DFTBL, DOGD, DWFTBL, GOLD, OGD, Differences, OnePoint, TwoPoint
 from tarry.learners.base import queries_of
 
@@ -18,8 +17,6 @@ BALL = Ball(K)
 SLOPE = np.full(K, 1 / sqrt(K))  # the same linear loss in every round: G = M = R = r = 1
 STEADY = tarry.losses.Linear(np.tile(SLOPE, (HORIZON, 1)))
 BIAS = 3.0
-
-pytestmark = pytest.mark.skipif(is_compiled(), reason="long games of many learners: the JIT is off for them")
 
 
 def mean_regret(learner, delay, losses=STEADY, seeds=SEEDS):
@@ -72,6 +69,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "delay"), METHODS, ids=lambda part: getattr(part, "__name__", part))
 def test_regret_is_below_the_bound_and_not_far_below(make, delay):
     learner, bound = make(delay, out_in_all(delay))
@@ -98,6 +96,7 @@ def test_two_points_of_strongly_convex_losses():
     assert bound / 30 <= regret <= bound
 
 
+@pytest.mark.slow
 def test_the_source_s_own_tunings_are_of_their_order():
     for learner, bound in (
         (TwoPoint.agarwal(BALL, 1.0, HORIZON), 2 * K * sqrt(HORIZON)),

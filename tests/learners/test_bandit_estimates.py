@@ -8,7 +8,7 @@ import pytest
 from tarry.domains import Ball
 from tarry.learners import OGD, OnePoint, TwoPoint
 from tarry.learners.base import RecordedDirections
-from tarry.learners.shrunken import estimate
+from tarry.learners.from_values import estimate
 
 K = 3
 RNG = np.random.default_rng(41)

@@ -11,20 +11,9 @@ import tarry
 from tarry.domains import Ball, Box, contains
 from tarry.errors import NotGranted
 from tarry.game.world import run_rounds
-from tarry.kernel import is_compiled
-from tarry.learners import (
-    DOGD,
-    DOGDSC,
-    DWFTRL,
-    OGD,
-    SOLID,
-    Differences,
-    OnePoint,
-    Power,
-    TwoPoint,
-    inverse_time,
-)
+from tarry.learners import DOGD, DOGDSC, DWFTRL, OGD, SOLID, Differences, OnePoint, TwoPoint
 from tarry.learners.base import RecordedDirections, query
+from tarry.rates import Power, inverse_time
 
 RNG = np.random.default_rng(41)
 HORIZON, K = 70, 3
@@ -122,13 +111,12 @@ RULES = {
     "two": (TwoPoint, two, 0.05, 0.2),
     "differences": (Differences, differences, 0.05, 0.2),
 }
-SOME = [("one", "reduction"), ("two", "delayed descent"), ("differences", "strongly convex")]
 
 
-@pytest.mark.parametrize(("rule", "kind"), SOME if is_compiled() else [(r, b) for r in RULES for b in BASES])
+@pytest.mark.parametrize(("rule", "kind"), [(r, b) for r in RULES for b in BASES])
 def test_they_are_the_plain_recursions(rule, kind):
     wrapper, numbers, delta, rate = RULES[rule]
-    for delays in (DELAYS,) if is_compiled() else (DELAYS, NONE):
+    for delays in (DELAYS, NONE):
         found, _ = play(wrapper(BASES[kind](rate), smoothing=delta), delays=delays)
         expected = replay(kind, numbers, delta, delays, rate)
         if rule == "one":
@@ -137,7 +125,6 @@ def test_they_are_the_plain_recursions(rule, kind):
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("kind", BASES)
 def test_with_linear_losses_differences_are_the_base_on_the_shrunken_set(kind):
     learner = Differences(BASES[kind](0.3), smoothing=0.25)
@@ -147,7 +134,7 @@ def test_with_linear_losses_differences_are_the_base_on_the_shrunken_set(kind):
     np.testing.assert_allclose(moved, first_order, atol=1e-11)
 
 
-@pytest.mark.parametrize("wrapper", [TwoPoint] if is_compiled() else [TwoPoint, Differences])
+@pytest.mark.parametrize("wrapper", [TwoPoint, Differences])
 def test_a_round_loses_the_mean_of_its_values(wrapper):
     learner = wrapper(DOGD(DOMAIN, rate=Power(0.2, 0.5)), smoothing=0.5)
     centers, losses = play(learner)
@@ -173,7 +160,6 @@ def test_a_game_must_grant_the_queries():
     assert "value (2 points a round) feedback" in repr(game(queries=2))
 
 
-@pytest.mark.wide
 def test_more_queries_than_needed_change_nothing():
     learner = OnePoint(DOGD(DOMAIN, rate=0.01), 0.4)
     games = [
@@ -184,7 +170,6 @@ def test_more_queries_than_needed_change_nothing():
     assert np.array_equal(few, many)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.Batching(max_delay=11)])
 def test_they_play_under_a_capacity(scheduler):
     for learner in (
@@ -198,7 +183,6 @@ def test_they_play_under_a_capacity(scheduler):
         assert np.all(record.observed < 1)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("wrapper", [OnePoint, TwoPoint, Differences])
 def test_a_session_plays_as_the_game_does(wrapper, tmp_path):
     learner = wrapper(DOGD(DOMAIN, rate=0.02), 0.4)
@@ -221,7 +205,6 @@ def test_a_session_plays_as_the_game_does(wrapper, tmp_path):
     session.close()
 
 
-@pytest.mark.wide
 def test_a_session_takes_as_many_values_as_were_asked_for():
     session = tarry.Session(tarry.Player(TwoPoint(DOGD(DOMAIN, rate=0.02), 0.4)), capacity=8, rng=1)
     rounds = session.ask_many(3)
@@ -238,7 +221,6 @@ def test_a_session_takes_as_many_values_as_were_asked_for():
     assert not np.array_equal(session.ask().play, rounds.plays[2])
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_any_dimension(k):
     ball, horizon = Ball(k), 3
@@ -248,8 +230,10 @@ def test_any_dimension(k):
         assert np.all(np.isfinite(tarry.simulate(game, learner).regret))
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize(("rule", "kind"), SOME)
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize(
+    ("rule", "kind"), [("one", "reduction"), ("two", "delayed descent"), ("differences", "strongly convex")]
+)
 def test_a_second_call_does_not_compile(rule, kind):
     wrapper, _, delta, rate = RULES[rule]
     play(wrapper(BASES[kind](rate), delta))

@@ -10,10 +10,10 @@ import pytest
 import tarry
 from tarry.domains import Ball, Box
 from tarry.game.world import run_rounds
-from tarry.kernel import is_compiled
-from tarry.learners import DFTBL, DOGD, DWFTRL, GOLD, Anytime, OnePoint, Power, Sequence
+from tarry.kernel.freelist import give_row, make_rows, take_row
+from tarry.learners import DFTBL, DOGD, DWFTRL, GOLD, OnePoint
 from tarry.learners.base import RecordedDirections, absorb, advance, allocate, enter
-from tarry.learners.pools import give_row, make_rows, take_row
+from tarry.rates import Anytime, Power, Sequence
 
 RNG = np.random.default_rng(43)
 HORIZON, K = 90, 3
@@ -56,7 +56,7 @@ def replay_gold(rate, smoothing, delays, weights):
     return np.array(plays)
 
 
-@pytest.mark.parametrize("delays", [DELAYS] if is_compiled() else [DELAYS, IN_ORDER, BURST, 0 * DELAYS])
+@pytest.mark.parametrize("delays", [DELAYS, IN_ORDER, BURST, 0 * DELAYS])
 def test_gold_is_the_plain_recursion(delays):
     learner = GOLD(DOMAIN, rate=Power(0.05, 0.75), smoothing=Power(0.9, 0.25))
     expected = replay_gold(lambda t: 0.05 * t**-0.75, lambda t: 0.9 * t**-0.25, delays, WEIGHTS)
@@ -64,7 +64,6 @@ def test_gold_is_the_plain_recursion(delays):
     np.testing.assert_allclose(play(learner, delays), expected, atol=1e-9)
 
 
-@pytest.mark.wide
 def test_gold_is_delayed_fkm_while_one_value_comes_a_round():
     once = play(GOLD(DOMAIN, rate=Power(0.02, 0.5), smoothing=0.4), IN_ORDER)
     with_all = play(OnePoint(DOGD(DOMAIN, rate=Power(0.02, 0.5)), smoothing=0.4), IN_ORDER)
@@ -95,18 +94,16 @@ def replay_blocks(block, delta, delays, weights, *, rate=None, curvature=None):
     return np.array(plays)
 
 
-@pytest.mark.parametrize("block", [7] if is_compiled() else [1, 2, 7, 30, 200])
-@pytest.mark.parametrize("delays", [DELAYS] if is_compiled() else [DELAYS, IN_ORDER, BURST, 0 * DELAYS])
+@pytest.mark.parametrize("block", [1, 2, 7, 30, 200])
+@pytest.mark.parametrize("delays", [DELAYS, IN_ORDER, BURST, 0 * DELAYS])
 def test_blocks_are_the_definition(block, delays):
     learner = DFTBL(DOMAIN, rate=0.02, smoothing=0.4, block=block)
     np.testing.assert_allclose(play(learner, delays), replay_blocks(block, 0.4, delays, WEIGHTS, rate=0.02), atol=1e-10)
-    if not is_compiled():
-        learner = DFTBL(DOMAIN, rate=Power(1.0 / (0.7 * block), 1.0), smoothing=0.4, block=block)
-        expected = replay_blocks(block, 0.4, delays, WEIGHTS, curvature=0.7)
-        np.testing.assert_allclose(play(learner, delays), expected, atol=1e-10)
+    learner = DFTBL(DOMAIN, rate=Power(1.0 / (0.7 * block), 1.0), smoothing=0.4, block=block)
+    expected = replay_blocks(block, 0.4, delays, WEIGHTS, curvature=0.7)
+    np.testing.assert_allclose(play(learner, delays), expected, atol=1e-10)
 
 
-@pytest.mark.wide
 def test_blocks_of_one_round_are_the_leader_of_single_values():
     leader = OnePoint(DWFTRL(DOMAIN, rate=Power(0.9, 1.0)), smoothing=0.4)
     np.testing.assert_allclose(play(DFTBL(DOMAIN, Power(0.9, 1.0), 0.4, block=1)), play(leader), atol=1e-12)
@@ -152,7 +149,6 @@ def test_rows_are_handed_out_once_and_again_when_free():
             mine.add(row)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("capacity", [1, 2, 5])
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
 def test_pools_never_run_out(capacity, scheduler):
@@ -165,7 +161,6 @@ def test_pools_never_run_out(capacity, scheduler):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(learner, scheduler), seeds=4).regret))
 
 
-@pytest.mark.wide
 def test_a_burst_fills_the_pool_to_the_largest_backlog():
     learner = GOLD(Ball(1), rate=0.01, smoothing=0.4)
     slots = 6
@@ -178,7 +173,6 @@ def test_a_burst_fills_the_pool_to_the_largest_backlog():
     assert state.rows.marks[0] <= slots + 2
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize(
     "learner", [GOLD(DOMAIN, 0.02, 0.4), DFTBL(DOMAIN, 0.02, 0.4, block=3)], ids=["GOLD", "D-FTBL"]
 )
@@ -200,7 +194,6 @@ def test_growth_and_reopening_keep_the_pools(learner, tmp_path):
     session.close()
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_any_dimension(k):
     ball, horizon = Ball(k), 12
@@ -210,7 +203,7 @@ def test_any_dimension(k):
         assert np.all(np.isfinite(tarry.simulate(game, learner, seeds=2).regret))
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("kind", ["GOLD", "D-FTBL"])
 def test_a_second_call_does_not_compile(kind):
     def make(rate, number):

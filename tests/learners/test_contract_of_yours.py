@@ -9,39 +9,26 @@ import pytest
 
 from tarry.domains import Ball
 from tarry.domains.base import project
-from tarry.kernel import is_compiled
-from tarry.learners.base import absorb, advance, allocate, predict, restart
+from tarry.learners.base import Learner, absorb, advance, allocate, predict, restart
+from tarry.learners.states import Vector
 from tarry.testing import LearnerContract
 
 
-class Momentum(NamedTuple):
+class MomentumState(NamedTuple):
+    point: Vector
+    step: Vector
+    scratch: Vector
+
+
+class Momentum(Learner):
     """A user's own: x ← Π(x − m), m ← βm + η Σ w g over what arrives."""
 
     domain: Any
     rate: float
     decay: float
+
     feedback = "gradient"
-
-    @property
-    def dimension(self):
-        return self.domain.dimension
-
-
-class MomentumState(NamedTuple):
-    x: np.ndarray
-    step: np.ndarray
-    scratch: np.ndarray
-
-
-@allocate.on(Momentum)
-def _allocate(learner, slots):
-    return MomentumState(np.array(learner.domain.center), np.zeros(learner.dimension), np.zeros(learner.dimension))
-
-
-@predict.on(Momentum)
-def _predict(learner, state, directions, t, play):
-    for i in range(play.size):
-        play[i] = state.x[i]
+    state = MomentumState
 
 
 @absorb.on(Momentum)
@@ -52,20 +39,19 @@ def _absorb(learner, state, directions, slot, s, weight, feedback):
 
 @advance.on(Momentum)
 def _advance(learner, state, t, pending):
-    for i in range(state.x.size):
-        state.x[i] -= state.step[i]
+    for i in range(state.point.size):
+        state.point[i] -= state.step[i]
         state.step[i] *= learner.decay
-    project(learner.domain, state.x, state.scratch)
+    project(learner.domain, state.point, state.scratch)
 
 
 @restart.on(Momentum)
 def _restart(learner, state, t, magnitude):
-    for i in range(state.x.size):
-        state.x[i] = learner.domain.center[i]
+    for i in range(state.point.size):
+        state.point[i] = learner.domain.center[i]
         state.step[i] = 0.0
 
 
-@pytest.mark.skipif(is_compiled(), reason="docs/members.md is compiled with the examples")
 class TestYours(LearnerContract):
     def learner(self):
         return self.sized(3)
@@ -74,7 +60,7 @@ class TestYours(LearnerContract):
         return Momentum(Ball(dimension), 0.05, 0.5)
 
 
-class Early(NamedTuple):
+class Early(Learner):
     """A learner that breaks the rules: it counts its predictions."""
 
     domain: Any
@@ -90,22 +76,17 @@ def _allocate_early(learner, slots):
 @predict.on(Early)
 def _predict_early(learner, state, directions, t, play):
     state.step[0] += 1
-    play[0] = min(1.0, state.x[0] + 0.001 * state.step[0])
+    play[0] = min(1.0, state.point[0] + 0.001 * state.step[0])
 
 
 @absorb.on(Early)
 def _absorb_early(learner, state, directions, slot, s, weight, feedback):
-    state.x[0] -= 0.001 * weight * feedback[0]
-
-
-@advance.on(Early)
-def _advance_early(learner, state, t, pending):
-    pass
+    state.point[0] -= 0.001 * weight * feedback[0]
 
 
 @restart.on(Early)
 def _restart_early(learner, state, t, magnitude):
-    state.x[0] = 0.0  # and forgets that it has counted
+    state.point[0] = 0.0  # and forgets that it has counted
 
 
 class _Broken(LearnerContract):
@@ -113,7 +94,6 @@ class _Broken(LearnerContract):
         return Early(Ball(1))
 
 
-@pytest.mark.skipif(is_compiled(), reason="nothing in it is compiled")
 def test_the_contract_notices_what_it_is_for():
     for test in (_Broken().test_prediction_changes_nothing, _Broken().test_a_restarted_learner_is_a_fresh_one):
         with pytest.raises(AssertionError):

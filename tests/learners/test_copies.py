@@ -17,7 +17,6 @@ from tarry.learners.base import KeyedDirections, absorb, advance, allocate, ente
 COMPILED = ["TwoPoint", "GOLD"]  # several values, and a heap
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("delay", [0, 1, 4])
 @pytest.mark.parametrize("name", BASES)
 def test_interleaving_is_separate_learners(name, delay):
@@ -26,7 +25,6 @@ def test_interleaving_is_separate_learners(name, delay):
     assert np.ptp(found, axis=0).max() > 1e-3, "plays that never move would prove nothing"
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_without_delay_copies_are_their_base(name):
     base, none = BASES[name], np.zeros(HORIZON, int)
@@ -35,14 +33,13 @@ def test_without_delay_copies_are_their_base(name):
         assert np.array_equal(alone, plays(learner, none))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_with_a_fixed_delay_bold_is_interleaving(name):
     fixed = np.full(HORIZON, 4)
     assert np.array_equal(plays(BOLD(BASES[name]), fixed), plays(Interleaving(BASES[name], 4), fixed))
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_copies_are_separate_learners(name):
     for delay in (0, 4):
@@ -50,14 +47,12 @@ def test_compiled_copies_are_separate_learners(name):
         np.testing.assert_allclose(found, separate(BASES[name], delay), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", [name for name, base in BASES.items() if base.feedback == "gradient"])
 def test_without_delay_solid_is_its_base(name):
     none = np.zeros(HORIZON, int)
     assert np.array_equal(plays(SOLID(BASES[name]), none), plays(BASES[name], none))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", [name for name, base in BASES.items() if base.feedback == "gradient"])
 def test_solid_is_its_base_on_the_arrivals(name):
     """Gradients are of the points played, but the base believes that it stood where it stands."""
@@ -100,13 +95,11 @@ def replay_bold(base, weights):
     return found
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_bold_is_its_description(name):
     np.testing.assert_allclose(plays(BOLD(BASES[name])), replay_bold(BASES[name], WEIGHTS), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_under_a_capacity_only_tracked_rounds_keep_a_copy(name):
     base = BASES[name]
@@ -126,7 +119,6 @@ def test_under_a_capacity_only_tracked_rounds_keep_a_copy(name):
     np.testing.assert_allclose(record.plays(), replay_bold(base, weights), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
 @pytest.mark.parametrize("name", BASES)
 def test_preemption_never_runs_out_of_copies(name, scheduler):
@@ -143,7 +135,6 @@ def test_preemption_never_runs_out_of_copies(name, scheduler):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(learner, scheduler), seeds=2).regret))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("make", [BOLD, lambda base: Interleaving(base, 3)])
 @pytest.mark.parametrize("name", ["AdaHedgeD", "GOLD", "DFTBL", "OnePoint of FTL", "TwoPoint"])
 def test_growth_keeps_the_copies(name, make):
@@ -180,7 +171,6 @@ def test_without_a_copy_forgetting_is_nothing():
     assert forget(learner, allocate(learner, 1), 0) is None
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize(
     ("name", "ours"), [("dorm", DORM), ("dormplus", DORMPlus), ("adahedged", AdaHedgeD), ("dub", DUB)]
 )

@@ -10,9 +10,10 @@ import pytest
 import tarry
 from tarry.domains import Ball, Simplex
 from tarry.kernel import Purpose, make_key
-from tarry.learners import BOLD, DWFTBL, Exp3, Interleaving, Power, TsallisFTRL
+from tarry.learners import BOLD, DWFTBL, Exp3, Interleaving, TsallisFTRL
 from tarry.learners.actions import draw_action
 from tarry.learners.base import KeyedDirections
+from tarry.rates import Power
 
 RNG = np.random.default_rng(61)
 HORIZON, K = 90, 3
@@ -34,7 +35,6 @@ def plays(learner, delays=DELAYS, weights=WEIGHTS):
     return tarry.simulate(game, learner, seeds=[SEED], keep_rounds=True).plays()
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("delay", [0, 1, 6])
 def test_with_a_fixed_delay_bold_is_interleaving(name, delay):
@@ -44,7 +44,6 @@ def test_with_a_fixed_delay_bold_is_interleaving(name, delay):
     assert not np.array_equal(found, plays(Interleaving(BASES[name], delay + 1), fixed))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_without_delay_both_are_their_base(name):
     none = np.zeros(HORIZON, int)
@@ -75,14 +74,12 @@ def replay(weights, delays, rate):
     return np.array(arms), len(copies)
 
 
-@pytest.mark.wide
 def test_bold_of_exp3_is_its_description():
     arms, copies = replay(WEIGHTS, DELAYS, 0.8)
     assert np.array_equal(plays(BOLD(BASES["Exp3"])).argmax(axis=1), arms)
     assert copies == 1 + tarry.delays.array(DELAYS).max_backlog
 
 
-@pytest.mark.wide
 def test_under_a_capacity_only_tracked_rounds_keep_a_copy():
     game = tarry.Game(
         Simplex(K),
@@ -99,7 +96,6 @@ def test_under_a_capacity_only_tracked_rounds_keep_a_copy():
     assert np.array_equal(record.plays().argmax(axis=1), replay(weights, DELAYS, 0.8)[0])
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("learner", [BOLD(BASES["Exp3"]), Interleaving(BASES["TsallisFTRL"], 3), BOLD(BASES["DWFTBL"])])
 def test_growth_keeps_the_copies(learner):
     """A session without a limit grows in the middle of a run; plays do not notice."""
@@ -112,7 +108,6 @@ def test_growth_keeps_the_copies(learner):
                 session.tell(s, value=float(LOSSES[s - 1] @ unlimited[s - 1]))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
 def test_preemption_never_runs_out_of_copies(scheduler):
     for base in BASES.values():
@@ -122,7 +117,6 @@ def test_preemption_never_runs_out_of_copies(scheduler):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(BOLD(base), scheduler), seeds=3).regret))
 
 
-@pytest.mark.wide
 def test_the_reduction_stays_below_its_bound():
     """(d + 1) · 2√(K n ln K) with n rounds a copy, in a game where playing at random is above it."""
     horizon, delay, k = 1200, 2, 2

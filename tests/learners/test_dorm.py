@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -57,7 +57,6 @@ def _regret(rows, plays, weights):
     return np.sum(weighted * plays) - weighted.sum(axis=0).min()
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(data=st.data())
 def test_the_weighted_regret_is_below_the_bound_on_every_path(data):
     horizon, k = data.draw(st.integers(1, 14)), data.draw(st.integers(2, 4))
@@ -91,7 +90,6 @@ def test_plays_do_not_depend_on_the_unit_of_losses(learner):
     np.testing.assert_allclose(_plays(learner, delays, 8 * ones, rows), plays, atol=1e-8)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("learner", [DORM(4), DORMPlus(4), AdaHedgeD(4)])
 @pytest.mark.parametrize("capacity", [6, None])
 def test_experts_are_learnt_with_and_without_a_limit(learner, capacity):
@@ -145,7 +143,7 @@ def test_unknown_hints_are_refused():
         tarry.simulate(game, learner)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize(("learner", "forget"), [(DORM(3), False), (DORMPlus(3), True)])
 def test_compiled_plays_are_those_of_plain_python(learner, forget):
     rows, ones = RNG.normal(size=(40, 3)), np.ones(40)

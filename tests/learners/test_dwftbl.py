@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, Power
+from tarry.learners import DWFTBL, DWFTRL
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict
+from tarry.rates import Power
 from tests.oracles.theory import bandit_weighted_regret_bound
 
 RNG = np.random.default_rng(8)
@@ -48,6 +49,7 @@ def test_the_estimator_is_the_gradient_of_the_smoothed_loss(k, kind):
     np.testing.assert_allclose(np.mean(estimates, axis=0), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_bound_holds_in_the_mean_over_directions():
     horizon, k, seeds = 60, 2, 400
     rows = RNG.normal(size=(horizon, k))
@@ -127,7 +129,7 @@ def test_the_kind_of_feedback_must_match():
 @pytest.mark.parametrize("value_bound", [0.01, 5.0])
 def test_the_unlimited_tuning_counts_estimates_as_long_as_gradients_at_least(value_bound):
     """And D is the diameter, as in the proof, where a domain is narrower than twice its outer radius."""
-    wedge = tarry.domains.Custom(lambda x: np.clip(x, 0.0, 1.0, out=x), 2, [0.25, 0.25], 2**0.5, 0.25, 1.1)
+    wedge = tarry.domains.CustomDomain(lambda x: np.clip(x, 0.0, 1.0, out=x), 2, [0.25, 0.25], 2**0.5, 0.25, 1.1)
     learner = DWFTBL.unlimited(wedge, gradient_bound=2.0, value_bound=value_bound, horizon=100, total_delay=10**5)
     length = 2 * value_bound / (2.0 * learner.smoothing.value)
     assert (length < 1) == (value_bound < 1)

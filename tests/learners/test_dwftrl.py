@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 import tarry
-from tarry.learners import DWFTRL, Constant, Power, Rule, Sequence, inverse_time
-from tarry.learners.rules import at
+from tarry.learners import DWFTRL
+from tarry.rates import Constant, Power, Rule, Sequence, inverse_time
+from tarry.rates.base import at
 
 RNG = np.random.default_rng(3)
 

@@ -6,16 +6,14 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import tarry
-from tarry.kernel import is_compiled
-from tarry.learners import Anytime, EntropicFTRL, Power
+from tarry.learners import EntropicFTRL
 from tarry.learners.actions import softmin
-
-pytestmark = pytest.mark.wide
+from tarry.rates import Anytime, Power
 
 RNG = np.random.default_rng(11)
 
@@ -81,7 +79,6 @@ def test_at_temperature_zero_the_smallest_share_evenly():
     assert out.tolist() == [0.0, 0.5, 0.5, 0.0]
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
 @given(data=st.data())
 def test_the_weighted_regret_is_below_the_bound_on_every_path(data):
     horizon, k = data.draw(st.integers(1, 12)), data.draw(st.integers(2, 4))
@@ -140,7 +137,7 @@ SCHEDULERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["VarOpt"] if is_compiled() else SCHEDULERS)  # compiling takes seconds each
+@pytest.mark.parametrize("name", SCHEDULERS)
 def test_experts_are_learnt_under_any_scheduler(name):
     """Weights have mean 1 and know nothing of the plays, so the certificate, whose regret is weighted, holds in the
     mean for regret itself, but for rounds that were refused; playing at random would lose more than that."""
@@ -170,7 +167,7 @@ def test_a_rate_that_may_end_is_checked():
     EntropicFTRL(2, rate=Power(1.0, 0.5)).check_horizon(3)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_compiled_and_plain_agree():
     horizon = 30
     rows = RNG.normal(size=(horizon, 3))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
-from tarry.domains import Ball, Box, Custom, Ellipsoid, Product, Shift, Simplex, nearest
+from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product, Shift, Simplex, nearest
 from tarry.learners import FPL, ODFTRL, SOLO, AdaDelay, AdaFTRL, AdaptiveRevision
 from tarry.learners.fpl import least
-
-pytestmark = pytest.mark.wide
 
 RNG = np.random.default_rng(13)
 HORIZON, K = 80, 3
@@ -21,7 +19,7 @@ ROWS /= np.linalg.norm(ROWS, axis=1)[:, None]
 DELAYS = tarry.delays.array(RNG.integers(0, 12, HORIZON)).values
 WEIGHTS = RNG.exponential(size=HORIZON) * (RNG.uniform(size=HORIZON) < 0.8)
 UNIT = Ball(K)
-CUSTOM = Custom(lambda x: np.clip(x, 0.0, 1.0, out=x), 2, [0.5, 0.5], 2**0.5, 0.5)
+CUSTOM = CustomDomain(lambda x: np.clip(x, 0.0, 1.0, out=x), 2, [0.5, 0.5], 2**0.5, 0.5)
 
 
 def play(learner, delays=DELAYS, weights=WEIGHTS, rows=ROWS, **options):
@@ -55,7 +53,6 @@ def test_revision_is_its_update():
     assert revised
 
 
-@pytest.mark.wide
 def test_revision_without_delay_is_adagrad():
     domain = Box([-50.0] * K, [50.0] * K)
     found = play(AdaptiveRevision(domain, scale=0.6, floor=0.1), np.zeros(HORIZON, int)).plays()
@@ -90,7 +87,6 @@ def test_adadelay_is_its_formula():
         np.testing.assert_allclose(found[t], nearest(UNIT, -2.0 / np.sqrt(2 * level) * total), atol=1e-12)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(st.integers(0, 4), st.lists(st.tuples(st.integers(0, 4), st.floats(0, 1)), min_size=1, max_size=25))
 def test_the_allowance_covers_what_is_out(tau, rounds):
     delays = np.array([min(delay, tau) for delay, _ in rounds])
@@ -128,7 +124,6 @@ def test_solo_is_its_formula_and_knows_no_scale():
         np.testing.assert_allclose(play(learner, rows=factor * ROWS).plays(), found, atol=1e-9)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 def test_solo_without_delay_is_below_its_bound(factor):
     horizon = 2000
@@ -170,7 +165,6 @@ def test_fpl_follows_the_perturbed_leader():
         assert np.array_equal(found[t], domain.linear_minimiser(total))
 
 
-@pytest.mark.wide
 def test_fpl_in_the_mean_is_below_its_bound_and_without_noise_is_not():
     """Each loss falls on the action that has suffered least: the leader without noise pays nearly all of them."""
     horizon, domain = 400, Simplex(2)
@@ -186,7 +180,6 @@ def test_fpl_in_the_mean_is_below_its_bound_and_without_noise_is_not():
     assert tarry.simulate(game, FPL(domain, spread=1e-3), seeds=3).regret.mean() > bound
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 @pytest.mark.parametrize(
     "make",

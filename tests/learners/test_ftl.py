@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 
 import tarry
 from tarry.domains import Ball, Box
-from tarry.kernel import is_compiled
-from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint, inverse_time
+from tarry.learners import DWFTRL, FTL, OGD, SOLID, OnePoint
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, direction, enter, predict
+from tarry.rates import inverse_time
 from tests.oracles.methods import METHODS
 from tests.oracles.methods.stated import of_ftl
 
@@ -39,13 +39,10 @@ def test_the_sheets_plays():
     expected = [0.0, 0.0, -1.0, -1.0, -1.0, -1.2]
     found = plays(FTL(line, 1.0), delays, np.ones(6), signs, ridge=0.0)[:, 0]
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    if is_compiled():
-        return
     other = plays(SOLID(DWFTRL(line, inverse_time(1.0))), delays, np.ones(6), signs, ridge=0.0)[:, 0]
     assert abs(other - expected).max() > 0.1, "SOLID of DW-FTRL plays another game"
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("domain", [BALL, BOX])
 def test_plays_minimise_the_quadratics_that_have_arrived(domain):
     found = plays(FTL(domain, CURVATURE))
@@ -70,7 +67,6 @@ def test_plays_minimise_the_quadratics_that_have_arrived(domain):
         np.testing.assert_allclose(found[t], best, atol=1e-5)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("domain", [BALL, BOX])
 def test_without_delay_it_is_dw_ftrl(domain):
     none, ones = np.zeros(HORIZON, int), np.ones(HORIZON)
@@ -78,20 +74,17 @@ def test_without_delay_it_is_dw_ftrl(domain):
     np.testing.assert_allclose(plays(FTL(domain, CURVATURE), none, ones), leader, atol=1e-12)
 
 
-@pytest.mark.wide
 def test_far_from_the_border_and_without_delay_it_is_descent():
     none, ones, wide_open = np.zeros(HORIZON, int), np.ones(HORIZON), Ball(K, radius=1e3)
     descent = plays(OGD.strongly_convex(wide_open, CURVATURE), none, ones)
     np.testing.assert_allclose(plays(FTL(wide_open, CURVATURE), none, ones), descent, atol=1e-12)
 
 
-@pytest.mark.wide
 def test_solid_centres_them_where_it_stands():
     leader = plays(SOLID(DWFTRL(BALL, inverse_time(CURVATURE))), weights=np.ones(HORIZON))
     np.testing.assert_allclose(plays(SOLID(FTL(BALL, CURVATURE)), weights=np.ones(HORIZON)), leader, atol=1e-12)
 
 
-@pytest.mark.wide
 def test_from_one_value_quadratics_are_centred_at_the_iterate():
     """y, not the play y + δu; estimates are (k/δ) f u, on the shrunken ball."""
     delta, directions = 0.4, KeyedDirections(np.uint64(5))
@@ -117,7 +110,6 @@ def test_from_one_value_quadratics_are_centred_at_the_iterate():
             advance(learner, state, t + 1, 0)
 
 
-@pytest.mark.wide
 def test_the_bound_notices_too_small_a_curvature():
     game = METHODS["FTL"].hardest()
     assert tarry.simulate(game, FTL(game.domain, 0.1)).regret[0] <= of_ftl(game)

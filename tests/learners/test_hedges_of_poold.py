@@ -8,9 +8,8 @@ import pytest
 
 import tarry
 from tarry.learners import DORM, DUB, AdaHedgeD, DORMPlus
-from tarry.learners.adahedged import PLAYED
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict
-from tarry.learners.dub import temperature_of
+from tarry.learners.hedges import PLAYED, temperature_of
 
 LEARNERS = {"dorm": DORM, "dormplus": DORMPlus, "adahedged": AdaHedgeD, "dub": DUB}
 

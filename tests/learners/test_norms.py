@@ -10,8 +10,6 @@ import tarry
 from tarry.domains import Ball, Box, Ellipsoid, Shift
 from tarry.learners import DWFTRL, Mahalanobis
 
-pytestmark = pytest.mark.wide
-
 Q = np.array([[2.0, 0.6, 0.0], [0.6, 1.0, -0.3], [0.0, -0.3, 0.5]])
 
 

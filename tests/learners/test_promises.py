@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-import os
 
 import numpy as np
 import pytest
 from numba import typeof
 
 import tarry
-from tarry.game.engine import Stop
+from tarry.game.run import Stop
 from tarry.game.world import run_rounds
-from tarry.kernel import is_compiled
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict, queries_of
 from tarry.testing.learners import Course
 from tests.oracles import hard
@@ -32,12 +30,8 @@ TWINS = {
     "ODFTRL.entropic": "EntropicFTRL",
 }
 """Equal to another method in these games, which is tested elsewhere: not compiled here to measure the same."""
-LONG = [name for name, method in METHODS.items() if method.rounds > SHORT and name not in TWINS]
-# One of each family: descent, its own steps, a leader, all actions, arms, values. `make slopes` compiles and plays all.
-FAMILIES = ["OGD.strongly_convex", "AdaptiveRevision", "DWFTRL, Anytime", "EntropicFTRL", "Exp3, exploring"]
-FAMILIES += ["DWFTBL, level"]
-COMPILED = LONG if os.environ.get("TARRY_ALL_SLOPES") else FAMILIES
-SLOPED = COMPILED if is_compiled() else [name for name, method in PROMISES.items() if method.rounds <= SHORT]
+COMPILED = [name for name, method in METHODS.items() if method.rounds > SHORT and name not in TWINS]
+SLOPED = [name for name, method in PROMISES.items() if method.rounds <= SHORT]
 KEY = np.uint64(0x5EED)
 
 
@@ -50,7 +44,6 @@ def _is_drawn(method):
     return method.game(method.patterns[0], 8, 2).feedback == "value" or max(method.seeds, method.tight.seeds) > 1
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", TIGHT)
 def test_the_bound_holds_and_is_at_most_three_times_the_regret(name):
     method = PROMISES[name]
@@ -74,7 +67,6 @@ def _waits(method, name, horizon):
     return WAITS["fixed" if method.waits is hard.lagged else name](horizon, 5)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("waits", WAITS)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_the_bound_holds_whatever_the_pattern(name, waits):
@@ -99,13 +91,21 @@ def _check_slopes(method):
         assert all(slope.is_attained for slope in slopes[:1]), slopes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOPED)
 def test_slopes_are_as_stated(name):
     """Nowhere steeper by a tenth, and attained on the first pattern."""
     _check_slopes(PROMISES[name])
 
 
-@pytest.mark.wide
+@pytest.mark.slow
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("name", COMPILED)
+def test_slopes_of_long_games_are_as_stated(name):
+    _check_slopes(METHODS[name])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.3, 0.45, 0.55, 0.7, 0.9])
 @pytest.mark.parametrize("size", [1.0, 1000.0])
 def test_wrong_orders_are_noticed(power, size):
@@ -161,7 +161,6 @@ def _plays(method, dimension, waits, weights, rows=None, cut=None):
     return np.array(found)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("size", ["least", "1000"])
 @pytest.mark.parametrize("name", METHODS)
 def test_small_and_large(name, size):
@@ -198,12 +197,11 @@ def _types(method, dimension):
     """Of everything that the compiled loop is called with in this dimension, as Numba sees it."""
     game, seen = method.sized(dimension, hard.batched(30, 4)), []
     course = Course.of(game, method.make(game))
-    bench = course.bench._replace(run=lambda *arguments: seen.extend(map(typeof, arguments)))
-    bench.rounds(course.task, Stop(), 1, 30)
+    run = course.run._replace(compiled=lambda *arguments: seen.extend(map(typeof, arguments)))
+    run.advance(course.buffers, Stop(), 1, 30)
     return seen
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", METHODS)
 def test_another_dimension_has_the_same_types(name):
     """So that it is played by the same code. What is compiled of that, the next test plays."""
@@ -211,13 +209,13 @@ def test_another_dimension_has_the_same_types(name):
     assert _types(method, method.least_dimension) == _types(method, 1000)
 
 
-@pytest.mark.wide
 def test_types_tell_methods_apart():
     assert len({str(_types(METHODS[name], 3)) for name in ("OGD.fixed", "OGD.falling", "DOGD.tuned", "SOLO")}) == 4
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("name", METHODS if os.environ.get("TARRY_ALL_SLOPES") else COMPILED)
+@pytest.mark.slow
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("name", METHODS)
 def test_another_dimension_compiles_nothing(name):
     method = METHODS[name]
     for dimension in (method.least_dimension, 1000):

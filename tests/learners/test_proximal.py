@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -39,7 +39,6 @@ def test_it_is_rivers_optimiser_one_step_behind():
     assert np.ptp(found, axis=0).min() > 0.001
 
 
-@pytest.mark.wide
 def test_it_is_rivers_model_whose_predictions_lag():
     """What River predicts in round t comes from x_{t−1}, so its gradients are taken there."""
     linear_model, optim = pytest.importorskip("river.linear_model"), pytest.importorskip("river.optim")
@@ -61,7 +60,6 @@ def test_it_is_rivers_model_whose_predictions_lag():
     assert np.abs(lagging).max() > 0.01
 
 
-@pytest.mark.wide
 def test_it_is_what_its_definition_says():
     horizon, scale, floor, ridge, start = 30, np.array([0.4, 1.3]), 0.5, 0.2, np.array([0.1, 0.9])
     domain = Box([-0.5, 0.0], [0.7, 1.0])
@@ -85,7 +83,6 @@ def test_it_is_what_its_definition_says():
             assert plays[t, i] == pytest.approx(best.x, abs=1e-5)
 
 
-@pytest.mark.wide
 def test_in_one_dimension_it_is_dwftrl_with_its_rates():
     rows, ones, none = RNG.normal(size=(60, 1)), np.ones(60), np.zeros(60, int)
     rates = 0.3 / (1.0 + np.sqrt(np.cumsum(rows[:, 0] ** 2)))
@@ -99,8 +96,6 @@ def regret_of(plays, rows, weights, domain):
     return np.sum(weights[:, None] * rows * plays) - total @ domain.linear_minimiser(total)
 
 
-@pytest.mark.wide
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(st.integers(0, 10**6), st.booleans())
 def test_without_delay_regret_is_below_the_bound_on_every_path(seed, steady):
     rng = np.random.default_rng(seed)
@@ -119,7 +114,6 @@ def test_without_delay_regret_is_below_the_bound_on_every_path(seed, steady):
     assert regret_of(plays, rows, weights, domain) <= bound + 1e-9
 
 
-@pytest.mark.wide
 def test_the_bound_can_fail():
     rows, ones, none = np.where(np.arange(1600) % 2 == 0, 1.0, -1.0)[:, None], np.ones(1600), np.zeros(1600, int)
     domain = Box(-1.0, 1.0)
@@ -129,7 +123,6 @@ def test_the_bound_can_fail():
     assert regret_of(plays_of(FTRLProximal(domain, 100.0), rows, none, ones), rows, ones, domain) > bound
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_dimensions(k):
     rows = np.random.default_rng(k).normal(size=(20, k))

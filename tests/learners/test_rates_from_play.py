@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTRL, Adaptive, Anytime
-
-pytestmark = pytest.mark.wide
+from tarry.learners import DWFTRL, Adaptive
+from tarry.rates import Anytime
 
 RNG = np.random.default_rng(6)
 HORIZON, K = 200, 3

@@ -8,23 +8,9 @@ import pytest
 import tarry
 from tarry.domains import Ball, nearest
 from tarry.game.world import run_rounds
-from tarry.kernel import is_compiled
-from tarry.learners import (
-    BOLD,
-    DOGD,
-    DOGDSC,
-    DWFTRL,
-    OGD,
-    SOLID,
-    Anytime,
-    Exp3,
-    Interleaving,
-    Power,
-    inverse_time,
-)
+from tarry.learners import BOLD, DOGD, DOGDSC, DWFTRL, OGD, SOLID, Exp3, Interleaving
 from tarry.learners.base import absorb, allocate, enter, predict
-
-pytestmark = pytest.mark.wide
+from tarry.rates import Anytime, Power, inverse_time
 
 RNG = np.random.default_rng(12)
 HORIZON, K = 80, 3
@@ -46,14 +32,13 @@ def plays(learner, delays=DELAYS, weights=WEIGHTS):
     return tarry.simulate(game, learner, keep_rounds=True).plays()
 
 
-@pytest.mark.parametrize("name", ["leader"] if is_compiled() else BASES)
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("delay", [0, 1, 6])
 def test_with_a_fixed_delay_bold_is_interleaving(name, delay):
     fixed = np.full(HORIZON, delay)
     assert np.array_equal(plays(BOLD(BASES[name]), fixed), plays(Interleaving(BASES[name], delay), fixed))
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("name", BASES)
 def test_without_delay_every_reduction_is_its_base(name):
     base, none = BASES[name], np.zeros(HORIZON, int)
@@ -66,7 +51,6 @@ def test_solid_descent_is_descent():
     assert np.array_equal(plays(SOLID(BASES["descent"])), plays(BASES["descent"]))
 
 
-@pytest.mark.wide
 def test_solid_descent_of_constant_step_without_projection_is_dogd():
     np.testing.assert_allclose(plays(SOLID(OGD(WIDE, rate=0.3))), plays(DOGD(WIDE, rate=0.3)), atol=1e-12)
 
@@ -130,7 +114,6 @@ def test_a_dropped_rounds_copy_is_free_when_its_slot_is_taken_again():
     assert state.copies.states.point[2, 0] == -0.5
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
 def test_preemption_never_runs_out_of_copies(scheduler):
     game = tarry.Game(UNIT, tarry.losses.Linear(ROWS), tarry.delays.array(DELAYS), capacity=2)
@@ -138,7 +121,6 @@ def test_preemption_never_runs_out_of_copies(scheduler):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(BOLD(base), scheduler), seeds=3).regret))
 
 
-@pytest.mark.wide
 def test_growth_keeps_the_pool():
     """A session without a limit grows in the middle of a run; plays do not notice."""
     learner = BOLD(BASES["leader"])
@@ -151,7 +133,6 @@ def test_growth_keeps_the_pool():
                 session.tell(s, gradient=ROWS[s - 1])
 
 
-@pytest.mark.wide
 def test_bold_stays_below_its_bound():
     """Targets that turn every d + 1 rounds, so that every copy sees them alternate; a rate that is too large fails."""
     horizon, delay = 600, 5
@@ -163,7 +144,7 @@ def test_bold_stays_below_its_bound():
     assert tarry.simulate(game, BOLD(OGD(Ball(1), 0.7))).regret[0] > bound
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_second_call_does_not_compile():
     plays(BOLD(BASES["leader"]))
     before = [len(d.signatures) for d in run_rounds.dispatchers]
@@ -195,7 +176,6 @@ def test_a_delay_is_a_whole_number():
         Interleaving(BASES["descent"], delay=-1)
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("k", [1, 1000])
 def test_dimensions(k):
     rows = np.random.default_rng(k).normal(size=(20, k))

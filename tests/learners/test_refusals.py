@@ -9,56 +9,41 @@ import numpy as np
 import pytest
 
 import tarry
+from examples import LEARNERS, first_of_each
 from tarry.domains import Ball, Box
 from tarry.learners import (
-    BOLD,
     DFTBL,
     DOGD,
-    DOGDSC,
-    DORM,
-    DUB,
     DWFTBL,
     DWFTRL,
     FPL,
-    FTL,
     GOLD,
     ODFTRL,
     OGD,
-    SOLID,
     SOLO,
-    AdaDelay,
     AdaFTRL,
-    AdaHedgeD,
-    Adaptive,
-    AdaptiveRevision,
-    Anytime,
-    BacklogRadius,
-    BacklogRate,
-    BestOfBoth,
-    Constant,
     Differences,
-    DORMPlus,
-    Doubled,
-    EnergyRadius,
-    EnergyRate,
     EntropicFTRL,
     Exp3,
     FTRLProximal,
-    Interleaving,
-    LevelRadius,
-    LevelRate,
     Mahalanobis,
     OnePoint,
+    TwoPoint,
+)
+from tarry.rates import (
+    Anytime,
+    BanditRadius,
+    BanditRate,
+    BestOfBoth,
+    Constant,
+    DoublingRate,
+    EnergyRadius,
+    EnergyRate,
     Power,
-    Ridge,
     Rule,
     Sequence,
-    TsallisFTRL,
-    TwoPoint,
     inverse_time,
 )
-
-pytestmark = pytest.mark.wide
 
 BALL, BOX = Ball(2), Box([-1.0, 0.0], [1.0, 2.0])
 ROUNDS = {"gradient_bound": 1.0, "horizon": 9}
@@ -66,64 +51,34 @@ ONE_VALUE = {"domain": BALL, "value_bound": 1.0, **ROUNDS}
 LEVELS = {"spread": 1.0, "level": 1.0}
 CROWD = {"spread": 1.0, "capacity": 4, "max_backlog": 3}
 SCALE = {"diameter": 2.0, "gradient_bound": 1.0}
-CALLS = {
-    DWFTRL: {"domain": BALL, "rate": 0.1},
-    OGD: {"domain": BALL, "rate": 0.1},
+BUILDERS_AND_RULES = {
     OGD.falling: {"domain": BALL, "gradient_bound": 1.0},
     OGD.fixed: {"domain": BALL, **ROUNDS},
     OGD.strongly_convex: {"domain": BALL, "strong_convexity": 1.0},
     OGD.langford: {"domain": BALL, "gradient_bound": 1.0, "delay": 3},
-    DOGD: {"domain": BALL, "rate": 0.1},
     DOGD.tuned: {"domain": BALL, **ROUNDS, "total_delay": 9},
     DOGD.original: {"domain": BALL, **ROUNDS, "total_delay": 9},
-    DOGDSC: {"domain": BALL, "strong_convexity": 1.0},
-    FTL: {"domain": BALL, "strong_convexity": 1.0},
-    SOLID: {"base": OGD(BALL, 0.1)},
-    BOLD: {"base": OGD(BALL, 0.1)},
-    Interleaving: {"base": OGD(BALL, 0.1), "delay": 3},
-    AdaptiveRevision: {"domain": BALL, "scale": 1.0},
-    AdaDelay: {"domain": BALL, "gradient_bound": 1.0, "max_delay": 3},
-    SOLO: {"domain": BALL},
     SOLO.original: {"domain": BALL},
-    AdaFTRL: {"domain": BALL},
     AdaFTRL.original: {"domain": BALL},
-    FTRLProximal: {"domain": BOX, "scale": 1.0},
     FTRLProximal.tuned: {"domain": BOX},
-    FPL: {"domain": BALL, "spread": 1.0},
     FPL.tuned: {"domain": BALL, "size": 1.0, "span": 1.0, "width": 1.0, "horizon": 9, "total_delay": 9},
-    Adaptive: {"domain": BALL, "gradient_bound": 1.0},
-    Ridge: {"domain": BALL},
-    ODFTRL: {"domain": BALL, "strength": 1.0},
     ODFTRL.tuned: {"domain": BALL, **ROUNDS, "total_delay": 9},
     ODFTRL.entropic: {"dimension": 3, "strength": 1.0},
     ODFTRL.tuned_entropic: {"dimension": 3, "horizon": 9, "total_delay": 9},
-    EntropicFTRL: {"dimension": 3, "rate": 0.1},
     EntropicFTRL.tuned: {"dimension": 3, "horizon": 9, "total_delay": 9},
-    DORM: {"dimension": 3},
-    DORMPlus: {"dimension": 3},
-    AdaHedgeD: {"dimension": 3},
-    DUB: {"dimension": 3},
-    Exp3: {"dimension": 3, "rate": 0.1},
     Exp3.tuned: {"dimension": 3, "horizon": 9, "total_delay": 9},
     Exp3.exploring: {"dimension": 3, "horizon": 9, "total_delay": 9},
-    TsallisFTRL: {"dimension": 3},
-    DWFTBL: {"domain": BALL, "rate": 0.1, "smoothing": 0.1},
     DWFTBL.unlimited: {**ONE_VALUE, "total_delay": 5},
-    OnePoint: {"base": OGD(BALL, 0.1), "smoothing": 0.1},
     OnePoint.flaxman: ONE_VALUE,
     OnePoint.bistritz: {**ONE_VALUE, "total_delay": 5},
     OnePoint.ryabchenko: {**ONE_VALUE, "total_delay": 5},
-    DFTBL: {"domain": BALL, "rate": 0.1, "smoothing": 0.1, "block": 3},
     DFTBL.tuned: {**ONE_VALUE, "max_delay": 3},
     DFTBL.strongly_convex: {**ONE_VALUE, "strong_convexity": 1.0},
-    GOLD: {"domain": BALL, "rate": 0.1, "smoothing": 0.1},
     GOLD.tuned: {"domain": BALL, "gradient_bound": 1.0, "value_bound": 1.0},
-    TwoPoint: {"base": OGD(BALL, 0.1), "smoothing": 0.1},
     TwoPoint.agarwal: {"domain": BALL, **ROUNDS},
     TwoPoint.shamir: {"domain": BALL, **ROUNDS},
     TwoPoint.tuned: {"domain": BALL, **ROUNDS, "total_delay": 5},
     TwoPoint.strongly_convex: {"domain": BALL, "strong_convexity": 1.0, "horizon": 9},
-    Differences: {"base": OGD(BALL, 0.1), "smoothing": 0.1},
     Differences.tuned: {"domain": BALL, **ROUNDS, "total_delay": 5},
     Differences.strongly_convex: {"domain": BALL, "strong_convexity": 1.0, "horizon": 9},
     Constant: {"value": 0.1},
@@ -133,15 +88,18 @@ CALLS = {
     inverse_time: {"strong_convexity": 1.0},
     Anytime: SCALE,
     BestOfBoth: {"strong_convexity": 1.0, "gradient_bound": 1.0},
-    Doubled: SCALE,
-    LevelRate: {**SCALE, **LEVELS},
-    LevelRadius: {"inner_radius": 1.0, **LEVELS},
-    BacklogRate: {**SCALE, **CROWD},
-    BacklogRadius: {"inner_radius": 1.0, **CROWD},
+    DoublingRate: SCALE,
+    BanditRate: {**SCALE, **LEVELS},
+    BanditRadius: {"inner_radius": 1.0, **LEVELS},
+    BanditRate.for_backlog: {**SCALE, **CROWD},
+    BanditRadius.for_backlog: {"inner_radius": 1.0, **CROWD},
     EnergyRate: {**SCALE, "smoothing": EnergyRadius(1.0, 1.0, 4, 9)},
     EnergyRadius: {"inner_radius": 1.0, "spread": 1.0, "capacity": 4, "horizon": 9},
     Mahalanobis: {"matrix": np.eye(2)},
 }
+# Learners by their first example, in two dimensions: then three numbers are too many.
+FIRST = first_of_each(LEARNERS, lambda example: example.make)
+CALLS = {make: LEARNERS[name].arguments(2) for make, name in FIRST.items()} | BUILDERS_AND_RULES
 BAD = {
     "text": "a",
     "nothing": None,
@@ -155,7 +113,11 @@ BAD = {
     "ragged": [[1.0], [1.0, 2.0]],
     "huge": 10**400,
 }
-FINE = {(Power, "cap", "infinite"), (BacklogRate, "capacity", "nothing"), (BacklogRadius, "capacity", "nothing")}
+FINE = {
+    (Power, "cap", "infinite"),
+    (BanditRate.for_backlog, "capacity", "nothing"),
+    (BanditRadius.for_backlog, "capacity", "nothing"),
+}
 
 
 def _name(make):
@@ -182,10 +144,10 @@ def test_a_sentence_names_what_is_wrong(make, name):
 
 def test_every_constructor_is_asked():
     made = {make if isinstance(make, type) else getattr(make, "__self__", make) for make in CALLS}
-    exported = {getattr(tarry.learners, name) for name in tarry.learners.__all__}
+    exported = {*tarry.learners.MEMBERS.values(), *tarry.rates.MEMBERS.values()}
     assert exported - made == {tarry.learners.Idle, tarry.learners.Euclidean}  # which take nothing
     for cls in (made for made in exported if isinstance(made, type)):
-        builders = {n for n, f in vars(cls).items() if isinstance(f, classmethod)}
+        builders = {n for n, f in vars(cls).items() if isinstance(f, classmethod) and n != "complete"}
         assert builders == {make.__name__ for make in CALLS if getattr(make, "__self__", None) is cls}
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import tarry
 from tarry.domains import Ball
-from tarry.kernel import is_compiled
-from tarry.learners import BOLD, DOGD, DWFTRL, OGD, SOLID, SOLO, AdaDelay, AdaptiveRevision, Interleaving, Power
+from tarry.learners import BOLD, DOGD, DWFTRL, OGD, SOLID, SOLO, AdaDelay, AdaptiveRevision, Interleaving
+from tarry.rates import Power
 
 HORIZON, K = 40, 2
 RNG = np.random.default_rng(14)
@@ -36,7 +36,7 @@ def _rounds(session, first, last):
     return np.array(plays)
 
 
-@pytest.mark.parametrize("name", ["BOLD"] if is_compiled() else MEMBERS)
+@pytest.mark.parametrize("name", MEMBERS)
 def test_a_stored_session_goes_on_where_it_was(name, tmp_path):
     player = tarry.Player(MEMBERS[name])
     whole = _rounds(tarry.Session(player, capacity=3, rng=5), 1, HORIZON)

@@ -6,22 +6,11 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import (
-    DWFTBL,
-    DWFTRL,
-    BacklogRadius,
-    BacklogRate,
-    EnergyRadius,
-    EnergyRate,
-    LevelRadius,
-    LevelRate,
-    Power,
-)
+from tarry.learners import DWFTBL, DWFTRL
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict, rate_in_force, restart
-from tarry.learners.rules import MAGNITUDE, MEMORY, at, count_tracked, first_rate, last_rate, next_rate, radius
+from tarry.rates import BanditRadius, BanditRate, EnergyRadius, EnergyRate, Power
+from tarry.rates.base import MAGNITUDE, MEMORY, at, count_tracked, first_rate, last_rate, next_rate, radius
 from tests.oracles import theory
-
-pytestmark = pytest.mark.wide
 
 T = np.arange(1, 301)
 D, G, SPREAD, R = 2.0, 1.7, 0.8, 0.6
@@ -42,8 +31,8 @@ def test_the_papers_rules_at_a_backlog(guess, given, capacity):
     memory = _memory(0.0 if given else guess)
     backlog = {"max_backlog": sigma if given else None, "capacity": capacity}
     crowd = {"spread": SPREAD, "max_backlog": sigma, "capacity": capacity}
-    rate, flat = BacklogRate(D, G, SPREAD, **backlog), BacklogRadius(R, SPREAD, **backlog)
-    steep = BacklogRadius(R, SPREAD, **backlog, curved=True)
+    rate, flat = BanditRate.for_backlog(D, G, SPREAD, **backlog), BanditRadius.for_backlog(R, SPREAD, **backlog)
+    steep = BanditRadius.for_backlog(R, SPREAD, **backlog, curved=True)
     expected = theory.bandit_convex_rate(T, diameter=D, gradient_bound=G, **crowd)
     np.testing.assert_allclose([next_rate(rate, memory, t, -1) for t in T], expected, rtol=1e-12)
     assert first_rate(rate, memory) == pytest.approx(expected[0])
@@ -56,23 +45,29 @@ def test_the_papers_rules_at_a_backlog(guess, given, capacity):
 
 def test_without_a_limit_the_crowd_does_not_count():
     memory = _memory(64.0)
-    assert radius(BacklogRadius(R, SPREAD, None), memory, 50) == pytest.approx(R * np.sqrt(SPREAD) * 50**-0.25)
+    assert radius(BanditRadius.for_backlog(R, SPREAD, None), memory, 50) == pytest.approx(
+        R * np.sqrt(SPREAD) * 50**-0.25
+    )
 
 
 @pytest.mark.parametrize("level", [1.0, 5.5])
 def test_the_rules_at_a_level(level):
     sigma = np.random.default_rng(1).integers(0, 9, 301)
     sigma[0] = 0
-    rate, memory = LevelRate(D, G, SPREAD, level), _memory()
+    rate, memory = BanditRate(D, G, SPREAD, level), _memory()
     expected = theory.bandit_anytime_rates(sigma, diameter=D, gradient_bound=G, spread=SPREAD, level=level)
     found = [next_rate(rate, memory, t, sigma[t]) for t in T]
     np.testing.assert_allclose(found, expected[:-1], rtol=1e-12)
     alone = theory.bandit_anytime_rates([0], diameter=D, gradient_bound=G, spread=SPREAD, level=level)
     assert first_rate(rate, memory) == pytest.approx(alone[0])
     shape = {"spread": SPREAD, "level": level}
-    flat, steep = LevelRadius(R, **shape), LevelRadius(R, **shape, curved=True)
-    np.testing.assert_allclose([at(flat, t) for t in T], R * theory.bandit_anytime_smoothing(T, **shape), rtol=1e-12)
-    np.testing.assert_allclose([at(steep, t) for t in T], R * theory.bandit_curved_smoothing(T, **shape), rtol=1e-12)
+    flat, steep = BanditRadius(R, **shape), BanditRadius(R, **shape, curved=True)
+    np.testing.assert_allclose(
+        [radius(flat, memory, t) for t in T], R * theory.bandit_anytime_smoothing(T, **shape), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        [radius(steep, memory, t) for t in T], R * theory.bandit_curved_smoothing(T, **shape), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("magnitude", "capacity"), [(1, 3), (3, 24), (96, 24)])
@@ -124,7 +119,7 @@ def test_the_level_rate_is_learnt_from_the_backlog():
     shape = {"spread": 0.5, "level": 3.0}
     rates = theory.bandit_anytime_rates(delays.backlog(), diameter=2.0, gradient_bound=1.0, **shape)
     given = DWFTBL(domain, rate=rates, smoothing=theory.bandit_anytime_smoothing(np.arange(1, horizon + 1), **shape))
-    learner = DWFTBL(domain, rate=LevelRate(2.0, 1.0, **shape), smoothing=LevelRadius(1.0, **shape))
+    learner = DWFTBL(domain, rate=BanditRate(2.0, 1.0, **shape), smoothing=BanditRadius(1.0, **shape))
     expected = tarry.simulate(game, given, keep_rounds=True).plays()
     np.testing.assert_allclose(tarry.simulate(game, learner, keep_rounds=True).plays(), expected, atol=1e-9)
     blind = tarry.Game(domain, losses, delays, "value", 5, "non-clairvoyant")
@@ -140,22 +135,24 @@ def test_the_level_rate_is_learnt_from_the_backlog():
 
 def test_after_a_restart_the_estimate_is_still_the_gradient():
     """Averaged over directions and over the coin of the epoch, for radii that changed with it."""
-    from tarry.schedulers import Guessing
+    from tarry.schedulers import DoublingBernoulli
     from tarry.schedulers.base import RecordedUniforms, Request, admit, arrive, renew
     from tarry.schedulers.base import allocate as allocate_scheduler
 
     angles = 2 * np.pi * np.arange(16) / 16
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     domain, slope, capacity, guess = tarry.domains.Ball(2), np.array([0.7, -1.1]), 4, 8.0
-    smoothing = BacklogRadius(1.0, 0.2, capacity)
-    learner = DWFTBL(domain, rate=BacklogRate(2.0, 1.0, 0.2, capacity), smoothing=smoothing, start=[0.2, 0.1])
+    smoothing = BanditRadius.for_backlog(1.0, 0.2, capacity)
+    learner = DWFTBL(
+        domain, rate=BanditRate.for_backlog(2.0, 1.0, 0.2, capacity), smoothing=smoothing, start=[0.2, 0.1]
+    )
     means, coins = np.zeros(2), 64
     for u in circle:
         for i in range(coins):
             state, play, directions = allocate(learner, 4), np.zeros(2), RecordedDirections(np.tile(u, (9, 1)))
             restart(learner, state, 5, guess)
             predict(learner, state, directions, 6, play)
-            scheduler = Guessing()
+            scheduler = DoublingBernoulli()
             held = allocate_scheduler(scheduler, 4, capacity)
             renew(scheduler, held, guess)
             draws = RecordedUniforms(np.full(9, (i + 1.0) / coins))
@@ -169,7 +166,9 @@ def test_after_a_restart_the_estimate_is_still_the_gradient():
 
 
 def test_the_first_rate_of_a_later_epoch_knows_its_guess():
-    learner = DWFTBL(tarry.domains.Ball(2), BacklogRate(2.0, 1.0, 0.2, 4), BacklogRadius(1.0, 0.2, 4))
+    learner = DWFTBL(
+        tarry.domains.Ball(2), BanditRate.for_backlog(2.0, 1.0, 0.2, 4), BanditRadius.for_backlog(1.0, 0.2, 4)
+    )
     state = allocate(learner, 4)
     restart(learner, state, 5, 16.0)
     crowd = {"spread": 0.2, "max_backlog": 15, "capacity": 4}
@@ -178,7 +177,9 @@ def test_the_first_rate_of_a_later_epoch_knows_its_guess():
 
 
 def test_exploration_depends_on_the_guess():
-    learner = DWFTBL(tarry.domains.Ball(2), BacklogRate(2.0, 1.0, 2.0, 4), BacklogRadius(1.0, 2.0, 4))
+    learner = DWFTBL(
+        tarry.domains.Ball(2), BanditRate.for_backlog(2.0, 1.0, 2.0, 4), BanditRadius.for_backlog(1.0, 2.0, 4)
+    )
     assert learner.exploration_rounds(1000) == 4
     assert learner.exploration_rounds(1000, magnitude=5.0) == 8
 
@@ -189,17 +190,17 @@ BALL = tarry.domains.Ball(2)
 @pytest.mark.parametrize(
     ("make", "error", "sentence"),
     [
-        (lambda: LevelRate(2.0, 1.0, 1.0, 0.5), ValueError, "at least 1, got 0.5"),
-        (lambda: LevelRadius(1.0, 1.0, 0.0), ValueError, "level must be positive"),
-        (lambda: BacklogRate(2.0, 1.0, 1.0, 0), ValueError, "capacity"),
-        (lambda: BacklogRadius(1.0, 1.0, 4, -2), ValueError, "max_backlog"),
+        (lambda: BanditRate(2.0, 1.0, 1.0, 0.5), ValueError, "at least 1, got 0.5"),
+        (lambda: BanditRadius(1.0, 1.0, 0.0), ValueError, "level must be positive"),
+        (lambda: BanditRate.for_backlog(2.0, 1.0, 1.0, 0), ValueError, "capacity"),
+        (lambda: BanditRadius.for_backlog(1.0, 1.0, 4, -2), ValueError, "max_backlog"),
         (lambda: EnergyRate(2.0, 1.0, 0.5), TypeError, "smoothing must be the learner's own radius"),
         (lambda: EnergyRadius(1.0, 1.0, None, 100), ValueError, "capacity"),
         (lambda: EnergyRadius(1.0, 1.0, 4, 0), ValueError, "horizon"),
-        (lambda: DWFTBL(BALL, 0.1, BacklogRadius(1.5, 1.0, 4)), ValueError, "inner radius 1, got 1.5"),
+        (lambda: DWFTBL(BALL, 0.1, BanditRadius.for_backlog(1.5, 1.0, 4)), ValueError, "inner radius 1, got 1.5"),
         (lambda: DWFTBL(BALL, 0.1, EnergyRadius(1.5, 1.0, 4, 9)), ValueError, "inner radius 1, got 1.5"),
-        (lambda: DWFTBL(BALL, 0.1, LevelRate(2.0, 1.0, 1.0, 1.0)), TypeError, "no rule for the smoothing"),
-        (lambda: DWFTRL(BALL, BacklogRadius(1.0, 1.0, 4)), TypeError, "no rule for the rate"),
+        (lambda: DWFTBL(BALL, 0.1, BanditRate(2.0, 1.0, 1.0, 1.0)), TypeError, "no rule for the smoothing"),
+        (lambda: DWFTRL(BALL, BanditRadius.for_backlog(1.0, 1.0, 4)), TypeError, "no rule for the rate"),
     ],
 )
 def test_refusals(make, error, sentence):

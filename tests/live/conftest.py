@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from postgres import Server
 from stored import make_on
+from system import skip_without
 
 _numbers = count(1)
 
@@ -14,6 +15,7 @@ _numbers = count(1)
 @pytest.fixture(scope="session")
 def postgres():
     """One server for each pytest process, started when the first test asks for it."""
+    skip_without("postgresql")
     server = Server()
     yield server
     server.remove()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.learners import DORM, AdaHedgeD, EntropicFTRL, Exp3, TsallisFTRL
 
 HORIZON, SEED = 80, 3
@@ -18,7 +17,7 @@ DELAYS = tarry.delays.array(RNG.integers(0, 20, HORIZON))
 LEARNERS = [Exp3(3, 0.05), AdaHedgeD(3), EntropicFTRL(3, rate=0.2), DORM(3), TsallisFTRL(3)]
 
 
-@pytest.mark.parametrize("learner", LEARNERS[:2] if is_compiled() else LEARNERS)  # compiling takes seconds each
+@pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("capacity", [4, None])
 def test_session_equals_simulation(learner, capacity):
     player = tarry.Player(learner, tarry.schedulers.VarOpt())

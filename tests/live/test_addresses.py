@@ -11,9 +11,6 @@ from scenario import PLAYER
 import tarry
 from tarry.errors import StoreError
 from tarry.live.stores import open_store, sqlite, stored_names, without_password
-from tarry.live.stores.sqlite import SQLite
-
-pytestmark = pytest.mark.wide
 
 
 def make(path):
@@ -27,7 +24,7 @@ def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
     with make("a.db") as session:
         session.ask()
         monkeypatch.chdir(other)
-        session._tracker.vault.store._is_lost = True
+        session._turns.store._is_lost = True
         assert session.ask().id == 2
     assert not list(other.iterdir())
 
@@ -36,8 +33,8 @@ def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
 def test_a_lost_file_is_not_made_again(is_emptied, tmp_path):
     path = tmp_path / "a.db"
     with make(path) as session:
-        session._tracker.vault.store._let_go()
-        session._tracker.vault.store._is_lost = True
+        session._turns.store._let_go()
+        session._turns.store._is_lost = True
         path.unlink()
         if is_emptied:
             path.touch()
@@ -69,7 +66,7 @@ def test_a_store_without_a_write_ahead_log_is_refused(tmp_path, monkeypatch):
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite.sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Kept))
     with pytest.raises(StoreError, match="SQLite keeps the mode 'delete'"):
-        SQLite(str(tmp_path / "a.db"), "main", durability="power")
+        make(tmp_path / "a.db")
 
 
 def test_a_closed_session_stays_closed(tmp_path):

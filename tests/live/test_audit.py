@@ -9,8 +9,6 @@ import pytest
 
 import tarry
 
-pytestmark = pytest.mark.wide
-
 LEARNER = tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.1)
 
 

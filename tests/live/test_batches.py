@@ -14,7 +14,7 @@ def test_arguments_beside_a_frame_are_refused():
     for call in (
         lambda: join.decide_many(frame, ids=["b"]),
         lambda: join.label_many(frame, [5]),
-        lambda: join.label_each(frame, keys=["k"]),
+        lambda: join.label_many(frame, keys=["k"]),
         lambda: session.tell_many(frame, gradients=[[2.0, 0.0]]),
         lambda: session.tell_many(frame, values=[2.0]),
     ):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, inverse_time
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import inverse_time
 
 DOMAIN = tarry.domains.Ball(3)
 
@@ -16,21 +17,21 @@ def test_what_is_not_known_is_said():
     session = tarry.Session(player, capacity=4)
     session.tell(session.ask().id, value=2.0)
     found = session.status().certificate
-    assert np.isnan([found.bound, found.pairs, found.smoothing]).all()
-    assert found.own == pytest.approx(0.5 * 0.1 * (3 * 2.0 / 0.5) ** 2)
-    assert "pairs and smoothing are unknown without gradient_bound and value_bound" in found.caveat
+    assert np.isnan([found.bound, found.overlap, found.smoothing]).all()
+    assert found.variance == pytest.approx(0.5 * 0.1 * (3 * 2.0 / 0.5) ** 2)
+    assert "overlap and smoothing are unknown without gradient_bound and value_bound" in found.caveat
     assert "unknown" in repr(found)
     half = tarry.Session(player, capacity=4, gradient_bound=1.0)
     half.tell(half.ask().id, value=2.0)
     assert half.status().certificate.sizes == "value as observed, gradient_bound 1"
     assert half.status().certificate.smoothing == pytest.approx(3 * 1.0 * 2.0 * 0.5)
-    assert "pairs are unknown without value_bound:" in half.status().certificate.caveat
+    assert "overlap is unknown without value_bound:" in half.status().certificate.caveat
 
 
 def test_a_bound_that_is_none_certifies_nothing():
     session = tarry.Session(tarry.Player(DWFTRL(DOMAIN, rate=0.1)), capacity=4, gradient_bound=1.0)
     session.tell(session.ask().id, gradient=[0.6, 0.8, 0.0])
-    assert session.status().certificate.own == pytest.approx(0.05)
+    assert session.status().certificate.variance == pytest.approx(0.05)
     session.tell(session.ask().id, gradient=[1.5, 0.0, 0.0])
     found = session.status().certificate
     assert np.isnan(found.bound)
@@ -69,7 +70,8 @@ def test_it_is_shown():
     session.tell(session.ask().id, gradient=[3.0, 4.0, 0.0])
     found = session.status().certificate
     assert repr(found) == (
-        "Certificate(21.25 = regularisation 20 + own 1.25 + pairs 0 over 1 rounds; sizes as observed; on every path)"
+        "Certificate(21.25 = regularisation 20 + variance 1.25 + overlap 0 over 1 rounds; sizes as observed; "
+        "on every path)"
     )
     assert session.status().rows()["certificate bound"] == "21.25"
     assert "<td>on every path</td>" in session._repr_html_()

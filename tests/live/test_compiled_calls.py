@@ -32,7 +32,7 @@ def played(store):
         other.close()
         one = tarry.Session.open(store)
     told += [one.ask_many(5).plays, [one.tell(200, value=[1, 1.5]).weight]]
-    assert one._tracker.vault.slots >= 256
+    assert one._tracker.slots.size >= 256
     one.close()
     return np.concatenate([np.ravel(part) for part in told])
 
@@ -40,5 +40,5 @@ def played(store):
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_a_call_found_once_is_the_one_found_anew(kind, tmp_path, monkeypatch):
     found = played("memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'a.db'}")
-    monkeypatch.setattr(Entry, "at", lambda entry, arguments, *parts: entry.of(*parts))
+    monkeypatch.setattr(Entry, "machine_code_for", lambda entry, arguments, *parts: entry.dispatcher_for(*parts))
     assert np.array_equal(found, played("memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'b.db'}"))

@@ -12,9 +12,8 @@ from scenario import SCENARIOS, Client, check_answers, check_state, everything
 
 from tarry import Answer
 from tarry.errors import StoreError
-from tarry.live import tracker
+from tarry.live import core, tracker
 from tarry.live.stores import sqlite
-from tarry.live.vault import Vault
 
 KINDS = ("sqlite", "postgresql")
 DIES, FAILS = "the client dies", "the call fails"
@@ -98,9 +97,7 @@ def breaking(monkeypatch):
     plain, plain_postgres = sqlite3.connect, psycopg.connect
 
     def connect(*rest, **more):
-        if "immutable" not in rest[0]:  # not a mere look at the header
-            more["factory"] = Connection
-        faults.connections.append(plain(*rest, **more))
+        faults.connections.append(plain(*rest, **more, factory=Connection))
         return faults.connections[-1]
 
     def connect_postgres(*rest, **more):
@@ -118,8 +115,8 @@ def breaking(monkeypatch):
 def small(monkeypatch):
     """Little is kept, so that short scripts forget, delete and grow."""
     monkeypatch.setattr(sqlite, "PATIENCE", 2.0)
-    monkeypatch.setattr(Vault, "recent", 4)
-    monkeypatch.setattr(tracker, "FIRST_SLOTS", 2)
+    monkeypatch.setattr(tracker, "RECENT", 4)
+    monkeypatch.setattr(core, "FIRST_SLOTS", 2)
 
 
 @pytest.mark.parametrize("way", [DIES, FAILS])

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import is_compiled
 
-HORIZON, CAPACITY, SEED = 300 if is_compiled() else 120, 6, 9
+HORIZON, CAPACITY, SEED = 120, 6, 9
 RNG = np.random.default_rng(4)
 DOMAIN = tarry.domains.Ball(3)
 LOSSES = tarry.losses.Quadratic(RNG.normal(size=(HORIZON, 3)), strong_convexity=0.7)
@@ -16,7 +15,7 @@ DELAYS = tarry.delays.array(RNG.integers(0, 50, HORIZON))
 
 LEARNERS = {
     "DWFTRL": tarry.learners.DWFTRL(DOMAIN, rate=0.05),
-    "DWFTBL": tarry.learners.DWFTBL(DOMAIN, rate=tarry.learners.Power(0.02, 0.75), smoothing=0.4),
+    "DWFTBL": tarry.learners.DWFTBL(DOMAIN, rate=tarry.rates.Power(0.02, 0.75), smoothing=0.4),
 }
 SCHEDULERS = {
     "VarOpt": tarry.schedulers.VarOpt(),
@@ -29,7 +28,7 @@ SCHEDULERS = {
     "DropNewest": tarry.schedulers.DropNewest(),
     "DropOldest": tarry.schedulers.DropOldest(),
     "Batching": tarry.schedulers.Batching(max_delay=49),
-    "Guessing": tarry.schedulers.Guessing(safety=20.0),
+    "DoublingBernoulli": tarry.schedulers.DoublingBernoulli(safety=20.0),
     "Thinning": tarry.schedulers.Thinning(safety=2.0),
     "Timeout": tarry.schedulers.Timeout(12),
     "Skipping": tarry.schedulers.Skipping(3, patience=1.5),
@@ -37,20 +36,9 @@ SCHEDULERS = {
     "Reservoir": tarry.schedulers.Reservoir(),
     "Always": tarry.schedulers.Always(),
 }
-EPOCHS = {"Guessing": tarry.Doubling("backlog")}
+EPOCHS = {"DoublingBernoulli": tarry.Doubling("backlog")}
 MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
-# Compiling takes seconds a pair: with the JIT on, a diagonal that meets every second member once. The steps of the
-# others are compiled in the room of schedulers.
-DIAGONAL = [
-    (
-        "DWFTBL" if i % 3 == 0 else "DWFTRL",
-        b,
-        "clairvoyant" if b == "Coin" else MODELS[1 + (b not in ("Reservoir", "Thinning")) * (i % 2)],
-    )
-    for i, b in enumerate(SCHEDULERS)
-    if i % 2 == 0
-]
 
 
 def test_every_scheduler_is_in_the_matrix():
@@ -58,7 +46,7 @@ def test_every_scheduler_is_in_the_matrix():
     assert members - {"Given"} == set(SCHEDULERS)
 
 
-@pytest.mark.parametrize(("learner", "scheduler", "information"), DIAGONAL if is_compiled() else MATRIX)
+@pytest.mark.parametrize(("learner", "scheduler", "information"), MATRIX)
 def test_session_equals_simulation(learner, scheduler, information):
     player = tarry.Player(LEARNERS[learner], SCHEDULERS[scheduler], EPOCHS.get(scheduler))
     capacity = None if scheduler == "Always" else CAPACITY

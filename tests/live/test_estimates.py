@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 import tarry
-from tarry.live.estimates import _reach
-from tarry.live.sums import book_label, moments_of
+from tarry.live.estimates import _reach, book_label, moments_of
 
 
 def play(seed, n, capacity, **options):
@@ -42,6 +41,7 @@ def test_against_a_direct_computation(level):
     assert np.ptp(w) > 0
 
 
+@pytest.mark.slow
 def test_the_interval_covers_as_often_as_it_says():
     runs, truth = 250, 0.3
     joins = [play(seed, 600, 20)[0] for seed in range(runs)]

@@ -18,7 +18,7 @@ def test_a_lock_that_nobody_can_let_go_of(kind, tmp_path):
     held, go = threading.Event(), threading.Event()
 
     def hold():
-        with join._tracker.vault.lock:
+        with join._turns._lock:
             held.set()
             go.wait(60)
 
@@ -44,12 +44,13 @@ def test_a_call_that_the_fork_cut_in_two(kind, new_store, tmp_path):
     held, go = threading.Event(), threading.Event()
 
     def half():
-        vault = join._tracker.vault
-        with vault.lock, vault:
-            vault.is_midway = True
+        def work():
+            join._tracker.is_midway = True
             held.set()
             go.wait(60)
             join._tracker.open("a")
+
+        join._change(work)
 
     def child():
         if kind == "postgresql":

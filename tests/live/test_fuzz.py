@@ -10,7 +10,7 @@ from scenario import PLAYER
 
 import tarry
 from tarry import Answer
-from tarry.live.vault import Vault
+from tarry.live import tracker
 
 CAPACITY, RECENT, MEMORY = 3, 5, 12
 NASTY = [
@@ -104,25 +104,26 @@ def _call(session, call, *arguments):
 
 
 def check_books(session):
-    status, vault = session.status(), session._tracker.vault
-    assert status.tracked == len(vault.tracked) <= CAPACITY
+    status, tracked = session.status(), session._tracker.tracked
+    store = getattr(session._turns, "store", None)
+    assert status.tracked == len(tracked) <= CAPACITY
     assert sum(status.fates.values()) == status.rounds
     assert 0 <= status.tracked <= status.pending <= status.rounds
     assert not status.rounds or status.balance == pytest.approx(1.0, abs=1e-9)
-    assert len(vault.items) <= CAPACITY + RECENT
-    if vault.is_durable:
-        rows = vault.store.database.execute("SELECT place & 0xffffff, payload IS NOT NULL FROM tarry_items").fetchall()
+    assert len(session._tracker.items) <= CAPACITY + RECENT
+    if store is not None:
+        rows = store.database.execute("SELECT place & 0xffffff, payload IS NOT NULL FROM tarry_items").fetchall()
         assert len(rows) <= CAPACITY + RECENT
-        assert {t for t, has_payload in rows if has_payload} <= vault.tracked <= {t for t, _ in rows}
+        assert {t for t, has_payload in rows if has_payload} <= tracked <= {t for t, _ in rows}
         recent = set(range(max(1, status.rounds - RECENT + 1), status.rounds + 1))
-        assert {t for t, _ in rows} == vault.tracked | recent
+        assert {t for t, _ in rows} == tracked | recent
 
 
 @pytest.fixture(autouse=True, scope="module")
 def small():
     """Little is kept, so that streams of some calls forget and come round."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Vault, "recent", RECENT)
+        patch.setattr(tracker, "RECENT", RECENT)
         yield
 
 

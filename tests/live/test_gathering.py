@@ -8,8 +8,6 @@ import tarry
 from tarry import Answer
 from tarry.live import Outcome, Row
 
-pytestmark = pytest.mark.wide
-
 STORES = ["memory:", "sqlite:///{}/a.db"]
 
 
@@ -49,9 +47,10 @@ def test_without_a_key_a_label_counts_each_time(tmp_path):
 def test_keys_in_batches_and_frames(tmp_path):
     join = make("memory:", tmp_path, labels="sum")
     for _ in range(2):
-        assert join.label_many(["a", "a", "b"], [1, 2, 3], keys=["x", "y", None]) == []
+        found = join.label_many(["a", "a", "b"], [1, 2, 3], keys=["x", "y", None])
+        assert [one.row for one in found] == [None] * 3
         join.label_many({"id": ["a", "b"], "label": [10, 20], "key": ["z", "z"]})
-    assert [row.label for row in join.finish_many(["a", "b"])] == [13, 26]
+    assert [one.row.label for one in join.finish_many(["a", "b"])] == [13, 26]
     with pytest.raises(ValueError, match="there are 2 ids and 1 keys"):
         join.label_many(["a", "b"], [1, 2], keys=["x"])
     with pytest.raises(TypeError, match=r"must be a string, a whole number or bytes, got 1\.5"):
@@ -69,7 +68,7 @@ def test_keys_do_no_harm_where_the_first_label_ends_a_decision(tmp_path):
 def test_outcomes_tell_what_became_of_each_decision(store, tmp_path):
     join = make(store, tmp_path)
     row = Row({"name": "a"}, 1, 1.0, "a")
-    found = join.label_outcomes(["a", "z", "a"], [1, 2, 3])
+    found = join.label_many(["a", "z", "a"], [1, 2, 3])
     assert found == [
         Outcome("a", Answer.USED, row, Answer.USED),
         Outcome("z", Answer.UNKNOWN, None, Answer.UNKNOWN),
@@ -82,11 +81,11 @@ def test_outcomes_tell_what_became_of_each_decision(store, tmp_path):
 @pytest.mark.parametrize(("rule", "none"), [("sum", 0), ("all", []), ("last", None)])
 def test_what_no_labels_come_to(store, rule, none, tmp_path):
     join = make(store, tmp_path, labels=rule)
-    assert [one.answer for one in join.label_outcomes(["a", "a"], [1, 1], keys=["x", "x"])] == [
+    assert [one.answer for one in join.label_many(["a", "a"], [1, 1], keys=["x", "x"])] == [
         Answer.PENDING,
         Answer.DUPLICATE,
     ]
-    first, second = join.finish_many(["a", "b"])
+    first, second = (one.row for one in join.finish_many(["a", "b"]))
     assert (first.label, second.label) == ([1] if rule == "all" else 1, none)
     if rule == "sum":
         assert (join.estimate().mean, join.estimate().left_out) == (0.5, 0)

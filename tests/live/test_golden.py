@@ -11,7 +11,7 @@ import pytest
 from scenario import Client, Scenario
 
 import tarry
-from tarry.live.stores.sqlite import FORMAT
+from tarry.live.stores.base import FORMAT
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.db"))
@@ -41,6 +41,6 @@ def test_golden_files_go_on(path, name, tmp_path):
 def test_bytes_laid_out_otherwise_are_refused(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'join.db'}"
     tarry.LabelJoin(4, rng=1, store=url).close()
-    monkeypatch.setattr("tarry.live.tracker.describe", lambda _: "otherwise")
+    monkeypatch.setattr("tarry.live.core.describe", lambda _: "otherwise")
     with pytest.raises(tarry.errors.StoreError, match="another version of Tarry"):
         tarry.LabelJoin.open(url)

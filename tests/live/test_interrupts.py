@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ import pytest
 import tarry
 from tarry import Answer
 from tarry.errors import TarryError
-from tarry.live.fates import Fates
+from tarry.live.buffers import Fates
 from tarry.live.tracker import Tracker
 
 MOST = 4000
@@ -21,6 +22,11 @@ def make(store, **options):
     return tarry.LabelJoin(3, rng=5, store=store, **options)
 
 
+def is_release(frame):
+    """Whether a block gives its lock back: signals are looked for after calls and jumps, so none comes in between."""
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith("with self._")
+
+
 def interrupted_after(join, lines, call):
     """Run a call and raise KeyboardInterrupt at its n-th line in the live room; whether it came to that."""
     left = [lines]
@@ -28,7 +34,7 @@ def interrupted_after(join, lines, call):
     def trace(frame, event, _):
         if "/tarry/live/" not in frame.f_code.co_filename:
             return None
-        if event == "line":
+        if event == "line" and not is_release(frame):
             left[0] -= 1
             if left[0] == 0:
                 sys.settrace(None)
@@ -68,13 +74,13 @@ def test_an_interrupt_at_any_line(kind, tmp_path):
         assert join.status().rounds == 6
         join.close()
     assert n < MOST - 1
-    assert refused == len(says)
+    assert refused == len(says), set(says)
 
 
 def told(join):
     """Everything that a call which ends a decision must change together."""
     status = join.status()
-    sums = [float(number) for number in join._tracker.vault.sums]
+    sums = [float(number) for number in join._tracker.slots.sums]
     return join.fate("d0"), status.fates, status.pending, status.tracked, status.weights, sums
 
 
@@ -83,6 +89,7 @@ def gathering(join):
     join.label("d0", 4.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @pytest.mark.parametrize(
     ("rule", "before", "call"),
@@ -126,6 +133,7 @@ def test_an_interrupt_at_any_line_of_an_ending(kind, rule, before, call, tmp_pat
     assert bool(refused) == (kind == "memory" and call is not gathering)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_an_interrupt_at_any_line_of_tell(kind, tmp_path):
     player = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.5))
@@ -227,6 +235,6 @@ def test_old_ids_are_forgotten_also_where_the_memory_is_short(tmp_path):
         for i in range(60):
             join.decide(id=f"d{i}")
             join.label(f"d{i}", 1.0)
-        assert len(join._tracker.vault.ids._aside) <= 3
+        assert len(join._tracker.ids._aside) <= 3
         with tarry.LabelJoin.open(url) as other:
             assert join.fate("d5") is other.fate("d5") is Answer.LATE

@@ -28,7 +28,7 @@ def _run(scheduler, n, seed, capacity=5):
         if t < n:
             assert join.decide({"t": t}).id == t + 1
         rows += [join.label(s + 1, labels[s]) for s in arrivals.get(t, [])]
-        assert len(join._tracker.vault.tracked) == join.status().tracked <= capacity
+        assert len(join._tracker.tracked) == join.status().tracked <= capacity
     return labels, [row for row in rows if row is not None], join
 
 
@@ -78,7 +78,7 @@ def test_several_windows_and_expiries_at_once():
     with pytest.raises(ValueError, match="the label of 'a' is nan, which is not finite"):
         join.finish_many(["a", "b"], missing=float("nan"))
     assert join.fate("a").name == "PENDING"
-    assert join.finish_many(["a", "c", "a", "nobody"], missing=0) == [
+    assert [one.row for one in join.finish_many(["a", "c", "a", "nobody"], missing=0)] == [
         Row(1, 3, 1.0, "a"),
         Row(3, 0, 1.0, "c"),
         None,

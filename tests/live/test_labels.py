@@ -36,7 +36,7 @@ def test_numbers_that_are_not_finite_change_nothing(store, labels, tmp_path):
         with pytest.raises(ValueError, match=rf"the label of 'a' is {float(bad)}, which is not finite"):
             join.label("a", bad)
         with pytest.raises(ValueError, match="not finite"):
-            join.label_each(["a", "b"], [1, bad])
+            join.label_many(["a", "b"], [1, bad])
     assert repr(join.export(payloads=True)) == before
     join.close()
 
@@ -47,7 +47,7 @@ def test_numbers_that_are_not_finite_change_nothing(store, labels, tmp_path):
 def test_nor_may_they_hide(bad, labels, store, tmp_path):
     join = make(store, tmp_path, labels=labels)
     before = repr(join.export(payloads=True))
-    calls = [lambda: join.label("a", bad), lambda: join.label_each(["a"], [bad])]
+    calls = [lambda: join.label("a", bad), lambda: join.label_many(["a"], [bad])]
     for call in calls if labels == "first" else [*calls, lambda: join.finish("a", missing=bad)]:
         with pytest.raises(ValueError, match=r"is not finite|a durable store takes JSON values"):
             call()

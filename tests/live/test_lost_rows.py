@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 
 import psycopg
@@ -10,8 +9,6 @@ import pytest
 
 import tarry
 from tarry.errors import StoreError
-
-pytestmark = pytest.mark.wide
 
 TABLES = {"tarry_state": "first", "tarry_fates": "last", "tarry_ids": "last"}
 ROUNDS = 6000  # three chunks of fates
@@ -32,7 +29,7 @@ def remove(store, kind, table, which):
         database.close()
         return
     with psycopg.connect(store, autocommit=True) as database:
-        found = f"SELECT chunk FROM {table} ORDER BY chunk {order} LIMIT 1"
+        found = f"SELECT chunk FROM {table} WHERE chunk >= 0 ORDER BY chunk {order} LIMIT 1"
         assert database.execute(f"DELETE FROM {table} WHERE chunk = ({found})").rowcount == 1
 
 
@@ -49,5 +46,5 @@ def test_a_lost_chunk_of_any_table_is_told(kind, memory, new_store):
             remove(store, kind, table, which)
             with tarry.LabelJoin.open(store) as join:
                 for call in (join.status, join.decide, lambda: join.decide(id=f"d{ROUNDS - 1}")):
-                    with pytest.raises(StoreError, match=re.compile(r"has lost chunk \d+ of a join's bytes: restore")):
+                    with pytest.raises(StoreError, match="has lost some of a join's bytes: restore"):
                         call()

@@ -8,7 +8,6 @@ import pytest
 
 import tarry
 from tarry import Answer
-from tarry.live import Round
 
 DOMAIN = tarry.domains.Ball(3)
 LEARNERS = {
@@ -63,10 +62,11 @@ def test_gradients_may_lie_in_memory_in_any_way(shape):
     assert np.array_equal(odd.ask().play, plain.ask().play)
 
 
-def test_each_is_many_as_rounds():
-    each, single = make(), make()
-    assert [tuple(map(str, one)) for one in each.ask_each(4)] == [tuple(map(str, single.ask())) for _ in range(4)]
-    assert isinstance(each.ask_each(1)[0], Round)
+def test_many_say_which_round_released_which():
+    many, single = make(), make()
+    asked = many.ask_many(40)
+    assert asked.released_by == [single.ask().released for _ in range(40)]
+    assert asked.released == [id for released in asked.released_by for id in released]
 
 
 def test_delays_are_told_for_each():
@@ -185,20 +185,21 @@ def test_joins_take_frames(as_frame):
     join, single = tarry.LabelJoin(4, rng=2), tarry.LabelJoin(4, rng=2)
     tickets = join.decide_many(as_frame({"id": ids, "age": ages}))
     assert tickets == [single.decide({"age": age}, id) for id, age in zip(ids, ages, strict=True)]
-    rows = join.label_many(as_frame({"id": ids, "label": ages}))
+    outcomes = join.label_many(as_frame({"id": ids, "label": ages}))
+    rows = [one.row for one in outcomes if one.row is not None]
     expected = [single.label(id, age) for id, age in zip(ids, ages, strict=True)]
     assert rows == [row for row in expected if row is not None]
     assert len(rows) == 4
     assert all(row.features == {"age": row.label} and row.id == f"o{row.label}" for row in rows)
-    assert join.label_each(ids[:2], [1, 1]) == [None, None]
+    assert [one.row for one in join.label_many(ids[:2], [1, 1])] == [None, None]
 
 
 def test_joins_take_lists_and_numbers():
     join = tarry.LabelJoin(4, rng=2)
     tickets = join.decide_many([{"a": 1}, None, "text"])
     assert [ticket.id for ticket in tickets] == [1, 2, 3]
-    rows = join.label_each(np.array([3, 1, 9]), np.array([0.5, 1.5, 2.5]))
-    assert rows == [("text", 0.5, 1.0, 3), ({"a": 1}, 1.5, 1.0, 1), None]
+    outcomes = join.label_many(np.array([3, 1, 9]), np.array([0.5, 1.5, 2.5]))
+    assert [one.row for one in outcomes] == [("text", 0.5, 1.0, 3), ({"a": 1}, 1.5, 1.0, 1), None]
 
 
 @pytest.mark.parametrize(

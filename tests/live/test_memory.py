@@ -7,8 +7,8 @@ import pytest
 
 import tarry
 from tarry import Answer
-from tarry.live import tracker as tracking
-from tarry.live.vault import Vault
+from tarry.live import core
+from tarry.live.tracker import RECENT
 
 DOMAIN = tarry.domains.Ball(2)
 LEARNER = tarry.learners.DWFTRL(DOMAIN, rate=0.1)
@@ -48,8 +48,9 @@ def test_rounds_are_kept_no_longer_than_their_ids(store, memory, tmp_path):
     with tarry.LabelJoin(2, rng=1, memory=memory, store=store.format(tmp_path), durability="process") as join:
         for i in range(40):
             join.decide(id=i)
-        vault = join._tracker.vault
-        kept = {t for t in range(1, 41) if (vault.store.item(t) if vault.is_durable else vault.items.get(t))}
+        vault = join._tracker
+        rows = vault.items if store == "memory:" else {t: join._turns.store.row(t) for t in range(1, 41)}
+        kept = {t for t, row in rows.items() if row is not None}
         assert kept == {*range(max(1, 41 - min(memory, 256)), 41)} | vault.tracked
         last = join.decide(id=39)
         assert (last.id, join.status().rounds) == (39, 40)
@@ -73,7 +74,7 @@ def test_an_old_preempted_round_does_not_reopen_a_young_one():
 def test_a_tracked_round_is_returned_however_long_ago():
     session = make(KEEPS, capacity=1)
     first = session.ask(id="first")
-    for i in range(Vault.recent + 10):
+    for i in range(RECENT + 10):
         session.ask(id=i)
     again = session.ask(id="first")
     assert (again.tracked, again.status) == (True, Answer.REPEATED)
@@ -95,17 +96,17 @@ def test_a_decision_made_again_is_tracked_as_it_was_at_first(store, tmp_path):
     assert fates == {Answer.PENDING, Answer.UNTRACKED, Answer.PREEMPTED, Answer.USED, Answer.EXPIRED}
     assert {i: join.decide(id=i).tracked for i in range(100)} == first
     assert join.status().answers["repeated"] == 100
-    join.decide_many([None] * Vault.recent, ids=range(100, 100 + Vault.recent))
+    join.decide_many([None] * RECENT, ids=range(100, 100 + RECENT))
     assert {i: join.decide(id=i).tracked for i in range(100)} == first
     assert join.status().answers["late"] > 50
-    assert join.status().rounds == 100 + Vault.recent
+    assert join.status().rounds == 100 + RECENT
     join.close()
 
 
 def test_an_old_round_asked_again_has_no_play_but_is_tracked_as_it_was():
     session = make(capacity=2)
     first = {i: session.ask(id=i).tracked for i in range(50)}
-    session.ask_many(ids=range(50, 60 + Vault.recent))
+    session.ask_many(ids=range(50, 60 + RECENT))
     again = {i: session.ask(id=i) for i in range(50)}
     assert {i: round.tracked for i, round in again.items()} == first
     late = [round for round in again.values() if round.status is Answer.LATE]
@@ -117,7 +118,7 @@ def test_joins_keep_features_of_tracked_decisions_only():
     join = tarry.LabelJoin(3, rng=1)
     for i in range(200):
         join.decide({"i": i}, id=f"d{i}")
-        vault = join._tracker.vault
+        vault = join._tracker
         assert len(vault.tracked) == join.status().tracked <= 3
         assert {t for t, item in vault.items.items() if item.payload is not None} == vault.tracked
         assert all(vault.items[t].payload == {"i": t - 1} for t in vault.tracked)
@@ -131,10 +132,10 @@ def test_joins_keep_features_of_tracked_decisions_only():
 
 def test_unlimited_sessions_grow():
     session = make(tarry.schedulers.Always(), capacity=None)
-    for _ in range(5 * tracking.FIRST_SLOTS):
+    for _ in range(5 * core.FIRST_SLOTS):
         assert session.ask().tracked
-    assert session.status().tracked == 5 * tracking.FIRST_SLOTS
-    for t in range(1, 5 * tracking.FIRST_SLOTS + 1):
+    assert session.status().tracked == 5 * core.FIRST_SLOTS
+    for t in range(1, 5 * core.FIRST_SLOTS + 1):
         assert session.tell(t, gradient=[1, 0]) == (Answer.USED, 1.0)
 
 
@@ -145,10 +146,10 @@ def test_plays_cannot_be_changed_by_the_caller():
 
 
 def test_the_balance_is_checked_while_running(monkeypatch):
-    monkeypatch.setattr(tracking, "CHECKED", 3)
+    monkeypatch.setattr(core, "CHECKED", 3)
     session = make()
     session.ask(), session.ask()
-    monkeypatch.setattr("tarry.tracking.balance.held", lambda *_: 7.0)
+    monkeypatch.setattr("tarry.tracking.tally.held", lambda *_: 7.0)
     with pytest.raises(tarry.errors.BrokenInvariant):
         session.ask()
 
@@ -196,7 +197,7 @@ def test_threads_share_a_join():
     assert status.rounds == 1200
     assert status.fates["used"] == rows
     assert status.tracked == 0
-    assert not join._tracker.vault.tracked
+    assert not join._tracker.tracked
     assert status.balance == pytest.approx(1.0)
     assert status.weights.mean == pytest.approx(1.0)
 

@@ -12,9 +12,7 @@ import pytest
 
 import tarry
 from tarry.errors import StoreError
-from tarry.live.items import encode_payload
-
-pytestmark = pytest.mark.wide
+from tarry.live.encoding import encode_payload
 
 LATER = {"decided_at": "t", "labelled_at": "u", "label": "y"}
 
@@ -72,7 +70,7 @@ def test_a_file_that_went_away_is_noticed(how, tmp_path):
         kept = tmp_path / "kept.db"
         if how == "replaced":
             with sqlite3.connect(kept) as copied:
-                join._tracker.vault.store.database.backup(copied)
+                join._turns.store.database.backup(copied)
             copied.close()
             kept.replace(path)
         elif how == "moved":
@@ -94,12 +92,11 @@ def test_a_file_that_goes_away_within_a_call_is_noticed(tmp_path):
         tracker = join._tracker
 
         def begin_and_move():
-            with tracker.vault.lock, tracker.vault:
-                tracker.open("a")
-                path.rename(tmp_path / "kept.db")
+            tracker.open("a")
+            path.rename(tmp_path / "kept.db")
 
         with pytest.raises(StoreError, match="was deleted, moved or replaced"):
-            begin_and_move()
+            join._change(begin_and_move)
         (tmp_path / "kept.db").rename(path)
         assert join.status().rounds == 0
 
@@ -124,7 +121,7 @@ def test_there_is_one_of_each(way):
 def test_several_ids_as_a_frame(pandas):
     join = make(labels="sum")
     join.decide_many(pl.DataFrame({"id": ["a", "b", "c"]}))
-    assert [row.id for row in join.finish_many(pl.DataFrame({"id": ["a"]}))] == ["a"]
+    assert [one.row.id for one in join.finish_many(pl.DataFrame({"id": ["a"]}))] == ["a"]
     assert join.expire_many(pandas.DataFrame({"id": ["b", "c"]})).ids == ["b", "c"]
     with pytest.raises(ValueError, match="no column 'id', only"):
         join.expire_many(pandas.DataFrame({"x": ["b", "c"]}))
@@ -160,7 +157,7 @@ def test_ids_of_another_type_are_warned_about():
     join = make()
     join.decide_many([{}] * 9, ids=[str(i) for i in range(9)])
     assert join.status().warnings == ()
-    assert join.label_many(list(range(9)), [1.0] * 9) == []
+    assert all(one.row is None for one in join.label_many(list(range(9)), [1.0] * 9))
     assert join.status().warnings[0].startswith("9 of 9 calls named an id that nobody decided under")
     assert join.status().rows()["answered unknown"] == "9"
 

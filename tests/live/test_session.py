@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -129,7 +129,6 @@ def test_clairvoyant_sessions_need_delays():
     st.lists(st.tuples(st.sampled_from(["ask", "tell", "expire"]), st.integers(-1, 40)), min_size=1, max_size=120),
     st.integers(1, 4),
 )
-@settings(deadline=None, max_examples=40, derandomize=True)
 def test_any_order_of_calls_keeps_the_books(calls, capacity):
     session = make(capacity=capacity, information="semi-clairvoyant")
     for call, id in calls:

@@ -86,7 +86,7 @@ def work(store, worker, own_ids, folder):
                 olds = [f"{w}-{k}-0" if own_ids else k for w, k in rng.integers(0, [WORKERS, CALLS], (2, 2)).tolist()]
                 argument = olds if call == "tell_many" else olds[0]
             answer = do(session, call, argument)
-            log.write(json.dumps([session._tracker.vault._version, call, argument, answer]) + "\n")
+            log.write(json.dumps([session._turns._head.version, call, argument, answer]) + "\n")
 
 
 def watch(store, stop, told):
@@ -109,14 +109,14 @@ def test_readers_wait_for_nobody_and_nobody_waits_for_them(kind, new_store, monk
     store = new_store(kind)
     writer, reader, other = make(store), make(store), make(store)
     writer.ask("a")
-    places = [session._tracker.vault.store for session in (writer, reader)]
-    places[1].look()
+    places = [session._turns.store for session in (writer, reader)]
+    places[1].begin(writes=False)
     begun = time.monotonic()
     assert writer.ask("b").id == "b"  # while one is in the middle of reading
-    places[1].leave()
-    places[0].begin()
+    places[1].rollback()
+    places[0].begin(writes=True)
     assert other.status().rounds == 2  # while one is in the middle of writing
-    places[0].leave()
+    places[0].rollback()
     assert time.monotonic() - begun < 20  # who is blocked in PostgreSQL waits half a minute, in SQLite gives up
     for session in (writer, reader, other):
         session.close()
@@ -126,10 +126,10 @@ def test_who_is_kept_waiting_too_long_is_told(new_store, monkeypatch):
     monkeypatch.setattr(sqlite, "PATIENCE", 0.2)
     store = new_store("sqlite")
     with make(store) as busy, make(store) as waiting:
-        busy._tracker.vault.store.begin()
+        busy._turns.store.begin(writes=True)
         with pytest.raises(tarry.errors.StoreError, match="another process has held"):
             waiting.ask("a")
-        busy._tracker.vault.store.leave()
+        busy._turns.store.rollback()
         assert waiting.ask("a").id == "a"
         assert busy.status().rounds == 1
 
@@ -138,9 +138,9 @@ def test_a_process_that_stopped_in_the_middle_loses_its_turn(new_store, monkeypa
     monkeypatch.setattr(postgres_store, "PATIENCE", 1.0)
     store = new_store("postgresql")
     with make(store) as stopped, make(store) as waiting:
-        stopped._tracker.vault.store.begin()
+        stopped._turns.store.begin(writes=True)
         assert waiting.ask("a").id == "a"
-        stopped._tracker.vault.store.leave()
+        stopped._turns.store.rollback()
         assert stopped.ask("a").status is tarry.Answer.REPEATED
 
 
@@ -216,15 +216,16 @@ def test_a_stale_process_finds_ids_that_came_round(kind, new_store):
 
 def test_ids_of_a_first_call_that_failed_are_nobodys(new_store):
     with make(new_store("sqlite")) as session:
-        session._tracker.vault.store.database.execute("PRAGMA query_only = 1")
+        session._turns.store.database.execute("PRAGMA query_only = 1")
         with pytest.raises(tarry.errors.StoreError, match="read-only"):
             session.ask_many(ids=["a", "b", "c"])
-        session._tracker.vault.store.database.execute("PRAGMA query_only = 0")
+        session._turns.store.database.execute("PRAGMA query_only = 0")
         assert session.ask("x").status is not tarry.Answer.LATE
         assert session.ask("c").status in (tarry.Answer.PENDING, tarry.Answer.UNTRACKED)
         assert session.status().rounds == 2
 
 
+@pytest.mark.slow
 def test_a_postgresql_server_that_restarts(postgres, new_store, tmp_path):
     store = new_store("postgresql")
     with make(store) as session:

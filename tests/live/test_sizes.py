@@ -9,10 +9,8 @@ import pytest
 import tarry
 from tarry.live import expected_size
 
-pytestmark = pytest.mark.wide
-
 STEP = 500
-LARGE = pytest.param(100_000, marks=pytest.mark.compiled)
+LARGE = pytest.param(100_000, marks=pytest.mark.jit(only=True))
 
 
 def player(dimension):

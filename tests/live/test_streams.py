@@ -12,8 +12,6 @@ import tarry
 from tarry import Answer
 from tarry.live import Row
 
-pytestmark = pytest.mark.wide
-
 LOG = {
     "at": [5, 1, 3, 9],
     "seen": [6, 20, 3, None],

@@ -14,9 +14,7 @@ from stored import hashed, make_on
 
 import tarry
 from tarry.errors import StoreError
-from tarry.live.stores import files
-
-pytestmark = pytest.mark.wide
+from tarry.live.stores import sqlite
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 
@@ -62,7 +60,7 @@ def test_a_full_disk_loses_nothing(ours, tmp_path):
     """Every call that finds no room says so; the session then goes on as one that never met a full disk."""
     twin_path = shutil.copy(ours, tmp_path / "twin.db")
     with make_on(ours) as session, make_on(twin_path) as twin:
-        run = session._tracker.vault.store.database.execute
+        run = session._turns.store.database.execute
         run(f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0]}")
         refused = 0
         for i in range(120):
@@ -112,7 +110,7 @@ def test_network_file_systems_are_warned_about(kind, is_warned, tmp_path, monkey
     place = str(tmp_path.resolve())
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/x {place} {kind} rw 0 0\nnone {place}/beneath nfs rw 0 0\n")
-    monkeypatch.setattr(files, "MOUNTS", mounts)
+    monkeypatch.setattr(sqlite, "MOUNTS", mounts)
     if is_warned:
         with pytest.warns(UserWarning, match=f"network file system \\({kind}\\)"):
             make_on(tmp_path / "a.db").close()
@@ -126,6 +124,6 @@ def test_mounts_with_spaces_in_their_names(tmp_path, monkeypatch):
     mounts = tmp_path / "mounts"
     escaped = str(place.resolve()).replace(" ", r"\040")
     mounts.write_text(f"server:/x {escaped} nfs rw 0 0\n")
-    monkeypatch.setattr(files, "MOUNTS", mounts)
+    monkeypatch.setattr(sqlite, "MOUNTS", mounts)
     with pytest.warns(UserWarning, match="network file system"):
         make_on(place / "a.db").close()

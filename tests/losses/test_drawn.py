@@ -21,7 +21,7 @@ def _fill(rows, first, out):
 
 def table(rows, count, first=1):
     out = np.zeros((count, rows.width))
-    _fill.of(rows)(rows, first, out)
+    _fill.dispatcher_for(rows)(rows, first, out)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.domains import Ball
@@ -30,7 +30,6 @@ CLASSIFIERS = {
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(phi=st.tuples(REAL, REAL), x=st.tuples(REAL, REAL), y=REAL, ridge=st.sampled_from([0.0, 0.5]))
 def test_regression_values(name, phi, x, y, ridge):
     make, formula = REGRESSIONS[name]
@@ -40,7 +39,6 @@ def test_regression_values(name, phi, x, y, ridge):
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(phi=st.tuples(REAL, REAL), x=st.tuples(REAL, REAL), y=st.sampled_from([-1, 1]))
 def test_classification_values(name, phi, x, y):
     make, formula = CLASSIFIERS[name]

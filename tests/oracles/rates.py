@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import LARGEST, as_int, as_positive
 from tarry.theory.arguments import Array, Counts
-from tarry.theory.tracking import kappa
 
 
 def strongly_convex_rate(t: ArrayLike, *, strong_convexity: float) -> Array:
@@ -37,33 +36,11 @@ def anytime_rates(
     return np.asarray(diameter / (as_positive(gradient_bound, "gradient_bound") * np.sqrt(ahead)))
 
 
-def bandit_smoothing(*, spread: float, level: float, horizon: int) -> float:
-    """δ/r = min{1, √(νk√(2ρ/T)/3)}, Theorem 5 (a) of this project.
-
-    >>> bandit_smoothing(spread=3.0, level=8.0, horizon=160_000)
-    0.1
-    """
-    return min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / as_int(horizon, "horizon", 1)) / 3.0))
-
-
-def bandit_rate(
-    *, diameter: float, gradient_bound: float, spread: float, level: float, horizon: int, total_delay: float
-) -> float:
-    """η = D/(G√(2a²Tρ + 3d_tot)), a = νk/(δ/r) with the δ of :func:`bandit_smoothing`: Theorem 5 (a).
-
-    >>> game = dict(diameter=2.0, gradient_bound=1.0, spread=3.0, level=8.0, horizon=160_000)
-    >>> round(bandit_rate(**game, total_delay=0) * (16 * 160_000 * 900) ** 0.5, 9)
-    2.0
-    """
-    length = spread / bandit_smoothing(spread=spread, level=level, horizon=horizon)
-    return diameter / (gradient_bound * math.sqrt(2.0 * length**2 * horizon * level + 3.0 * total_delay))
-
-
 def bandit_anytime_smoothing(t: ArrayLike, *, spread: float, level: float) -> Array:
     """δ_t/r = min{1, √(νk) (ρ/t)^(1/4)}, Theorem 5 (b) of this project.
 
-    >>> float(bandit_anytime_smoothing(81, spread=1.0, level=16.0))
-    0.6666666666666666
+    >>> round(float(bandit_anytime_smoothing(81, spread=1.0, level=16.0)), 6)
+    0.666667
     """
     return np.minimum(1.0, math.sqrt(spread) * (level / np.asarray(t, dtype=np.float64)) ** 0.25)
 
@@ -81,30 +58,6 @@ def bandit_anytime_rates(
     running = np.cumsum(1.5 * sigma + lengths**2 * level)
     ahead = np.concatenate((running[1:], running[-1:]))
     return np.asarray(diameter / (2.0 * as_positive(gradient_bound, "gradient_bound") * np.sqrt(ahead)))
-
-
-def bandit_free_smoothing(*, spread: float, horizon: int, total_delay: float, capacity: int) -> float:
-    """δ/r = min{1, √(νk√B/(3T))}, B = T + (1 + 3κ_C) d_tot: the balance behind Theorem 5 (c), no ρ.
-
-    >>> bandit_free_smoothing(spread=3.0, horizon=10_000, total_delay=0, capacity=16)
-    0.1
-    """
-    budget = horizon + (1.0 + 3.0 * kappa(capacity)) * total_delay
-    return min(1.0, math.sqrt(spread * math.sqrt(budget) / (3.0 * as_int(horizon, "horizon", 1))))
-
-
-def bandit_free_rate(
-    *, diameter: float, gradient_bound: float, spread: float, horizon: int, total_delay: float, capacity: int
-) -> float:
-    """η = D/(G√(a²B + 3d_tot)), a = νk/(δ/r) with the δ and B of :func:`bandit_free_smoothing`.
-
-    >>> game = dict(diameter=2.0, gradient_bound=1.0, spread=3.0, horizon=10_000, capacity=16)
-    >>> round(bandit_free_rate(**game, total_delay=0) * 3_000, 9)
-    2.0
-    """
-    ratio = bandit_free_smoothing(spread=spread, horizon=horizon, total_delay=total_delay, capacity=capacity)
-    budget = horizon + (1.0 + 3.0 * kappa(capacity)) * total_delay
-    return diameter / (gradient_bound * math.sqrt((spread / ratio) ** 2 * budget + 3.0 * total_delay))
 
 
 def bandit_curved_smoothing(t: ArrayLike, *, spread: float, level: float) -> Array:
@@ -127,16 +80,6 @@ def energy_thresholds(capacity: int, count: int) -> Counts:
     if epochs and unit << (epochs - 1) >= LARGEST:
         raise ValueError(f"count must keep thresholds below 2**62, got {count} at capacity {capacity}")
     return unit * 2 ** np.arange(epochs, dtype=np.int64) - 1
-
-
-def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:
-    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed; the constant c is left open).
-
-    >>> energy_smoothing(spread=1.0, horizon=256, probability=1.0)
-    0.25
-    """
-    scale = as_positive(factor, "factor") * math.sqrt(as_positive(spread, "spread"))
-    return min(1.0, scale * math.pow(as_int(horizon, "horizon", 1) * as_positive(probability, "probability"), -0.25))
 
 
 def energy_rates(

@@ -8,14 +8,12 @@ tail below is an upper bound on P(|S_t| = C). ``survival(s, age)`` is P(d'_s ≥
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int
-from tarry.theory.arguments import Array, Counts, cut, probability
-from tarry.theory.calibrate import Survival, pareto_survival, smallest
+from tarry.theory.arguments import Array, cut
+from tarry.theory.calibrate import Survival, by_age, chances_at, toss
 
 
 def bernoulli_survival(chance: float) -> Survival:
@@ -35,8 +33,8 @@ def saturation_sums(delays: ArrayLike, survival: Survival) -> Array:
     """
     d = cut(delays)
     sums = np.zeros(d.size)
-    for age, s in _by_age(d, 0):
-        sums[s + age] += _chances(survival, s, age)
+    for age, s in by_age(d, 0):
+        sums[s + age] += chances_at(survival, s, age)
     return sums
 
 
@@ -74,24 +72,8 @@ def poisson_binomial_tail(chances: ArrayLike, capacity: int) -> float:
     table = np.zeros((1, as_int(capacity, "capacity", 1) + 1))
     table[0, 0] = 1.0
     for chance in np.asarray(chances, dtype=np.float64):
-        _toss(table, np.array([0]), np.array([chance]))
+        toss(table, np.array([0]), np.array([chance]))
     return float(table[0, -1])
-
-
-def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Array:
-    """P(at least C rounds of B_t last to t) ≥ P(|S_t| = C) for t = 1..T, exact but for refusals. O(C·d_tot).
-
-    Equal to it where no earlier round can have been refused.
-
-    >>> saturation_tails([3, 2, 1, 0], bernoulli_survival(0.5), capacity=2)
-    array([0.  , 0.  , 0.25, 0.5 ])
-    """
-    d = cut(delays)
-    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))
-    table[:, 0] = 1.0
-    for age, s in _by_age(d, 1):
-        _toss(table, s + age, _chances(survival, s, age))
-    return table[:, -1].copy()
 
 
 def poisson_tail(mean: float, capacity: int) -> float:
@@ -103,45 +85,3 @@ def poisson_tail(mean: float, capacity: int) -> float:
     from scipy.special import gammainc
 
     return float(gammainc(as_int(capacity, "capacity", 1), mean))
-
-
-def calibrated_safety(
-    *, capacity: int, target: float, delays: ArrayLike | None = None, horizon: int | None = None
-) -> float:
-    """The smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail at or below target.
-
-    On the given ``delays``, or, given ``horizon`` alone, on the worst of all sequences: every round pending to the
-    end, d_t = T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from
-    above; 0 if the backlog never reaches C. The paper takes 16; :func:`universal_safety` needs neither.
-
-    >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
-    2.17
-    """
-    if (delays is None) == (horizon is None):
-        raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
-    waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
-    return smallest(
-        lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
-        probability(target, "target"),
-    )
-
-
-def _by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
-    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
-    s = np.arange(delays.size)
-    for age in range(first, int(delays.max()) + 1):
-        s = s[delays[s] >= age]
-        yield age, s
-
-
-def _chances(survival: Survival, s: Counts, age: int) -> Array:
-    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
-
-
-def _toss(table: Array, rows: Counts, chances: Array) -> None:
-    """One more coin for each of these rows; the last column absorbs."""
-    old, q = table[rows], chances[:, np.newaxis]
-    new = old * (1.0 - q)
-    new[:, 1:] += old[:, :-1] * q
-    new[:, -1] = old[:, -1] + old[:, -2] * chances
-    table[rows] = new

@@ -136,7 +136,7 @@ def test_restarts_and_running_rates():
     (coin,) = find(bounds, game="convex", scheduler="Bernoulli")
     assert coin.value == theory.bernoulli_anytime_bound(**flat, max_backlog=240)
     # 18(G²/λ)(σ+1)H_T + 4G²/λ restarted: the free term J + 1 times, J = ⌈log2 241⌉ = 8, and 2^0 + … + 2^8 = 511
-    (guessing,) = find(bounds, scheduler="Guessing")
+    (guessing,) = find(bounds, scheduler="DoublingBernoulli")
     assert guessing.value == pytest.approx(9 * 8.0 + 18 * 2.0 * theory.harmonic(20_000) * 511)
     (thinning,) = find(bounds, scheduler="Thinning")
     (sharpened,) = find(bounds, game="strongly convex", scheduler="Bernoulli", source="paper, sharpened")
@@ -177,7 +177,7 @@ def test_varopt_says_how_many_slots_its_bound_needs(capacity, horizon, least):
     [
         ({"strong_convexity": 1.01}, "allow a diameter of at most 2G/λ = 1.98"),
         ({"max_delay": 20_000}, "max_delay must be below the horizon"),
-        ({"max_delay": 239}, "have a backlog of at most 239, got max_backlog 240"),
+        ({"max_delay": 239}, "max_backlog is at most 239 where rounds wait at most 239 rounds, got 240"),
         ({"max_delay": 240, "total_delay": 4_771_081}, "a total delay between 240 and 4771080, got 4771081"),
     ],
 )

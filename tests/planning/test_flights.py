@@ -64,7 +64,7 @@ def test_the_log_is_the_real_one(months):
     assert log.mean_delay_days * 24 * 60 == pytest.approx(168, abs=5)  # minutes from due to landed
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", ["VarOpt", "Morris"])
 def test_january_predicts_later_months(months, name):
     figures = plan_log(months[JANUARY], capacities=CAPACITIES, schedulers=[name]).figures

@@ -140,8 +140,12 @@ def test_a_log_without_a_single_outcome(log):
         ({"time": [1], "end": [2]}, {"decided": "at"}, "no column 'at' for decided: the log has 'time', 'end'"),
         ({"time": [2], "end": [1]}, {}, "comes before its decision"),
         ({"time": [1], "end": [2]}, {"missing": "skip"}, "missing must be one of 'refuse'"),
-        ({"time": [1], "end": [2]}, {"window": 3}, "goes with window=…, its length in days"),
-        ({"time": [1], "end": [2]}, {"missing": "window"}, "goes with window=…, its length in days"),
+        ({"time": [1], "end": [2]}, {"window": 3}, "window is a length in days, which goes with missing='window'"),
+        (
+            {"time": [1], "end": [2]},
+            {"missing": "window"},
+            "window is a length in days, which goes with missing='window'",
+        ),
         ({"time": ["noon"], "end": ["later"]}, {}, "must hold ISO dates like"),
         ({"time": [1], "end": ["2024-05-01"]}, {}, "decided_at holds numbers, feedback_at dates"),
     ],
@@ -179,7 +183,7 @@ def test_refused_files(tmp_path):
         read_log(tmp_path / "empty.csv")
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_a_busy_month(log):
     _agrees(read_log(log(busy_month(days=60))).delays)
 

@@ -46,9 +46,9 @@ def test_a_plan_from_a_model_is_that_of_its_delays():
     ("kind", "parameters", "sentence"),
     [
         ("gamma", {}, "there is no model 'gamma': take one of fixed"),
-        ("fixed", {"mean": 3}, "the model 'fixed' has no parameter 'mean': it takes delay"),
-        ("fixed", {}, "the model 'fixed' takes delay, got none"),
-        ("fixed", {"delay": "3d"}, "delay=3d is a length of time"),
+        ("fixed", {"mean": 3}, "mean is no parameter of the model 'fixed': it takes delay"),
+        ("fixed", {}, "delay is missing: the model 'fixed' takes delay"),
+        ("fixed", {"delay": "3d"}, "delay is a length of time, got '3d': say how many"),
         ("fixed", {"delay": "soon"}, "delay must be a number, or a length of time such as 3d"),
         ("fixed", {"delay": -1}, "delay must be a whole number"),
     ],

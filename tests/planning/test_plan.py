@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.planning import plan, second_moment_target
 from tarry.planning.policies import TAIL, Conditions, choose_policies
 
@@ -47,7 +46,7 @@ def naive_varopt(delays, capacity, rng):
     return weights
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_varopt_agrees_with_a_naive_one(name):
     delays = FAMILIES[name]
@@ -59,7 +58,7 @@ def test_varopt_agrees_with_a_naive_one(name):
     assert made.effective == pytest.approx(1 / np.mean(runs**2), rel=0.1)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_figure_agrees_with_a_simulation(name):
     """Other seeds, a learner that learns, and for the rare labels of the paper's rules very many runs."""
@@ -96,6 +95,7 @@ def test_dropping_newcomers_by_hand():
     assert not figures.is_unbiased
 
 
+@pytest.mark.slow
 def test_rounds_without_room_are_not_counted_as_seen():
     """One slot, delay d: a renewal process that is full for d rounds in d + 1/p."""
     delays, p = tarry.delays.fixed(horizon=2000, delay=20), 1 / (8 * 21)
@@ -243,7 +243,6 @@ def test_warnings_of_a_short_record():
     assert plan(SMALL, capacities=[4], schedulers=["VarOpt"], **QUICK).warnings == ()
 
 
-@pytest.mark.skipif(is_compiled(), reason="once is enough")
 def test_more_replays_until_the_moment_is_known(monkeypatch):
     monkeypatch.setattr("tarry.planning.measure.ROUNDS", 300 * 40)
     options = {"capacities": [2], "schedulers": ["VarOpt"], "seeds": 2}

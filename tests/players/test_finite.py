@@ -12,7 +12,6 @@ import tarry
 from tarry import theory
 from tarry.game.problem import setting_of
 from tarry.game.rounds import CLAIRVOYANT, acknowledge, begin, deliver
-from tarry.kernel import is_compiled
 from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import RecordedDirections
 from tarry.players import finite_actions
@@ -20,8 +19,8 @@ from tarry.results import Fate
 from tarry.schedulers import Batching, Coin, Pareto
 from tarry.schedulers.base import RecordedUniforms
 from tarry.tracking import Draws, Player, fresh_state
+from tarry.tracking.buffer import flush_buffer
 from tarry.tracking.table import find
-from tarry.tracking.waiting import hand_on_withheld
 
 LOSSES = np.random.default_rng(71).uniform(size=(4, 2))
 
@@ -45,7 +44,7 @@ def play(player, uniforms, arms, delays, capacity, information):
             row = LOSSES[s - 1]
             told = row if player.learner.feedback == "gradient" else row[[arms[s - 1]]]
             deliver(player, setting, draws, state, s, t, slot, told)
-    hand_on_withheld(state.waiting, player, draws, state, horizon)
+    flush_buffer(state.buffer, player, draws, state, horizon)
     assert state.tally.fates[Fate.SATURATED] == 0
     return chance, leader.total.copy()
 
@@ -84,7 +83,6 @@ PAIRS = [
 ]
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_sums_of_weighted_losses_have_the_right_mean_exactly(name, kind):
     """Over everything that can be drawn: who is tracked, and for arms who is played."""
@@ -142,7 +140,7 @@ def bound_of(kind, game, player):
     return theory.arms_bound(**sizes)
 
 
-@pytest.mark.parametrize("kind", ["fixed"] if is_compiled() else GAMES)
+@pytest.mark.parametrize("kind", GAMES)
 @pytest.mark.parametrize("feedback", ["gradient", "value"])
 def test_regret_is_below_the_bound_where_playing_at_random_is_not(kind, feedback):
     horizon = 2500
@@ -156,7 +154,6 @@ def test_regret_is_below_the_bound_where_playing_at_random_is_not(kind, feedback
     assert bound < horizon * 2 / 3, "else no learner could fail"
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize("kind", ["fixed", "proxy"])
 def test_the_hybrid_takes_the_moments_as_its_level(kind):
     game = named_game(kind, "value", 60 if kind == "proxy" else 3, 400)
@@ -186,7 +183,6 @@ def test_what_is_no_such_game_is_refused():
         finite_actions(on_ball)
 
 
-@pytest.mark.wide
 def test_one_slot_is_enough_where_it_may_be_given_up():
     delays = tarry.delays.fixed(horizon=40, delay=6)
     player = finite_actions(one_good(40, 3, delays, capacity=1, information="non-clairvoyant"))

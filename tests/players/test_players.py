@@ -7,8 +7,9 @@ import pytest
 
 import tarry
 from tarry import players, schedulers
-from tarry.learners import DWFTBL, DWFTRL, Adaptive, Anytime
-from tarry.learners.rules import at
+from tarry.learners import DWFTBL, DWFTRL, Adaptive
+from tarry.rates import Anytime
+from tarry.rates.base import at
 
 RNG = np.random.default_rng(4)
 HORIZON = 120

@@ -7,8 +7,8 @@ import pytest
 
 import tarry
 from tarry import players, schedulers
-from tarry.learners import BacklogRadius, BacklogRate, EnergyRate, LevelRadius, LevelRate, Power
-from tarry.learners.rules import at
+from tarry.rates import BanditRadius, BanditRate, EnergyRate, Power
+from tarry.rates.base import at
 from tarry.tracking.doubling import Single
 from tests.oracles import theory
 
@@ -30,27 +30,27 @@ DEAF = {**BLIND, **KEPT}
 
 
 @pytest.mark.parametrize(
-    ("changes", "backlog", "scheduler", "rate", "row"),
+    ("changes", "backlog", "scheduler", "observes", "row"),
     [
-        (SEMI, None, schedulers.VarOpt, BacklogRate, 19),
-        ({"information": "clairvoyant"}, None, schedulers.VarOpt, BacklogRate, 19),
-        ({"capacity": 4}, None, schedulers.VarOpt, BacklogRate, 19),
-        ({"capacity": 3}, None, schedulers.VarOpt, BacklogRate, 19),
-        ({"capacity": 2}, None, schedulers.Priority, BacklogRate, 19),
-        (SEMI, 25, schedulers.VarOpt, LevelRate, 21),
-        ({"capacity": 3}, 25, schedulers.VarOpt, LevelRate, 21),
-        ({"capacity": 2}, 25, schedulers.Priority, LevelRate, 21),
-        (KEPT, 25, schedulers.Morris, LevelRate, 21),
-        (BLIND, 25, schedulers.VarOpt, BacklogRate, 18),
-        (DEAF, 25, schedulers.Morris, BacklogRate, 18),
-        ({"capacity": None}, None, schedulers.Always, LevelRate, 21),
-        ({**KEPT, "capacity": None}, None, schedulers.Always, LevelRate, 21),
-        ({**BLIND, "capacity": None}, 25, schedulers.Always, BacklogRate, 18),
-        ({**KEPT, "capacity": None}, 25, schedulers.Always, LevelRate, 21),
+        (SEMI, None, schedulers.VarOpt, False, 19),
+        ({"information": "clairvoyant"}, None, schedulers.VarOpt, False, 19),
+        ({"capacity": 4}, None, schedulers.VarOpt, False, 19),
+        ({"capacity": 3}, None, schedulers.VarOpt, False, 19),
+        ({"capacity": 2}, None, schedulers.Priority, False, 19),
+        (SEMI, 25, schedulers.VarOpt, True, 21),
+        ({"capacity": 3}, 25, schedulers.VarOpt, True, 21),
+        ({"capacity": 2}, 25, schedulers.Priority, True, 21),
+        (KEPT, 25, schedulers.Morris, True, 21),
+        (BLIND, 25, schedulers.VarOpt, False, 18),
+        (DEAF, 25, schedulers.Morris, False, 18),
+        ({"capacity": None}, None, schedulers.Always, True, 21),
+        ({**KEPT, "capacity": None}, None, schedulers.Always, True, 21),
+        ({**BLIND, "capacity": None}, 25, schedulers.Always, False, 18),
+        ({**KEPT, "capacity": None}, 25, schedulers.Always, True, 21),
     ],
 )
 @pytest.mark.parametrize("losses", [FLAT, CURVED], ids=["flat", "curved"])
-def test_what_is_recommended(changes, backlog, scheduler, rate, row, losses):
+def test_what_is_recommended(changes, backlog, scheduler, observes, row, losses):
     game = _game(losses, **changes)
     player = players.recommended(game, backlog=backlog)
     assert isinstance(player.scheduler, scheduler)
@@ -60,20 +60,21 @@ def test_what_is_recommended(changes, backlog, scheduler, rate, row, losses):
     if losses is CURVED:
         row = 26 if restarts else 27
         assert at(player.learner.rate, 7) == pytest.approx(1 / (0.5 * 7))
-        assert isinstance(player.learner.smoothing, BacklogRadius if restarts else LevelRadius)
+        assert isinstance(player.learner.smoothing, BanditRadius)
         assert player.learner.smoothing.curved
     else:
-        assert isinstance(player.learner.rate, rate)
+        assert isinstance(player.learner.rate, BanditRate)
+        assert player.learner.rate.needs_acknowledgements == observes
         assert not player.learner.smoothing.curved
     assert f"proved (docs/theory.md, row {row})" in player.reason
-    assert repr(player) == f"Recommended({scheduler.__name__}, {player.reason})"
+    assert repr(player) == f"Recommendation({scheduler.__name__}, {player.reason})"
 
 
 def test_it_is_tuned_to_the_games_constants():
     steepest, largest = FLAT.gradient_bound(DOMAIN), FLAT.value_bound(DOMAIN)
     guessing = players.recommended(_game(capacity=40)).learner
-    assert guessing.rate == BacklogRate(2.0, steepest, K * largest / steepest, 40)
-    assert guessing.smoothing == BacklogRadius(1.0, K * largest / steepest, 40)
+    assert guessing.rate == BanditRate.for_backlog(2.0, steepest, K * largest / steepest, 40)
+    assert guessing.smoothing == BanditRadius.for_backlog(1.0, K * largest / steepest, 40)
     assert players.recommended(_game(capacity=40)).epochs == tarry.Doubling("backlog", first=2)
     assert players.recommended(_game(), backlog=24).learner.rate.level == pytest.approx(1 + 24 / 8)
     assert players.recommended(_game(), backlog=7).learner.rate.level == 1.0
@@ -130,6 +131,7 @@ def test_one_slot_is_not_proved(losses, changes):
         assert not players.recommended(_game(losses, capacity=1)).is_proved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capacity", [4, 8])
 def test_the_choice_is_not_worse_than_one_coin(capacity):
     """Also where the horizon is beyond e^(C−2)."""
@@ -219,6 +221,7 @@ def test_a_forgotten_capacity_is_noticed(backlog, curvature):
         tarry.Session(player, capacity=8, information="semi-clairvoyant")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flat", "curved"])
 def test_not_knowing_costs_little(kind):
     """Against the paper's player, which is told the largest backlog."""
@@ -241,7 +244,7 @@ def test_the_follow_ups_players():
     assert isinstance(flat.learner.rate, EnergyRate)
     assert flat.learner.rate.horizon == HORIZON
     assert flat.epochs == tarry.Doubling("backlog", unit=5)
-    assert flat.scheduler == schedulers.Guessing()
+    assert flat.scheduler == schedulers.DoublingBernoulli()
     curved = players.beyond_peak_backlog(_game(CURVED), backlog=24)
     p = 8 / (8 * 25)
     assert curved.scheduler == schedulers.Bernoulli(probability=p)

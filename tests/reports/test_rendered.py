@@ -6,14 +6,19 @@ import re
 
 import numpy as np
 import pytest
-from chromium import Browser
+from chromium import FONTS, launch, opened
+from playwright.sync_api import sync_playwright
 from sweep_tables import tables
 from sweeping import PAIR, sweep_of
+from system import skip_without
+from typer.testing import CliRunner
 
+from studies.__main__ import app as studies_app
 from studies.table1 import MeasuredClaim, claims
 from studies.table1_page import save_table1
-from tarry.cli.replays import replay_lines
+from tarry.cli.app import app
 from tarry.experiments import Folder, run_sweep
+from tarry.experiments.replays import replay_lines
 from tarry.reports.summaries import ranking
 from tarry.reports.sweeps import Story, make_report, save_report
 from tarry.reports.view import view
@@ -30,40 +35,76 @@ COLOURS = """(() => {
     const lines = [...document.querySelectorAll('svg path[stroke^="#"]')].map(p => seen(p, 'stroke'));
     return {ground: seen(document.body, 'backgroundColor'), text: texts, lines: lines};
 })()"""
-STICKING_OUT = """[...document.querySelectorAll('svg')].filter(svg => {
+# Texts that their picture cuts off, and pairs of texts in one picture that are written over each other.
+STICKING_OUT = """[...document.querySelectorAll('svg')].flatMap(svg => {
     const box = svg.getBoundingClientRect();
-    return [...svg.querySelectorAll('text')].some(text => {
+    return [...svg.querySelectorAll('text')].filter(text => {
         const one = text.getBoundingClientRect();
         return one.width > 0 && (one.left < box.left - 1 || one.right > box.right + 1
             || one.top < box.top - 1 || one.bottom > box.bottom + 1);
-    });
-}).length"""
+    }).map(text => text.textContent);
+})"""
+OVERLAPPING = """[...document.querySelectorAll('svg')].flatMap(svg => {
+    const shown = [...svg.querySelectorAll('text:not([opacity="0"])')];
+    const seen = shown.map(text => [text.textContent, text.getBoundingClientRect()])
+        .filter(([words, box]) => words && box.width > 0);
+    return seen.flatMap(([words, a], i) => seen.slice(i + 1).filter(([, b]) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 5).map(([others]) => words + ' / ' + others));
+})"""
 HIDDEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture(scope="module")
-def browser():
-    made = Browser()
-    yield made
-    made.close()
+def browsers(tmp_path_factory):
+    """By the family of its fonts: a browser that has no other."""
+    skip_without("chromium", *FONTS.values())
+    with sync_playwright() as playwright:
+        made = {family: launch(playwright, family, tmp_path_factory.mktemp("fonts")) for family in FONTS}
+        yield made
+        for one in made.values():
+            one.close()
 
 
+@pytest.fixture
+def browser(browsers, family):
+    return browsers[family]
+
+
+# By name: a command that ends with where to write, and the file or folder to be written.
+COMMANDS = {
+    "demo": ("demo --seeds 2 --horizon 100 --out", "demo"),
+    "plan": (
+        "plan --model geometric --mean 10 --horizon 200 --seeds 2 --capacity 4 --capacity 8 "
+        "--scheduler VarOpt --scheduler drop_oldest --chart",
+        "plan.html",
+    ),
+    "case": ("queue --first 200 --seeds 2 --learners 0 --slots 3 --out", "case"),
+}
 STORY = Story("made up", "tarry sweep run x.toml", 18, 18, file="seeds = 4 # <script>")
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """By name: a report of made up tables, one with replays of games that were played, and Table 1."""
+    """By name: a report of made up tables, one with replays of games, Table 1, and what commands write."""
     folder = tmp_path_factory.mktemp("pages")
     seen = view(*tables({"VarOpt": 1.0, "Pareto": 3.0, "a <b>bold</b> & name": 2.0}, means=(10, 40)))
     page, *_ = save_report(make_report(seen, STORY), folder / "report", ["html"])
     results = Folder(folder / "results")
     run_sweep(sweep_of(folder, PAIR), results)
     played = view(*results.tables())
-    again, _note = replay_lines(played, ranking(played), lambda _line: None)
+    again, _note = replay_lines(played.cells, played.runs, ranking(played), played.runs, lambda _line: None)
     replayed, *_ = save_report(make_report(played, STORY, again), folder / "replayed", ["html"])
     table1, *_ = save_table1(verdicts(), folder / "table1", "python -m studies table1 --quick")
-    return {"report": page, "replayed": replayed, "table1": table1}
+    made = {"report": page, "replayed": replayed, "table1": table1}
+    for name, (command, written) in COMMANDS.items():
+        program = studies_app if name == "case" else app
+        done = CliRunner().invoke(
+            program, [*(word.replace("_", " ") for word in command.split()), str(folder / written)]
+        )
+        assert done.exit_code == 0, done.output
+        made[name] = folder / written / ("" if written.endswith(".html") else "index.html")
+    return made
 
 
 def verdicts():
@@ -79,13 +120,17 @@ def verdicts():
     return made
 
 
+# By page: the sections that have to hold a figure.
 EXPECTED = {
     "report": {"regret", "bounds", "regret-capacity", "regret-load", "weights", "occupancy", "fates"},
     "replayed": {"regret", "comparators", "tracked", "timeline", "survival", "fates"},
     "table1": set(),
 }
 BOTH = pytest.mark.parametrize("dark", [False, True])
+EACH_FONT = pytest.mark.parametrize("family", FONTS)
+ANY_FONT = pytest.mark.parametrize("family", [next(iter(FONTS))])
 EVERY = pytest.mark.parametrize("name", EXPECTED)
+ALL = pytest.mark.parametrize("name", [*EXPECTED, *COMMANDS])
 
 
 def luminance(colour):
@@ -99,38 +144,57 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
+def test_fonts_differ_in_width(browsers, tmp_path):
+    page = tmp_path / "words.html"
+    page.write_text("<span style='font: 100px Arial, sans-serif'>random evict *</span>")
+    widths = {}
+    for family, browser in browsers.items():
+        with opened(browser, page) as sight:
+            widths[family] = sight.page.evaluate("document.querySelector('span').getBoundingClientRect().width")
+    assert widths["DejaVu Sans"] > 1.1 * widths["Liberation Sans"]
+
+
+@ANY_FONT
 def test_a_planted_fault_is_seen(browser, tmp_path):
     page = tmp_path / "bad.html"
     image, script = "<img src='http://tarry.invalid/a.png'>", "<script>console.error('planted'); nowhere()</script>"
-    page.write_text(f"{image}{script}<svg width=200 height=50><text x=190 y=20>cut off here</text></svg>")
-    sight = browser.open(page)
-    assert "http://tarry.invalid/a.png" in sight.requests
-    assert any("planted" in text for text in sight.complaints)
-    assert len(sight.complaints) >= 3
-    assert browser.ask(STICKING_OUT) == 1
+    page.write_text(
+        f"{image}{script}<svg width=200 height=50><text x=190 y=20>cut off here</text>"
+        "<text x=5 y=20>one word</text><text x=9 y=20>another</text></svg>"
+    )
+    with opened(browser, page) as sight:
+        assert "http://tarry.invalid/a.png" in sight.requests
+        assert any("planted" in text for text in sight.complaints)
+        assert len(sight.complaints) >= 3
+        assert sight.page.evaluate(STICKING_OUT) == ["cut off here"]
+        assert sight.page.evaluate(OVERLAPPING) == ["one word / another"]
 
 
-@BOTH
-@EVERY
-def test_figures_are_there_and_nothing_else_is_asked_for(browser, pages, name, dark):
-    sight = browser.open(pages[name], dark=dark)
-    assert sight.requests == [pages[name].as_uri()]
-    assert sight.complaints == []
-    heights = browser.ask(FIGURES)
-    assert EXPECTED[name] <= set(browser.ask(SECTIONS))
-    assert len(heights) == pages[name].read_text(encoding="utf-8").count("<svg") >= max(1, len(EXPECTED[name]))
-    assert min(heights) > 80
-    assert sight.picture.startswith(b"\x89PNG")
-    assert browser.ask("document.querySelectorAll('script, b').length") == 0
-    assert browser.ask(STICKING_OUT) == 0
-    assert browser.ask(HIDDEN) <= 0
+@EACH_FONT
+@ALL
+def test_figures_are_there_and_nothing_else_is_asked_for(browser, pages, name):
+    with opened(browser, pages[name]) as sight:
+        assert sight.requests == [pages[name].as_uri()]
+        assert sight.complaints == []
+        ask = sight.page.evaluate
+        heights = ask(FIGURES)
+        sections = EXPECTED.get(name, set())
+        assert sections <= set(ask(SECTIONS))
+        assert len(heights) == pages[name].read_text(encoding="utf-8").count("<svg") >= max(1, len(sections))
+        assert min(heights) > 80
+        assert ask("document.querySelectorAll('script, b').length") == 0
+        assert ask(STICKING_OUT) == []
+        assert ask(OVERLAPPING) == []
+        assert ask(HIDDEN) <= 0
 
 
+@ANY_FONT
 @BOTH
 @EVERY
 def test_ink_is_told_from_its_ground(browser, pages, name, dark):
-    browser.open(pages[name], dark=dark)
-    found = browser.ask(COLOURS)
+    with opened(browser, pages[name], dark=dark) as sight:
+        assert (sight.requests, sight.complaints) == ([pages[name].as_uri()], [])
+        found = sight.page.evaluate(COLOURS)
     ground = found["ground"] if dark else "rgb(255, 255, 255)"
     assert (luminance(ground) < 0.1) == dark
     assert min(contrast(text, ground) for text in found["text"]) > 4.5
@@ -142,19 +206,22 @@ def grid(dark):
     return {"rgb(51, 51, 51)", "rgb(92, 92, 92)"} if dark else {"rgb(228, 228, 228)", "rgb(184, 184, 184)"}
 
 
+@EACH_FONT
 @EVERY
 def test_a_narrow_screen(browser, pages, name):
     """The page fits; figures keep the size of their letters, and are moved sideways."""
-    browser.open(pages[name], width=400, dark=True)
-    assert browser.ask(HIDDEN) <= 0
-    assert min(browser.ask(LETTERS)) > 9
-    assert browser.ask("document.querySelector('figure').scrollWidth") > 400
+    with opened(browser, pages[name], width=400, dark=True) as sight:
+        assert sight.page.evaluate(HIDDEN) <= 0
+        assert min(sight.page.evaluate(LETTERS)) > 9
+        assert sight.page.evaluate("document.querySelector('figure').scrollWidth") > 400
 
 
+@ANY_FONT
 @EVERY
 def test_paper(browser, pages, name):
-    browser.open(pages[name], dark=True)
-    assert browser.print().startswith(b"%PDF")
-    browser.call("Emulation.setEmulatedMedia", media="print")
-    assert browser.ask("getComputedStyle(document.querySelector('svg text')).fill") == "rgb(34, 34, 34)"
-    assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    with opened(browser, pages[name], dark=True) as sight:
+        assert sight.page.pdf(format="A4").startswith(b"%PDF")
+        sight.page.emulate_media(media="print")
+        ask = sight.page.evaluate
+        assert ask("getComputedStyle(document.querySelector('svg text')).fill") == "rgb(34, 34, 34)"
+        assert ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -49,6 +49,7 @@ def test_only_one_kind(tmp_path, kind):
     assert ends == ({".md", ".tex"} if kind == "tables" else {f".{kind}"})
 
 
+@pytest.mark.slow
 def test_exponents_are_those_put_in():
     seen = view(*tables({"A": 1.0, "B": 5.0}, capacities=(4, 16, 64), means=(10, 40, 160), seeds=12))
     slopes = {"capacity": -0.5, "load": 0.5, "backlog": 0.5, "delay": 0.5}
@@ -80,6 +81,7 @@ def test_one_cell_one_seed(tmp_path):
     assert [one.name for one in report.sheets] == ["results", "ledger"]
 
 
+@pytest.mark.slow
 def test_fifty_players_keep_a_short_legend():
     players = {f"player {i:02d}": 50.0 - i for i in range(50)}
     report = make_report(view(*tables(players, seeds=2)), STORY)

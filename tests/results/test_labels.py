@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.results.labels import told_apart
@@ -11,7 +11,6 @@ LABELS = st.sampled_from(["a", "b", "a #2", "a #3", "a #2 #2"])
 
 
 @given(st.lists(st.tuples(LABELS, st.integers(0, 3)), max_size=12))
-@settings(deadline=None, max_examples=300, derandomize=True)
 def test_labels_and_things_go_together(pairs):
     told = told_apart([label for label, _ in pairs], [thing for _, thing in pairs])
     assert len(set(told)) == len(set(pairs)) == len(set(zip(told, pairs, strict=True)))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import is_compiled
 from tarry.schedulers import Batching
 from tarry.schedulers.base import RecordedUniforms
 from tarry.testing import follow
@@ -138,7 +137,7 @@ LEARNERS = {
 GAMES = [([0, 1, 0, 2, 0, 1], 2, 3), ([2, 0, 3, 1, 0, 4, 0], 3, 4), ([0, 0, 1, 0, 2, 0], 2, 2)]
 
 
-@pytest.mark.parametrize("name", ["DWFTRL"] if is_compiled() else list(LEARNERS))
+@pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize(("delays", "capacity", "max_delay"), GAMES)
 def test_plays_do_not_know_who_was_drawn(name, delays, capacity, max_delay, monkeypatch):
     """E[w_t x_t] = E[x_t] in every round; without the withholding it is not so."""
@@ -206,7 +205,7 @@ def test_restarts_forget_what_waits():
     horizon = 64
     rows, delays = rng.normal(size=(horizon, 2)), np.minimum(rng.integers(0, 9, horizon), np.arange(horizon)[::-1])
     game = make_game(delays, 2, rows)
-    learner = tarry.learners.DWFTRL(game.domain, rate=tarry.learners.Doubled(2.0, 30.0))
+    learner = tarry.learners.DWFTRL(game.domain, rate=tarry.rates.DoublingRate(2.0, 30.0))
     player = tarry.Player(learner, Batching(8), epochs=tarry.Doubling())
     record = tarry.simulate(game, player, seeds=12, keep_rounds=True)
     grown = np.cumsum(1 + theory.backlogs(delays))

@@ -8,7 +8,6 @@ import pytest
 import tarry
 from tarry import schedulers
 from tarry.errors import NotGranted
-from tarry.kernel import is_compiled
 
 PREEMPTING = [
     schedulers.VarOpt(),
@@ -46,7 +45,7 @@ def test_preemption(scheduler):
         run(scheduler, preemption=False)
 
 
-@pytest.mark.parametrize("scheduler", PATIENT[:1] if is_compiled() else PATIENT, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("scheduler", PATIENT, ids=lambda s: type(s).__name__)
 def test_no_preemption_needed(scheduler):
     assert run(scheduler, preemption=False, information="non-clairvoyant").fates[:, 3].sum() == 0
 

@@ -86,7 +86,7 @@ def test_always_sees_everything():
     assert np.all(trace.weight == 1.0)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("scheduler", [Always(), DropNewest(), DropOldest(), RandomEvict(), Reservoir(), Timeout(9)])
 def test_compiled_equals_plain(scheduler):
     delays = np.random.default_rng(6).integers(0, 40, 500)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.schedulers import Priority, priority
@@ -57,7 +57,6 @@ def test_stack_equals_the_definition(capacity, monkeypatch):
     assert all(after <= capacity for _, after in prunings)
 
 
-@settings(deadline=None, max_examples=80, derandomize=True)
 @given(
     delays=st.lists(st.integers(0, 40), min_size=1, max_size=120),
     capacity=st.integers(1, 6),
@@ -70,7 +69,7 @@ def test_any_delays(delays, capacity, seed):
     assert np.array_equal(trace.weight, slow_weights(delays, capacity, uniforms))
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_compiled_equals_plain():
     delays = np.random.default_rng(1).integers(0, 90, 3000)
     plain = follow(Priority(), delays, capacity=5, seed=9)

@@ -6,7 +6,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
@@ -44,8 +44,6 @@ def slow(delays, actions, patience, capacity=10**9):
     return given_up, np.array(sums)
 
 
-@pytest.mark.wide
-@settings(deadline=None, max_examples=40, derandomize=True)
 @given(st.integers(0, 10**6), st.sampled_from([2, 5, 40]), st.sampled_from([0.5, 1.0, 3.0]))
 def test_it_is_its_definition_and_counts_are_as_proved(seed, actions, patience):
     rng = np.random.default_rng(seed)
@@ -65,7 +63,6 @@ def test_it_is_its_definition_and_counts_are_as_proved(seed, actions, patience):
         assert sqrt(waited * log(actions)) <= most + 1e-9
 
 
-@pytest.mark.wide
 def test_with_a_limit_a_full_set_refuses():
     delays = np.random.default_rng(3).integers(0, 30, 200)
     trace = follow(Skipping(4), delays, capacity=3)
@@ -74,7 +71,6 @@ def test_with_a_limit_a_full_set_refuses():
     assert trace.after.max() == 3
 
 
-@pytest.mark.wide
 def test_an_epoch_starts_with_nothing_waited():
     """Restarts empty the set; a threshold that remembered would not be that of the new epoch."""
     from tarry.schedulers.base import allocate, renew
@@ -109,7 +105,6 @@ def test_a_few_endless_rounds_cost_no_more_than_their_number():
     assert 4 * sqrt(3 * horizon) + sqrt(8 * total * log(3)) > bound, "without skipping the bound is worse"
 
 
-@pytest.mark.wide
 def test_where_nothing_is_given_up_and_all_is_tracked_both_tunings_are_one():
     delays = np.full(150, 4)
     plays = [
@@ -124,7 +119,6 @@ def test_where_nothing_is_given_up_and_all_is_tracked_both_tunings_are_one():
     assert np.array_equal(plays[0], plays[2])
 
 
-@pytest.mark.wide
 @pytest.mark.parametrize(
     "scheduler", [Skipping(3), Timeout(5), Pareto(2.0), Bernoulli(probability=0.2), DropNewest()], ids=str
 )

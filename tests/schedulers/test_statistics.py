@@ -7,8 +7,7 @@ import pytest
 
 import tarry
 from tarry import schedulers
-from tarry.delays import backlog_of
-from tarry.kernel import is_compiled
+from tarry.delays.base import backlog_of
 from tarry.testing import follow
 
 HORIZON = 400
@@ -37,7 +36,7 @@ MEMBERS = {
 }
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", MEMBERS)
 def test_mean_weight(name):
     """Over the odd rounds, weight plus missing room is 1; two per cent more or less is noticed."""
@@ -55,7 +54,7 @@ def test_mean_weight(name):
     assert not is_within(0.98 * means, 1.0)
 
 
-@pytest.mark.parametrize("name", MEMBERS if is_compiled() is False else ["Pareto", "VarOpt"])
+@pytest.mark.parametrize("name", MEMBERS)
 def test_follow_plays_the_game_of_simulate(name):
     scheduler, _ = MEMBERS[name]
     domain = tarry.domains.Ball(1)
@@ -93,7 +92,7 @@ def families(horizon):
 SECOND_MOMENTS = [(schedulers.VarOpt(), 1.25), (schedulers.Priority(), 1.4)]
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("family", families(8))
 @pytest.mark.parametrize(("scheduler", "factor"), SECOND_MOMENTS, ids=["VarOpt", "Priority"])
 def test_second_moment(scheduler, factor, family):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.schedulers import VarOpt, varopt
@@ -66,7 +66,6 @@ def test_runs_equal_the_slow_reference(capacity, monkeypatch):
     assert capacity < 3 or len(compactions) > 3
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @given(
     delays=st.lists(st.integers(0, 60), min_size=1, max_size=150),
     capacity=st.integers(1, 9),
@@ -87,7 +86,7 @@ def test_any_delays(delays, capacity, seed):
     assert abs(trace.weight.sum() - len(delays)) <= 1e-10 * len(delays)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 @pytest.mark.parametrize("capacity", [3, 40])
 def test_compiled_equals_plain(capacity):
     delays = restless_delays(np.random.default_rng(capacity), 3000, capacity)

@@ -8,7 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 from studies.__main__ import app
-from tarry.kernel import is_compiled
 
 
 def run(*arguments):
@@ -17,25 +16,24 @@ def run(*arguments):
 
 def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
     file = tmp_path / "numbers" / "queue.json"
-    learners = "0" if is_compiled() else "120"  # a dozen compilations
-    arguments = ["--first", "200", "--seeds", "2", "--learners", learners, "--slots", "3"]
+    arguments = ["--first", "200", "--seeds", "2", "--learners", "120", "--slots", "3"]
     done = run("queue", *arguments, "--out", str(tmp_path), "--json", str(file))
     assert done.exit_code == 0, done.output
     for words in ("queue, refunds of a help desk, 3 slots: true mean", "drop oldest *", "In this run, 200 decisions"):
         assert words in done.output
-    assert ("Other learners, first 120 decisions" in done.output) == (not is_compiled())
+    assert "Other learners, first 120 decisions" in done.output
     numbers = json.loads(file.read_text())
     assert numbers["decisions"] == 200
     assert [one["policy"] for one in numbers["policies"]][-1] == "Bernoulli (by d_max)"
     assert numbers["policies"][0]["believed"]["mean"] == pytest.approx(numbers["mean"], rel=1e-5)
-    assert len(numbers["other_learners"]) == (0 if is_compiled() else 16)
+    assert len(numbers["other_learners"]) == 16
     page = (tmp_path / "index.html").read_text()
     assert page.count("<svg") == 3
     assert "generated, not recorded" in page
 
 
 def test_a_pipe_is_wider_than_a_table(monkeypatch):
-    from tarry.cli.screen import PIPED, screen
+    from tarry.cli.console import PIPED, screen
 
     monkeypatch.delenv("COLUMNS", raising=False)
     assert screen().width == PIPED
@@ -43,7 +41,7 @@ def test_a_pipe_is_wider_than_a_table(monkeypatch):
     assert screen().width == 90
 
 
-@pytest.mark.skipif(is_compiled(), reason="a dozen compilations, of nothing that is tested here")
+@pytest.mark.slow
 def test_arrivals_are_a_case_of_their_own(tmp_path):
     file = tmp_path / "arrivals.json"
     arguments = ["--label", "arrival", "--first", "100", "--slots", "4", "--seeds", "2", "--learners", "0"]
@@ -73,17 +71,17 @@ def test_refusals_are_sentences(case, arguments, sentence):
 
 
 def test_signs_of_life(monkeypatch, capsys):
-    from tarry.cli import screen
+    from tarry.cli import console
 
     ticks = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
-    monkeypatch.setattr(screen.time, "monotonic", lambda: next(ticks))
-    with screen.telling("playing") as tell:
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(ticks))
+    with console.progress_lines("playing") as tell:
         for name in ("VarOpt", "Priority", "Morris", "Pareto"):
             tell(name)
     assert capsys.readouterr().err == "playing: Priority\nplaying: Pareto\n"
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_pictures_are_written(tmp_path):
     done = run("pictures", "--first", "2000", "--seeds", "2", "--out", str(tmp_path), "--format", "png")
     assert done.exit_code == 0, done.output

@@ -13,7 +13,7 @@ from studies import compare
 from studies.__main__ import app
 from studies.compare import DELAYS, LOSSES, instance
 from tarry import schedulers
-from tarry.kernel import Purpose, is_compiled, make_key
+from tarry.kernel import Purpose, make_key
 from tarry.kernel.keyed import normals, uniform
 
 T, SEED, K = 900, 3, 10
@@ -114,7 +114,7 @@ def test_players_are_what_their_names_say():
     assert made["Morris"].scheduler == schedulers.Morris.for_backlog(200, 16)
     assert made["Batching"].scheduler == schedulers.Batching(max_delay=200)
     assert made["time out"].scheduler == schedulers.Timeout(15)
-    assert made["Guessing"].epochs.needs_preemption
+    assert made["DoublingBernoulli"].epochs.needs_preemption
     for name, player in made.items():
         assert player.scheduler.is_unbiased == (name not in compare.BIASED)
     assert type(made["VarOpt, Adaptive"].learner).__name__ == "Adaptive"
@@ -142,11 +142,9 @@ def test_yardsticks():
 
 @pytest.fixture
 def small(monkeypatch):
-    """Two delays and one capacity, so that the command ends soon; compiled, a few schedulers stand for all."""
+    """Two delays and one capacity, so that the command ends soon."""
     monkeypatch.setattr(compare, "MOMENT_DELAYS", ("fixed", "zero"))
     monkeypatch.setattr(compare, "CAPACITIES", (8,))
-    if is_compiled():
-        monkeypatch.setattr(compare, "SCHEDULERS", ("VarOpt", "Morris", "Batching", "Coin"))
 
 
 def test_the_command(small, tmp_path):

@@ -95,6 +95,7 @@ def test_nothing_is_said_of_nothing():
     assert findings(STREAM, [one("unlimited", 0.0, 0.0, 1.0, capacity=None)]) == ""
 
 
+@pytest.mark.slow
 def test_stories_say_of_what_they_are_known():
     departures, arrivals, queue = (case.story for case in (flights_case(first=200), ARRIVALS, queue_case(first=200)))
     assert departures != arrivals
@@ -109,6 +110,7 @@ def test_stories_say_of_what_they_are_known():
 ARRIVALS = flights_case("arrival", first=200)
 
 
+@pytest.mark.slow
 def test_slots_are_a_case_s_own_or_at_least_two():
     assert (as_slots(None, 8), as_slots(3, 8), ARRIVALS.capacity) == (8, 3, 64)
     for wrong in (0, 1, -3):

@@ -14,7 +14,6 @@ from studies.charts import busiest, timeline
 from studies.measure import FOUR, _arrivals, _river, believe, heard, measure, other_learners, scheduler_for
 from studies.streams import Stream, desk
 from tarry.delays import array
-from tarry.kernel import is_compiled
 
 UNLIMITED, VAROPT, DROP_NEWEST, DROP_OLDEST = FOUR
 TINY = desk(first=150)
@@ -75,7 +74,7 @@ def test_stays_do_not_overlap_and_end_as_the_delays_say():
     assert {row["end"] for row in panels["drop oldest"]} == {"heard", "pushed out"}
 
 
-@pytest.mark.skipif(is_compiled(), reason="a dozen compilations, of nothing that is tested here")
+@pytest.mark.slow
 def test_other_learners_hear_what_the_policies_let_them():
     found = {(r.learner, r.policy): r for r in other_learners(desk(first=400), 4, 2, rounds=300)}
     assert {name for name, _ in found} == {"DW-FTRL", "logistic", "River linear", "sklearn trees"}
@@ -98,7 +97,7 @@ def test_river_is_asked_before_it_is_taught():
     assert found.value.mean == pytest.approx(1e4 * squares / stream.horizon - stream.best_error, rel=1e-9)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_the_known_figures_on_a_slice_of_the_flights():
     case = flights_case(first=20_000)
     stream = case.stream
@@ -112,7 +111,7 @@ def test_the_known_figures_on_a_slice_of_the_flights():
     assert found["VarOpt"].memory < found["unlimited"].memory / 5
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_the_known_figures_of_the_whole_year():
     stream = flights_case().stream
     unlimited, ours = measure(stream, UNLIMITED, 8, 1), measure(stream, VAROPT, 8, 10)
@@ -129,7 +128,7 @@ def test_the_known_figures_of_the_whole_year():
     assert (newest.believed.mean, oldest.believed.mean) == pytest.approx((10.0, 2.4), abs=0.06)
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_precision_grows_with_capacity():
     stream = flights_case(first=20_000).stream
     errors = [believe(stream, VAROPT, slots, 16).deviation for slots in (4, 16, 64)]

@@ -21,6 +21,7 @@ def departures():
     return flights()
 
 
+@pytest.mark.slow
 def test_departures_have_the_known_facts(departures):
     assert departures.horizon == 328_521
     assert departures.delays.total_delay == 4_629_453
@@ -29,6 +30,7 @@ def test_departures_have_the_known_facts(departures):
     assert departures.features.shape[1] == 34
 
 
+@pytest.mark.slow
 def test_departures_by_brute_force(departures):
     table = sources.read_flights().filter(pl.col("dep_delay").is_not_null())
     rows = table.select(
@@ -62,6 +64,7 @@ def test_features_are_what_the_text_says(departures):
     assert np.all((x[:, 29:] > -1) & (x[:, 29:] <= 1.5))
 
 
+@pytest.mark.slow
 def test_landings_agree_with_the_clock_at_the_destination():
     table = _scheduled("arr_delay")
     landed = _landing(table) + np.maximum(table["arr_delay"].to_numpy() - 180, 0)
@@ -76,6 +79,7 @@ def test_landings_agree_with_the_clock_at_the_destination():
     assert ground.max() < 300
 
 
+@pytest.mark.slow
 def test_arrivals_wait_longer(departures):
     arrivals = flights("arrival")
     assert arrivals.horizon == 327_346

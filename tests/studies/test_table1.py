@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from studies.table1 import ATTAINED, CELLS, FINE, FULL, QUICK, UPPER, Claim, MeasuredClaim, claims, measure
-from tarry.experiments import Folder, load_sweep, run_sweep
-from tarry.experiments.collect import Tables
+from tarry.experiments import Folder, Tables, load_sweep, run_sweep
 from tarry.results.exponents import fit_exponent
 
 # The paper's table as printed, both halves: its columns, and for each row the rates of these, "NA" where there is none.
@@ -240,7 +239,7 @@ points = [{{ dimension = 2, delay = 0 }}]
 """
 
 
-@pytest.mark.compiled
+@pytest.mark.jit(only=True)
 def test_the_cone_attains_three_quarters(tmp_path):
     file = tmp_path / "small.toml"
     file.write_text(SMALL.format(base=QUICK.parent / "table1_base.toml"), encoding="utf-8")

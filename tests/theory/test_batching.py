@@ -94,5 +94,5 @@ def test_fixed_means_that_every_delay_is_the_longest():
 
 def test_one_slot():
     assert theory.batch_length(max_delay=0, capacity=1) == 1
-    with pytest.raises(ValueError, match="capacity of at least 2 for delays of up to 4, got 1"):
+    with pytest.raises(ValueError, match="capacity must be at least 2 for batches and delays of up to 4, got 1"):
         theory.batch_length(max_delay=4, capacity=1)

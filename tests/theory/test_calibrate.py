@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from casework import agree
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.oracles import theory
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @drawn(st.integers(0, 500), st.integers(1, 40), st.floats(-30, -0.1))
 def test_probability_is_the_largest(backlog, capacity, exponent):
     target = math.exp(exponent)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from casework import agree
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.oracles import theory
@@ -55,7 +54,6 @@ def test_fixed_rate_attains_its_bound(capacity):
     assert loose > 0.95 * closed  # nearly all of it at forty times more delay than rounds
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @drawn(st.lists(st.integers(0, 80), min_size=1, max_size=150), st.integers(2, 20))
 def test_closed_forms_are_above_their_sums(delays, capacity):
     n, sigma = len(delays), theory.backlogs(delays)

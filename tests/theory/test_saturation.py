@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from casework import agree
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.oracles import theory
@@ -32,7 +31,6 @@ def test_backlogs(given, expected):
     assert theory.backlogs(given["delays"]).tolist() == expected["sigma"]
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
 @drawn(DELAYS)
 def test_backlogs_and_peaks_by_definition(delays):
     n = len(delays)
@@ -54,7 +52,6 @@ def test_survival_worked_cases(given, expected):
         agree(survival(np.full(len(given["d"]), float(s)), np.array(given["d"], dtype=float)), row)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
 @drawn(DELAYS, st.integers(1, 5), st.floats(0.5, 20))
 def test_sums_and_tails_by_definition(delays, capacity, safety):
     """Each pending round counts with its own H_s, and round t itself only in the lemma's sum."""
@@ -106,7 +103,6 @@ def test_tails_are_above_the_real_scheduler(delays):
             agree(bound, real)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
 @drawn(st.lists(st.integers(0, 60), min_size=1, max_size=80), st.integers(1, 20))
 def test_the_papers_schedulers_meet_the_lemma(delays, capacity):
     top = int(theory.backlogs(delays).max())

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from casework import agree
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.oracles import theory
@@ -51,7 +50,6 @@ def test_bandit_schedules_literally(backlog, capacity, radius):
         agree(theory.bandit_strongly_convex_smoothing(t, **game, inner_radius=radius), curved)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
 @drawn(st.floats(0.1, 100), st.integers(0, 500), st.integers(1, 64))
 def test_schedules_fall_by_no_more_than_half(spread, backlog, capacity):
     t, game = theory.rounds(300), {"spread": spread, "max_backlog": backlog, "capacity": capacity}

@@ -14,10 +14,7 @@ from PEPit import PEP
 from PEPit.functions import ConvexIndicatorFunction, ConvexLipschitzFunction
 from PEPit.primitive_steps import proximal_step
 
-from tarry.kernel import is_compiled
 from tests.oracles import theory
-
-pytestmark = pytest.mark.skipif(is_compiled(), reason="nothing here is compiled: once is enough")
 
 CLOSE = 1e-3
 

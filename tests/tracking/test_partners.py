@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.kernel import Parameters
-from tarry.learners import BOLD, DOGD, DWFTBL, DWFTRL, BacklogRate, EnergyRadius, EnergyRate, EntropicFTRL
-from tarry.learners.base import notice
-from tarry.schedulers import Batching, Guessing
+from tarry.learners import BOLD, DOGD, DWFTBL, DWFTRL, EntropicFTRL
+from tarry.learners.base import Learner, notice
+from tarry.rates import BanditRate, EnergyRadius, EnergyRate
+from tarry.schedulers import Batching, DoublingBernoulli
 
 BALL = tarry.domains.Ball(2)
 RADIUS = EnergyRadius(1.0, 0.3, 8, 100)
@@ -21,12 +21,11 @@ def _mixed(**changes):
     return DWFTBL(BALL, rate=EnergyRate(2.0, 1.0, RADIUS), smoothing=EnergyRadius(1.0, 0.3, 8, 100, **changes))
 
 
-class _Watcher(Parameters):
+class _Watcher(Learner):
     """A learner of somebody else's that counts the tracked rounds by itself."""
 
     unused: float
 
-    __slots__ = ()
     feedback = "gradient"
 
 
@@ -49,18 +48,18 @@ def test_batches_and_rates_that_do_not(learner):
 def test_batches_and_learners_that_count_the_set(watcher):
     with pytest.raises(ValueError, match="counts the tracked rounds"):
         tarry.Player(watcher, Batching(6))
-    assert tarry.Player(watcher, Guessing(), EPOCHS).learner is watcher
+    assert tarry.Player(watcher, DoublingBernoulli(), EPOCHS).learner is watcher
 
 
 @pytest.mark.parametrize(
     ("learner", "scheduler", "sentence"),
     [
-        (_mixed(factor=2.0), Guessing(), "tuned to each other"),
-        (_mixed(safety=4.0), Guessing(), "tuned to each other"),
-        (DWFTBL(BALL, rate=0.1, smoothing=RADIUS), Guessing(), "tuned to each other"),
-        (DWFTRL(BALL, rate=EnergyRate(2.0, 1.0, RADIUS)), Guessing(), "tuned to each other"),
-        (ENERGY, Guessing(2.0), r"use Guessing\(8\)"),
-        (ENERGY, Guessing(fit=True), r"use Guessing\(8\)"),
+        (_mixed(factor=2.0), DoublingBernoulli(), "tuned to each other"),
+        (_mixed(safety=4.0), DoublingBernoulli(), "tuned to each other"),
+        (DWFTBL(BALL, rate=0.1, smoothing=RADIUS), DoublingBernoulli(), "tuned to each other"),
+        (DWFTRL(BALL, rate=EnergyRate(2.0, 1.0, RADIUS)), DoublingBernoulli(), "tuned to each other"),
+        (ENERGY, DoublingBernoulli(2.0), r"use DoublingBernoulli\(8\)"),
+        (ENERGY, DoublingBernoulli(fit=True), r"use DoublingBernoulli\(8\)"),
         (ENERGY, None, "got VarOpt"),
     ],
 )
@@ -73,14 +72,14 @@ def test_the_horizon_of_the_tuning_is_kept():
     losses, delays = tarry.losses.Linear(np.ones((120, 2))), tarry.delays.fixed(horizon=120, delay=4)
     game = tarry.Game(BALL, losses, delays, capacity=8, feedback="value")
     with pytest.raises(ValueError, match="tuned to a horizon of 100, the game has 120 rounds"):
-        tarry.simulate(game, tarry.Player(ENERGY, Guessing(), EPOCHS))
+        tarry.simulate(game, tarry.Player(ENERGY, DoublingBernoulli(), EPOCHS))
 
 
 def test_rules_for_values_are_checked_in_any_learner():
-    following = DWFTRL(BALL, rate=BacklogRate(2.0, 1.0, 1.0, 5))
+    following = DWFTRL(BALL, rate=BanditRate.for_backlog(2.0, 1.0, 1.0, 5))
     with pytest.raises(ValueError, match="follow a guess of the backlog"):
         tarry.Player(following)
-    tuned = tarry.Player(DWFTRL(BALL, rate=BacklogRate(2.0, 1.0, 1.0, 5, 30)))
+    tuned = tarry.Player(DWFTRL(BALL, rate=BanditRate.for_backlog(2.0, 1.0, 1.0, 5, 30)))
     with pytest.raises(tarry.errors.NotGranted, match="tuned to a capacity of 5, this game or session has 9"):
         tarry.Session(tuned, capacity=9)
     assert tarry.Session(tuned, capacity=5).ask().tracked

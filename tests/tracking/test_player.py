@@ -6,22 +6,33 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.learners import DWFTBL, DWFTRL, BacklogRadius, Doubled, inverse_time
-from tarry.schedulers import Guessing
+from tarry.learners import DWFTBL, DWFTRL
+from tarry.rates import BanditRadius, DoublingRate, inverse_time
+from tarry.schedulers import DoublingBernoulli
 
 BALL = tarry.domains.Ball(2)
 PLAIN = DWFTRL(BALL, rate=0.1)
-TOTAL = DWFTRL(BALL, rate=Doubled(2.0, 1.0))
+TOTAL = DWFTRL(BALL, rate=DoublingRate(2.0, 1.0))
 
 
 @pytest.mark.parametrize(
     ("learner", "scheduler", "over", "sentence"),
     [
-        (PLAIN, Guessing(), None, r'^Guessing follows a guess that nobody makes: give epochs=Doubling\("backlog"\)'),
-        (PLAIN, Guessing(), "total", r"Guessing follows a guess that Doubling\('total'\) does not make"),
-        (TOTAL, None, None, r'^Doubled follows .* epochs=Doubling\("total"\) or epochs=Doubling\("pair"\)'),
-        (TOTAL, None, "backlog", "Doubled follows a guess that"),
-        (DWFTBL(BALL, Doubled(2.0, 1.0), 0.5), None, None, "Doubled follows"),
+        (
+            PLAIN,
+            DoublingBernoulli(),
+            None,
+            r'^DoublingBernoulli follows a guess that nobody makes: give epochs=Doubling\("backlog"\)',
+        ),
+        (
+            PLAIN,
+            DoublingBernoulli(),
+            "total",
+            r"DoublingBernoulli follows a guess that Doubling\('total'\) does not make",
+        ),
+        (TOTAL, None, None, r'^DoublingRate follows .* epochs=Doubling\("total"\) or epochs=Doubling\("pair"\)'),
+        (TOTAL, None, "backlog", "DoublingRate follows a guess that"),
+        (DWFTBL(BALL, DoublingRate(2.0, 1.0), 0.5), None, None, "DoublingRate follows"),
     ],
 )
 def test_a_guess_that_nobody_makes(learner, scheduler, over, sentence):
@@ -30,8 +41,8 @@ def test_a_guess_that_nobody_makes(learner, scheduler, over, sentence):
 
 
 def test_a_join_cannot_follow_a_guess():
-    with pytest.raises(ValueError, match="Guessing follows a guess that nobody makes"):
-        tarry.LabelJoin(capacity=4, scheduler=Guessing())
+    with pytest.raises(ValueError, match="DoublingBernoulli follows a guess that nobody makes"):
+        tarry.LabelJoin(capacity=4, scheduler=DoublingBernoulli())
 
 
 @pytest.mark.parametrize(
@@ -65,7 +76,7 @@ def test_restarts_that_drop_rounds_are_mentioned():
 def test_restarts_that_nobody_heeds_are_mentioned():
     pointless = _record(tarry.Player(PLAIN, epochs=tarry.Doubling("backlog", first=9)))
     assert [text.startswith("nothing follows the guesses") for text in pointless.warnings] == [True]
-    heeded = DWFTBL(BALL, inverse_time(1.0), BacklogRadius(1.0, 2.0, 64, curved=True))
+    heeded = DWFTBL(BALL, inverse_time(1.0), BanditRadius.for_backlog(1.0, 2.0, 64, curved=True))
     session = tarry.Session(
         tarry.Player(heeded, epochs=tarry.Doubling("backlog")), capacity=64, information="semi-clairvoyant"
     )

@@ -18,15 +18,16 @@ from tarry.delays.base import delay
 from tarry.domains import Ball
 from tarry.domains.base import nearest
 from tarry.game import Game
-from tarry.game.engine import Bench, Stop, Task, check_rounds, make_room, set_up
-from tarry.game.problem import check_grants, setting_of
+from tarry.game.problem import check_grants
+from tarry.game.run import Buffers, Stop, make_run
 from tarry.game.world import EXPIRED, FEEDBACK, note, note_round
 from tarry.kernel import Parameters
 from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, predict, restart
 from tarry.losses import Quadratic
 from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Player, keyed_draws
-from tarry.tracking.waiting import hand_on_withheld
+from tarry.tracking.buffer import flush_buffer
+from tarry.tracking.table import RELEASED
 
 try:
     import gymnasium
@@ -124,9 +125,9 @@ def _note_round(log: Any, t: Any, slot: Any, play: Any, loss: Any, table: Any) -
     log.loss[0] = loss
     if slot >= 0:
         log.entered[0] = 1
-    for i in range(table.counts[2]):
+    for i in range(table.counts[RELEASED]):
         log.released[i] = table.released[i]
-    log.counts[0] = table.counts[2]
+    log.counts[0] = table.counts[RELEASED]
 
 
 class DelayedGame(gymnasium.Env[Array, Array]):
@@ -174,24 +175,22 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(2**62))
         self._game = game = self._games(drawn)
-        setting = setting_of(game.capacity, game.information, certify=False)
         ends = np.array([game.horizon], np.int64)
-        player, draws = self._player(game), keyed_draws(drawn)
-        self._task = Task(player, setting, draws, game.losses, game.delays, game.feedback, ends, False, False, 1)
-        self._bench, self._t = set_up(self._task, 2), 0
+        self._run = make_run(game, self._player(game), checkpoints=ends, hears=True)
+        self._buffers, self._t = self._run.start(keyed_draws(drawn), 2), 0
         self._owed: dict[int, float] = {}
         origin = nearest(game.domain, game.domain.center)
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play one round."""
-        if not hasattr(self, "_bench"):
+        if not hasattr(self, "_buffers"):
             raise ValueError("no game has begun: call reset() before step()")
         if self._t >= self._game.horizon:
             raise ValueError(f"the game is over after {self._game.horizon} rounds: call reset()")
         play = nearest(self._game.domain, _as_point(action))
         log = self._round(play)
-        news, loss = self._bench.state.learner, float(log.loss[0])
+        news, loss = self._buffers.state.learner, float(log.loss[0])
         released = log.released[: log.counts[0]].tolist()
         for s in released:
             self._owed.pop(s, None)
@@ -202,7 +201,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         arrived = range(int(news.heard[0]))
         rounds, weights = news.rounds[: len(arrived)].tolist(), news.weights[: len(arrived)].tolist()
         given = [
-            news.feedback[i].copy() if self._task.feedback == GRADIENT else float(news.feedback[i, 0]) for i in arrived
+            news.feedback[i].copy() if self._game.feedback == GRADIENT else float(news.feedback[i, 0]) for i in arrived
         ]
         info = {
             "round": self._t,
@@ -220,16 +219,16 @@ class DelayedGame(gymnasium.Env[Array, Array]):
     def _round(self, play: Array) -> Noted:
         """One round of the loop, with room made for it."""
         self._t = t = self._t + 1
-        bench = make_room(self._task, self._bench, 1)
-        self._bench = bench = bench._replace(log=_fresh_log(bench))
-        bench.state.learner.play[:] = play
-        bench.state.learner.heard[0] = 0
-        bench.rounds(self._task, Stop(), t, t)
-        check_rounds(self._task, bench, t, t)
+        buffers = self._run.make_room(self._buffers, 1)
+        self._buffers = buffers = buffers._replace(log=_fresh_log(buffers))
+        buffers.state.learner.play[:] = play
+        buffers.state.learner.heard[0] = 0
+        self._run.advance(buffers, Stop(), t, t)
+        self._run.check(buffers, t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
-        hand_on_withheld(bench.state.waiting, self._task.player, self._task.draws, bench.state, told_in)
-        log: Noted = bench.log
+        flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in)
+        log: Noted = buffers.log
         return log
 
     def _disclosed(self) -> dict[str, int]:
@@ -245,8 +244,8 @@ def _as_point(action: Any) -> Array:
         raise ValueError(f"an action is a point of the domain, an array of numbers, got {action!r}") from None
 
 
-def _fresh_log(bench: Bench) -> Noted:
-    slots, pending = bench.state.table.rounds.size, bench.world.wheel.room
+def _fresh_log(buffers: Buffers) -> Noted:
+    slots, pending = buffers.state.table.rounds.size, buffers.world.wheel.room
     return Noted(
         loss=np.zeros(1),
         entered=np.zeros(1, np.int64),

@@ -1,7 +1,7 @@
 """Decisions that wait for labels, as a part of somebody else's model.
 
-The same steps and the same draws as :class:`tarry.LabelJoin`, without its ledger of past ids, its locks and its stores:
-what is left is arrays and a dictionary, which can be copied and pickled along with a model.
+The core of :class:`tarry.LabelJoin`, its slots, without the ledger of past ids, the locks and the stores: arrays and a
+dictionary, which can be copied and pickled along with a model.
 """
 
 from __future__ import annotations
@@ -9,87 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-import numpy as np
-
-from tarry.game.problem import check_grants, setting_of
-from tarry.kernel import handle, make_seed
+from tarry.game.problem import check_grants
+from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
+from tarry.live.core import Slots
 from tarry.live.label_join import new_ticket
-from tarry.live.steps import Desk, hand_over, open_round
-from tarry.live.tracker import CHECKED, FIRST_SLOTS
-from tarry.results import FATES, Weights
-from tarry.tracking import Player, fresh_state, grow_state, keyed_draws
-from tarry.tracking.balance import check_balance
-from tarry.tracking.tally import weights_of
+from tarry.tracking import Player
 
-RECENT = 1024
-_NOTHING = np.zeros(1)
+RECENT = 1024  # decisions whose ids are recognised though they are not tracked
 
 
-class Slots:
-    """Who of rounds 1, 2, … holds one of ``capacity`` slots, and what a label weighs when it comes."""
-
-    def __init__(
-        self, capacity: int | None, scheduler: Any = None, seed: Any = None, information: str = "non-clairvoyant"
-    ) -> None:
-        self._player = Player(Idle(), scheduler)
-        check_grants(self._player, feedback=None, capacity=capacity, information=information, preemption=True)
-        self.capacity, self.rounds = capacity, 0
-        self._setting, self._seed = setting_of(capacity, information, certify=False), make_seed(seed)
-        slots = FIRST_SLOTS if capacity is None else int(capacity)
-        self._place(fresh_state(self._player, slots, self._setting.capacity))
-
-    def _place(self, state: Any) -> None:
-        self._state, self._counts = state, memoryview(state.table.counts)
-        self._box = box = handle(Desk(self._player, self._setting, keyed_draws(self._seed), state))
-        self._open = open_round.at((box, 1, -1), self._player)
-        self._hand = hand_over.at((box, 1, 1, _NOTHING), self._player)
-
-    def open(self, delay: int = -1) -> bool:
-        """Begin the next round; whether it is tracked. ``delay`` is for the clairvoyant model only."""
-        t = self.rounds + 1
-        if self.capacity is None and self.tracked == self._state.table.rounds.size:
-            self._place(grow_state(self._player, self._state, 2 * self.tracked, self._setting.capacity))
-        if t % CHECKED == 0:
-            check_balance(self._player, self._state, t - 1)
-        is_tracked: bool = self._open(self._box, t, delay) >= 0
-        self.rounds = t
-        return is_tracked
-
-    def answer(self, s: int) -> float:
-        """The label of round s is here: its weight, 0 if the round is not tracked."""
-        return float(self._hand(self._box, s, self.rounds, _NOTHING))
-
-    def released(self) -> list[int]:
-        """The rounds whose slots the last round took over."""
-        gone = self._counts[2]
-        numbers: list[int] = self._state.table.released[:gone].tolist() if gone else []
-        return numbers
-
-    @property
-    def tracked(self) -> int:
-        """Slots taken."""
-        return int(self._counts[0])
-
-    def fates(self) -> dict[str, int]:
-        """Rounds by fate; they sum to the rounds begun."""
-        counts = dict(zip(FATES, self._state.tally.fates.tolist(), strict=True))
-        return counts | {"pending": self.tracked}
-
-    def weights(self) -> Weights:
-        """The moments of the weights over settled rounds; their mean tends to 1."""
-        return weights_of(self._state.tally, self.rounds - self.tracked)
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = dict(self.__dict__)
-        for name in ("_box", "_counts", "_open", "_hand"):  # compiled code and what points into memory are made anew
-            del kept[name]
-        return kept
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept)
-        self._place(self._state)
+def make_slots(capacity: int | None, scheduler: Any, seed: Any, information: str = "non-clairvoyant") -> Slots:
+    """Return slots that track for somebody else's model; refuse a scheduler that needs more than it is granted."""
+    player = Player(Idle(), scheduler)
+    check_grants(player, feedback=None, capacity=capacity, information=information, preemption=True)
+    return Slots(player, None if capacity is None else int(capacity), information, seed=make_seed(seed))
 
 
 class Waiting:
@@ -104,7 +39,7 @@ class Waiting:
     """
 
     def __init__(self, capacity: int | None, scheduler: Any = None, seed: Any = None) -> None:
-        self.slots = Slots(capacity, scheduler, seed)
+        self.slots = make_slots(capacity, scheduler, seed)
         self._kept: dict[Hashable, tuple[int, Any]] = {}
         self._ids: dict[int, Hashable] = {}
         self._recent: dict[Hashable, None] = {}
@@ -133,7 +68,8 @@ class Waiting:
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
         slots = self.slots
-        tracked = slots.open()
+        slots.prepare()
+        tracked = slots.open() >= 0
         t = slots.rounds
         if not is_named:
             id = t

@@ -1,37 +1,74 @@
-"""Commands."""
+"""The table of commands. A command's module is imported when it is run, so that help and version start at once."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from tarry._version import __version__
-from tarry.cli.bound import bound_command
-from tarry.cli.demo import run_demo
-from tarry.cli.join import join_app
-from tarry.cli.plan import plan_command
-from tarry.cli.report import report_command
-from tarry.cli.results import results_app
-from tarry.cli.screen import screen
-from tarry.cli.session import session_app
-from tarry.cli.sweep import sweep_app
-from tarry.versions import show_versions
+from tarry.cli.console import REFUSED, ended, refusing, screen
 
 # Commands that have left the library for the checkout's studies.
 MOVED = {"case": "flights (or clinical, queue, pictures)", "table1": "table1", "compare": "compare"}
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Learning from feedback that comes late.")
+COMMANDS = {
+    "plan": (
+        "tarry.cli.plan:plan_command",
+        "How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target.",
+    ),
+    "bound": (
+        "tarry.cli.plan:bound_command",
+        "The regret bounds that follow from these constants: the paper's, printed and sharpened, and this project's.",
+    ),
+    "report": (
+        "tarry.cli.results:report_command",
+        "Write one self-contained page, figures (SVG, PDF, PNG) and tables (Markdown, LaTeX) of a sweep's results.",
+    ),
+    "session": ("tarry.cli.session:session_app", "Decide now, learn later: a session kept in a store."),
+    "join": ("tarry.cli.join:join_app", "Late labels joined with their decisions: a join kept in a store."),
+    "sweep": ("tarry.cli.sweep:sweep_app", "Experiments from one file (docs/experiments.md)."),
+    "results": ("tarry.cli.results:results_app", "What a sweep gave (docs/experiments.md)."),
+}
+"""Where each command is, and its line in the help, which is the first of its own."""
 
 
-app.command("plan")(plan_command)
-app.command("bound")(bound_command)
-app.command("report")(report_command)
-app.add_typer(session_app, name="session")
-app.add_typer(join_app, name="join")
-app.add_typer(sweep_app, name="sweep")
-app.add_typer(results_app, name="results")
+class Commands(TyperGroup):
+    """The commands of the table, and those registered below."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        # Name and line are all that help and suggestions ask of a command.
+        lines = {name: TyperCommand(name, help=line) for name, (_, line) in COMMANDS.items()}
+        self.commands = {**lines, **self.commands}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the command that is to be run."""
+        if args and args[0] in COMMANDS:
+            self.commands[args[0]] = load(args[0])
+        return super().resolve_command(ctx, args)
+
+
+def load(name: str) -> Any:
+    """Import a command of the table and return it."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise ended(f"tarry {name} needs {error.name}: pip install 'tarry[cli,report]'", REFUSED) from error
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(found)
+        found = alone
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False)
 
 
 def _version(wanted: bool) -> None:
@@ -52,6 +89,8 @@ def options(
 @app.command()
 def versions() -> None:
     """Print the versions of Tarry and of what it runs on."""
+    from tarry.versions import show_versions
+
     show_versions()
 
 
@@ -62,12 +101,14 @@ def demo(
     horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
 ) -> None:
     """Play one game under every policy and capacity; print a table and write a page of curves."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        typer.echo(f"cannot write to {out}: {error.strerror}; choose another folder with --out", err=True)
-        raise typer.Exit(2) from error
-    run_demo(screen(), out, seeds, horizon)
+    with refusing():
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from error
+        from tarry.cli.demo import run_demo
+
+        run_demo(screen(), out, seeds, horizon)
 
 
 def _moved(context: typer.Context) -> None:

@@ -43,8 +43,8 @@ def make_domain(
 def choose_recommended(domain: Any, known: dict[str, Any]) -> Choice:
     """What ``tarry.players.recommended`` says for the constants that are known."""
     given = {name: value for name, value in known.items() if value is not None}
-    player: Any = recommended(domain, **given | {"capacity": known["capacity"]})
-    return Choice(player, player.reason, player.is_proved)
+    found = recommended(domain, **given | {"capacity": known["capacity"]})
+    return Choice(found.player, found.reason, found.is_proved)
 
 
 def choose_rate(domain: Any, rate: float, smoothing: float | None, known: dict[str, Any]) -> Choice:

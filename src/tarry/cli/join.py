@@ -8,8 +8,8 @@ import typer
 
 from tarry.cli.audit import add_audits
 from tarry.cli.choosing import choose_scheduler
+from tarry.cli.console import Format
 from tarry.cli.expiry import add_expire
-from tarry.cli.plan import Format
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -132,7 +132,7 @@ def label(
                 ids, labels, keys = column(lines, "id"), column(lines, "label"), [line.get("key") for line in lines]
             else:
                 ids, labels, keys = [id_reader(join)(str(id))], [as_value(str(label), "the label")], [key]
-            outcomes = join.label_outcomes(ids, labels, keys=keys)
+            outcomes = join.label_many(ids, labels, keys=keys)
         _show(outcomes, output)
 
 
@@ -151,7 +151,7 @@ def finish(
     with answering():
         instead = UNSAID if missing is None else as_value(missing, "--missing")
         with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-            outcomes = join.finish_outcomes(ids_of(join, ids), instead)
+            outcomes = join.finish_many(ids_of(join, ids), instead)
         _show(outcomes, output)
 
 

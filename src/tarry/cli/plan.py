@@ -1,11 +1,8 @@
-"""tarry plan: how many slots do I need?"""
+"""tarry plan, how many slots do I need? and tarry bound, what do the theorems promise?"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,30 +10,21 @@ import typer
 from rich.console import Console
 
 from tarry.checks import as_positive
-from tarry.cli.screen import screen
-from tarry.cli.words import as_model_options, as_options
-from tarry.planning import MODELS, Plan, model_delays, plan, read_log, second_moment_target
+from tarry.cli.console import Format, option_of, refusing, screen
+from tarry.errors import ArgumentError
+from tarry.planning import (
+    MODELS,
+    Constants,
+    Plan,
+    list_bounds,
+    model_delays,
+    plan,
+    read_log,
+    second_moment_target,
+    trivial_bound,
+)
 from tarry.planning.policies import choose_policies
-from tarry.reports import check_chart, plan_tables, save_plan
-
-NAMES = ("per_day", "max_second_moment", "horizon", "capacity", "seeds", "missing", "window")
-
-
-class Format(StrEnum):
-    """How results are printed."""
-
-    table = "table"
-    json = "json"
-
-
-@contextmanager
-def refusing(names: tuple[str, ...] = ()) -> Iterator[None]:
-    """Turn what is wrong with the input into a sentence and exit code 2; arguments of these names become options."""
-    try:
-        yield
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        typer.echo(as_options(str(error), names), err=True)
-        raise typer.Exit(2) from error
+from tarry.reports import bounds_table, check_chart, plan_tables, save_plan
 
 
 def plan_command(
@@ -65,8 +53,10 @@ def plan_command(
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
     """How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target."""
-    with refusing(NAMES):
-        _check(missing, window, scheduler, chart)
+    with refusing():
+        if chart is not None:
+            check_chart(chart)
+        choose_policies(scheduler or None)  # refuse before a long log is read
         options: dict[str, Any] = {
             "target": _share(target) if max_second_moment is None else second_moment_target(max_second_moment),
             "capacities": capacity or None,
@@ -88,29 +78,21 @@ def plan_command(
         _print(made, output)
 
 
-def _check(missing: str, window: float | None, scheduler: list[str] | None, chart: Path | None) -> None:
-    """Refuse before a long log is read."""
-    if chart is not None:
-        check_chart(chart)
-    try:
-        choose_policies(scheduler or None)
-    except ValueError as error:
-        raise ValueError(str(error).partition(", or a mapping")[0]) from error
-    if missing == "window" and window is None:
-        raise ValueError("--missing window settles a row after some days: say how many, add --window 30 (days)")
-    if missing != "window" and window is not None:
-        raise ValueError("--window settles rows without a feedback time: add --missing window")
-
-
 def _from_model(
     model: str, parameters: dict[str, Any], horizon: int, per_day: float | None, options: dict[str, Any]
 ) -> Plan:
     rate = None if per_day is None else as_positive(per_day, "per_day")
     try:
         made = model_delays(model, horizon=horizon, per_day=rate, **parameters)
-    except ValueError as error:
-        raise ValueError(as_model_options(str(error))) from error
+    except ArgumentError as error:
+        if error.name == "horizon":
+            raise
+        raise ValueError(error.sentence(_model_option(error.name))) from error
     return plan(made, per_day=rate, **options)
+
+
+def _model_option(name: str) -> str:
+    return option_of(name) if name == "mean" else f"--with {name}=…"
 
 
 def _from_log(
@@ -134,9 +116,9 @@ def _share(text: str) -> float:
     try:
         share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        raise ValueError(f"--target must be a share such as 0.5 or 50%, got {text!r}") from None
+        raise ArgumentError("target", "must be a share such as 0.5 or 50%", text) from None
     if not 0 < share <= 1:
-        raise ValueError(f"--target must be a share in (0, 1], that is above 0% and up to 100%, got {text!r}")
+        raise ArgumentError("target", "must be a share in (0, 1], that is above 0% and up to 100%", text)
     return share
 
 
@@ -172,3 +154,47 @@ def _print(made: Plan, output: Format) -> None:
         console.print(table)
     console.print()
     console.print(made.recommendation, style="bold", highlight=False)
+
+
+def bound_command(
+    horizon: Annotated[int, typer.Option(help="Rounds, T.")],
+    capacity: Annotated[int, typer.Option(help="Slots, C.")],
+    diameter: Annotated[float | None, typer.Option(help="Diameter of the domain, D.")] = None,
+    gradient_bound: Annotated[float | None, typer.Option(help="Largest norm of a gradient, G.")] = None,
+    total_delay: Annotated[int | None, typer.Option(help="Sum of all delays.")] = None,
+    max_backlog: Annotated[int | None, typer.Option(help="Most rounds waiting at once, σ_max.")] = None,
+    max_delay: Annotated[int | None, typer.Option(help="A bound on every delay, for batches.")] = None,
+    strong_convexity: Annotated[float | None, typer.Option(help="λ, for strongly convex losses.")] = None,
+    value_bound: Annotated[float | None, typer.Option(help="Largest |loss|, M, for bandit feedback.")] = None,
+    inner_radius: Annotated[float | None, typer.Option(help="Radius r of a ball inside the domain.")] = None,
+    dimension: Annotated[int | None, typer.Option(help="Dimension k of the domain.")] = None,
+    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+) -> None:
+    """The regret bounds that follow from these constants: the paper's, printed and sharpened, and this project's."""
+    with refusing():
+        constants = Constants(
+            horizon=horizon,
+            capacity=capacity,
+            total_delay=total_delay,
+            max_backlog=max_backlog,
+            max_delay=max_delay,
+            diameter=diameter,
+            gradient_bound=gradient_bound,
+            strong_convexity=strong_convexity,
+            value_bound=value_bound,
+            inner_radius=inner_radius,
+            dimension=dimension,
+        )
+        bounds = list_bounds(constants)
+        if not bounds:
+            raise ValueError(
+                "no bound follows from these constants: the convex ones need --diameter, --gradient-bound and "
+                "--total-delay, the strongly convex ones --gradient-bound, --strong-convexity and --max-backlog, "
+                "Batching's also --max-delay"
+            )
+    trivial = trivial_bound(constants)
+    if output is Format.json:
+        found = {"constants": constants.known(), "trivial": trivial, "bounds": [b._asdict() for b in bounds]}
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        screen().print(bounds_table(bounds, trivial))

@@ -1,24 +1,29 @@
-"""tarry results: what a sweep gave, also while it is running."""
+"""tarry results and tarry report: what a sweep gave, also while it is running."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
-from tarry.cli.plan import Format, refusing
-from tarry.cli.screen import screen
-from tarry.experiments.summary import joined, read_tables, summarise
+from tarry.cli.console import Format, refusing, screen
+from tarry.errors import ArgumentError
+from tarry.experiments import Folder, Tables, read_tables
+from tarry.experiments.summary import joined, summarise
+
+if TYPE_CHECKING:
+    from tarry.reports.sweeps import Story
 
 results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
 NOTE = "bound: on the weighted regret, so regret may exceed it where labels are dropped without weights"
 FORMS = {"bound": ".4g", "observed": ".1%", "weight_second_moment": ".3g"}
-ROOMY = 100
+ROOMY = 100  # columns from which on a table has wider gaps
 WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".json": "write_json", ".jsonl": "write_ndjson"}
 
 
@@ -29,7 +34,7 @@ def show(
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
     """Means over seeds: regret, bound, share of labels seen, weights."""
-    with refusing(("by",)):
+    with refusing():
         frame = summarise(read_tables(folder), by or ())
     if output is Format.json:
         typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))
@@ -57,7 +62,7 @@ def export(
     table: Annotated[str, typer.Option(help="runs, curves or cells.")] = "runs",
 ) -> None:
     """Write a table, runs and curves with the columns of their cell."""
-    with refusing(("table",)):
+    with refusing():
         if file.suffix not in WRITERS:
             raise ValueError(f"FILE must end in one of {', '.join(WRITERS)}, got {file.name!r}")
         frame = joined(read_tables(folder), table)
@@ -77,3 +82,70 @@ def _figures(row: dict[str, Any]) -> list[str]:
         f"{row['regret']:.4g}{error}",
         *("–" if row[name] is None else f"{row[name]:{form}}" for name, form in FORMS.items()),
     ]
+
+
+def report_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as tarry sweep run writes it.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the report (default: DIR/report).")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Write only html, svg, pdf, png, tables (repeat the option).")
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="The sweep's file, for the page (default: as it was run).")] = None,
+    replay: Annotated[
+        bool, typer.Option(help="Whether to play one setting again for timeline, survival and moving comparators.")
+    ] = True,
+) -> None:
+    """Write one self-contained page, figures (SVG, PDF, PNG) and tables (Markdown, LaTeX) of a sweep's results."""
+    from tarry.experiments.replays import replay_lines
+    from tarry.reports.baselines import with_baselines
+    from tarry.reports.summaries import ranking
+    from tarry.reports.sweeps import KINDS, make_report, save_report
+    from tarry.reports.view import view
+
+    with refusing():
+        for kind in only or ():
+            if kind not in KINDS:
+                raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
+        results = Folder(folder)
+        tables = read_tables(folder)
+        with Console(stderr=True).status("drawing") as status:
+            seen, story, again = view(*tables), _story(results, tables, file), None
+            if replay:
+                losses = with_baselines(seen).runs
+                again, note = replay_lines(
+                    seen.cells, seen.runs, ranking(seen), losses, lambda line: status.update(f"replaying: {line}")
+                )
+                story = story._replace(notes=(note,) if note else ())
+            made = make_report(seen, story, again)
+            paths = save_report(made, out or folder / "report", only or list(KINDS))
+    for path in paths:
+        if path.parent.name != "figures":
+            typer.echo(str(path))
+    figures = [path for path in paths if path.parent.name == "figures"]
+    if figures:
+        typer.echo(f"{figures[0].parent}: {len(figures)} files")
+
+
+def _story(results: Folder, tables: Tables, file: Path | None) -> Story:
+    """Return what the page says of the sweep besides its figures."""
+    from tarry.reports.sweeps import Story
+
+    cells = tables.cells
+    text = results.text() if file is None else file.read_text(encoding="utf-8")
+    planned = set(cells["cell"])
+    name = str(cells["sweep"][0])
+    command = f"tarry sweep run {file or f'{name}.toml'} --results {results.path}\ntarry report {results.path}"
+    return Story(
+        name=name,
+        command=command,
+        planned=len(planned),
+        finished=tables.runs["cell"].n_unique(),
+        failed={cell: sentence for cell, sentence in results.failed().items() if cell in planned},
+        damaged=len(results.read(["cell"]).damaged),
+        file=text,
+        versions=tuple(_versions(said) for said in cells["versions"].drop_nulls().unique(maintain_order=True)),
+    )
+
+
+def _versions(said: str) -> str:
+    return ", ".join(f"{name} {number}" for name, number in json.loads(said).items())

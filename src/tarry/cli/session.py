@@ -30,8 +30,9 @@ from tarry.cli.stored import (
     show_one,
     show_receipts,
 )
-from tarry.live import Receipts, Round, Session
+from tarry.live import Receipts, Round, Rounds, Session
 from tarry.live.stores import MAIN, POWER, without_password
+from tarry.results import Answer
 
 session_app = typer.Typer(
     no_args_is_help=True, help="Decide now, learn later: a session kept in a store.", epilog=EPILOG
@@ -115,18 +116,22 @@ def ask(
         if ids and count is not None:
             raise ValueError("give ids or --count, and not both")
         with Session.open(as_store(store), name=name, durability=durability) as session:
-            rounds = _ask(session, ids or [], 1 if count is None else count, delay)
-        show_lines((one._asdict() for one in rounds), output)
-        end(one.status for one in rounds)
+            asked = _ask(session, ids or [], 1 if count is None else count, delay)
+        plays = [
+            None if status is Answer.LATE else play for play, status in zip(asked.plays, asked.statuses, strict=True)
+        ]
+        columns = zip(asked.ids, plays, asked.tracked.tolist(), asked.released_by, asked.statuses, strict=True)
+        show_lines((Round(*row)._asdict() for row in columns), output)
+        end(asked.statuses)
 
 
-def _ask(session: Session, texts: list[str], count: int, delay: int | None) -> list[Round]:
+def _ask(session: Session, texts: list[str], count: int, delay: int | None) -> Rounds:
     if texts == [STANDARD_INPUT]:
         rows = read_lines(("id", "delay"))
-        return session.ask_each(ids=[row.get("id") for row in rows], delays=[row.get("delay", delay) for row in rows])
+        return session.ask_many(ids=[row.get("id") for row in rows], delays=[row.get("delay", delay) for row in rows])
     if texts:
-        return session.ask_each(ids=map(id_reader(session), texts), delays=[delay] * len(texts))
-    return session.ask_each(count, delays=[delay] * count)
+        return session.ask_many(ids=map(id_reader(session), texts), delays=[delay] * len(texts))
+    return session.ask_many(count, delays=[delay] * count)
 
 
 @session_app.command("tell", epilog=EPILOG, context_settings=NUMBERS)

@@ -20,13 +20,11 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from tarry.cli.plan import Format
-from tarry.cli.screen import screen
+from tarry.cli.console import Format, screen
 from tarry.errors import TarryError
+from tarry.live.base import StoredObject
 from tarry.live.batches import Receipts
-from tarry.live.face import Face
-from tarry.live.items import id_of, plain_id
-from tarry.live.texts import brief
+from tarry.live.encoding import brief, id_of, plain_id
 from tarry.results import Answer
 
 ABSENT, REFUSED, STORE = 1, 2, 3
@@ -96,7 +94,7 @@ def as_store(url: str) -> str:
     return url
 
 
-def id_reader(face: Face) -> Callable[[str], Hashable]:
+def id_reader(face: StoredObject) -> Callable[[str], Hashable]:
     """Reads ids given on the command line: texts, but numbers where rounds go by their numbers."""
     is_numbered = face.is_numbered
     return lambda text: int(text) if is_numbered and text.isascii() and text.isdigit() else text
@@ -175,7 +173,7 @@ def column(rows: Iterable[dict[str, Any]], name: str) -> list[Any]:
     return found
 
 
-def ids_of(face: Face, texts: list[str]) -> list[Hashable]:
+def ids_of(face: StoredObject, texts: list[str]) -> list[Hashable]:
     """Ids from arguments, or from standard input."""
     if texts == [STANDARD_INPUT]:
         return column(read_lines(("id",)), "id")

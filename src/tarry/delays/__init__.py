@@ -1,39 +1,26 @@
-"""Delays: when feedback arrives."""
+"""Delays: when feedback arrives. A function makes each kind; types of one's own inherit ``Delays``."""
 
-from tarry.delays.base import Backlog, Delays, backlog_of, delay
-from tarry.delays.bursts import Bursts, bursts
-from tarry.delays.fixed import Fixed, fixed
-from tarry.delays.generated import Generated, uncut
-from tarry.delays.geometric import Geometric, geometric
-from tarry.delays.listed import Listed, array
-from tarry.delays.lognormal import Lognormal, lognormal
-from tarry.delays.pareto import Pareto, pareto
+from collections.abc import Callable
+from typing import Any
+
+from tarry.delays.base import Delays, array
+from tarry.delays.laws import bursts, fixed, geometric, lognormal, pareto, uniform
 from tarry.delays.queue import queue
-from tarry.delays.trace import Trace, trace
-from tarry.delays.uniform import Uniform, uniform
+from tarry.delays.trace import trace
 
-__all__ = [
-    "Backlog",
-    "Bursts",
-    "Delays",
-    "Fixed",
-    "Generated",
-    "Geometric",
-    "Listed",
-    "Lognormal",
-    "Pareto",
-    "Trace",
-    "Uniform",
-    "array",
-    "backlog_of",
-    "bursts",
-    "delay",
-    "fixed",
-    "geometric",
-    "lognormal",
-    "pareto",
-    "queue",
-    "trace",
-    "uncut",
-    "uniform",
-]
+__all__ = ["Delays", "array", "bursts", "fixed", "geometric", "lognormal", "pareto", "queue", "trace", "uniform"]
+
+# What a sweep file may name.
+MEMBERS: dict[str, Callable[..., Any]] = {
+    made.__name__: made for made in (array, bursts, fixed, geometric, lognormal, pareto, queue, trace, uniform)
+}
+# Classes that sweep files of earlier versions could name beside the functions.
+RENAMED = {
+    "Bursts": "bursts",
+    "Fixed": "fixed",
+    "Geometric": "geometric",
+    "Listed": "array",
+    "Lognormal": "lognormal",
+    "Pareto": "pareto",
+    "Uniform": "uniform",
+}

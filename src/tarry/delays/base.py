@@ -9,24 +9,16 @@ arrives at the end of round t + d_t; zero means in the same round.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int
-from tarry.kernel import entry, verb
+from tarry.errors import ArgumentError
+from tarry.kernel import Parameters, entry, verb
 
-
-@verb
-def delay(delays: Any, t: int) -> int:
-    """The delay of round t (from 1), cut to the horizon."""
-
-
-@entry
-def _fill(delays: Any, out: Any) -> None:
-    for t in range(1, out.size + 1):
-        out[t - 1] = delay(delays, t)
+Counts = NDArray[np.int64]
 
 
 class Backlog(NamedTuple):
@@ -37,70 +29,145 @@ class Backlog(NamedTuple):
     max_backlog: int
 
 
-class Delays:
-    """The Python face shared by every delays type (mixin)."""
+class Delays(Parameters):
+    """Base of delays: a member adds ``horizon``, ``truncated`` and the verb ``delay``."""
 
-    __slots__ = ()
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        raise NotImplementedError(f"{type(self).__name__} needs a horizon")
 
-    horizon: int
+    @property
+    def truncated(self) -> int:
+        """How many rounds' delays reached past the horizon and were cut."""
+        raise NotImplementedError(f"{type(self).__name__} does not count the delays it cut")
 
-    def first(self, rounds: int) -> NDArray[np.int64]:
-        """The delays of rounds 1..``rounds``, cut to the horizon."""
+    def first(self, rounds: int) -> Counts:
+        """Return the delays of rounds 1..``rounds``, cut to the horizon."""
         out = np.zeros(rounds, np.int64)
-        _fill.of(self)(self, out)
+        _fill.dispatcher_for(self)(self, out)
         return out
 
     @property
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Counts:
         """All delays as an array, cut to the horizon."""
         return self.first(self.horizon)
 
-    def backlog(self) -> NDArray[np.int64]:
-        """σ_t for t = 1..horizon: rounds played before t whose feedback is still out."""
+    def backlog(self) -> Counts:
+        """Return σ_t for t = 1..horizon: rounds played before t whose feedback is still out."""
         return backlog_of(self.values)
 
     def summary(self) -> Backlog:
-        """Total delay, largest delay and largest backlog."""
+        """Return total delay, largest delay and largest backlog."""
         values = self.values
         return Backlog(int(values.sum()), int(values.max()), int(backlog_of(values).max()))
 
     @property
     def total_delay(self) -> int:
-        return int(self.values.sum())
+        return self.summary().total_delay
 
     @property
     def max_delay(self) -> int:
-        return int(self.values.max())
+        return self.summary().max_delay
 
     @property
     def max_backlog(self) -> int:
-        return int(self.backlog().max())
+        return self.summary().max_backlog
 
-    def observed_set(self, t: int) -> NDArray[np.int64]:
-        """O_t: the rounds before t whose feedback arrived before t, in increasing order."""
+    def observed_set(self, t: int) -> Counts:
+        """Return O_t: the rounds before t whose feedback arrived before t, in increasing order."""
         earlier, arrived = self._arrived(t)
         return np.asarray(earlier[arrived])
 
-    def backlog_set(self, t: int) -> NDArray[np.int64]:
-        """B_t: the rounds before t whose feedback is still out, in increasing order."""
+    def backlog_set(self, t: int) -> Counts:
+        """Return B_t: the rounds before t whose feedback is still out, in increasing order."""
         earlier, arrived = self._arrived(t)
         return np.asarray(earlier[~arrived])
 
-    def _arrived(self, t: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _arrived(self, t: int) -> tuple[Counts, NDArray[np.bool_]]:
         if as_int(t, "t", 1) > self.horizon:
-            raise ValueError(f"t must be at most the horizon {self.horizon}, got {t}")
+            raise ArgumentError("t", f"must be at most the horizon {self.horizon}", t)
         earlier = np.arange(1, int(t), dtype=np.int64)
         return earlier, earlier + self.first(int(t) - 1) < t
 
 
-def backlog_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """σ_t from cut delays: rounds s < t minus those with s + d_s < t."""
+@verb
+def delay(delays: Delays, t: int) -> int:
+    """Return the delay of round t (from 1), cut to the horizon."""
+
+
+@entry
+def _fill(delays: Delays, out: Counts) -> None:
+    for t in range(1, out.size + 1):
+        out[t - 1] = delay(delays, t)
+
+
+def backlog_of(values: Counts) -> Counts:
+    """Return σ_t from cut delays: rounds s < t minus those with s + d_s < t."""
     horizon = values.size
     arrivals = np.bincount(np.arange(horizon) + values, minlength=horizon)
     gone = np.concatenate(([0], np.cumsum(arrivals)[:-1]))
     return np.asarray(np.arange(horizon) - gone, dtype=np.int64)
 
 
-def as_horizon(horizon: Any) -> int:
-    """A positive whole number of rounds."""
-    return as_int(horizon, "horizon", 1)
+class Stored(Delays, init=False):
+    """Base of delays that lie in an array, ``cut`` to the horizon."""
+
+    cut: np.ndarray
+
+    @property
+    def horizon(self) -> int:
+        return int(self.cut.size)
+
+    def first(self, rounds: int) -> Counts:
+        return np.asarray(self.cut[:rounds])
+
+
+@delay.on(Stored)
+def _delay(delays: Stored, t: int) -> int:
+    return delays.cut[t - 1]
+
+
+class Listed(Stored, init=False):
+    """One delay per round; ``truncated`` says how many reached past the horizon and were cut.
+
+    >>> delays = array([2, 0, 5])
+    >>> delays.values.tolist(), delays.truncated, delays.backlog().tolist()
+    ([2, 0, 0], 1, [0, 1, 1])
+    """
+
+    truncated: int
+
+    def __new__(cls, values: ArrayLike) -> Self:
+        given = as_delays(values)
+        room = given.size - 1 - np.arange(given.size)
+        cut = np.minimum(given, room)
+        return cls.make(np.ascontiguousarray(cut), int(np.count_nonzero(given > room)))
+
+
+def array(values: ArrayLike) -> Listed:
+    """Return delays from an array, one per round."""
+    return Listed(values)
+
+
+def as_delays(values: ArrayLike) -> Counts:
+    """Return delays as whole numbers, or raise ValueError if one is broken, negative or too large."""
+    given = np.asarray(values)
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"delays must be a list with one entry per round, got shape {given.shape}")
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"delays must be whole numbers of rounds, got {given[0]!r}: convert them first")
+    if given.dtype.kind == "f" and np.any(_is_broken(given)):
+        bad = given[_is_broken(given)][0]
+        raise ValueError(f"delays must be whole numbers of rounds, got {bad!r}: round them first")
+    if np.any(given > 2**62):
+        raise ValueError(f"delays must be at most 2**62, got {given.max()!r}: cut them first")
+    whole = given.astype(np.int64)
+    if np.any(whole < 0):
+        t = int(np.flatnonzero(whole < 0)[0])
+        raise ValueError(f"delays must not be negative, got {whole[t]} in round {t + 1}")
+    return whole
+
+
+def _is_broken(given: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray(~np.isfinite(given) | (given != np.floor(given)))

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int, as_positive
-from tarry.delays.base import as_horizon
+from tarry.delays.base import Counts, Listed
 from tarry.delays.generated import whole_rounds
-from tarry.delays.listed import Listed
+from tarry.errors import ArgumentError
 from tarry.kernel import Purpose, entry, keyed, make_key, make_seed
-from tarry.kernel.heap import discard, make_heap, push, top
+from tarry.kernel.heap import Heap, discard, make_heap, push, top
 
 Service = str | ArrayLike | Callable[[np.random.Generator, int], ArrayLike]
 
@@ -29,7 +29,7 @@ def queue(
     shape: float = 2.0,
     rng: Any = None,
 ) -> Listed:
-    """Delays of a first-come-first-served queue with ``servers`` >= 1 servers, one job a round.
+    """Return delays of a first-come-first-served queue with ``servers`` >= 1 servers, one job a round.
 
     Round t lasts from time t to t + 1. Its job arrives at time t, starts at S_t when a server is free,
     and departs at D_t = S_t + service time; its feedback comes in the round of the departure:
@@ -45,7 +45,7 @@ def queue(
     >>> queue(horizon=6, servers=1, service=[2.5, 1, 0, 0, 0, 0]).values.tolist()
     [2, 2, 1, 0, 0, 0]
     """
-    rounds = as_horizon(horizon)
+    rounds = as_int(horizon, "horizon", 1)
     slots = min(as_int(servers, "servers", 1), rounds)
     seed = make_seed(rng)
     if isinstance(service, str):
@@ -57,12 +57,12 @@ def queue(
         times = np.asarray(service(np.random.default_rng(seed), rounds) if callable(service) else service)
     out = np.zeros(rounds, np.int64)
     heap = make_heap(slots)
-    _serve.of()(_checked(times, rounds), heap, out)
+    _serve.dispatcher_for()(_checked(times, rounds), heap, out)
     return Listed(out)
 
 
 @entry
-def _serve(times: Any, heap: Any, out: Any) -> None:
+def _serve(times: NDArray[np.float64], heap: Heap, out: Counts) -> None:
     """Give each job in turn to the server that is free first; a heap orders them by that time."""
     for server in range(heap.key.size):
         push(heap, server, 0.0)
@@ -82,7 +82,7 @@ def _mean(mean: float | None, load: float | None, servers: int) -> float:
 
 
 def _named(service: str, seed: int, rounds: int, mean: float, spread: float, shape: float) -> NDArray[np.float64]:
-    """Service times with this mean from keyed draws, so that a longer queue begins like a shorter one."""
+    """Return service times with this mean from keyed draws, so that a longer queue begins like a shorter one."""
     key = make_key(seed, Purpose.DELAYS)
     t = np.arange(1, rounds + 1)
     with np.errstate(over="ignore"):
@@ -97,12 +97,11 @@ def _named(service: str, seed: int, rounds: int, mean: float, spread: float, sha
                 return np.asarray(mean * np.exp(spread * z - spread * spread / 2.0))
             case "pareto":
                 if not shape > 1.0:
-                    raise ValueError(f"shape must be above 1 for the mean to be finite, got {shape}")
+                    raise ArgumentError("shape", "must be above 1 for the mean to be finite", shape)
                 scale = mean * (shape - 1.0)
                 return np.asarray(scale * np.expm1(-np.log(keyed.uniform(key, t)) / shape))
-    raise ValueError(
-        f'service must be "fixed", "exponential", "lognormal", "pareto", an array or a function, got {service!r}'
-    )
+    known = 'must be "fixed", "exponential", "lognormal", "pareto", an array or a function'
+    raise ArgumentError("service", known, service)
 
 
 def _checked(times: NDArray[Any], rounds: int) -> NDArray[np.float64]:

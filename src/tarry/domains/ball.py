@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
-from tarry.domains.base import Vector, as_dimension, as_vector, project
+from tarry.checks import as_int, as_positive
+from tarry.domains.base import Vector, as_vector, project
 from tarry.kernel import Parameters
 
 
@@ -27,7 +27,7 @@ class Ball(Parameters, init=False):
     radius: float
 
     def __new__(cls, dimension: int, radius: float = 1.0, *, center: ArrayLike | None = None) -> Self:
-        size = as_dimension(dimension)
+        size = as_int(dimension, "dimension", 1)
         middle = np.zeros(size) if center is None else center
         return cls.make(as_vector(middle, "center", size), as_positive(radius, "radius"))
 
@@ -58,7 +58,7 @@ class Ball(Parameters, init=False):
 
 
 @project.on(Ball)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+def _project(domain: Ball, x: Vector, scratch: Vector) -> None:
     squares = 0.0
     for i in range(x.size):
         away = x[i] - domain.center[i]

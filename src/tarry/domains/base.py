@@ -1,10 +1,6 @@
 """What a domain is: a closed convex set with a projection.
 
-Members implement the verb ``project`` and the Python face below. ``inner_radius`` is the radius of
-the largest known ball around ``center`` inside the set (0 if the set is flat), ``outer_radius`` of a
-ball around it that contains the set; ``depth(x)`` is the radius of a ball around x that fits in the
-set, the largest where it is easy to say and 0 outside; ``linear_minimiser(g)`` is a point where
-⟨g, x⟩ is least.
+A member implements the verb ``project`` and what :class:`Domain` lists.
 """
 
 from __future__ import annotations
@@ -14,52 +10,64 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.checks import as_int
 from tarry.kernel import verb
 
 Vector = NDArray[np.float64]
 
 
+class Domain(Protocol):
+    """What Python asks of a domain: a closed convex set."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of entries of a point."""
+
+    @property
+    def center(self) -> Vector:
+        """A point of the set, around which the two radii are measured."""
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance of two points, or more."""
+
+    @property
+    def inner_radius(self) -> float:
+        """The radius of the largest known ball around the centre inside the set; 0 if the set is flat."""
+
+    @property
+    def outer_radius(self) -> float:
+        """The radius of a ball around the centre that contains the set."""
+
+    def depth(self, x: Vector) -> float:
+        """Return the radius of a ball around x that fits in the set: the largest where easily said, 0 outside."""
+
+    def linear_minimiser(self, g: Vector) -> Vector:
+        """Return a point where ⟨g, x⟩ is least."""
+
+
 @verb
-def project(domain: Any, x: Vector, scratch: Vector) -> None:
+def project(domain: Domain, x: Vector, scratch: Vector) -> None:
     """Replace x by the nearest point of the domain (Euclidean).
 
     ``scratch`` has at least as many entries as x; what it held and holds afterwards means nothing.
     """
 
 
-class Domain(Protocol):
-    """The Python face of a domain; see the module's text."""
-
-    @property
-    def dimension(self) -> int: ...
-    @property
-    def center(self) -> Vector: ...
-    @property
-    def diameter(self) -> float: ...
-    @property
-    def inner_radius(self) -> float: ...
-    @property
-    def outer_radius(self) -> float: ...
-    def depth(self, x: Vector) -> float: ...
-    def linear_minimiser(self, g: Vector) -> Vector: ...
-
-
-def nearest(domain: Any, x: ArrayLike) -> Vector:
-    """The nearest point of the domain to x, as a new array."""
+def nearest(domain: Domain, x: ArrayLike) -> Vector:
+    """Return the nearest point of the domain to x, as a new array."""
     point = as_vector(x, "the point", domain.dimension)
     project(domain, point, np.empty(point.size))
     return point
 
 
-def contains(domain: Any, x: ArrayLike, tolerance: float = 1e-9) -> bool:
-    """Whether x lies in the domain up to a tolerance."""
+def contains(domain: Domain, x: ArrayLike, tolerance: float = 1e-9) -> bool:
+    """Return whether x lies in the domain up to a tolerance."""
     point = as_vector(x, "the point")
     return bool(np.linalg.norm(nearest(domain, point) - point) <= tolerance)
 
 
 def as_vector(value: ArrayLike, name: str, size: int | None = None) -> Vector:
-    """A finite one-dimensional float array of our own, or a sentence saying why not."""
+    """Return a copy as a finite one-dimensional float array, or raise ValueError."""
     vector = as_array(value, name)
     if vector.ndim != 1 or vector.size == 0:
         raise ValueError(f"{name} must be a vector with at least one entry, got shape {vector.shape}")
@@ -72,7 +80,7 @@ def as_vector(value: ArrayLike, name: str, size: int | None = None) -> Vector:
 
 
 def as_array(value: ArrayLike, name: str) -> Vector:
-    """A float array of our own, or a sentence where there is more in it than real numbers."""
+    """Return a copy as a float array, or raise ValueError if there is more in it than real numbers."""
     try:
         return np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
@@ -80,7 +88,7 @@ def as_array(value: ArrayLike, name: str) -> Vector:
 
 
 def as_definite(value: ArrayLike, name: str) -> Vector:
-    """A symmetric positive definite matrix of our own, or a sentence saying why not."""
+    """Return a copy of a symmetric positive definite matrix, or raise ValueError if it is not one."""
     matrix = as_array(value, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise ValueError(f"{name} must be square, got shape {matrix.shape}")
@@ -104,13 +112,8 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def as_dimension(value: int) -> int:
-    """A whole number of at least 1, or a sentence saying why not."""
-    return as_int(value, "dimension", 1)
-
-
 def as_domain(value: Any, name: str) -> Any:
-    """A member of this room, the user's own included, or a sentence saying why not."""
+    """Return a domain, the user's own included, or raise TypeError if it has no projection."""
     if not any(isinstance(value, cls) for cls in project.registry.members):
         raise TypeError(f"{name} must be a domain such as Ball(3), got {value!r}")
     return value

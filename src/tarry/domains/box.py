@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,6 +68,6 @@ def _spread(bound: ArrayLike, size: int) -> ArrayLike:
 
 
 @project.on(Box)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+def _project(domain: Box, x: Vector, scratch: Vector) -> None:
     for i in range(x.size):
         x[i] = min(max(x[i], domain.lower[i]), domain.upper[i])

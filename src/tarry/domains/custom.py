@@ -9,42 +9,49 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
-from tarry.domains.base import Vector, as_dimension, as_vector, project
-from tarry.kernel import Aside, Parameters, as_step, verb
+from tarry.checks import as_int, as_positive
+from tarry.domains.base import Vector, as_vector, project
+from tarry.errors import ArgumentError
+from tarry.kernel import Parameters, as_step, verb
 
-PROXIMAL_STEPS = 16
-PROXIMAL_REACH = 1e4
+PROXIMAL_STEPS = 16  # far more than ten digits need, see ``linear_minimiser``
+PROXIMAL_REACH = 1e4  # radii that a step moves before it projects: rounding costs that factor in digits
 
 
 class InPlace(NamedTuple):
     """A projection that needs nothing but the point."""
 
-    function: Any
+    function: Callable[[Vector], None]
 
 
 class WithScratch(NamedTuple):
     """A projection that also takes scratch of the point's size."""
 
-    function: Any
+    function: Callable[[Vector, Vector], None]
 
 
 @verb
-def apply(projection: Any, x: Vector, scratch: Vector) -> None:
+def apply(projection: InPlace | WithScratch, x: Vector, scratch: Vector) -> None:
     """Call the user's projection in the way it wants to be called."""
 
 
 @apply.on(InPlace)
-def _alone(projection: Any, x: Any, scratch: Any) -> None:
+def _alone(projection: InPlace, x: Vector, scratch: Vector) -> None:
     projection.function(x)
 
 
 @apply.on(WithScratch)
-def _with_scratch(projection: Any, x: Any, scratch: Any) -> None:
+def _with_scratch(projection: WithScratch, x: Vector, scratch: Vector) -> None:
     projection.function(x, scratch)
 
 
-class Custom(Parameters, init=False):
+class _PythonSide:
+    """Hold what Python alone asks for: compiled code sees fields only, and this is none."""
+
+    _minimiser: Any = None
+
+
+class CustomDomain(Parameters, _PythonSide, init=False):
     """The set that ``project`` projects on, in place: ``project(x)`` or ``project(x, scratch)``.
 
     Decorated with ``numba.njit`` the projection runs inside compiled games; a plain Python function
@@ -56,17 +63,16 @@ class Custom(Parameters, init=False):
 
     >>> def keep_positive(x):
     ...     np.clip(x, 0.0, 1.0, out=x)
-    >>> cube = Custom(keep_positive, 2, center=[0.5, 0.5], diameter=2**0.5, inner_radius=0.5)
+    >>> cube = CustomDomain(keep_positive, 2, center=[0.5, 0.5], diameter=2**0.5, inner_radius=0.5)
     >>> cube.linear_minimiser(np.array([1.0, -1.0])).tolist()
     [0.0, 1.0]
     """
 
-    projection: Any
+    projection: InPlace | WithScratch
     center: Vector
     diameter: float
     inner_radius: float
     outer_radius: float
-    minimiser: Aside
 
     def __new__(
         cls,
@@ -78,15 +84,25 @@ class Custom(Parameters, init=False):
         outer_radius: float | None = None,
         linear_minimiser: Callable[[Vector], ArrayLike] | None = None,
     ) -> Self:
-        middle = as_vector(center, "center", as_dimension(dimension))
+        middle = as_vector(center, "center", as_int(dimension, "dimension", 1))
         width = as_positive(diameter, "diameter")
         outer = width if outer_radius is None else as_positive(outer_radius, "outer_radius")
         inner = float(inner_radius)
         if not 0.0 <= inner <= outer:
-            raise ValueError(f"inner_radius must lie between 0 and the outer radius {outer:g}, got {inner_radius}")
+            raise ArgumentError("inner_radius", f"must lie between 0 and the outer radius {outer:g}", inner_radius)
         projection = _as_projection(as_step(project))
         _try(projection, middle, outer)
-        return cls.make(projection, middle, width, inner, outer, Aside(linear_minimiser))
+        made = cls.make(projection, middle, width, inner, outer)
+        made._minimiser = linear_minimiser
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and self._minimiser == getattr(other, "_minimiser", None)
+
+    __hash__ = Parameters.__hash__
+
+    def __reduce__(self) -> Any:
+        return *super().__reduce__(), {"_minimiser": self._minimiser}
 
     @property
     def dimension(self) -> int:
@@ -96,8 +112,8 @@ class Custom(Parameters, init=False):
         return max(0.0, self.inner_radius - float(np.linalg.norm(x - self.center)))
 
     def linear_minimiser(self, g: Vector) -> Vector:
-        if self.minimiser.value is not None:
-            return as_vector(self.minimiser.value(g), "the linear minimiser", self.dimension)
+        if self._minimiser is not None:
+            return as_vector(self._minimiser(g), "the linear minimiser", self.dimension)
         size = float(np.linalg.norm(g))
         point = self.center.copy()
         if size == 0.0:
@@ -115,7 +131,7 @@ class Custom(Parameters, init=False):
 
 
 def _as_projection(function: Callable[..., None]) -> InPlace | WithScratch:
-    """Read off how many arguments the projection takes."""
+    """Return the projection with the way it is called, by the number of its arguments."""
     wanted = inspect.signature(getattr(function, "py_func", function)).parameters.values()
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     count = sum(p.kind in positional and p.default is inspect.Parameter.empty for p in wanted)
@@ -124,8 +140,8 @@ def _as_projection(function: Callable[..., None]) -> InPlace | WithScratch:
     return InPlace(function) if count == 1 else WithScratch(function)
 
 
-def _try(projection: Any, center: Vector, outer: float) -> None:
-    """Refuse at once a projection that moves the centre or leaves a far point outside."""
+def _try(projection: InPlace | WithScratch, center: Vector, outer: float) -> None:
+    """Raise ValueError if the projection moves the centre or leaves a far point outside."""
     inside = center.copy()
     apply(projection, inside, np.empty(center.size))
     if not np.linalg.norm(inside - center) <= 1e-9 * max(1.0, outer):
@@ -140,6 +156,6 @@ def _try(projection: Any, center: Vector, outer: float) -> None:
         )
 
 
-@project.on(Custom)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+@project.on(CustomDomain)
+def _project(domain: CustomDomain, x: Vector, scratch: Vector) -> None:
     apply(domain.projection, x, scratch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +12,8 @@ from tarry.checks import as_positive
 from tarry.domains.base import Vector, as_definite, as_vector, project
 from tarry.kernel import Parameters, step
 
-MOST_STEPS = 100
-ROUNDING = 1e-15
+MOST_STEPS = 100  # never seen above ten or so: a stop for what rounding might do
+ROUNDING = 1e-15  # a few ulps: Newton's last step changes nothing below it
 
 
 class Ellipsoid(Parameters, init=False):
@@ -81,8 +81,8 @@ class Ellipsoid(Parameters, init=False):
 
 
 @step
-def multiplier(eigenvalues: Any, radius: Any, away: Any) -> Any:
-    """The λ ≥ 0 with S(λ) = Σ μ_i (z_i / (1 + λμ_i))² = radius², for z = ``away`` outside.
+def multiplier(eigenvalues: Vector, radius: float, away: Vector) -> float:
+    """Return the λ ≥ 0 with S(λ) = Σ μ_i (z_i / (1 + λμ_i))² = radius², for z = ``away`` outside.
 
     1/√S is increasing and concave in λ, so Newton's steps on 1/√S = 1/radius from 0 approach the root
     from the left, without overshooting (Moré and Sorensen, 1983, after Hebden).
@@ -104,7 +104,7 @@ def multiplier(eigenvalues: Any, radius: Any, away: Any) -> Any:
 
 
 @project.on(Ellipsoid)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+def _project(domain: Ellipsoid, x: Vector, scratch: Vector) -> None:
     squares = 0.0
     for i in range(x.size):
         along = 0.0

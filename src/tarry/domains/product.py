@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tarry.domains.base import Vector, as_domain, project
+from tarry.domains.base import Domain, Vector, as_domain, project
 from tarry.kernel import Parameters
 
 
@@ -25,7 +25,7 @@ class Product(Parameters, init=False):
     second: Any
     split: int
 
-    def __new__(cls, first: Any, second: Any) -> Self:
+    def __new__(cls, first: Domain, second: Domain) -> Self:
         as_domain(first, "first")
         as_domain(second, "second")
         return cls.make(first, second, int(first.dimension))
@@ -62,13 +62,13 @@ class Product(Parameters, init=False):
 
 
 @project.on(Product)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+def _project(domain: Product, x: Vector, scratch: Vector) -> None:
     project(domain.first, x[: domain.split], scratch[: domain.split])
     project(domain.second, x[domain.split :], scratch[domain.split :])
 
 
-def product(*domains: Any) -> Any:
-    """The product of one or more domains, in this order.
+def product(*domains: Domain) -> Any:
+    """Return the product of one or more domains, in this order.
 
     >>> from tarry.domains import Ball, Simplex
     >>> product(Ball(2), Simplex(3), Ball(4)).dimension

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains.base import Vector, as_domain, as_vector, project
+from tarry.domains.base import Domain, Vector, as_domain, as_vector, project
 from tarry.kernel import Parameters
 
 
@@ -22,7 +22,7 @@ class Shift(Parameters, init=False):
     domain: Any
     offset: Vector
 
-    def __new__(cls, domain: Any, offset: ArrayLike) -> Self:
+    def __new__(cls, domain: Domain, offset: ArrayLike) -> Self:
         as_domain(domain, "domain")
         return cls.make(domain, as_vector(offset, "offset", domain.dimension))
 
@@ -54,7 +54,7 @@ class Shift(Parameters, init=False):
 
 
 @project.on(Shift)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+def _project(domain: Shift, x: Vector, scratch: Vector) -> None:
     for i in range(x.size):
         x[i] -= domain.offset[i]
     project(domain.domain, x, scratch)

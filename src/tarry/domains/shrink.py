@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from tarry.domains.base import Vector, as_domain, project
+from tarry.domains.base import Domain, Vector, as_domain, project
+from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, step
 
 
@@ -24,10 +25,10 @@ class Shrink(Parameters, init=False):
     center: Vector
     factor: float
 
-    def __new__(cls, domain: Any, factor: float) -> Self:
+    def __new__(cls, domain: Domain, factor: float) -> Self:
         as_domain(domain, "domain")
         if not 0.0 <= factor <= 1.0:
-            raise ValueError(f"factor must lie between 0 and 1, got {factor}")
+            raise ArgumentError("factor", "must lie between 0 and 1", factor)
         return cls.make(domain, np.array(domain.center, dtype=np.float64), float(factor))
 
     @property
@@ -56,12 +57,12 @@ class Shrink(Parameters, init=False):
 
 
 @project.on(Shrink)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+def _project(domain: Shrink, x: Vector, scratch: Vector) -> None:
     project_shrunken(domain.domain, domain.center, domain.factor, x, scratch)
 
 
 @step
-def project_shrunken(domain: Any, center: Any, factor: float, x: Any, scratch: Any) -> None:
+def project_shrunken(domain: Domain, center: Vector, factor: float, x: Vector, scratch: Vector) -> None:
     """Replace x by the nearest point of center + factor·(domain − center)."""
     if factor <= 0.0:
         for i in range(x.size):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_positive
-from tarry.domains.base import Vector, as_dimension, project
+from tarry.checks import Count, Positive
+from tarry.domains.base import Vector, project
 from tarry.kernel import Parameters
 
 
-class Simplex(Parameters, init=False):
+class Simplex(Parameters):
     """The simplex {x ≥ 0 : Σ x_i = scale} in R^dimension.
 
     It is flat: no ball of R^dimension fits in it, so its inner radius is 0 and DWFTBL refuses it. Learners over arms
@@ -23,11 +22,8 @@ class Simplex(Parameters, init=False):
     ([0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0])
     """
 
-    dimension: int
-    scale: float
-
-    def __new__(cls, dimension: int, scale: float = 1.0) -> Self:
-        return cls.make(as_dimension(dimension), as_positive(scale, "scale"))
+    dimension: Count
+    scale: Positive = 1.0
 
     @property
     def center(self) -> Vector:
@@ -55,7 +51,7 @@ class Simplex(Parameters, init=False):
 
 
 @project.on(Simplex)
-def _project(domain: Any, x: Any, scratch: Any) -> None:
+def _project(domain: Simplex, x: Vector, scratch: Vector) -> None:
     # x becomes max(0, x − top − τ) where Σ max(0, x_i − top − τ) = scale. That sum is convex in τ and
     # piecewise linear, so Newton's steps from τ = −scale never overshoot, and they end, exactly, when
     # none drops an entry. Sum × slope falls to a quarter each step: a few passes, at worst some forty.

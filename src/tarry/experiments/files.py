@@ -1,19 +1,33 @@
-"""Sweep files: TOML, and the files they include.
+"""Sweep files: TOML, the files they include, and the arrays they name.
 
 ``include = ["base.toml"]`` reads other files first, relative to the one that names them; tables are merged key by
-key, and what the including file says holds.
+key, and what the including file says holds. An array is a file, ``{file = "rows.npy"}``, or columns of a table,
+``{file = "log.csv", columns = ["a", "b"]}``. A cell's identity holds the hash of the file's bytes and not its name: a
+file that moved is the same data, one that changed is other data.
 """
 
 from __future__ import annotations
 
 import tomllib
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tarry.experiments.data import anchored, is_data
+from tarry.checks import pick
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Tree = dict[str, Any]
 Key = tuple[str, ...]
+
+DATA_KEYS = ("file", "columns")
+READERS = (".npy", ".csv", ".parquet")
+# How many levels of keys below a top-level key are names that the user chose, of games or axes for example:
+# a table under such a name is never data, even if one of its keys is "file". Elsewhere nothing is data.
+NAME_LEVELS = {"games": 2, "players": 2, "axes": 1, "points": 1}
+NO_DATA = 99
 
 
 class Text:
@@ -26,7 +40,7 @@ class Text:
         self._said: dict[Key, Path] = {}
 
     def place(self, *key: str | int) -> str:
-        """``file: a.b.c`` for a key, with the file that gave it."""
+        """Return ``file: a.b.c`` for a key, with the file that gave it."""
         named = tuple(part for part in key if isinstance(part, str))
         longest = next((named[:n] for n in range(len(named), 0, -1) if named[:n] in self._said), None)
         shown = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
@@ -34,7 +48,7 @@ class Text:
         return f"{file.name}: {shown}" if shown else file.name
 
     def add(self, tree: Tree, path: Path) -> None:
-        """Let a file's tables hold over what was read before."""
+        """Merge a file's tables over what was read before."""
         self.tree = self._merged(self.tree, tree, path, ())
 
     def _merged(self, old: Tree, new: Tree, path: Path, above: Key) -> Tree:
@@ -52,12 +66,12 @@ class Text:
 
 
 def _is_whole(key: Key, value: Tree) -> bool:
-    """Whether this is a member or data, as nothing above the keys of a game or a player is, whatever its name."""
+    """Return whether this is a member or data; tables of two keys or fewer are games, players or axes."""
     return len(key) > 2 and ("type" in value or is_data(value))
 
 
 def read_files(path: Path) -> Text:
-    """The file with everything it includes."""
+    """Return what the file says, with everything it includes; raise ValueError where a file cannot be read."""
     text = Text(path)
     _read(path, text, ())
     return text
@@ -68,36 +82,25 @@ def _read(path: Path, text: Text, above: tuple[Path, ...]) -> None:
     if here in above:
         way = " → ".join(one.name for one in (*above[above.index(here) :], here))
         raise ValueError(f"{above[-1].name}: include: files include each other in a circle, {way}: leave one out")
-    said = _said(path, above)
+    asked = f"{above[-1].name}: include: " if above else ""
+    try:
+        said = path.read_text(encoding="utf-8")
+        tree = tomllib.loads(said)
+    except OSError as error:
+        raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{path.name} is not TOML: {error}") from error
     text.sources.setdefault(here, said)
-    tree = _parse(path, said)
     included = tree.pop("include", [])
     if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
         raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
     for name in included:
         _read(path.parent / name, text, (*above, here))
-    text.add(anchored(tree, path.parent, f"{path.name}: "), path)
-
-
-def _said(path: Path, above: tuple[Path, ...]) -> str:
-    asked = f"{above[-1].name}: include: " if above else ""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not TOML: {error}") from error
-
-
-def _parse(path: Path, said: str) -> Tree:
-    try:
-        return tomllib.loads(said)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path.name} is not TOML: {error}") from error
+    text.add(_with_digests(tree, path.parent, f"{path.name}: "), path)
 
 
 def one_after_another(sources: dict[Path, str]) -> str:
-    """The first file as it is, then each it includes under a line with its name: to be read, not to be run.
+    """Return the first file as it is, then each it includes under a line with its name: to be read, not to be run.
 
     >>> print(one_after_another({Path("a.toml"): 'include = ["b.toml"]', Path("b.toml"): "seeds = 3"}))
     include = ["b.toml"]
@@ -107,3 +110,73 @@ def one_after_another(sources: dict[Path, str]) -> str:
     """
     first, *others = sources.items()
     return "\n\n".join([first[1].rstrip(), *(f"# --- {path.name} ---\n{said.rstrip()}" for path, said in others)])
+
+
+def is_data(value: Any) -> bool:
+    """Return whether this stands for an array in a file."""
+    return isinstance(value, dict) and "file" in value and "type" not in value
+
+
+def _with_digests(tree: Tree, folder: Path, place: str) -> Tree:
+    """Return a sweep's tables with full names and hashes of its data; files are looked for in ``folder``."""
+    found: Tree = {}
+    for name, value in tree.items():
+        if name == "blocks" and isinstance(value, list):
+            inside = f"{place}.blocks"
+            found[name] = [_with_digests(one, folder, inside) if isinstance(one, dict) else one for one in value]
+        else:
+            found[name] = _resolved(value, folder, f"{place}.{name}", NAME_LEVELS.get(name, NO_DATA))
+    return found
+
+
+def _resolved(tree: Any, folder: Path, place: str, levels: int) -> Any:
+    """Recurse into one top-level key; the first ``levels`` levels of keys below it are user-chosen names."""
+    shown = place.replace(": .", ": ")
+    if isinstance(tree, list):
+        return [_resolved(value, folder, place, levels) for value in tree]
+    if not isinstance(tree, dict):
+        if not isinstance(tree, (str, int, float)):
+            raise ValueError(f"{shown}: must be text, a number, a list or a table, got {tree}")
+        return tree
+    if levels or not is_data(tree):
+        inside = max(0, levels - 1)
+        return {name: _resolved(value, folder, f"{place}.{name}", inside) for name, value in tree.items()}
+    for name in tree:
+        pick(name, DATA_KEYS, f"{shown}.{name}", what="key of a file")
+    path = (folder / str(tree["file"])).resolve()
+    if path.suffix not in READERS:
+        raise ValueError(f"{shown}.file: must end in one of {', '.join(READERS)}, got {tree['file']!r}")
+    try:
+        digest = sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ValueError(f"{shown}.file: {path} cannot be read: {error.strerror}") from error
+    return tree | {"file": str(path), "digest": digest}
+
+
+def without_file_names(tree: Any) -> Any:
+    """Return the tree without the names of data files, whose hashes stay."""
+    if isinstance(tree, dict):
+        kept = {name: value for name, value in tree.items() if not (name == "file" and is_data(tree))}
+        return {name: without_file_names(value) for name, value in kept.items()}
+    return [without_file_names(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def read_data(spec: Tree) -> np.ndarray:
+    """Return the array; one column is a vector, several are a matrix."""
+    return _read_array(spec["file"], spec["digest"], tuple(spec.get("columns", ())))
+
+
+@lru_cache(maxsize=8)  # cells of one sweep ask for the same few files again and again
+def _read_array(file: str, digest: str, columns: tuple[str, ...]) -> np.ndarray:
+    import numpy as np
+    import polars as pl
+
+    path = Path(file)
+    if sha256(path.read_bytes()).hexdigest() != digest:
+        raise ValueError(f"{file} has changed since the sweep was listed: run it again")
+    if path.suffix == ".npy":
+        array: np.ndarray = np.load(path, allow_pickle=False)
+        return array
+    frame = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, try_parse_dates=True)
+    chosen = [pick(name, frame.columns, path.name, what="column") for name in columns] or frame.columns
+    return frame[chosen[0]].to_numpy() if len(chosen) == 1 else frame.select(chosen).to_numpy()

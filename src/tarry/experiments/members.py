@@ -1,43 +1,32 @@
-"""Members of the library by name: found in the rooms' exports, checked against their constructors, and made.
+"""Members written in a sweep: names checked against the library's tables, made with what the game tells.
 
-A member is written as its name, ``"VarOpt"``, or as a table with its ``type`` and the constructor's parameters,
-``{type = "geometric", mean = 200}``; constructors that have a name of their own, as ``"Morris.for_backlog"``, too.
-What a parameter takes may be a member itself. A required parameter that is left out is read off the game, if the
-game knows it (see :mod:`tarry.experiments.facts`); so is one given as ``"game.max_backlog"``.
+A member is its name, ``"VarOpt"``, or a table of its ``type`` and its constructor's parameters,
+``{type = "geometric", mean = 200}``; a parameter may be a member itself. A required parameter that is left out is read
+off the game, if the game knows it; so is one given as ``"game.max_backlog"``. Names are those of
+:mod:`tarry.members`.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from tarry import delays, domains, learners, losses, players, schedulers, theory, tracking
-from tarry.experiments.data import is_data, read_data
-from tarry.experiments.facts import FACTS
-from tarry.experiments.words import pick
-from tarry.kernel import Parameters
+from tarry import theory
+from tarry.checks import pick
+from tarry.experiments.files import is_data, read_data
+from tarry.game import Game
+from tarry.members import INSIDE, MEMBERS, RENAMED
 
 Spec = dict[str, Any]
 Known = Callable[[str], Any]
 """A fact of the game by its name."""
 
 GAME = "game."
-# The first room has the members asked for; the others those that only stand inside them.
-ROOMS: dict[str, tuple[ModuleType, ...]] = {
-    "domain": (domains,),
-    "losses": (losses,),
-    "delays": (delays,),
-    "learner": (learners, theory),
-    "scheduler": (schedulers,),
-    "epochs": (tracking,),
-    "player": (players,),
-}
-# Of theory's functions, those that tune: nobody is made from a bound or a tail.
-TUNINGS = ("_rate", "_smoothing", "_probability", "_safety", "_epsilon")
+# Parameters that are members themselves, so that a bare name in them is looked up.
+NESTED = frozenset(("base", "domain", "first", "norm", "rate", "rows", "second", "smoothing", "targets"))
 # What a part of the game may be told, in the order in which parts are made; players may ask for everything.
 TOLD = {
     "domain": ("dimension",),
@@ -46,106 +35,127 @@ TOLD = {
 }
 
 
-@functools.cache
-def members(key: str, inside: bool = False) -> dict[str, Callable[..., Any]]:
-    """What may stand for this key, by name, or inside it; a room's name shadows one of the rooms after it."""
-    found: dict[str, Callable[..., Any]] = {}
-    for room in reversed(ROOMS[key] if inside else ROOMS[key][:1]):
-        found |= {name: thing for name in room.__all__ if _is_member(thing := getattr(room, name))}
-    return found
+def _spread(game: Game) -> float:
+    """Return νk, from the bounds of the losses."""
+    return float(
+        theory.spread_of(
+            value_bound=float(game.losses.value_bound(game.domain)),
+            gradient_bound=float(game.losses.gradient_bound(game.domain)),
+            inner_radius=game.domain.inner_radius,
+            dimension=game.dimension,
+        )
+    )
 
 
-def _is_member(thing: Any) -> bool:
-    if isinstance(thing, type):
-        is_made = issubclass(thing, Parameters) and not issubclass(thing, tracking.Player)
-        return is_made and not any(_is_function(p) for p in _required(thing))
-    if not inspect.isfunction(thing) or hasattr(thing, "registry"):
-        return False
-    answer = thing.__annotations__.get("return", "")
-    made = thing.__globals__.get(answer)
-    is_made = isinstance(made, type) and issubclass(made, Parameters)
-    is_tuning = answer == "float" and thing.__name__.endswith(TUNINGS)
-    return (is_made or is_tuning) and not any(_is_function(p) for p in _required(thing))
+FACTS: dict[str, Callable[[Game], Any]] = {
+    "domain": lambda game: game.domain,
+    "horizon": lambda game: game.horizon,
+    "dimension": lambda game: game.dimension,
+    "capacity": lambda game: game.capacity,
+    "diameter": lambda game: float(game.domain.diameter),
+    "inner_radius": lambda game: float(game.domain.inner_radius),
+    "outer_radius": lambda game: float(game.domain.outer_radius),
+    "gradient_bound": lambda game: float(game.losses.gradient_bound(game.domain)),
+    "value_bound": lambda game: float(game.losses.value_bound(game.domain)),
+    "strong_convexity": lambda game: float(game.losses.strong_convexity),
+    "spread": _spread,
+    "total_delay": lambda game: game.delays.summary().total_delay,
+    "max_delay": lambda game: game.delays.summary().max_delay,
+    "max_backlog": lambda game: game.delays.summary().max_backlog,
+    # What the ready players call the whole game.
+    "game": lambda game: game,
+    "target": lambda game: game,
+}
+"""What a game knows about itself, for players that are tuned to it."""
 
 
-def _is_function(parameter: inspect.Parameter) -> bool:
-    return str(parameter.annotation).startswith("Callable")
+def facts_of(game: Game) -> Known:
+    """Return a function that looks up facts of one game, each computed once."""
+
+    @functools.cache
+    def known(name: str) -> Any:
+        if name not in FACTS:
+            raise ValueError(f"a game does not tell {name}: give {name} = …")
+        return FACTS[name](game)
+
+    return known
 
 
-def parameters_of(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """A constructor's parameters by name."""
-    return dict(_parameters(constructor))
-
-
-@functools.cache
-def _parameters(constructor: Callable[..., Any]) -> tuple[tuple[str, inspect.Parameter], ...]:
-    if isinstance(constructor, type):
-        constructor = functools.partial(constructor.__new__, constructor)
-    kept = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return tuple((n, p) for n, p in inspect.signature(constructor).parameters.items() if p.kind in kept)
-
-
-def _required(constructor: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    return (p for _, p in _parameters(constructor) if p.default is inspect.Parameter.empty)
+def names(key: str, inside: bool = False) -> list[str]:
+    """Return the members that may stand for this key, or inside a member of it."""
+    return [name for name in (INSIDE if inside else MEMBERS)[key] if "." not in name]
 
 
 def find(key: str, name: str, place: str, inside: bool = False) -> Callable[..., Any]:
-    """The constructor of this name, or a sentence with those there are."""
-    known = members(key, inside)
+    """Return the constructor of this name; raise ValueError with the names there are."""
+    table = (INSIDE if inside else MEMBERS)[key]
     base, _, way = name.partition(".")
-    kind = known[pick(base, known, place, what="member")]
-    if not way:
-        return kind
-    ways = _ways(kind)
-    if not ways:
-        raise ValueError(f"{place}: {base} is made in one way only, got {name!r}: write {base!r}")
-    made: Callable[..., Any] = getattr(kind, pick(way, ways, place, what=f"way to make {base}"))
-    return made
+    base, _, renamed_way = RENAMED.get(key, {}).get(base, base).partition(".")
+    way = way or renamed_way
+    pick(base, names(key, inside), place, what="member")
+    if way:
+        ways = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]
+        if not ways:
+            raise ValueError(f"{place}: {base} is made in one way only, got {name!r}: write {base!r}")
+        pick(way, ways, place, what=f"way to make {base}")
+    return table[f"{base}.{way}" if way else base]
 
 
-def _ways(kind: Any) -> list[str]:
-    found = vars(kind) if isinstance(kind, type) else {}
-    return [name for name, way in found.items() if isinstance(way, classmethod) and not name.startswith("_")]
+@functools.cache
+def _signature(constructor: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(constructor)
+
+
+def parameters_of(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return a constructor's parameters by name."""
+    return dict(_signature(constructor).parameters)
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    return parameter.default is inspect.Parameter.empty
 
 
 def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:
-    """The same member as a table of its type and parameters, every name in it checked."""
+    """Return the member as a table of its type and parameters; raise ValueError where a name in it is unknown."""
     given: Spec = {"type": value} if isinstance(value, str) else dict(value) if isinstance(value, dict) else {}
     if not isinstance(given.get("type"), str):
-        choices = ", ".join(members(key, inside))
+        choices = ", ".join(names(key, inside))
         raise ValueError(f"{place}: a member needs its type, as in {{type = …}}, got {value!r}: take one of {choices}")
     constructor = find(key, given["type"], f"{place}.type" if isinstance(value, dict) else place, inside)
     takes = parameters_of(constructor)
     checked: Spec = {"type": given.pop("type")}
     for name, argument in given.items():
         pick(name, takes, f"{place}.{name}", what=f"parameter of {checked['type']}")
-        checked[name] = _check_argument(key, takes[name], argument, f"{place}.{name}")
-    for name in (p.name for p in _required(constructor) if p.name not in given):
-        if name not in TOLD.get(key, FACTS):
+        checked[name] = _check_argument(key, name, argument, f"{place}.{name}")
+    told: Collection[str] = TOLD.get(key, FACTS)
+    for name, parameter in takes.items():
+        if _is_required(parameter) and name not in given and name not in told:
             raise ValueError(f"{place}: {checked['type']} needs {name}, which no game tells: give {name} = …")
     return checked
 
 
-def _check_argument(key: str, parameter: inspect.Parameter, value: Any, place: str) -> Any:
+def _check_argument(key: str, name: str, value: Any, place: str) -> Any:
     if is_data(value):
         return value
-    if isinstance(value, dict):
-        return check(key, value, place, inside=True)
     if isinstance(value, str) and value.startswith(GAME):
         pick(value.removeprefix(GAME), TOLD.get(key, FACTS), place, what="fact of the game")
-    elif isinstance(value, str) and "Any" in str(parameter.annotation):
+        return value
+    if isinstance(value, dict) or (isinstance(value, str) and name in NESTED):
         return check(key, value, place, inside=True)
     return value
 
 
 def make(key: str, spec: Spec, known: Known, place: str = "") -> Any:
-    """The member itself; what it leaves out is asked of ``known``, and what it refuses is said with its key."""
+    """Return the member itself; ``known`` is asked for what its table leaves out.
+
+    Raise ValueError, with the key, where the constructor refuses its arguments.
+    """
     place = place or key
     constructor = find(key, spec["type"], place, inside=True)
     given = {name: _made(key, value, known, f"{place}.{name}") for name, value in spec.items() if name != "type"}
     for name, parameter in parameters_of(constructor).items():
-        is_needed = parameter.default is inspect.Parameter.empty or name == "rng"
-        if name not in given and is_needed:
+        # A member that draws is drawn by the seed, although its rng has a default.
+        if name not in given and (_is_required(parameter) or name == "rng"):
             given[name] = known(name)
     try:
         return constructor(**given)
@@ -164,7 +174,7 @@ def _made(key: str, value: Any, known: Known, place: str) -> Any:
 
 
 def describe(spec: Any) -> str:
-    """A member in one line.
+    """Return a member, or a value, in one line.
 
     >>> describe({"type": "Linear", "rows": {"type": "blocks", "length": 50}})
     'Linear(rows=blocks(length=50))'

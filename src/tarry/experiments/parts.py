@@ -8,38 +8,36 @@ in some dozens of files. Parts are never changed, and reading needs no lock.
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import time
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tarry.experiments.remains import sign
+from tarry.experiments.atomic import write_whole
 from tarry.results.columns import conformed, part_schema
 
 if TYPE_CHECKING:
     import polars as pl
 
 PREFIX, SUFFIX = "part-", ".parquet"
+# A cell counts as finished once it is on the disk: a second is what a kill may cost. The other two limit memory.
 GATHERED_SECONDS = 1.0
 GATHERED_CELLS = 512
 GATHERED_ROWS = 2_000_000
-MERGED = 32
-"""So many parts of one level become one of the next."""
+MERGED = 32  # parts of one level that become one part of the next
 
 Columns = dict[str, Any]
 
 
 def digest_of(data: bytes) -> str:
-    """What a part's name says of its bytes."""
+    """Return the hash of a part's bytes, which its name carries."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
 def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | None:
-    """A part's rows with these columns (default: all), or None if its bytes are not those its name speaks of."""
+    """Return a part's rows with these columns (default: all), or None if its bytes do not match its name."""
     import polars as pl
 
     data = path.read_bytes()
@@ -52,37 +50,12 @@ def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | No
 
 
 def list_parts(folder: Path) -> list[Path]:
-    """Every part, in a fixed order."""
+    """Return every part of a folder, in a fixed order."""
     return sorted(folder.glob(f"{PREFIX}*{SUFFIX}"))
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there as a whole or not at all, whatever happens."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.parent / sign()
-    try:
-        with aside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
-    _settle(path.parent)
-
-
-def _settle(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system lets folders be opened."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def write_part(folder: Path, frame: pl.DataFrame, level: int = 0) -> Path:
-    """Write rows as one part."""
+    """Write rows as one part and return its path."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=1, statistics=False)
     data = buffer.getvalue()
@@ -92,7 +65,7 @@ def write_part(folder: Path, frame: pl.DataFrame, level: int = 0) -> Path:
 
 
 class Writer:
-    """Gathers finished cells and writes them; ``add`` and ``rest`` tell which cells are on the disk by then."""
+    """Gather finished cells and write them; every method returns the cells that it has brought to the disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -102,7 +75,7 @@ class Writer:
         self._levels: dict[int, list[Path]] = {}
 
     def add(self, columns: Columns) -> list[str]:
-        """Take a finished cell."""
+        """Take a finished cell, and write if it is time."""
         if not self._gathered:
             self._since = time.monotonic()
         self._gathered.append(columns)
@@ -116,7 +89,7 @@ class Writer:
         return self.flush() if is_due or is_much else []
 
     def flush(self) -> list[str]:
-        """Write what has been gathered; what could not be written stays for the next time."""
+        """Write what has been gathered; what an error leaves unwritten stays for the next time."""
         if not self._gathered:
             return []
         self._merge(0)  # first, so that nothing comes between a part and the news of it
@@ -125,7 +98,7 @@ class Writer:
         return [columns["cell"][0] for columns in written]
 
     def _merge(self, level: int) -> None:
-        """Merge our own parts of a level once there are many."""
+        """Merge this writer's parts of a level once there are many."""
         mine = self._levels.get(level, [])
         if len(mine) < MERGED:
             return
@@ -139,7 +112,7 @@ class Writer:
 
 
 def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
-    """The rows of several parts, or None if one of them is damaged: then it is left for all to see."""
+    """Return the rows of several parts, or None if one of them is damaged: it then stays where it is."""
     import polars as pl
 
     try:
@@ -150,7 +123,7 @@ def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
 
 
 def frame_of(cells: list[Columns]) -> pl.DataFrame:
-    """The rows of finished cells."""
+    """Return the rows of finished cells as one frame."""
     import polars as pl
 
     def together(name: str) -> Iterator[Any]:

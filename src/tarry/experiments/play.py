@@ -11,20 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry import delays
-from tarry.experiments.facts import facts_of
-from tarry.experiments.members import TOLD, make
+from tarry.experiments.members import TOLD, facts_of, make
 from tarry.game import Game, Record, simulate
-from tarry.game.plans import Plans
+from tarry.game.run import prepare
 from tarry.results import FATES
 from tarry.results.columns import GAME_RULES, SCHEMA
 from tarry.tracking import Player
 from tarry.versions import versions
 
+# Delays up to this horizon are listed, so that one compilation serves all kinds of them; nothing else changes.
 LISTED = 1_000_000
-"""Delays up to this horizon are listed, so that one compilation serves all kinds of them; nothing else changes."""
 
 Columns = dict[str, Any]
-PARTS = ("regularisation", "own", "pairs", "smoothing", "left_out")
+# Columns of stored runs keep the names of the first version; a certificate's parts by column.
+PARTS = {
+    "regularisation": "regularisation",
+    "own": "variance",
+    "pairs": "overlap",
+    "smoothing": "smoothing",
+    "left_out": "omitted_curvature",
+}
 RECORDED = ("tarry", "source", "python", "system", "numpy", "numba", "scipy", "polars")
 
 
@@ -40,7 +46,7 @@ class Drawn(NamedTuple):
 
 
 def build_game(content: dict[str, Any], seed: int) -> Drawn:
-    """The game of a seed: members that draw are drawn by it, unless the file gives them an ``rng`` of their own."""
+    """Return the game of a seed: members that draw are drawn by it, unless the file gives them an ``rng``."""
     asked: set[str] = set()
     told: dict[str, Any] = {"rng": seed, "horizon": content["horizon"], "dimension": content["dimension"]}
 
@@ -61,7 +67,7 @@ def build_game(content: dict[str, Any], seed: int) -> Drawn:
 
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
-    """The player for a game."""
+    """Return the player for a game."""
     known = facts_of(game)
     if "player" in content:
         ready: Player = make("player", content["player"], known)
@@ -70,9 +76,9 @@ def build_player(content: dict[str, Any], game: Game) -> Player:
 
 
 def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: False) -> Columns:
-    """Run a cell; its columns, as long as it has seeds.
+    """Run a cell and return its columns, a row for each seed.
 
-    ``stopped`` is asked every now and then; where it says yes, :class:`Cancelled` is raised.
+    ``stopped`` is asked now and then; raise :class:`Cancelled` once it says yes.
     """
     started, plain = time.perf_counter(), json.loads(content)
     backlogs: dict[int, Any] = {}
@@ -129,7 +135,7 @@ def _columns(cell: str, game: Game, record: Record, backlogs: dict[int, Any]) ->
         "loss": record.loss,
         "comparator_gap": [one.gap for one in record.comparators],
         "bound": record.bound,
-        **{name: [_part(one, name) for one in record.certificates] for name in PARTS},
+        **{name: [_part(one, part) for one in record.certificates] for name, part in PARTS.items()},
         "holds": [None if one is None else one.holds for one in record.certificates],
         **{name: record.fates[:, i] for i, name in enumerate(FATES)},
         "occupancy_mean": books.mean,
@@ -152,11 +158,12 @@ def _part(certificate: Any, name: str) -> float:
 
 
 def refusal(content: str) -> str:
-    """Why a cell cannot be played, as far as can be told without playing it; empty if nothing is in the way."""
+    """Return why a cell cannot be played, as far as can be told without playing it; empty if it can."""
     plain = json.loads(content)
     try:
         game = build_game(plain["game"], plain["seeds"][0]).game
-        Plans(game, None, partial(build_player, plain["player"]), plain["checkpoints"], plain["bound"])
+        player = partial(build_player, plain["player"])
+        prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
     except (ValueError, TypeError) as error:
         return str(error)
     return ""

@@ -1,16 +1,28 @@
-"""Running a sweep: what is missing is played, what is finished is written, and only then counted."""
+"""Running a sweep: what is missing is played, what is finished is written, and only then counted.
+
+And what a run would cost, from what the sweep has cost so far.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.experiments.engines.base import Engine
-from tarry.experiments.engines.threads import Threads
+from tarry.errors import ArgumentError
 from tarry.experiments.folder import Folder
 from tarry.experiments.parts import Writer
-from tarry.experiments.sweep import Sweep
+from tarry.experiments.sweep import Sweep, canonical
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tarry.experiments.engines import Engine
+
+# Guesses for a round and for starting a cell, until some cell has been measured.
+ROUND_SECONDS = 2e-7
+CELL_SECONDS = 5e-3
 
 Progress = Callable[[int, int], None]
 
@@ -24,16 +36,16 @@ class Summary(NamedTuple):
 
 
 def missing(sweep: Sweep, folder: Folder, task: tuple[int, int] = (1, 1)) -> dict[str, str]:
-    """The cells of this task that are not finished; tasks 1..n part the sweep among them."""
+    """Return the cells of this task that are not finished; tasks 1..n part the sweep among them."""
     done = folder.read(["cell"]).cells
     return {cell: content for cell, content in share(sweep, task).items() if cell not in done}
 
 
 def share(sweep: Sweep, task: tuple[int, int]) -> dict[str, str]:
-    """A task's share of all cells, finished or not: the same whenever and wherever it starts."""
+    """Return a task's share of all cells, finished or not: the same whenever and wherever it starts."""
     number, count = task
     if not 1 <= number <= count:
-        raise ValueError(f"task must be i/n with i from 1 to n, got {number}/{count}")
+        raise ArgumentError("task", f"must be i/n with i from 1 to n, got {number}/{count}")
     return dict(list(sweep.contents.items())[number - 1 :: count])
 
 
@@ -49,6 +61,8 @@ def run_sweep(
 
     ``progress(done, total)`` is called as cells reach the disk, or fail.
     """
+    from tarry.experiments.engines import Threads  # compiled code: not for a look at where a sweep stands
+
     folder.tidy()
     folder.set_damaged_aside()
     folder.write_plan(sweep)
@@ -85,14 +99,84 @@ def run_sweep(
 
 
 def parse_task(text: str) -> tuple[int, int]:
-    """``"3/8"`` as numbers.
+    """Return the numbers of ``"3/8"``.
 
     >>> parse_task("3/8")
     (3, 8)
     """
     number, _, count = text.partition("/")
     if not (number.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(number) <= int(count)):
-        raise ValueError(
-            f"task must be i/n with i from 1 to n, as in 3/8, got {text!r}: arrays that count from 0 add 1"
-        )
+        remedy = "arrays that count from 0 add 1"
+        raise ArgumentError("task", "must be i/n with i from 1 to n, as in 3/8", text, remedy)
     return int(number), int(count)
+
+
+class Standing(NamedTuple):
+    """Where a sweep stands: cells planned, finished and failed, damaged files, and what is still to do."""
+
+    cells: int
+    finished: int
+    failed: dict[str, str]
+    damaged: int
+    rounds: int
+    seconds: float
+    is_measured: bool
+
+    @property
+    def missing(self) -> int:
+        """Cells still to be played."""
+        return self.cells - self.finished
+
+
+def standing(sweep: Sweep, folder: Folder) -> Standing:
+    """Return where a sweep stands; ``seconds`` are those of one worker, once everything is compiled."""
+    contents = folder.read(["cell", "seconds", "horizon", "seed"])
+    planned, done = sweep.contents, contents.cells
+    left = [content for cell, content in planned.items() if cell not in done]
+    horizons: dict[str, int] = {}
+    rounds = sum(_rounds(content, horizons) for content in left)
+    measured = _seconds_a_round(contents.frames)
+    failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
+    guess = rounds * (ROUND_SECONDS if measured is None else measured) + CELL_SECONDS * len(left)
+    return Standing(
+        cells=len(planned),
+        finished=len(planned) - len(left),
+        failed=failed,
+        damaged=len(contents.damaged),
+        rounds=rounds,
+        seconds=guess,
+        is_measured=measured is not None,
+    )
+
+
+def _rounds(content: str, horizons: dict[str, int]) -> int:
+    plain = json.loads(content)
+    delays, horizon = plain["game"]["delays"], plain["game"]["horizon"]
+    key = canonical([delays, horizon])
+    if key not in horizons:
+        horizons[key] = _horizon(delays, horizon)
+    return len(plain["seeds"]) * horizons[key]
+
+
+def _horizon(delays: dict[str, Any], horizon: int | None) -> int:
+    """Return the rounds of a game: its own, or those of its delays; 0 where it will not be played."""
+    from tarry.experiments.members import find, make, parameters_of
+
+    if "horizon" in parameters_of(find("delays", delays["type"], "delays")):
+        return int(delays.get("horizon", horizon) or 0)
+    try:
+        return int(make("delays", delays, lambda _: 0).horizon)
+    except (ValueError, TypeError, OSError):
+        return 0
+
+
+def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
+    """Return the median over finished cells, less what starting a cell costs: the few that compiled do not count."""
+    import polars as pl
+
+    if not frames:
+        return None
+    rows = pl.concat(frames)
+    cells = rows.group_by("cell").agg(pl.col("seconds").first(), pl.col("horizon").sum().alias("rounds"))
+    rate: Any = ((cells["seconds"] - CELL_SECONDS) / cells["rounds"]).median()
+    return None if rate is None else max(rate, 1e-9)

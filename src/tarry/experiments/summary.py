@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tarry.experiments.collect import Tables, read_table
-from tarry.experiments.folder import PLAN, Folder
-from tarry.experiments.words import pick
-from tarry.results.columns import (
-    CELLS,
-    CURVES,
-    GAME_PARTS,
-    GAME_RULES,
-    GAME_SIZES,
-    PLAYER_KEYS,
-    RUNS,
-    polars_schema,
-)
+from tarry.checks import pick
+from tarry.experiments.folder import Tables
+from tarry.results.columns import GAME_PARTS, GAME_RULES, GAME_SIZES, PLAYER_KEYS
 from tarry.results.labels import contents_of, labelled
 
 if TYPE_CHECKING:
@@ -27,29 +16,12 @@ if TYPE_CHECKING:
 ALWAYS = ("game", "player")
 FIRST = (*GAME_SIZES, *GAME_RULES)
 LAST = (*GAME_PARTS, *PLAYER_KEYS)
+# Columns of cells that say much; they are left out where cells are joined to runs or curves.
 LONG = ("content", "versions", "warnings")
-"""Columns of cells that say much and are left out where cells are joined to runs or curves."""
-
-
-def read_tables(path: Path) -> Tables:
-    """The tables of a folder: everything finished so far, or, where there are no parts, what was collected there."""
-    folder = Folder(path)
-    if folder.parts.is_dir() and (path / PLAN).is_file():
-        return folder.tables()
-    paths = {name: path / f"{name}.parquet" for name in Tables._fields}
-    if not all(one.is_file() for one in paths.values()):
-        raise ValueError(f"{path} holds no results: run a sweep first, tarry sweep run FILE")
-    columns = {"cells": CELLS, "runs": RUNS, "curves": CURVES}
-    return Tables(
-        **{
-            name: read_table(one, polars_schema(columns[name]), "tarry sweep collect FILE")
-            for name, one in paths.items()
-        }
-    )
 
 
 def varied(cells: pl.DataFrame) -> list[str]:
-    """The game, the player, and every column that tells apart cells which those before it do not."""
+    """Return the game, the player, and every column that tells apart cells which those before it do not."""
     axes = [name for name in cells.columns if name.startswith("axis_")]
     chosen = list(ALWAYS)
     for name in (*FIRST, *axes, *LAST):
@@ -59,7 +31,7 @@ def varied(cells: pl.DataFrame) -> list[str]:
 
 
 def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Means over seeds for each combination of the columns ``by`` (default: those that vary).
+    """Return means over seeds for each combination of the columns ``by`` (default: those that vary).
 
     Runs of one seed share its draws, whatever else they differ in: they are averaged first, so that the standard
     error is that of independent seeds.
@@ -93,7 +65,7 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
 
 
 def joined(tables: Tables, name: str) -> pl.DataFrame:
-    """One of the tables; runs and curves with the columns of their cell before their own."""
+    """Return one of the tables; runs and curves with the columns of their cell before their own."""
     if name == "cells":
         return tables.cells
     table: pl.DataFrame = getattr(tables, pick(name, Tables._fields, "table", what="table"))

@@ -5,37 +5,69 @@ Needs pydantic (the extra ``cli``), and is therefore imported where a file is re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
+    PlainValidator,
+    Tag,
     TypeAdapter,
     ValidationError,
     ValidatorFunctionWrapHandler,
     field_validator,
 )
+from pydantic_core import PydanticCustomError
 
-from tarry.experiments.axes import is_reference
+from tarry.checks import pick
+from tarry.experiments.expand import is_reference
 from tarry.experiments.files import Text, read_files
 from tarry.experiments.members import Spec, check
-from tarry.experiments.words import pick
 from tarry.results.columns import GAME_PARTS
 
-UNLIMITED: Literal["unlimited"] = "unlimited"
-MOST = 2**63 - 1
-"""Results keep whole numbers in 64 bits."""
+UNLIMITED = "unlimited"
+MOST = 2**63 - 1  # results keep whole numbers in 64 bits
 
-Whole = Annotated[int, Field(ge=1, le=MOST, strict=True)]
-Seed = Annotated[int, Field(ge=0, le=MOST, strict=True)]
-Member = str | Spec
+
+def _refused(wanted: str) -> PydanticCustomError:
+    """Return an error whose message is what would have been taken."""
+    return PydanticCustomError("wanted", "{wanted}", {"wanted": wanted})
+
+
+def _whole(least: int, *words: str) -> Callable[[Any], Any]:
+    """Return a validator of whole numbers from ``least`` on, or one of the words."""
+
+    def validate(value: Any) -> Any:
+        if value in words and isinstance(value, str):
+            return value
+        if type(value) is not int or value < least:  # true and 3.0 are not meant
+            raise _refused(" or ".join([f"a whole number of at least {least}", *map(repr, words)]))
+        if value > MOST:
+            raise _refused(f"a whole number of at most {MOST}")
+        return value
+
+    return validate
+
+
+def _member(value: Any) -> Any:
+    if not isinstance(value, (str, dict)):
+        raise _refused("a name or a table")
+    return value
+
+
+Whole = Annotated[int, PlainValidator(_whole(1))]
+Seed = Annotated[int, PlainValidator(_whole(0))]
+Slots = Annotated[int | str, PlainValidator(_whole(1, UNLIMITED))]
+Member = Annotated[str | Spec, PlainValidator(_member)]
+Flag = Annotated[bool, Field(strict=True)]
 
 
 class Model(BaseModel):
-    """What every table of a file is: frozen, and of known keys only."""
+    """A table of a file: frozen, and of known keys only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,15 +81,15 @@ class GameTable(Model):
     feedback: Literal["gradient", "value", "example"] = "gradient"
     queries: Whole = 1
     information: Literal["clairvoyant", "semi-clairvoyant", "non-clairvoyant"] = "semi-clairvoyant"
-    preemption: Annotated[bool, Field(strict=True)] = True
-    capacity: Whole | Literal["unlimited"] = UNLIMITED
+    preemption: Flag = True
+    capacity: Slots = UNLIMITED
     horizon: Whole | None = None
     dimension: Whole | None = None
 
     @field_validator("*", mode="wrap")
     @classmethod
     def _later(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        """What an axis gives is checked once its values are put in."""
+        """Leave what an axis gives: it is checked once its values are put in."""
         return value if is_reference(value) else check(value)
 
 
@@ -77,7 +109,18 @@ class SeedTable(Model):
     count: Whole
 
 
-Seeds = Whole | list[Seed] | SeedTable
+# The shapes in which seeds are given. Pydantic puts these tags into an error's location, where no key may look alike.
+COUNT, LIST, TABLE = "<count>", "<list>", "<table>"
+
+
+def _shape(seeds: Any) -> str:
+    return TABLE if isinstance(seeds, (dict, SeedTable)) else LIST if isinstance(seeds, list) else COUNT
+
+
+Seeds = Annotated[
+    Annotated[Whole, Tag(COUNT)] | Annotated[list[Seed], Tag(LIST)] | Annotated[SeedTable, Tag(TABLE)],
+    Discriminator(_shape),
+]
 Values = Annotated[list[Any], Field(min_length=1)]
 
 
@@ -99,7 +142,7 @@ class SweepTable(Model):
     seeds: Seeds = 16
     seeds_per_cell: Whole = 16
     checkpoints: Whole = 100
-    bound: Annotated[bool, Field(strict=True)] = True
+    bound: Flag = True
     axes: dict[str, Values] = {}
     points: list[Spec] = []
     games: Annotated[dict[str, GameTable], Field(min_length=1)]
@@ -108,10 +151,19 @@ class SweepTable(Model):
 
 
 TABLES: dict[str, type[Model]] = {"games": GameTable, "players": PlayerTable, "blocks": BlockTable, "seeds": SeedTable}
+# What pydantic's own errors mean by what they would have taken; the others say it in their message.
+WANTED = {
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "list_type": "a list",
+    "model_type": "a table",
+    "string_type": "a name",
+    "too_short": "a list with something in it",
+}
 
 
 def read_sweep(path: Path) -> tuple[SweepTable, Text]:
-    """The file's sweep, or a sentence that names file, key, value and choices."""
+    """Return the file's sweep; raise ValueError with file, key, value and choices where it is wrong."""
     text = read_files(path)
     try:
         return SweepTable.model_validate(text.tree), text
@@ -120,7 +172,7 @@ def read_sweep(path: Path) -> tuple[SweepTable, Text]:
 
 
 def check_value(name: str, value: Any, place: str) -> Any:
-    """An axis's value for a key of the game, as the game itself would take it."""
+    """Return an axis's value for a key of the game, as the game itself would take it."""
     if name in GAME_PARTS:
         return check(name, value, place)
     field = GameTable.model_fields[name]
@@ -128,11 +180,11 @@ def check_value(name: str, value: Any, place: str) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        raise ValueError(f"{place}: must be {_wanted(error.errors())}, got {value!r}") from error
+        raise ValueError(f"{place}: must be {_wanted(error.errors()[0])}, got {value!r}") from error
 
 
 def seed_numbers(seeds: Any) -> list[int]:
-    """The seeds themselves."""
+    """Return the seeds themselves; raise ValueError where the last one is too large."""
     if isinstance(seeds, SeedTable):
         if (last := seeds.first + seeds.count - 1) > MOST:
             raise ValueError(f"seeds must be at most {MOST}, got {last} as the last one: begin earlier or take fewer")
@@ -141,51 +193,26 @@ def seed_numbers(seeds: Any) -> list[int]:
 
 
 def _sentence(error: ValidationError, text: Text) -> str:
+    """Return what is wrong in one sentence; a misspelt key comes first, since it explains a missing one."""
     found = error.errors()
-    first = _key(found[0])
-    # Of the ways a value may be given, the one that was followed furthest is the one that was meant.
-    meant = max((one for one in found if _key(one)[: len(first)] == first), key=lambda one: len(_key(one)))
-    key = _key(meant)
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+    key = [part for part in first["loc"] if part not in (COUNT, LIST, TABLE)]
     place = text.place(*key)
-    for one in found:
-        if one["type"] == "extra_forbidden":
-            try:
-                pick(str(_key(one)[-1]), _known(_key(one)), text.place(*_key(one)), what="key")
-            except ValueError as unknown:
-                return str(unknown)
-    if meant["type"] == "missing":
+    if first["type"] == "extra_forbidden":
+        room = "seeds" if TABLE in first["loc"] else str(key[0]) if len(key) > 1 else ""
+        try:
+            pick(str(key[-1]), TABLES.get(room, SweepTable).model_fields, place, what="key")
+        except ValueError as unknown:
+            return str(unknown)
+    if first["type"] == "missing":
         return f"{place}: is missing" + ("; a sweep needs [games.NAME] and [players.NAME]" if len(key) == 1 else "")
-    wanted = _wanted([one for one in found if _key(one)[: len(key)] == key])
-    return f"{place}: must be {wanted}, got {meant['input']!r}"
+    return f"{place}: must be {_wanted(first)}, got {first['input']!r}"
 
 
-def _key(one: Any) -> list[Any]:
-    return [part for part in one["loc"] if not _is_branch(part)]
-
-
-def _wanted(errors: list[Any]) -> str:
-    """What would have been taken, in words."""
-    return " or ".join(dict.fromkeys(_kind(one) for one in errors))
-
-
-def _kind(one: Any) -> str:
-    told, least = one["type"], one.get("ctx", {}).get("ge")
-    if told == "literal_error":
+def _wanted(one: Any) -> str:
+    """Return what would have been taken, in words."""
+    if one["type"] == "literal_error":
         return str(one["ctx"]["expected"])
-    if told == "less_than_equal":
-        return f"a whole number of at most {one['ctx']['le']}"
-    if told.startswith("int") or told == "greater_than_equal":
-        return "a whole number" if least is None else f"a whole number of at least {least}"
-    words = {"bool_type": "true or false", "list_type": "a list", "too_short": "a list with something in it"}
-    tables = {"dict_type": "a table", "model_type": "a table", "string_type": "a name"}
-    return (words | tables).get(told) or str(one["msg"])
-
-
-def _is_branch(part: Any) -> bool:
-    """Pydantic's own names for the branches of a union, which no file contains."""
-    return isinstance(part, str) and ("[" in part or part in ("int", "str", "constrained-int", "SeedTable"))
-
-
-def _known(key: list[Any]) -> Mapping[str, Any]:
-    table = TABLES.get(str(key[0])) if len(key) > 1 else None
-    return (table or SweepTable).model_fields
+    if one["type"] == "wanted" and one["loc"][-1:] == (COUNT,):
+        return f"{one['msg']}, a list or a table"
+    return WANTED.get(one["type"]) or str(one["msg"])

@@ -26,17 +26,19 @@ from tarry.kernel import entry
 
 Vector = NDArray[np.float64]
 
-STEPS = 100
+STEPS = 100  # of Newton's descent: a limit for losses that are not convex, others take some ten
+# Widths of differences, of the radius: a first guess that sees the whole domain, the least that rounding leaves
+# digits to, and the usual one, about the cube root of rounding, which balances it against the third derivative.
 WIDEST, NARROWEST, USUAL = 1e-3, 1e-9, 1e-5
-SOFTENING = 1e-3
-TURNS = 40
-SPLITTINGS = 10
-TILT = 1e-3
-POINT = 1e-100
+SOFTENING = 1e-3  # H + τI: τ falls by this, so that each solution starts near the next and few are needed
+TURNS = 40  # on one model: Newton's steps on r = 0 take a handful, splittings in between the rest
+SPLITTINGS = 10  # when Newton's step fails: enough to leave the face on which it failed
+TILT = 1e-3  # the least ρ, in slopes per radius: a smaller one would let w grow beyond where rounding is small
+POINT = 1e-100  # the radius taken for a domain of one point, which has none
 
 
 @entry
-def _project_rows(domain: Any, points: Any, scratch: Any) -> None:
+def project_rows(domain: Any, points: Any, scratch: Any) -> None:
     for i in range(points.shape[0]):
         project(domain, points[i], scratch)
 
@@ -45,7 +47,11 @@ class Projection:
     """A domain's projection of a point, or of each row of a matrix: one step takes thousands of them."""
 
     def __init__(self, domain: Any) -> None:
-        self._domain, self._run, self._scratch = domain, _project_rows.of(domain), np.zeros(domain.dimension)
+        self._domain, self._run, self._scratch = (
+            domain,
+            project_rows.dispatcher_for(domain),
+            np.zeros(domain.dimension),
+        )
         self.radius = max(float(domain.outer_radius), POINT)
 
     def __call__(self, points: Vector) -> Vector:
@@ -79,7 +85,7 @@ class Turn(NamedTuple):
 
 
 def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
-    """Newton's turns from a point of the domain, until rounding or the limit ends them."""
+    """Yield Newton's turns from a point of the domain, until rounding or the limit ends them."""
     project_to, here, turn, idle = Projection(domain), objective.at(start), None, 0
     curvature = objective.curvature(here, None)
     for _ in range(STEPS):
@@ -105,7 +111,7 @@ def _turn(project_to: Projection, here: Sample, curvature: Vector) -> Turn:
 
 
 def differences(domain: Any, objective: Objective, here: Sample, before: Vector | None) -> Vector:
-    """The Hessian by second-order differences of slopes towards the domain's centre, two passes per entry.
+    """Return the Hessian by second-order differences of slopes towards the domain's centre, two passes per entry.
 
     An earlier Hessian tells how far F is close to its quadratic model; without one they are wide.
     """
@@ -128,7 +134,7 @@ def differences(domain: Any, objective: Objective, here: Sample, before: Vector 
 
 
 def _along(objective: Objective, here: Sample, target: Vector) -> Sample | None:
-    """The first of halved steps to the target at which F still falls, or has fallen enough."""
+    """Return the first of halved steps to the target at which F still falls, or has fallen enough."""
     d, share = target - here.x, 1.0
     expected = float(here.slope @ d)
     for _ in range(40):
@@ -141,7 +147,7 @@ def _along(objective: Objective, here: Sample, target: Vector) -> Sample | None:
 
 
 def model_step(project_to: Projection, here: Sample, curvature: Vector) -> Vector:
-    """The d that minimises ⟨slope, d⟩ + ½dᵀHd over the domain.
+    """Return the d that minimises ⟨slope, d⟩ + ½dᵀHd over the domain.
 
     It is the resolvent's, so x + d may leave the domain by rounding, but H·d is more exact than the
     rounding of x + d would leave it.
@@ -176,7 +182,7 @@ class _Splitting:
         return np.asarray(self._project(self._x + 2 * a - w) - self._x - a)
 
     def solve(self) -> Vector:
-        """The minimiser, from d = 0."""
+        """Return the minimiser, from d = 0."""
         w = self._slope / self._rho
         r = self._residual(w)
         rounding = 4e-16 * (self._radius + float(np.linalg.norm(w)) + float(np.linalg.norm(self._x)))
@@ -196,7 +202,7 @@ class _Splitting:
         return w, r
 
     def _newton(self, w: Vector, r: Vector) -> tuple[Vector, Vector] | None:
-        """Newton's step on r = 0, halved until the residual shrinks; None if it does not."""
+        """Return Newton's step on r = 0, halved until the residual shrinks; None if it does not."""
         slopes = self._projection_slopes(self._x + 2 * self._resolvent(w) - w)
         a = self._rho * self._inverse
         step = np.linalg.lstsq(slopes @ (2 * a - np.eye(w.size)) - a, r, rcond=None)[0]
@@ -210,7 +216,7 @@ class _Splitting:
         return None
 
     def _projection_slopes(self, point: Vector) -> Vector:
-        """The projection's derivative, by central differences."""
+        """Return the projection's derivative, by central differences."""
         width = 1e-7 * max(float(np.linalg.norm(point - self._x)), self._radius)
         shifts = width * np.eye(point.size)
         up, down = point + shifts, point - shifts

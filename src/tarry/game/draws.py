@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.learners.base import RecordedDirections
-from tarry.schedulers import VarOpt
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
-from tarry.schedulers.survival import Surviving
 from tarry.tracking import Draws, Player, keyed_draws
 
 
@@ -32,7 +30,7 @@ class Recorded:
 
 
 def draws_for(seed: int, recorded: Recorded | None, player: Player, horizon: int) -> Draws:
-    """The player's draws: keyed by the seed, with recorded ones where given."""
+    """Return the player's draws, keyed by the seed or recorded; raise ValueError for records that do not fit."""
     draws = keyed_draws(seed)
     if recorded is None:
         return draws
@@ -62,9 +60,9 @@ def _check_kinds(recorded: Recorded, player: Player) -> None:
     if len(given) > 1:
         raise ValueError(f"record one kind of scheduling draw, got {' and '.join(given)}")
     name = type(player.scheduler).__name__
-    if recorded.proxy_delays is not None and not isinstance(player.scheduler, Surviving):
+    if recorded.proxy_delays is not None and "proxy_delays" not in player.scheduler.recorded_draws:
         raise ValueError(f"{name} draws no proxy delays: record uniforms for it")
-    if recorded.lost is not None and not isinstance(player.scheduler, VarOpt):
+    if recorded.lost is not None and "lost" not in player.scheduler.recorded_draws:
         raise ValueError(f"{name} loses nobody by draw: record uniforms for it, or use VarOpt")
 
 

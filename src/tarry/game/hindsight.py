@@ -1,4 +1,6 @@
-"""The minimum of the summed losses F = Σ_t f_t over the domain, with a certificate.
+"""The best fixed action in hindsight: the minimum of F = Σ_t f_t over the domain, with a certificate.
+
+Linear and quadratic losses have it in closed form from one pass over their rows; all others are minimised.
 
 Each evaluation is one compiled pass over the rounds; Newton's descent takes few of them. Convexity
 certifies what is reached: at any y with g ∈ ∂F(y) and λ the strong convexity of F, every point z of the
@@ -22,18 +24,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.domains import nearest
-from tarry.game.descent import Sample, Turn, Vector, descend, differences
+from tarry.game.descent import Sample, Turn, Vector, descend, differences, project_rows
 from tarry.kernel import entry
 from tarry.losses.base import fetch, gradient, support, value
 from tarry.losses.supervised import Supervised, predict_label, slope
 
-GOAL = 1e-9
-KINKED_GOAL = 1e-6
-STAGES = 12
-IDLE_STAGES = 4
-BLOCK = 1 << 18
-NEAR = 1e-7
-FAR = 1e4
+GOAL = 1e-9  # the relative gap to reach: far below what a regret is read to
+KINKED_GOAL = 1e-6  # with a kink: each further digit takes another stage of smoothing
+STAGES = 12  # of smoothing, each an eighth of the last: 8⁻¹² is below rounding
+IDLE_STAGES = 4  # stages in a row that hardly close the gap: rounding has been reached
+BLOCK = 1 << 18  # rounds a pass takes between two questions whether to stop: some milliseconds
+NEAR = 1e-7  # of a prediction: about the root of rounding, the best width for a difference of slopes
+FAR = 1e4  # steps ahead for the second plane: rounding of the first is divided by it
+
+
+class Stopped(Exception):
+    """The search for the best fixed action was told to stop."""
 
 
 class Minimum(NamedTuple):
@@ -44,11 +50,124 @@ class Minimum(NamedTuple):
     gap: float
 
 
+class Comparator(NamedTuple):
+    """The best fixed ``point``, its cumulative ``losses`` at the checkpoints, and a certified ``gap``:
+    no fixed action loses less than ``losses[-1] - gap``."""
+
+    point: Vector
+    losses: Vector
+    gap: float
+
+
+def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False) -> Comparator:
+    """Return the best fixed action of a game, found once for the game, and its losses up to each of ``rounds``.
+
+    ``stopped`` is asked between blocks of rounds; where it says yes, :class:`Stopped` is raised.
+    """
+    best = game.best_action
+    with best.lock:  # of threads that finish their seeds together one solves, and the others wait for it
+        if best.found is None:
+            best.found = (rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))
+        known, found = best.found
+        if not np.array_equal(known, rounds):
+            losses = _losses_up_to(game.losses, found.point, rounds, _pausing(stopped))
+            found = found._replace(losses=losses)
+            best.found = (rounds, found)
+    return found  # type: ignore[no-any-return]
+
+
+def comparator(
+    domain: Any, losses: Any, horizon: int, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False
+) -> Comparator:
+    """Return the best fixed action of rounds 1..horizon, and its losses up to each of ``rounds``."""
+    pause = _pausing(stopped)
+    found = _in_closed_form(domain, losses, horizon, pause)
+    if found is None:
+        best = minimise(domain, losses, horizon, pause)
+        found = best.point, best.gap
+    point, gap = np.ascontiguousarray(found[0]), found[1]
+    return Comparator(point, _losses_up_to(losses, point, rounds, pause), gap)
+
+
+def compile_passes(game: Any) -> None:
+    """Compile, in the calling thread, the passes over rounds that ``compare`` makes, by passes over none."""
+    losses, row = game.losses, np.zeros(game.losses.rows.width)
+    x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
+    _losses_at.dispatcher_for(losses)(losses, x, row, 1, 0, rounds, total, total)
+    if _shape(losses) is not None:
+        _sum_rows.dispatcher_for(losses)(losses.rows, 1, 0, row, row)
+        return
+    project_rows.dispatcher_for(game.domain)(game.domain, np.zeros((0, x.size)), x)
+    _sum_losses.dispatcher_for(losses)(losses, 1, 0, x, row, x, x, total)
+    if isinstance(losses, Supervised):
+        _sum_curvatures.dispatcher_for(losses)(losses, 1, 0, x, row, np.zeros((0, 0)))
+
+
+def _pausing(stopped: Callable[[], bool]) -> Callable[[], None]:
+    def pause() -> None:
+        if stopped():
+            raise Stopped("the search for the best fixed action was stopped")
+
+    return pause
+
+
+def _losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, pause: Callable[[], None]) -> Vector:
+    row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
+    add = _losses_at.dispatcher_for(losses)
+    for first, last in blocks(int(rounds[-1]), pause):
+        i, j = np.searchsorted(rounds, (first, last + 1))
+        add(losses, x, row, first, last, rounds[i:j], out[i:j], total)
+    return out
+
+
+def _shape(losses: Any) -> tuple[float, float] | None:
+    """Return c and b of losses that are (c/2)‖x‖² + b⟨row, x⟩, None for others."""
+    return losses.isotropic() if hasattr(losses, "isotropic") else None
+
+
+def _in_closed_form(domain: Any, losses: Any, horizon: int, pause: Callable[[], None]) -> tuple[Vector, float] | None:
+    """Return the minimiser of (c/2)·T·‖x‖² + b⟨Σ rows, x⟩ and its gap, if the losses sum to that."""
+    shape = _shape(losses)
+    if shape is None:
+        return None
+    row, total = np.zeros(losses.rows.width), np.zeros(losses.rows.width)
+    add = _sum_rows.dispatcher_for(losses)
+    for first, last in blocks(horizon, pause):
+        add(losses.rows, first, last, row, total)
+    curvature, slope = horizon * shape[0], shape[1] * total[: losses.dimension]
+    if curvature == 0.0:
+        corner = domain.linear_minimiser(slope)
+        return None if corner is None else (corner, 0.0)
+    point = nearest(domain, -slope / curvature)
+    steepest = slope + curvature * point
+    corner = domain.linear_minimiser(steepest)
+    return point, 0.0 if corner is None else max(0.0, float(steepest @ (point - corner)))
+
+
 def blocks(last: int, pause: Callable[[], None]) -> Iterator[tuple[int, int]]:
-    """The first and last rounds of the pieces of 1..last, pausing before each."""
+    """Yield the first and last rounds of the pieces of 1..last, pausing before each."""
     for first in range(1, last + 1, BLOCK):
         pause()
         yield first, min(first + BLOCK - 1, last)
+
+
+@entry
+def _sum_rows(rows: Any, first: Any, last: Any, row: Any, out: Any) -> None:
+    for t in range(first, last + 1):
+        fetch(rows, t, row)
+        for i in range(row.size):
+            out[i] += row[i]
+
+
+@entry
+def _losses_at(losses: Any, x: Any, row: Any, first: Any, last: Any, rounds: Any, out: Any, total: Any) -> None:
+    i = 0
+    for t in range(first, last + 1):
+        fetch(losses.rows, t, row)
+        total[0] += value(losses, row, x)
+        while i < rounds.size and rounds[i] == t:
+            out[i] = total[0]
+            i += 1
 
 
 @entry
@@ -81,7 +200,7 @@ class _Objective:
 
     def __init__(self, domain: Any, losses: Any, horizon: int, pause: Callable[[], None]) -> None:
         self._domain, self._losses, self._horizon, self._pause = domain, losses, horizon, pause
-        self._pass = _sum_losses.of(losses)
+        self._pass = _sum_losses.dispatcher_for(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
 
@@ -92,10 +211,10 @@ class _Objective:
         return Sample(x, float(sums[0]), float(sums[1]), total)
 
     def curvature(self, here: Sample, before: Vector | None) -> Vector:
-        """The Hessian: exact in the features where losses are of a prediction, else by differences."""
+        """Return the Hessian: exact in the features where losses are of a prediction, else by differences."""
         if not isinstance(self._losses, Supervised):
             return differences(self._domain, self, here, before)
-        lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.of(self._losses)
+        lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.dispatcher_for(self._losses)
         for first, last in blocks(self._horizon, self._pause):
             add(self._losses, first, last, here.x, self._row, lower)
         ridge = self._horizon * self._losses.ridge * np.eye(here.x.size)
@@ -115,7 +234,7 @@ class _Search:
         return max(0.0, self.value - self.low)
 
     def reached(self, goal: float) -> bool:
-        """Whether the gap is at most this share of the value (or of 1)."""
+        """Return whether the gap is at most this share of the value (or of 1)."""
         return self.gap <= goal * max(1.0, abs(self.value))
 
     def offer(self, sample: Sample) -> None:
@@ -148,14 +267,14 @@ class _Search:
 
 
 def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] = lambda: None) -> Minimum:
-    """The best fixed action over rounds 1..horizon.
+    """Return the best fixed action over rounds 1..horizon.
 
     The gap is at most 1e-9·max(1, |F|) where that is reached within the limits (1e-6 for losses with
     a kink), else what was reached; it is always certified. ``pause`` is called between blocks of rounds
     and may raise.
     """
     search, objective = _Search(domain), _Objective(domain, losses, horizon, pause)
-    if not hasattr(losses, "smoothed"):
+    if not getattr(losses, "has_kink", False):
         _solve(search, objective, objective, GOAL)
         return Minimum(search.point, search.value, search.gap)
     first = objective.at(search.point)
@@ -186,7 +305,7 @@ def _solve(search: _Search, objective: _Objective, exact: _Objective, goal: floa
 
 
 def _beyond_rounding(domain: Any, objective: _Objective, turn: Turn) -> Sample:
-    """The plane at here + step, interpolated between here and a point far along the step.
+    """Return the plane at here + step, interpolated between here and a point far along the step.
 
     Where curvature is large, rounding of the point alone tilts the plane; the mean of two planes is a
     plane below F, and its slope belongs to a point between the floating-point numbers.

@@ -2,29 +2,82 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import threading
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int
 from tarry.domains import Simplex
-from tarry.errors import NotGranted
+from tarry.errors import ArgumentError, NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
+from tarry.learners.actions import OnSimplex
 from tarry.learners.base import queries_of
-from tarry.learners.shrunken import MOVABLE
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
-from tarry.schedulers.given import as_weights
+from tarry.schedulers.given import Given, as_weights
+from tarry.tracking import Player, as_player
 from tarry.tracking.partners import check_room
 
 FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL (over arms, Exp3)", "example": "Ridge"}
 """What a round may tell, and a learner that takes it."""
 
 
+class BestAction:
+    """The best fixed action of a game once it is known; the lock keeps threads from solving for it twice."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.found: Any = None
+
+
+class _Fixed:
+    """What both kinds of game have, and what takes a pass over all rounds to find: found once, when asked for."""
+
+    domain: Any
+    losses: Any
+    delays: Any
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.delays.horizon)
+
+    @property
+    def dimension(self) -> int:
+        """The number of entries of a play."""
+        return int(self.domain.dimension)
+
+    @cached_property
+    def gradient_bound(self) -> float:
+        """A bound on the gradients of all losses on the domain, infinite where none is known."""
+        return float(self.losses.gradient_bound(self.domain))
+
+    @cached_property
+    def corner_range(self) -> tuple[float, float] | None:
+        """The least and the largest loss of an arm, None where they are not known."""
+        return self.losses.corner_range() if hasattr(self.losses, "corner_range") else None
+
+    @cached_property
+    def max_delay(self) -> int:
+        """The longest delay, 0 where it is not known."""
+        return int(getattr(self.delays, "max_delay", 0))
+
+    @cached_property
+    def best_action(self) -> BestAction:
+        """What :func:`tarry.game.hindsight.compare` has found out."""
+        return BestAction()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, repr=False)
-class Game:
+class Game(_Fixed):
     """The capacity-constrained game with late feedback (the paper's Figure 1).
 
     Losses and delays are fixed before play. In round t the player plays x_t; the gradient at x_t, or
@@ -59,14 +112,6 @@ class Game:
         _check_sizes(self.domain, self.losses, self.delays)
         _check_examples(self.feedback, self.losses)
 
-    @property
-    def horizon(self) -> int:
-        return int(self.delays.horizon)
-
-    @property
-    def dimension(self) -> int:
-        return int(self.domain.dimension)
-
     def __repr__(self) -> str:
         return (
             f"Game({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
@@ -89,7 +134,7 @@ class Game:
 
 
 @dataclass(frozen=True, repr=False)
-class WeightedGame:
+class WeightedGame(_Fixed):
     """The delayed and weighted game on its own (the paper's Figure 2).
 
     Every round's feedback arrives, with the weight the caller gives; no set is tracked. ``simulate``
@@ -113,14 +158,6 @@ class WeightedGame:
         _check_examples(self.feedback, self.losses)
         object.__setattr__(self, "weights", as_weights(self.weights, self.horizon))
 
-    @property
-    def horizon(self) -> int:
-        return int(self.delays.horizon)
-
-    @property
-    def dimension(self) -> int:
-        return int(self.domain.dimension)
-
     def __repr__(self) -> str:
         return (
             f"WeightedGame({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
@@ -129,47 +166,70 @@ class WeightedGame:
 
 
 def check_capacity(capacity: int | None) -> None:
-    """Refuse what is not a whole number of at least 1, or None."""
+    """Raise ArgumentError for what is not a whole number of at least 1, or None."""
     if capacity is not None:
         as_int(capacity, "capacity (None for no limit)", 1)
 
 
 def setting_of(capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
-    """The rules of play as numbers."""
+    """Return the rules of play as numbers."""
     slots = UNLIMITED if capacity is None else int(capacity)
     return Setting(slots, INFORMATION[information], int(certify), int(hears))
 
 
+def check_player(game: Game | WeightedGame, player: Any) -> Player:
+    """Return the player of a game: a player, a learner or a function of the game that makes one.
+
+    Raise TypeError or ValueError where it is none, or does not fit the game.
+    """
+    if not isinstance(game, (Game, WeightedGame)):
+        raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
+    chosen = as_player(player(game) if callable(player) else player)
+    if isinstance(game, WeightedGame):
+        chosen = Player(chosen.learner, Given(np.asarray(game.weights)))
+    rules = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
+    check_grants(chosen, **rules)
+    learner = chosen.learner
+    if learner.dimension != game.dimension:
+        raise ValueError(f"the learner plays in R^{learner.dimension}, the game in R^{game.dimension}")
+    if not _is_same(learner.domain, game.domain):
+        raise ValueError(
+            f"the learner plays on {learner.domain!r}, the game is on {game.domain!r}: {_instead(learner)}"
+        )
+    learner.check_horizon(game.horizon)
+    return chosen
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    try:
+        return one is other or bool(one == other)
+    except ValueError:  # named tuples of arrays that do not compare
+        return False
+
+
+def _instead(learner: Any) -> str:
+    """Return the way out where learner and game do not share a domain."""
+    while learner.base is not None:
+        learner = learner.base
+    if not isinstance(learner, OnSimplex):
+        return "build the learner on game.domain"
+    return (
+        f"{type(learner).__name__} is for experts or arms, so play it on tarry.domains.Simplex({learner.dimension}), "
+        "or use DWFTRL or DOGD (values: DWFTBL) on game.domain"
+    )
+
+
 def check_grants(
-    player: Any, *, feedback: str | None, capacity: int | None, information: str, preemption: bool, queries: int = 1
+    player: Player, *, feedback: str | None, capacity: int | None, information: str, preemption: bool, queries: int = 1
 ) -> None:
-    """Refuse a player that needs what the game does not grant."""
+    """Raise NotGranted for a player that needs what the game, session or join does not grant."""
     _check_choice(information, "information", tuple(INFORMATION))
     check_capacity(capacity)
+    _check_feedback(player.learner, feedback, queries)
+    _check_epochs(player.epochs, information, preemption)
     name = type(player.scheduler).__name__
     instead = "VarOpt" if preemption else "Morris"
-    if feedback is not None and player.learner.feedback != feedback:
-        raise NotGranted(
-            f"{type(player.learner).__name__} learns from {player.learner.feedback} feedback, this game gives "
-            f"{feedback}: use {_taker(feedback, player.learner)}, or feedback={player.learner.feedback!r}"
-        )
-    needed = queries_of(player.learner)
-    if needed > queries:
-        raise NotGranted(
-            f"{type(player.learner).__name__} asks for {needed} values a round, this game or session grants {queries}: "
-            f"use {'TwoPoint' if queries > 1 else 'OnePoint or DWFTBL'}, or queries={needed}"
-        )
     disclosed, here = INFORMATION[information], f"this game, session or join is {information}"
-    if player.epochs.needs_preemption and not preemption:
-        raise NotGranted(
-            "doubling empties the tracking set when it restarts, which is preemption, and this game or session forbids "
-            "it: give a bound on the backlog instead, or preemption=True"
-        )
-    if player.epochs.needs_acknowledgements and disclosed == NON:
-        raise NotGranted(
-            f"doubling watches the backlog and needs acknowledgements, but {here}: "
-            "give a bound on the backlog instead, or information='semi-clairvoyant'"
-        )
     if player.scheduler.needs_preemption and not preemption:
         raise NotGranted(
             f"{name} preempts tracked rounds, which this game, session or join forbids: use Morris or Bernoulli, "
@@ -184,11 +244,11 @@ def check_grants(
             f"{name} counts pending rounds and needs acknowledgements, but {here}: "
             f"use {instead}, or information='semi-clairvoyant'"
         )
-    if getattr(player.learner, "needs_acknowledgements", False) and disclosed == NON:
-        follower, instead = getattr(player.learner, "follows", ("the learner's rate", "use a rate that does not"))
+    if player.learner.needs_acknowledgements and disclosed == NON:
+        follower, remedy = player.learner.follows
         raise NotGranted(
             f"{follower} follows the backlog and needs acknowledgements, but {here}: "
-            f"{instead}, or information='semi-clairvoyant'"
+            f"{remedy}, or information='semi-clairvoyant'"
         )
     if player.scheduler.needs_unlimited_capacity and capacity is not None:
         raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use {instead}")
@@ -196,21 +256,48 @@ def check_grants(
     check_room(player.learner, capacity)
 
 
+def _check_feedback(learner: Any, feedback: str | None, queries: int) -> None:
+    if feedback is not None and learner.feedback != feedback:
+        raise NotGranted(
+            f"{type(learner).__name__} learns from {learner.feedback} feedback, this game gives "
+            f"{feedback}: use {_taker(feedback, learner)}, or feedback={learner.feedback!r}"
+        )
+    needed = queries_of(learner)
+    if needed > queries:
+        raise NotGranted(
+            f"{type(learner).__name__} asks for {needed} values a round, this game or session grants {queries}: "
+            f"use {'TwoPoint' if queries > 1 else 'OnePoint or DWFTBL'}, or queries={needed}"
+        )
+
+
+def _check_epochs(epochs: Any, information: str, preemption: bool) -> None:
+    if epochs.needs_preemption and not preemption:
+        raise NotGranted(
+            "doubling empties the tracking set when it restarts, which is preemption, and this game or session forbids "
+            "it: give a bound on the backlog instead, or preemption=True"
+        )
+    if epochs.needs_acknowledgements and INFORMATION[information] == NON:
+        raise NotGranted(
+            "doubling watches the backlog and needs acknowledgements, but this game, session or join is "
+            f"{information}: give a bound on the backlog instead, or information='semi-clairvoyant'"
+        )
+
+
 def _taker(feedback: str, learner: Any) -> str:
-    """A learner that takes this feedback where that one wants another."""
-    on_simplex = isinstance(getattr(learner, "domain", None), Simplex)
+    """Return the name of a learner that takes this feedback, where the one given wants another."""
+    on_simplex = isinstance(learner.domain, Simplex)
     if feedback == "gradient" and on_simplex:
         return "EntropicFTRL"
     if feedback == "value" and on_simplex:
         return "Exp3"
-    if feedback == "value" and isinstance(learner, MOVABLE):
+    if feedback == "value" and learner.is_movable:
         return f"OnePoint({type(learner).__name__}(…), smoothing) or DWFTBL"
     return FEEDBACK.get(feedback, "another learner")
 
 
 def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ArgumentError(name, f"must be one of {', '.join(map(repr, choices))}", value)
 
 
 def _check_queries(feedback: str, queries: int) -> None:

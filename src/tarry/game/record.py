@@ -1,88 +1,164 @@
-"""What a simulation measured."""
+"""What simulations and replays measured."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.game.books import Occupancy, books_of, events_of
-from tarry.game.plans import Measured, Plan
-from tarry.game.regret import Comparator
-from tarry.game.world import LOSS, Log
-from tarry.results import FATES, Certificate, Weights, html_table
+from tarry.game.hindsight import Comparator
+from tarry.game.run import Played
+from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
+from tarry.results import FATES, Certificate, Fate, Weights, html_table
 from tarry.results.charts import regret_chart
-from tarry.tracking import restart_warnings
+from tarry.tracking import Player, restart_warnings
+from tarry.tracking.certificate import certificate, parts_of
+from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
 
 if TYPE_CHECKING:
     import polars as pl
 
 Array = NDArray[np.float64]
+FEW_REFUSED = 0.01  # of rounds: fewer that found no room bias nothing that could be seen
+CLOSE_ENOUGH = 1e-4  # relative, of the best fixed action: regrets are read to fewer digits
 
 
-@dataclass(frozen=True, repr=False)
-class Record:
+class Occupancy(NamedTuple):
+    """The set as a round finds it (expired members gone, none replaced yet), per seed: mean, peak, share full."""
+
+    mean: Array
+    peak: Array
+    full: Array
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SeedResults:
+    """What became of the rounds of several seeds; arrays have one entry, or row, per seed.
+
+    ``fates`` has a column per Fate, ``weights`` and ``occupancy`` are moments of the weights and of the set.
+    """
+
+    seeds: list[int]
+    horizon: int
+    capacity: int | None
+    fates: NDArray[np.int64]
+    weights: Weights
+    occupancy: Occupancy
+    _logs: list[Log | None]
+
+    @staticmethod
+    def books(played: list[Played]) -> dict[str, Any]:
+        """Return the fields above, of finished seeds."""
+        run = played[0].run
+        sums, counts = np.array([one.sums for one in played]), np.array([one.counts for one in played])
+        size = np.zeros(len(played))
+        np.divide(sums[:, WEIGHT] ** 2, sums[:, SQUARE], out=size, where=sums[:, SQUARE] > 0)
+        full = counts[:, FULL_ROUNDS] / run.horizon
+        return {
+            "seeds": [one.seed for one in played],
+            "horizon": run.horizon,
+            "capacity": run.game.capacity,
+            "fates": np.array([one.fates for one in played]),
+            "weights": Weights(sums[:, WEIGHT] / run.horizon, sums[:, SQUARE] / run.horizon, sums[:, LARGEST], size),
+            "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
+            "_logs": [one.log for one in played],
+        }
+
+    @property
+    def ledger(self) -> pl.DataFrame:
+        """Rounds by fate, per seed; each row sums to the horizon."""
+        import polars as pl
+
+        columns = {name: self.fates[:, i] for i, name in enumerate(FATES)}
+        return pl.DataFrame({"seed": self.seeds, **columns})
+
+    @property
+    def observed(self) -> Array:
+        """The share of rounds whose feedback was used, per seed."""
+        return np.asarray(self.fates[:, Fate.USED] / self.horizon)
+
+    @property
+    def refused(self) -> float:
+        """The share of rounds that found no room, over all seeds."""
+        return float(self.fates[:, Fate.SATURATED].mean()) / self.horizon
+
+    def events(self, seed: int | None = None) -> pl.DataFrame:
+        """Return what happened under a seed (default: the first), in order; needs ``keep_rounds=True``.
+
+        Columns t, event, s, weight; the weight is that of a "feedback" event, and the delay in a "delay" event.
+        """
+        import polars as pl
+
+        log = self._log(seed)
+        n = int(log.written[0])
+        names = np.array(EVENTS, dtype=object)[log.kind[:n]]
+        return pl.DataFrame({"t": log.t[:n], "event": names.astype(str), "s": log.s[:n], "weight": log.weight[:n]})
+
+    @cached_property
+    def _index(self) -> dict[int, int]:
+        return {seed: i for i, seed in enumerate(self.seeds)}
+
+    def _log(self, seed: int | None) -> Log:
+        if seed is not None and seed not in self._index:
+            raise ValueError(f"there is no seed {seed} in this {type(self).__name__.lower()}, only {self.seeds}")
+        log = self._logs[0 if seed is None else self._index[seed]]
+        if log is None:
+            raise ValueError(f"rounds were not kept: run {self._made_by}(…, keep_rounds=True)")
+        return log
+
+    _made_by = "simulate"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Record(SeedResults):
     """A simulation's results; arrays have one entry per seed.
 
     ``regret`` is final regret against the best fixed action of the horizon, ``curve`` a frame with columns seed,
     t, regret, bound: regret at t is against the best action of the *whole* horizon. ``certificates`` are the bounds on
     the weighted regret in their parts, and say what they hold for (None where there is none); ``bound`` is the sum of
     the parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only, here and in the curve:
-    no bound on one path (``certificate.full_bound`` is one). ``last_plays`` has a row per seed. ``doubts`` are what the
-    player assumes and the game does not have; ``warnings`` begin with them.
+    no bound on one path (``certificate.full_bound`` is one). ``last_plays`` has a row per seed. ``assumption_warnings``
+    are what the player assumes and the game does not have; ``warnings`` begin with them.
     """
 
-    seeds: list[int]
-    horizon: int
-    capacity: int | None
     regret: Array
     bound: Array
     loss: Array
     certificates: list[Certificate | None]
     comparators: list[Comparator]
-    weights: Weights
-    occupancy: Occupancy
-    fates: NDArray[np.int64]
     checkpoints: NDArray[np.int64]
     regret_at: Array
     loss_at: Array
     bound_at: Array
     last_plays: Array
-    player: Any
-    doubts: tuple[str, ...] = ()
-    _logs: list[Log | None] = field(default_factory=list)
+    player: Player
+    assumption_warnings: tuple[str, ...] = ()
 
     @classmethod
-    def build(cls, plan: Plan, measured: list[Measured]) -> Record:
-        """Gather what was measured under all seeds."""
-        game, horizon = plan.game, int(plan.game.horizon)
-        outcomes = [one.outcome for one in measured]
-        books = books_of(outcomes, horizon)
-        losses = np.array([outcome.curve[:, LOSS] for outcome in outcomes])
-        regret = losses - np.array([one.best.losses for one in measured])
-        bounds = np.array([one.bounds for one in measured])
+    def of(cls, played: list[Played]) -> Record:
+        """Return the record of finished and compared seeds."""
+        run = played[0].run
+        comparators = [one.best for one in played if one.best is not None]
+        losses = np.array([one.curve[:, LOSS] for one in played])
+        regret = losses - np.array([best.losses for best in comparators])
+        bounds = np.array([_bounds(one) for one in played])
         return cls(
-            seeds=[one.seed for one in measured],
-            horizon=horizon,
-            capacity=game.capacity,
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
-            certificates=[one.certificate for one in measured],
-            comparators=[one.best for one in measured],
-            weights=books.weights,
-            occupancy=books.occupancy,
-            fates=books.fates,
-            checkpoints=outcomes[0].rounds,
+            certificates=[_certificate(one) for one in played],
+            comparators=comparators,
+            checkpoints=run.checkpoints,
             regret_at=regret,
             loss_at=losses,
             bound_at=bounds,
-            last_plays=np.array([outcome.play for outcome in outcomes]),
-            player=plan.player,
-            doubts=plan.doubts,
-            _logs=[outcome.log for outcome in outcomes],
+            last_plays=np.array([one.play for one in played]),
+            player=run.player,
+            assumption_warnings=run.warnings(),
+            **cls.books(played),
         )
 
     @property
@@ -104,74 +180,45 @@ class Record:
         )
 
     @property
-    def ledger(self) -> pl.DataFrame:
-        """Rounds by fate, per seed; each row sums to the horizon."""
-        import polars as pl
-
-        columns = {name: self.fates[:, i] for i, name in enumerate(FATES)}
-        return pl.DataFrame({"seed": self.seeds, **columns})
-
-    @property
-    def observed(self) -> Array:
-        """The share of rounds whose feedback was used, per seed."""
-        return np.asarray(self.fates[:, 0] / self.horizon)
-
-    @property
     def exploration_rounds(self) -> int | None:
         """How many of the first rounds explored only (bandit learners, smoothing = inner radius).
 
         None where the player restarts: then it depends on when it did.
         """
-        count = getattr(self.player.learner, "exploration_rounds", None)
+        count = self.player.learner.exploration_rounds(self.horizon)
         if count is None:
             return 0
-        return None if self.player.epochs.needs_preemption else int(count(self.horizon))
+        return None if self.player.epochs.needs_preemption else int(count)
 
     def plays(self, seed: int | None = None) -> Array:
-        """Every play of a seed (default: the first), shape (horizon, dimension); needs ``keep_rounds=True``."""
-        return self._log(seed).plays  # type: ignore[no-any-return]
+        """Return every play of a seed (default: the first), shape (horizon, dimension); needs ``keep_rounds=True``."""
+        return self._log(seed).plays
 
     def rounds(self, seed: int | None = None) -> pl.DataFrame:
-        """Columns t, loss, weight of a seed (default: the first); needs ``keep_rounds=True``."""
+        """Return columns t, loss, weight of a seed (default: the first); needs ``keep_rounds=True``."""
         import polars as pl
 
         log = self._log(seed)
         t = np.arange(1, self.horizon + 1)
         return pl.DataFrame({"t": t, "loss": log.losses, "weight": log.weights})
 
-    def events(self, seed: int | None = None) -> pl.DataFrame:
-        """What happened under a seed (default: the first), in order; needs ``keep_rounds=True``.
-
-        Columns t, event, s, weight; the weight is that of a "feedback" event, and the delay in a "delay" event.
-        """
-        return events_of(self._log(seed))
-
-    def _log(self, seed: int | None) -> Any:
-        if seed is not None and seed not in self.seeds:
-            raise ValueError(f"there is no seed {seed} in this record, only {self.seeds}")
-        index = 0 if seed is None else self.seeds.index(seed)
-        log = self._logs[index]
-        if log is None:
-            raise ValueError("rounds were not kept: run simulate(…, keep_rounds=True)")
-        return log
-
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
-        found, share = list(self.doubts), float(self.fates[:, 2].mean()) / self.horizon
-        if self.player.scheduler.is_unbiased and share > 0.01:
+        found = list(self.assumption_warnings)
+        if self.player.scheduler.is_unbiased and self.refused > FEW_REFUSED:
             found.append(
-                f"{share:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
+                f"{self.refused:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
                 "lower the chance of tracking, or use VarOpt"
             )
         found += restart_warnings(self.player, float(self.weights.mean.mean()))
         gap = max(one.gap / max(1.0, abs(float(one.losses[-1]))) for one in self.comparators)
-        if gap > 1e-4:
+        if gap > CLOSE_ENOUGH:
             found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
         return tuple(found)
 
     def plot(self) -> Any:
-        """Mean regret over seeds with the band of its 95 % interval (an Altair chart).
+        """Return a chart (Altair) of mean regret over seeds with the band of its 95 % interval.
 
         ``record.plot().save("regret.svg")`` writes a picture; :func:`tarry.reports.compare` overlays records.
         """
@@ -179,7 +226,7 @@ class Record:
         return regret_chart(self.curve, title=f"Regret of {learner} with {scheduler}, capacity {self.capacity}")
 
     def summary(self) -> dict[str, float]:
-        """Means over seeds, and the standard error of the regret."""
+        """Return means over seeds, and the standard error of the regret."""
         n = len(self.seeds)
         error = float(np.std(self.regret, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         return {
@@ -188,7 +235,7 @@ class Record:
             "observed": float(self.observed.mean()),
             "mean_weight": float(self.weights.mean.mean()),
             "second_moment": float(self.weights.second_moment.mean()),
-            "saturated": float(self.fates[:, 2].mean() / self.horizon),
+            "saturated": float(self.fates[:, Fate.SATURATED].mean() / self.horizon),
             "bound": float(self.bound.mean()),
         }
 
@@ -204,3 +251,16 @@ class Record:
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
         return html_table(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
+
+
+def _bounds(one: Played) -> Array:
+    """Return the bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
+    if one.run.terms is None:
+        return np.full(one.run.checkpoints.size, np.nan)
+    return parts_of(one.run.terms, one.curve[:, BOOKS:], one.curve[:, RATE]).bound
+
+
+def _certificate(one: Played) -> Certificate | None:
+    if one.run.terms is None:
+        return None
+    return certificate(one.run.terms, one.curve[-1, BOOKS:], float(one.curve[-1, RATE]), int(one.fates[Fate.USED]))

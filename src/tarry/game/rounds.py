@@ -1,6 +1,6 @@
 """The order of events in a round: the one place where it is written.
 
-    epoch? → predict → preempt → admit → deliver (increasing s) → what was withheld → advance
+    epoch? → predict → preempt → admit → deliver (increasing s) → flush what was withheld → advance
 
 ``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver``
 hands over one arrival. Simulation calls them in a compiled loop, a session one at a time, so both
@@ -11,6 +11,8 @@ delay is passed in the clairvoyant model only, and an arrival says only that it 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from tarry.kernel import step
 from tarry.learners.base import (
@@ -26,9 +28,10 @@ from tarry.learners.base import (
 )
 from tarry.results import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
+from tarry.tracking.buffer import clear_buffer, deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude
-from tarry.tracking.player import State
-from tarry.tracking.table import index, occupy, release, unindex, vacancy, vacate
+from tarry.tracking.player import Draws, Player, State
+from tarry.tracking.table import ENDED, RELEASED, TRACKED, index, occupy, release, unindex, vacancy, vacate
 from tarry.tracking.tally import (
     FORFEITED,
     LONGEST,
@@ -39,7 +42,6 @@ from tarry.tracking.tally import (
     book_occupancy,
     book_weight,
 )
-from tarry.tracking.waiting import forget_withheld, hand_on, hand_on_withheld
 
 NON, SEMI, CLAIRVOYANT = 0, 1, 2
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
@@ -55,8 +57,8 @@ class Setting(NamedTuple):
     """The rules of play as numbers.
 
     ``information`` is NON, SEMI or CLAIRVOYANT; ``certify`` is UNCERTIFIED, or says that the sums of a certificate
-    are kept, of PLAIN weights or with the OBSERVED sizes of feedback; ``hears`` says whether anybody would notice
-    the end of an untracked round.
+    are kept, of PLAIN weights or with the OBSERVED sizes of feedback; ``hears`` says whether a member or the
+    log notices the end of an untracked round.
     """
 
     capacity: int
@@ -66,17 +68,17 @@ class Setting(NamedTuple):
 
 
 @step
-def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int) -> Any:
+def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int) -> Any:
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
-    pending = t - 1 - state.table.counts[1] if setting.information != NON else -1
+    pending = t - 1 - state.table.counts[ENDED] if setting.information != NON else -1
     is_first = enters_epoch(player.epochs, state.epochs, t, pending)
     if is_first and setting.certify and t > 1:
         book_epoch(state.tally, closing_rate(player.learner, state.learner, t - 1))
     if t > 1:
-        hand_on_withheld(state.waiting, player, draws, state, t - 1)
+        flush_buffer(state.buffer, player, draws, state, t - 1)
         advance(player.learner, state.learner, t - 1, pending)
     table = state.table
-    table.counts[2] = 0
+    table.counts[RELEASED] = 0
     if is_first:
         start_epoch(player, state, t)
     predict(player.learner, state.learner, draws.directions, t, state.play)
@@ -90,7 +92,7 @@ def begin(player: Any, setting: Setting, draws: Any, state: State, t: int, delay
 
 
 @step
-def start_epoch(player: Any, state: State, t: int) -> None:
+def start_epoch(player: Player, state: State, t: int) -> None:
     """Begin an epoch with round t: an empty set, a fresh scheduler and learner, the new magnitude."""
     for slot in range(state.table.rounds.size):
         s = state.table.rounds[slot]
@@ -102,14 +104,14 @@ def start_epoch(player: Any, state: State, t: int) -> None:
     level = magnitude(player.epochs, state.epochs)
     renew(player.scheduler, state.scheduler, level)
     restart(player.learner, state.learner, t, level)
-    forget_withheld(state.waiting)
+    clear_buffer(state.buffer)
 
 
 @step
-def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, delay: int, pending: int) -> Any:
+def consider(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int, pending: int) -> Any:
     """Let the scheduler decide about round t and keep the set and the books accordingly."""
     table = state.table
-    tracked = table.counts[0]
+    tracked = table.counts[TRACKED]
     free = vacancy(table, setting.capacity)
     book_occupancy(state.tally, tracked, setting.capacity)
     notice(player.learner, state.learner, t, tracked)
@@ -135,14 +137,16 @@ def consider(player: Any, setting: Setting, draws: Any, state: State, t: int, de
 
 @step
 def acknowledge(state: State) -> None:
-    """A round that is not tracked has come to its end: it is pending no more, and the learner hears nothing."""
-    state.table.counts[1] += 1
+    """Count the end of a round that is not tracked: it is pending no more, and the learner hears nothing."""
+    state.table.counts[ENDED] += 1
 
 
 @step
-def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: int, slot: int, feedback: Any) -> Any:
+def deliver(
+    player: Player, setting: Setting, draws: Draws, state: State, s: int, t: int, slot: int, feedback: np.ndarray
+) -> Any:
     """Hand over the feedback of round s, tracked in this slot, in round t; return its weight."""
-    state.table.counts[1] += 1
+    state.table.counts[ENDED] += 1
     weight = arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_USED] += 1
     book_weight(state.tally, weight)
@@ -153,15 +157,15 @@ def deliver(player: Any, setting: Setting, draws: Any, state: State, s: int, t: 
         book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
     vacate(state.table, slot)
     if weight != 0.0:
-        hand_on(state.waiting, player, draws, state, (s, t, slot, weight), feedback)
+        deliver_or_buffer(state.buffer, player, draws, state, (s, t, slot, weight), feedback)
     return weight
 
 
 @step
-def forfeit(player: Any, state: State, s: int, t: int, slot: int) -> None:
-    """Round s, tracked in this slot, ended without an outcome."""
-    state.table.counts[1] += 1
-    # What it would have weighed is remembered, so that arrived + held still adds up.
+def forfeit(player: Player, state: State, s: int, t: int, slot: int) -> None:
+    """Free the slot of round s, which ended without an outcome."""
+    state.table.counts[ENDED] += 1
+    # What the round would have weighed is remembered, so that arrived + held still adds up.
     state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_EXPIRED] += 1
     vacate(state.table, slot)

@@ -12,18 +12,18 @@ from typing import TypeVar
 import numpy as np
 
 from tarry.checks import as_int
-from tarry.game.engine import Stop
+from tarry.game.run import Stop
 
 logger = logging.getLogger("tarry")
 
-HEARING = 0.1
+POLL_SECONDS = 0.1  # between looks at the threads: an interrupt is heard within it on every system
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
 
 def seed_list(seeds: int | Iterable[int]) -> list[int]:
-    """0, 1, … for a number of seeds, or the seeds themselves, each once."""
+    """Return 0, 1, … for a number of seeds, or the seeds themselves, each once."""
     if isinstance(seeds, (int, float, np.number)):
         return list(range(as_int(seeds, "seeds", 1)))
     listed = list(seeds)
@@ -38,12 +38,12 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
 
 
 def worker_count(seeds: list[int], threads: int | None) -> int:
-    """How many threads to use: as asked, or one per core, never more than seeds."""
+    """Return how many threads to use: as asked, or one per core, never more than seeds."""
     return min(len(seeds), as_int(threads, "threads", 1) if threads is not None else core_count())
 
 
 def core_count() -> int:
-    """The cores this process may use: a job on a shared machine is often given a few of them."""
+    """Return the cores this process may use: a job on a shared machine is often given a few of them."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -56,8 +56,9 @@ def in_threads(
     progress: Progress | None = None,
     total: int = 0,
 ) -> tuple[list[T], bool]:
-    """Run every seed; what was finished, in the order of the seeds, and whether an interrupt came."""
-    stop, lock, done, interrupted = Stop(), threading.Lock(), [0], False
+    """Run every seed; return what was finished, in the order of the seeds, and whether an interrupt came."""
+    stop, interrupted, done = Stop(), False, [0]
+    lock = threading.Lock()  # the user's function is called by one thread at a time
 
     def report(rounds: int) -> None:
         if progress is not None:
@@ -78,9 +79,9 @@ def in_threads(
 
 
 def _wait(futures: list[Future[T | None]]) -> None:
-    """Wait for all, raising the first error; in short sleeps, so that an interrupt is heard on every system."""
+    """Wait for all futures, raising the first error; in short sleeps, for an interrupt wakes no waiting thread."""
     pending: set[Future[T | None]] = set(futures)
     while pending:
-        finished, pending = wait(pending, timeout=HEARING, return_when=FIRST_EXCEPTION)
+        finished, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_EXCEPTION)
         for future in finished:
             future.result()

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
-import numpy as np
-
 from tarry.errors import Interrupted
-from tarry.game.draws import Recorded
-from tarry.game.engine import Stop, compile_for, play
-from tarry.game.memory import refuse_if_large
-from tarry.game.plans import Measured, Options, Plans
+from tarry.game.draws import Recorded, draws_for
+from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
-from tarry.game.regret import Stopped, comparator
+from tarry.game.run import Buffers, Played, Run, Stop, prepare, refuse_if_large
 from tarry.game.seeds import Progress, in_threads, seed_list, worker_count
 
 logger = logging.getLogger("tarry")
+_said: set[tuple[str, str]] = set()
 
 
 def simulate(
@@ -40,41 +38,63 @@ def simulate(
     seeds are alike and ± is 0. ``games``, a function of the seed, draws the game too (give ``game=None``); ``player``
     may be a function of the game. ``draws`` replaces random draws by recorded ones. ``keep_rounds`` keeps every play,
     loss, weight and event (memory grows with the horizon). ``bound`` keeps what certificates are made
-    of, at O(capacity) per observed label. ``progress(done, total)`` is called with rounds.
+    of, at O(capacity) per observed label, and asks supervised losses for their gradient bound, one pass over the
+    rounds of a game. ``progress(done, total)`` is called with rounds.
 
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
+    if game is not None and games is not None:
+        raise ValueError("give a game or games, a function of the seed, and not both")
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
-    plans = Plans(game, games, player, checkpoints, bound)
-    options = Options(draws, checkpoints, keep_rounds, allow_large, workers)
-    first = plans.of(chosen[0])
+    ready = partial(
+        prepare,
+        player=player,
+        checkpoints=checkpoints,
+        bound=bound,
+        keep_rounds=keep_rounds,
+        allow_large=allow_large,
+        threads=workers,
+    )
+    first = ready(game if games is None else games(chosen[0]))
     if keep_rounds and not allow_large:
-        cells = len(chosen) * first.game.horizon * (first.game.dimension + 22)
+        cells = len(chosen) * first.horizon * (first.game.dimension + 22)
         refuse_if_large(8 * cells, "keeping every round")
-    compile_for(first.task(chosen[0], options))
-    comparator(first.game.domain, first.game.losses, 1, np.ones(1, np.int64))
 
-    def run(seed: int, stop: Stop, report: Callable[[int], None]) -> Measured | None:
+    def start(run: Run, seed: int) -> Buffers:
+        return run.start(draws_for(seed, draws, run.player, run.horizon))
+
+    begun = start(first, chosen[0])
+    first.compile(begun)
+    compile_passes(first.game)
+
+    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played | None:
         if stop.is_set():
             return None
-        plan = plans.of(seed)
-        if plan.game.horizon != first.game.horizon:
-            raise ValueError(f"games must share one horizon, got {first.game.horizon} and {plan.game.horizon}")
-        outcome = play(plan.task(seed, options), stop, report)
-        if outcome is None:
-            return None
+        run = first if games is None or seed == chosen[0] else ready(games(seed))
+        if run.horizon != first.horizon:
+            raise ValueError(f"games must share one horizon, got {first.horizon} and {run.horizon}")
+        buffers = begun if seed == chosen[0] else start(run, seed)
+        played = run.play(seed, buffers, stop, report)
         try:
-            return plans.measure(seed, plan, outcome, stop)
+            return played and played._replace(best=compare(run.game, run.checkpoints, stop.is_set))
         except Stopped:
             return None
 
-    total = len(chosen) * first.game.horizon
-    measured, interrupted = in_threads(run, chosen, workers, progress, total)
-    record = Record.build(first, measured) if measured else None
+    played, interrupted = in_threads(play, chosen, workers, progress, len(chosen) * first.horizon)
+    record = Record.of(played) if played else None
     if interrupted or record is None:
-        kept = "are kept in .record" if measured else "so nothing is kept"
-        raise Interrupted(f"interrupted: {len(measured)} of {len(chosen)} seeds were finished, {kept}", record)
-    for warning in record.warnings:
-        logger.warning(warning)
+        kept = "are kept in .record" if played else "so nothing is kept"
+        raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were finished, {kept}", record)
+    _say_once(record)
     return record
+
+
+def _say_once(record: Record) -> None:
+    """Log the record's warnings under the player's name, each kind once: a sweep plays a thousand records."""
+    name = f"{type(record.player.learner).__name__} with {type(record.player.scheduler).__name__}"
+    for warning in record.warnings:
+        kind = (name, warning.rpartition(": ")[2])  # the way out: what comes before it has numbers of the run
+        if kind not in _said:
+            _said.add(kind)
+            logger.warning("%s: %s", name, warning)

@@ -7,18 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.delays.base import delay
-from tarry.game.rounds import CLAIRVOYANT, SEMI, acknowledge, begin, deliver
+from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
 from tarry.kernel import entry, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
-from tarry.tracking.table import find
+from tarry.tracking import Draws, Player, State
+from tarry.tracking.table import RELEASED, Table, find
 from tarry.tracking.tally import SUMS
+
+Array = np.ndarray
 
 LOSS, RATE, BOOKS = range(3)  # of a checkpoint: from BOOKS on, the tally's sums
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
-_HEARING = 63  # stops and losses that are not finite are noticed every 64 rounds
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
+_CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 64 rounds, which costs nothing
 
 
 class World(NamedTuple):
@@ -36,7 +39,7 @@ class World(NamedTuple):
 class Log(NamedTuple):
     """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights.
 
-    One without room keeps nothing, which is the normal case: the same compiled rounds serve both.
+    A log without room keeps nothing, which is the normal case: the same compiled rounds serve both.
     """
 
     t: np.ndarray
@@ -50,7 +53,7 @@ class Log(NamedTuple):
 
 
 def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.ndarray) -> World:
-    """A world before the first round, with checkpoints after the given rounds."""
+    """Return a world before the first round, with checkpoints after the given rounds."""
     return World(
         wheel=make_wheel(nodes),
         row=np.zeros(width),
@@ -63,17 +66,17 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.nda
 
 
 def grow_world(world: World, slots: int, nodes: int) -> World:
-    """The same world with room for more pending rounds."""
+    """Return the same world with room for more pending rounds."""
     wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.room else world.wheel
     feedback = world.feedback
     if slots > feedback.shape[0]:
         feedback = np.zeros((slots, feedback.shape[1]))
         feedback[: world.feedback.shape[0]] = world.feedback
-    return World(wheel, world.row, feedback, *world[3:])
+    return world._replace(wheel=wheel, feedback=feedback)
 
 
 def make_log(horizon: int, dimension: int) -> Log:
-    """Room for the events of this many rounds, at most five in each; for none of them, a log that keeps nothing."""
+    """Return a log with room for the events of this many rounds, at most five in each; without rounds, for none."""
     most = 5 * horizon
     return Log(
         t=np.zeros(most, np.int64),
@@ -93,7 +96,7 @@ def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
 
 
 @note.on(Log)
-def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
+def _note(log: Log, t: int, kind: int, s: int, weight: float) -> None:
     if log.t.size == 0:
         return
     i = log.written[0]
@@ -107,26 +110,21 @@ def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
 
 
 @verb
-def note_round(log: Any, t: int, slot: int, play: Any, loss: float, table: Any) -> None:
-    """Write down a round's play and loss, whom it preempted and whether it entered."""
+def note_round(log: Any, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
+    """Write down a round's play and loss, the rounds it preempted and whether it entered."""
 
 
 @note_round.on(Log)
-def _note_round(log: Any, t: Any, slot: Any, play: Any, loss: Any, table: Any) -> None:
+def _note_round(log: Log, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
     if log.t.size == 0:
         return
     log.losses[t - 1] = loss
     for i in range(play.size):
         log.plays[t - 1, i] = play[i]
-    for i in range(table.counts[2]):
+    for i in range(table.counts[RELEASED]):
         note(log, t, PREEMPTED, table.released[i], 0.0)
     if slot >= 0:
         note(log, t, ENTERED, t, 0.0)
-
-
-@verb
-def give(kind: Any, losses: Any, t: int, row: Any, play: Any, loss: float, out: Any) -> None:
-    """Write the feedback that will arrive for this play."""
 
 
 class Gradients(NamedTuple):
@@ -142,28 +140,28 @@ class Examples(NamedTuple):
 
 
 class Nothing(NamedTuple):
-    """No feedback: only who is heard, and with what weight, is of interest."""
+    """No feedback: only which rounds are heard, and with what weight, is of interest."""
 
 
 class Points(NamedTuple):
     """Bandit feedback at several points a round: room for them and for the values."""
 
-    points: np.ndarray
-    values: np.ndarray
+    points: Array
+    values: Array
 
 
 @verb
-def suffer(kind: Any, player: Any, draws: Any, losses: Any, t: int, row: Any, play: Any) -> float:
-    """The loss of round t: at the play, or the mean over the points around it."""
+def suffer(kind: Any, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
+    """Return the loss of round t: at the play, or the mean over the points around it."""
 
 
 @suffer.otherwise
-def _at_the_play(kind: Any, player: Any, draws: Any, losses: Any, t: Any, row: Any, play: Any) -> Any:
-    return value_in(losses.rows, losses, t, row, play)
+def _at_the_play(kind: Any, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
+    return value_in(losses.rows, losses, t, row, play)  # type: ignore[no-any-return]
 
 
 @suffer.on(Points)
-def _at_points(kind: Any, player: Any, draws: Any, losses: Any, t: Any, row: Any, play: Any) -> Any:
+def _at_points(kind: Points, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
     query(player.learner, draws.directions, t, play, kind.points)
     total = 0.0
     for j in range(kind.values.size):
@@ -172,46 +170,51 @@ def _at_points(kind: Any, player: Any, draws: Any, losses: Any, t: Any, row: Any
     return total / kind.values.size
 
 
+@verb
+def give(kind: Any, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
+    """Write the feedback that will arrive for this play."""
+
+
 @give.on(Gradients)
-def _give_gradient(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+def _give_gradient(kind: Gradients, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
     gradient_in(losses.rows, losses, t, row, play, out)
 
 
 @give.on(Values)
-def _give_value(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+def _give_value(kind: Values, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
     out[0] = loss
 
 
 @give.on(Points)
-def _give_values(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+def _give_values(kind: Points, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
     for j in range(kind.values.size):
         out[j] = kind.values[j]
 
 
 @give.on(Examples)
-def _give_example(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+def _give_example(kind: Examples, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
     fetch(losses.rows, t, out)
 
 
 @give.on(Nothing)
-def _give_nothing(kind: Any, losses: Any, t: Any, row: Any, play: Any, loss: Any, out: Any) -> None:
+def _give_nothing(kind: Nothing, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
     pass
 
 
 @entry
 def run_rounds(
-    player: Any,
-    setting: Any,
-    draws: Any,
-    state: Any,
+    player: Player,
+    setting: Setting,
+    draws: Draws,
+    state: State,
     losses: Any,
     delays: Any,
     kind: Any,
-    world: Any,
+    world: World,
     log: Any,
-    stop: Any,
-    first: Any,
-    last: Any,
+    stop: Array,
+    first: int,
+    last: int,
 ) -> None:
     """Play rounds first..last, unless another thread sets ``stop``.
 
@@ -230,10 +233,11 @@ def run_rounds(
             schedule(world.wheel, t, t + delay(delays, t), t)
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)
         total += loss
-        if t & _HEARING == 0 and (stop[0] != 0 or not abs(total) < np.inf):
+        if t & _CHECKED == 0 and (stop[0] != 0 or not abs(total) < np.inf):
             break
         note_round(log, t, slot, state.play, loss, state.table)
         if slot >= 0:
+            # Losses are fixed in advance, so feedback is evaluated now and no play need be kept.
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
         s = take(world.wheel, t)
         while s > 0:
@@ -254,7 +258,7 @@ def run_rounds(
 
 
 @step
-def mark(world: World, state: Any, loss: float) -> None:
+def mark(world: World, state: State, loss: float) -> None:
     """Write a checkpoint of the running sums."""
     at = world.reached[0]
     world.reached[0] = at + 1

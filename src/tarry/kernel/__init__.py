@@ -6,24 +6,21 @@ Everything else writes plain functions over named tuples and arrays and marks th
 
 from dataclasses import KW_ONLY
 
-from tarry.kernel.aside import Aside
-from tarry.kernel.compile import Entry, as_step, border, entry, is_compiled, step, verb
-from tarry.kernel.handle import handle
+from tarry.kernel.compile import Entry, as_step, entry, handle, is_compiled, live_entry, step, verb
 from tarry.kernel.keyed import Purpose, make_key, make_seed
 from tarry.kernel.parameters import Parameters, field
 
 __all__ = [
     "KW_ONLY",
-    "Aside",
     "Entry",
     "Parameters",
     "Purpose",
     "as_step",
-    "border",
     "entry",
     "field",
     "handle",
     "is_compiled",
+    "live_entry",
     "make_key",
     "make_seed",
     "step",

@@ -1,8 +1,9 @@
 """The disk cache of compiled code, keyed by everything that can change it.
 
 Numba notices edits only in the file of the cached function itself; ours are assembled from many. So
-the cache folder carries a hash of all sources of the package and of every file from outside that
-defines a parameter type in use. A type without a file (a notebook) switches the disk cache off.
+the cache folder carries a hash of the rooms that hold steps and of every file outside them that
+defines the entry, a step or a parameter type in use. A source without a file (a notebook) switches
+the disk cache off.
 """
 
 from __future__ import annotations
@@ -12,47 +13,53 @@ import hashlib
 import os
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from numba import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba import config, njit
 
 PACKAGE = Path(__file__).resolve().parents[1]
+# Compiled rounds are assembled from these rooms and from the numbers of fates; no other file of the package can
+# change them, so an edit elsewhere (a help text, a report) keeps what is compiled.
+ROOMS = ("kernel", "domains", "losses", "delays", "schedulers", "rates", "learners", "tracking", "game")
+NUMBERS = ("outcomes.py", "results/fates.py")
 # A sweep may meet hundreds of combinations of types, each with a folder of its own; those of other versions of the
 # package go as a whole.
 KEPT_VERSIONS = 8
 KEPT_COMBINATIONS = 1024
-
+# Numba's own locators, tried after ours: another thread's cached function may be made at the same moment.
+NUMBAS_LOCATORS = "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
 
 _IMPORTED = time.time()
+_lock = threading.Lock()
+_asked = threading.local()
 
 
 class Fingerprint(NamedTuple):
-    """Hashes of the package's sources, and of what one combination of parameters adds to them."""
+    """Hashes of the rooms with steps, and of what one entry and one combination of parameters add to them."""
 
     package: str
     combination: str
 
     @classmethod
-    def of(cls, parameters: tuple[Any, ...], registered: Mapping[type, set[str]]) -> Fingerprint | None:
-        """The fingerprint of these parameters, or None where the disk cache must not be used.
+    def of(cls, file: str, parameters: tuple[Any, ...], registered: Mapping[type, set[str]]) -> Fingerprint | None:
+        """Return the fingerprint of an entry's file and parameters, None where the disk cache must not be used.
 
         That is where some source has no file, or was edited after it was imported: what runs is then
         not what the file says.
         """
-        foreign = {name for name in registered.get(object, set()) if not _is_ours(name)}
+        names = {file, *registered.get(object, set())}
         for value in walk(parameters):
             if callable(value):
                 return None  # a compiled function inside parameters: Numba misses its cache anyway
-            foreign |= {name for name in _files_of(type(value), registered) if not _is_ours(name)}
-        paths = [Path(name) for name in sorted(foreign)]
-        if any(not path.is_file() or path.stat().st_mtime > _IMPORTED for path in paths):
-            return None
-        package = _package_digest()
-        if package is None:
+            names |= _files_of(type(value), registered)
+        paths = [Path(name) for name in sorted(names) if not _is_in_rooms(name)]
+        package = rooms_digest()
+        if package is None or any(not path.is_file() or path.stat().st_mtime > _IMPORTED for path in paths):
             return None
         hasher = hashlib.sha256()
         # Cached code names the types it was made for, so the same text under another name is another code.
@@ -64,7 +71,7 @@ class Fingerprint(NamedTuple):
 
 
 def _files_of(kind: type, registered: Mapping[type, set[str]]) -> set[str]:
-    """Files that define a type, its ancestors and the verbs of any of them."""
+    """Return the files that define a type, its ancestors and the verbs of any of them."""
     files: set[str] = set()
     for ancestor in kind.__mro__:
         files |= registered.get(ancestor, set()) if ancestor is not object else set()
@@ -74,7 +81,7 @@ def _files_of(kind: type, registered: Mapping[type, set[str]]) -> set[str]:
 
 
 def walk(value: Any) -> Iterator[Any]:
-    """Every named tuple and every function inside (nested) tuples."""
+    """Yield every named tuple and every function inside (nested) tuples."""
     if isinstance(value, tuple):
         if type(value) is not tuple:
             yield value
@@ -84,15 +91,30 @@ def walk(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _is_ours(name: str) -> bool:
-    return bool(name) and PACKAGE in Path(name).resolve().parents
+def _is_in_rooms(name: str) -> bool:
+    path = Path(name).resolve()
+    if not name or PACKAGE not in path.parents:
+        return False
+    inside = path.relative_to(PACKAGE)
+    return inside.parts[0] in ROOMS or inside.as_posix() in NUMBERS
 
 
 @functools.cache
 def source_digest() -> str | None:
-    """A hash of the package's sources as they were imported; None if they were edited since."""
+    """Return a hash of all sources of the package as they were imported, None if one was edited since."""
+    return _digest(PACKAGE.rglob("*.py"))
+
+
+@functools.cache
+def rooms_digest() -> str | None:
+    """Return a hash of the rooms with steps and of the version of Python, None if a source was edited since."""
+    found = _digest(path for path in PACKAGE.rglob("*.py") if _is_in_rooms(str(path)))
+    return None if found is None else hashlib.sha256(f"{sys.version} {found}".encode()).hexdigest()
+
+
+def _digest(paths: Iterable[Path]) -> str | None:
     hasher = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(paths):
         if path.stat().st_mtime > _IMPORTED:
             return None
         hasher.update(path.relative_to(PACKAGE).as_posix().encode())
@@ -100,14 +122,8 @@ def source_digest() -> str | None:
     return hasher.hexdigest()
 
 
-def _package_digest() -> str | None:
-    """The same with the version of Python: what is compiled depends on both."""
-    source = source_digest()
-    return None if source is None else hashlib.sha256(f"{sys.version} {source}".encode()).hexdigest()
-
-
 def cache_root() -> Path:
-    """Where compiled code is kept: NUMBA_CACHE_DIR if set, else the user's cache folder."""
+    """Return where compiled code is kept: NUMBA_CACHE_DIR if set, else the user's cache folder."""
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR)
     if sys.platform == "win32":
@@ -117,12 +133,18 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tarry"
 
 
-class _Locator:
-    """Numba's locator protocol over one folder; the folder's name is the whole stamp."""
+class FolderLocator:
+    """Numba's locator protocol over the folder that this thread asks for; the folder's name is the whole stamp."""
 
     def __init__(self, folder: Path, py_file: str) -> None:
         self._folder = folder
         self._py_file = py_file
+
+    @classmethod
+    def from_function(cls, _function: Any, py_file: str) -> FolderLocator | None:
+        """Return a locator for a function of ours, None for anybody else's."""
+        folder = getattr(_asked, "folder", None)
+        return None if folder is None else cls(folder, py_file)
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -137,32 +159,48 @@ class _Locator:
         self._folder.mkdir(parents=True, exist_ok=True)
 
 
-def attach_cache(dispatcher: Any, fingerprint: Fingerprint) -> None:
-    """Give a dispatcher a disk cache in the fingerprint's folder; without a writable one, none."""
+def make_dispatcher(function: Callable[..., Any], options: dict[str, Any], fingerprint: Fingerprint | None) -> Any:
+    """Return Numba's dispatcher of a function, with a disk cache in the fingerprint's folder if there can be one."""
+    folder = None if fingerprint is None else make_folder(fingerprint)
+    # Without the hook (an older Numba) its own locators would be asked, and would serve stale code.
+    if folder is not None and hasattr(config, "CACHE_LOCATOR_CLASSES"):
+        try:
+            with _locating(folder):
+                return njit(cache=True, **options)(function)
+        except RuntimeError:  # a locator of that name is gone: only the disk cache is lost
+            pass
+    return njit(**options)(function)
+
+
+@contextmanager
+def _locating(folder: Path) -> Iterator[None]:
+    """Let Numba find this folder for what this thread compiles, whatever the user's locators are."""
+    with _lock:  # the setting is the process's
+        before = config.CACHE_LOCATOR_CLASSES
+        ours = f"{FolderLocator.__module__}.{FolderLocator.__qualname__}"
+        config.CACHE_LOCATOR_CLASSES = f"{ours},{before or NUMBAS_LOCATORS}"
+        _asked.folder = folder
+        try:
+            yield
+        finally:
+            _asked.folder = None
+            config.CACHE_LOCATOR_CLASSES = before
+
+
+def make_folder(fingerprint: Fingerprint) -> Path | None:
+    """Return the fingerprint's folder, made and marked as used, or None where nothing can be written."""
     folder = cache_root() / f"compiled-{fingerprint.package}" / fingerprint.combination
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
-            return
+            return None
         for used in (folder, folder.parent):
             os.utime(used)
         _forget_old(list(folder.parent.iterdir()), KEPT_COMBINATIONS)
         _forget_old(list(cache_root().glob("compiled-*")), KEPT_VERSIONS)
     except OSError:
-        return
-
-    class Locator(_Locator):
-        @classmethod
-        def from_function(cls, _function: Any, py_file: str) -> Locator:
-            return cls(folder, py_file)
-
-    class Implementation(CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes = [Locator]
-
-    class KeyedCache(FunctionCache):  # type: ignore[misc]
-        _impl_class = Implementation
-
-    dispatcher._cache = KeyedCache(dispatcher.py_func)
+        return None
+    return folder
 
 
 def _forget_old(folders: list[Path], kept: int) -> None:

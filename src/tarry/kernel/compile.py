@@ -12,16 +12,19 @@ from __future__ import annotations
 import functools
 import logging
 import threading
+import weakref
 from collections.abc import Callable
 from inspect import CO_VARARGS
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
-from numba import config, njit, typeof
+from numba import config, jit, typeof
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
+from numba.experimental import structref
 from numba.extending import overload
 
-from tarry.kernel.cache import Fingerprint, attach_cache, walk
+from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
 
 logger = logging.getLogger("tarry")
 
@@ -33,10 +36,12 @@ OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True}
 # A step's arguments are dozens of arrays, and handing them over costs more than most steps do.
 INLINED = {"forceinline": True}
 
+# Files by the type they define verbs for; those of steps, which any entry may come to call, stand under ``object``.
 _sources_of: dict[type, set[str]] = {}
 _announced: set[str] = set()
 _fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
-_lock = threading.Lock()
+_foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()  # two threads may ask for one entry at a time; Numba locks while it compiles
 
 
 def step(function: F) -> F:
@@ -46,9 +51,7 @@ def step(function: F) -> F:
     def choose(*_types: Any) -> Any:
         return function
 
-    # Any entry may come to call it, so its file counts for all of them.
     _sources_of.setdefault(object, set()).add(function.__code__.co_filename)
-    function.generic_target = True  # type: ignore[attr-defined]
     return function
 
 
@@ -96,7 +99,7 @@ class Verb(Protocol):
 
 
 def verb(signature: Callable[..., Any]) -> Verb:
-    """A generic function of its first argument's type.
+    """Make a generic function of its first argument's type.
 
     The decorated body documents the signature and is never run. ``@name.on(Type)`` registers an
     implementation, ``@name.otherwise`` one for every other type.
@@ -129,20 +132,21 @@ def verb(signature: Callable[..., Any]) -> Verb:
     call.on = on  # type: ignore[attr-defined]
     call.otherwise = otherwise  # type: ignore[attr-defined]
     call.registry = registry  # type: ignore[attr-defined]
-    call.generic_target = True  # type: ignore[attr-defined]
     return cast(Verb, call)
 
 
-def _fingerprint(parameters: tuple[Any, ...]) -> Fingerprint | None:
-    """The fingerprint of these parameters; asked of the disk once per set of types and of registrations."""
-    known = (*(type(value) for value in walk(parameters)), sum(map(len, _sources_of.values())))
+def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
+    """Return the fingerprint of an entry and its parameters, read from the disk once per set of types."""
+    # A step registered later may be called by anything, so the number of sources is part of the key.
+    sources = sum(map(len, _sources_of.values()))
+    known = (file, sources, *(type(value) for value in walk(parameters)))
     if known not in _fingerprints:
-        _fingerprints[known] = Fingerprint.of(parameters, _sources_of)
+        _fingerprints[known] = Fingerprint.of(file, parameters, _sources_of)
     return _fingerprints[known]
 
 
 class Entry:
-    """A compiled function called from Python, one dispatcher per set of foreign sources."""
+    """A compiled function called from Python, with one dispatcher per set of sources."""
 
     def __init__(self, function: Callable[..., Any], counts_references: bool = False) -> None:
         self.function = function
@@ -150,25 +154,23 @@ class Entry:
         self._dispatchers: dict[Fingerprint | None, Callable[..., Any]] = {}
         self.__doc__ = function.__doc__
 
-    def of(self, *parameters: Any) -> Callable[..., Any]:
-        """The callable to use with these parameters (their defining files key the disk cache)."""
+    def dispatcher_for(self, *parameters: Any) -> Callable[..., Any]:
+        """Return the callable to use with these parameters, whose defining files key the disk cache."""
         if must_run_plain(parameters):
             return self._plain()
-        fingerprint = _fingerprint(parameters)
+        fingerprint = _fingerprint(self.function.__code__.co_filename, parameters)
         with _lock:
             if fingerprint not in self._dispatchers:
-                dispatcher = njit(**self._options)(self.function)
-                if fingerprint is not None:
-                    attach_cache(dispatcher, fingerprint)
-                self._dispatchers[fingerprint] = dispatcher
+                self._dispatchers[fingerprint] = make_dispatcher(self.function, self._options, fingerprint)
             return self._dispatchers[fingerprint]
 
-    def at(self, arguments: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
-        """As :meth:`of`, for arguments of exactly these types: nobody looks at them again, which costs 0.5 µs a handle.
+    def machine_code_for(self, arguments: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
+        """Return the machine code for arguments of these types, compiled now and called without Numba's type check.
 
-        The caller vouches that they stay the same, contiguity of arrays included.
+        The check costs 0.5 µs a handle. Calling the code with other types, or arrays of another layout, is
+        undefined behaviour.
         """
-        run = self.of(*parameters)
+        run = self.dispatcher_for(*parameters)
         return run.compile(tuple(map(typeof, arguments))) if isinstance(run, Dispatcher) else run
 
     def _plain(self) -> Callable[..., Any]:
@@ -191,18 +193,18 @@ def entry(function: Callable[..., Any]) -> Entry:
     return Entry(function)
 
 
-def border(function: Callable[..., Any]) -> Entry:
+def live_entry(function: Callable[..., Any]) -> Entry:
     """Make a function that takes a handle an :class:`Entry`: handles are reference-counted."""
     return Entry(function, counts_references=True)
 
 
 def is_compiled() -> bool:
-    """Whether entries compile (they do not under ``NUMBA_DISABLE_JIT=1``)."""
+    """Return whether entries compile (they do not under ``NUMBA_DISABLE_JIT=1``)."""
     return not config.DISABLE_JIT
 
 
 def must_run_plain(parameters: Any) -> bool:
-    """Whether the JIT is off, or some function inside the parameters is not compiled (said once each)."""
+    """Return whether the JIT is off or a function inside the parameters is not compiled (logged once each)."""
     if config.DISABLE_JIT:
         return True
     for value in walk(parameters):
@@ -224,11 +226,44 @@ def _announce(function: Callable[..., Any]) -> None:
 
 
 def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's function as it may travel inside parameters: compiled by them, or plain and slow."""
+    """Return a user's function as it may travel inside parameters: compiled if it is compiled there, or plain.
+
+    Numba hands a caller's options down to what it calls, and our ban on allocation would bind users too. So a compiled
+    function is compiled again for us, with its own options and allocation allowed; the user's stays as it is.
+    """
     if not callable(function):
         raise TypeError(f"a function is needed here, got {function!r}")
-    options = getattr(function, "targetoptions", None)
-    if isinstance(options, dict):
-        # Numba hands a caller's options down: without this our ban on allocation would bind users too.
-        options.setdefault("_nrt", True)
-    return function
+    if not isinstance(function, Dispatcher) or "_nrt" in function.targetoptions:
+        return function
+    # One function, one dispatcher: Numba takes another for another type and would compile every game anew.
+    if function not in _foreign:
+        _foreign[function] = jit(**{**function.targetoptions, "_nrt": True})(function.py_func)
+    return cast(Callable[..., Any], _foreign[function])
+
+
+@structref.register
+class _HandleType(types.StructRef):  # type: ignore[misc]
+    def preprocess_fields(self, fields: Any) -> Any:
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class _Handle(structref.StructRefProxy):  # type: ignore[misc]
+    def __new__(cls, body: Any) -> Any:
+        return structref.StructRefProxy.__new__(cls, body)
+
+
+structref.define_proxy(_Handle, _HandleType, ["body"])
+
+
+class _PlainHandle:
+    def __init__(self, body: Any) -> None:
+        self.body = body
+
+
+def handle(body: Any) -> Any:
+    """Wrap a (nested) named tuple; compiled code reads it back as ``.body``.
+
+    Unpacking a tuple of arrays costs about 0.2 µs a field at each call from Python. A handle is unpacked as a single
+    reference; the arrays behind it stay shared with the Python side.
+    """
+    return _PlainHandle(body) if must_run_plain(body) else _Handle(body)

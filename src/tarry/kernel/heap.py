@@ -23,7 +23,7 @@ class Heap(NamedTuple):
 
 
 def make_heap(slots: int) -> Heap:
-    """An empty heap for this many slots."""
+    """Return an empty heap for this many slots."""
     return Heap(
         key=np.zeros(slots),
         order=np.zeros(slots, np.int64),
@@ -112,7 +112,7 @@ def take_due(heap: Heap, limit: float) -> Any:
 
 @step
 def top(heap: Heap) -> Any:
-    """The slot with the smallest key, or -1."""
+    """Return the slot with the smallest key, or -1."""
     if heap.size[0] == 0:
         return -1
     return heap.order[0]

@@ -14,12 +14,13 @@ import numpy as np
 
 from tarry.kernel.compile import step
 
+# Splitmix64's constants: the odd part of 2⁶⁴ over the golden ratio, and the multipliers of its finaliser.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _ONE = np.uint64(1)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-_UNIT = 2.0**-53
+_UNIT = 2.0**-53  # 53 bits are what a float holds
 
 
 class Purpose(IntEnum):
@@ -32,33 +33,33 @@ class Purpose(IntEnum):
 
 
 @step
-def mix(z: Any) -> Any:
-    """The splitmix64 finaliser."""
+def mix(z: np.uint64) -> Any:
+    """Return the splitmix64 finaliser of z."""
     z = (z ^ (z >> _S30)) * _FIRST
     z = (z ^ (z >> _S27)) * _SECOND
     return z ^ (z >> _S31)
 
 
 @step
-def word(key: Any, t: Any) -> Any:
-    """64 random bits of round t under this key."""
+def word(key: np.uint64, t: int | np.ndarray) -> Any:
+    """Return 64 random bits of round t under this key."""
     return mix(key + np.uint64(t) * _GOLDEN)
 
 
 @step
-def uniform(key: Any, t: Any) -> Any:
-    """A uniform on (0, 1] for round t: zero never occurs, so its logarithm and inverse are finite."""
+def uniform(key: np.uint64, t: int | np.ndarray) -> Any:
+    """Return a uniform on (0, 1] for round t: zero never occurs, so its logarithm and inverse are finite."""
     return np.float64((word(key, t) >> _S11) + _ONE) * _UNIT
 
 
 @step
-def uniform_at(key: Any, t: Any, index: Any) -> Any:
-    """The index-th of several uniforms of one round."""
+def uniform_at(key: np.uint64, t: int | np.ndarray, index: int) -> Any:
+    """Return the index-th of several uniforms of one round."""
     return uniform(word(key, t), index)
 
 
 @step
-def normals(key: Any, t: Any, out: Any) -> None:
+def normals(key: np.uint64, t: int, out: np.ndarray) -> None:
     """Fill ``out`` with the round's standard normals, two for each pair of uniforms (Box and Muller)."""
     inner = word(key, t)
     for i in range(0, out.size, 2):
@@ -70,14 +71,14 @@ def normals(key: Any, t: Any, out: Any) -> None:
 
 
 def make_key(seed: int, purpose: Purpose) -> np.uint64:
-    """The key of one purpose under a seed (any integer; negative ones wrap)."""
+    """Return the key of one purpose under a seed (any integer; negative ones wrap)."""
     with np.errstate(over="ignore"):
         base = mix(np.uint64(seed & 0xFFFFFFFFFFFFFFFF) + _GOLDEN)
         return np.uint64(mix(base + np.uint64(int(purpose)) * _GOLDEN))
 
 
 def make_seed(rng: Any) -> int:
-    """An integer seed from an int, a SeedSequence, a Generator or None (fresh entropy)."""
+    """Return an integer seed from an int, a SeedSequence, a Generator or None (fresh entropy)."""
     if isinstance(rng, bool) or not isinstance(
         rng, (int, np.integer, np.random.SeedSequence, np.random.Generator, type(None))
     ):

@@ -142,6 +142,10 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
             raise TypeError(f"{cls.__name__} has {len(cls._fields)} fields, got {len(values)} values")
         return _rebuild(cls, values)  # type: ignore[no-any-return]
 
+    def _asdict(self) -> dict[str, Any]:
+        """Return the fields by name; Numba takes a tuple that has this method for a named one."""
+        return dict(zip(self._fields, self, strict=True))
+
     def _replace(self, **_changes: Any) -> NoReturn:
         raise TypeError(f"build a new {type(self).__name__} instead: _replace would skip validation")
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from tarry.kernel.compile import step
 
-BITS = 10
-LEVELS = 6
+BITS = 10  # 1024 buckets a level: a level's ends fit the first cache
+LEVELS = 6  # 2**60 rounds, more than any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
-_SIZE = 3
+_SIZE = 3  # entries of a node
 
 
 class Wheel(NamedTuple):
@@ -39,7 +39,7 @@ class Wheel(NamedTuple):
 
 
 def make_wheel(nodes: int) -> Wheel:
-    """An empty wheel that can hold this many items."""
+    """Return an empty wheel that can hold this many items."""
     return Wheel(
         ends=np.full(2 * LEVELS * _BUCKETS, -1, np.int64),
         nodes=_free_nodes(nodes, -1),
@@ -48,7 +48,7 @@ def make_wheel(nodes: int) -> Wheel:
 
 
 def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
-    """The same wheel with room for more items."""
+    """Return the same wheel with room for more items."""
     old = wheel.nodes.size
     larger = _free_nodes(nodes, int(wheel.meta[0]))
     larger[:old] = wheel.nodes
@@ -56,7 +56,7 @@ def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
 
 
 def _free_nodes(nodes: int, last: int) -> np.ndarray:
-    """Nodes that are all free, each followed by the next one and the last by ``last``."""
+    """Return nodes that are all free, each followed by the next one and the last by ``last``."""
     made = np.zeros(_SIZE * nodes, np.int64)
     made[::_SIZE] = np.arange(_SIZE, _SIZE * nodes + 1, _SIZE)
     made[-_SIZE] = last

@@ -1,44 +1,39 @@
-"""Learners: plays out, delayed and weighted feedback in. They see domains only."""
+"""Learners: plays out, delayed and weighted feedback in. They see domains and rates only."""
 
 from tarry.learners.adadelay import AdaDelay
-from tarry.learners.adaftrl import AdaFTRL
-from tarry.learners.adahedged import AdaHedgeD
 from tarry.learners.adaptive import Adaptive
-from tarry.learners.anytime import Anytime
-from tarry.learners.backlogs import BacklogRadius, BacklogRate
-from tarry.learners.best_of_both import BestOfBoth
-from tarry.learners.bold import BOLD
+from tarry.learners.adaptive_revision import AdaptiveRevision
+from tarry.learners.base import Idle
 from tarry.learners.dftbl import DFTBL
-from tarry.learners.differences import Differences
-from tarry.learners.dogd import DOGD
-from tarry.learners.dogdsc import DOGDSC
-from tarry.learners.dorm import DORM
-from tarry.learners.dorm_plus import DORMPlus
-from tarry.learners.doubled import Doubled
-from tarry.learners.dub import DUB
+from tarry.learners.dogd import DOGD, DOGDSC
+from tarry.learners.dorm import DORM, DORMPlus
 from tarry.learners.dwftbl import DWFTBL
 from tarry.learners.dwftrl import DWFTRL
-from tarry.learners.energy import EnergyRadius, EnergyRate
-from tarry.learners.entropic import EntropicFTRL
+from tarry.learners.entropic_ftrl import EntropicFTRL
 from tarry.learners.exp3 import Exp3
 from tarry.learners.fpl import FPL
+from tarry.learners.from_values import Differences, OnePoint, TwoPoint
 from tarry.learners.ftl import FTL
+from tarry.learners.ftrl_proximal import FTRLProximal
 from tarry.learners.gold import GOLD
-from tarry.learners.idle import Idle
-from tarry.learners.interleaving import Interleaving
-from tarry.learners.levels import LevelRadius, LevelRate
+from tarry.learners.hedges import DUB, AdaHedgeD
 from tarry.learners.norms import Euclidean, Mahalanobis
 from tarry.learners.odftrl import ODFTRL
 from tarry.learners.ogd import OGD
-from tarry.learners.one_point import OnePoint
-from tarry.learners.proximal import FTRLProximal
-from tarry.learners.revision import AdaptiveRevision
+from tarry.learners.reductions import BOLD, SOLID, Interleaving
 from tarry.learners.ridge import Ridge
-from tarry.learners.rules import Constant, Power, Rule, Sequence, inverse_time
-from tarry.learners.solid import SOLID
-from tarry.learners.solo import SOLO
-from tarry.learners.tsallis import TsallisFTRL
-from tarry.learners.two_point import TwoPoint
+from tarry.learners.scale_free import SOLO, AdaFTRL
+from tarry.learners.tsallis_ftrl import TsallisFTRL
+
+MEMBERS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *(AdaDelay, AdaFTRL, AdaHedgeD, Adaptive, AdaptiveRevision, BOLD, DFTBL, DOGD, DOGDSC, DORM, DORMPlus, DUB),
+        *(DWFTBL, DWFTRL, Differences, EntropicFTRL, Euclidean, Exp3, FPL, FTL, FTRLProximal, GOLD, Idle, Interleaving),
+        *(Mahalanobis, ODFTRL, OGD, OnePoint, Ridge, SOLID, SOLO, TsallisFTRL, TwoPoint),
+    )
+}
+"""Every learner and norm by the name that stores and sweep files use."""
 
 __all__ = [
     "BOLD",
@@ -61,31 +56,17 @@ __all__ = [
     "AdaHedgeD",
     "Adaptive",
     "AdaptiveRevision",
-    "Anytime",
-    "BacklogRadius",
-    "BacklogRate",
-    "BestOfBoth",
-    "Constant",
     "DORMPlus",
     "Differences",
-    "Doubled",
-    "EnergyRadius",
-    "EnergyRate",
     "EntropicFTRL",
     "Euclidean",
     "Exp3",
     "FTRLProximal",
     "Idle",
     "Interleaving",
-    "LevelRadius",
-    "LevelRate",
     "Mahalanobis",
     "OnePoint",
-    "Power",
     "Ridge",
-    "Rule",
-    "Sequence",
     "TsallisFTRL",
     "TwoPoint",
-    "inverse_time",
 ]

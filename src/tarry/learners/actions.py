@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import exp
-from typing import Any
 
 import numpy as np
 
@@ -11,57 +10,37 @@ from tarry.checks import as_int
 from tarry.domains import Simplex
 from tarry.kernel import step, verb
 from tarry.kernel.keyed import uniform
-from tarry.learners.base import KeyedDirections, RecordedDirections
-from tarry.learners.rules import check_length, counts_tracked
+from tarry.learners.base import Directions, KeyedDirections, Learner, RecordedDirections
+from tarry.learners.states import Array
+from tarry.rates.base import counts_tracked
 
 
-class OnSimplex:
-    """The Python face of a learner with a simplex as its ``domain`` (mixin)."""
-
-    __slots__ = ()
-
-    domain: Any
-
-    @property
-    def dimension(self) -> int:
-        return int(self.domain.dimension)
+class OnSimplex(Learner):
+    """Base of learners whose ``domain`` is the simplex of their actions."""
 
 
 class Rated(OnSimplex):
-    """The same with a ``rate`` (mixin)."""
-
-    __slots__ = ()
-
-    rate: Any
-
-    @property
-    def needs_acknowledgements(self) -> bool:
-        return getattr(self.rate, "needs_acknowledgements", False)
+    """Base of learners over actions with a ``rate``."""
 
     @property
     def watches_tracked(self) -> bool:
-        """Whether plays depend on how many rounds are tracked."""
         return counts_tracked(self.rate)
-
-    def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games longer than the sequences given (None: a session, which has no end)."""
-        check_length(self.rate, horizon, "rate")
 
 
 def simplex_of(dimension: int) -> Simplex:
-    """The probability simplex over this many actions, two at least."""
+    """Return the probability simplex over this many actions, two at least."""
     if isinstance(dimension, Simplex):
         raise TypeError(f"dimension is the number of actions, got {dimension!r}: give {dimension.dimension}")
     return Simplex(as_int(dimension, "dimension, the number of actions,", 2))
 
 
 def even_weights(dimension: int) -> np.ndarray:
-    """The uniform distribution."""
+    """Return the uniform distribution."""
     return np.full(dimension, 1.0 / dimension)
 
 
 @step
-def softmin(total: Any, temperature: float, out: Any) -> None:
+def softmin(total: Array, temperature: float, out: Array) -> None:
     """Write weights proportional to exp(−total/temperature); at temperature 0 equal ones on the smallest entries.
 
     Measured from the smallest entry no exponential overflows and the largest is 1.
@@ -83,12 +62,12 @@ def softmin(total: Any, temperature: float, out: Any) -> None:
 
 
 @verb
-def draw_action(source: Any, t: int, weights: Any) -> int:
-    """The action of round t, drawn from these weights, which add up to 1."""
+def draw_action(source: Directions, t: int, weights: Array) -> int:
+    """Return the action of round t, drawn from these weights, which add up to 1."""
 
 
 @draw_action.on(KeyedDirections)
-def _by_hash(source: Any, t: Any, weights: Any) -> Any:
+def _by_hash(source: KeyedDirections, t: int, weights: Array) -> int:
     left = uniform(source.key, t)
     chosen = 0
     for i in range(weights.size):
@@ -101,7 +80,7 @@ def _by_hash(source: Any, t: Any, weights: Any) -> Any:
 
 
 @draw_action.on(RecordedDirections)
-def _by_record(source: Any, t: Any, weights: Any) -> Any:
+def _by_record(source: RecordedDirections, t: int, weights: Array) -> int:
     chosen = 0  # a recorded direction is the vertex that was played
     for i in range(1, weights.size):
         if source.values[t - 1, i] > source.values[t - 1, chosen]:
@@ -110,7 +89,7 @@ def _by_record(source: Any, t: Any, weights: Any) -> Any:
 
 
 @step
-def show_vertex(action: int, play: Any) -> None:
+def show_vertex(action: int, play: Array) -> None:
     """Write the vertex of an action as the play."""
     for i in range(play.size):
         play[i] = 0.0

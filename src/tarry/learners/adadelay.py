@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, project
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.doubts import CLOSE, Facts
-from tarry.learners.dwftrl import starting_point
-from tarry.learners.ogd import show_point
+from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
+from tarry.learners.states import Array, NumberBySlot, Vector, starting_point
+from tarry.rates.base import SLACK, Facts
 
 NORMS, PRODUCTS, SUMS = range(3)
 
 
-class AdaDelay(Parameters, init=False):
+class AveragingState(NamedTuple):
+    """``total`` = Σ w_s g_s, ``sums`` = (Σ n_s, Λ less the allowance), ``seen`` = Σ n_s when a slot's round played."""
+
+    point: Vector
+    total: Vector
+    sums: Annotated[np.ndarray, (SUMS,)]
+    seen: NumberBySlot
+    scratch: Vector
+
+
+class AdaDelay(Learner, init=False):
     """Delayed dual averaging that adapts to the gradients, for delays of at most ``max_delay`` = τ.
 
         x_{t+1} = Π( x_1 − η_t Σ_s w_s g_s ),   η_t = D/√(2Λ_t),
@@ -45,9 +53,10 @@ class AdaDelay(Parameters, init=False):
     domain: Any
     scale: float
     allowance: float
-    start: np.ndarray
+    start: Array
 
     feedback = GRADIENT
+    state = AveragingState
 
     def __new__(cls, domain: Any, gradient_bound: float, max_delay: int, *, start: ArrayLike | None = None) -> Self:
         as_domain(domain, "domain")
@@ -55,14 +64,10 @@ class AdaDelay(Parameters, init=False):
         allowance = allowance_for(as_positive(gradient_bound, "gradient_bound"), tau)
         return cls.make(domain, domain.diameter / sqrt(2.0), allowance, starting_point(domain, start))
 
-    @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """More out than the allowance covers."""
+        """Yield a warning if more may be out than the allowance covers."""
         steep, late = facts.gradient_bound, facts.max_delay
-        if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 2 * CLOSE):
+        if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 2 * SLACK):
             yield (
                 f"AdaDelay allows G²(τ + 1)(3τ + 1) = {self.allowance:g} for what is out, but with gradients of up to "
                 f"{steep:g} and delays of up to {late} that is {allowance_for(steep, late):g}: give "
@@ -71,28 +76,12 @@ class AdaDelay(Parameters, init=False):
 
 
 def allowance_for(gradient_bound: float, max_delay: int) -> float:
-    """G²(τ + 1)(3τ + 1)."""
+    """Return G²(τ + 1)(3τ + 1)."""
     return gradient_bound**2 * (max_delay + 1) * (3 * max_delay + 1)
 
 
-class AveragingState(NamedTuple):
-    """``total`` = Σ w_s g_s, ``sums`` = (Σ n_s, Λ less the allowance), ``seen`` = Σ n_s when a slot's round played."""
-
-    point: np.ndarray
-    total: np.ndarray
-    sums: np.ndarray
-    seen: np.ndarray
-    scratch: np.ndarray
-
-
-@allocate.on(AdaDelay)
-def _allocate(learner: AdaDelay, slots: int) -> AveragingState:
-    k = learner.dimension
-    return AveragingState(np.array(learner.start), np.zeros(k), np.zeros(SUMS), np.zeros(slots), np.zeros(k))
-
-
 @restart.on(AdaDelay)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: AdaDelay, state: AveragingState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
         state.total[i] = 0.0
@@ -100,29 +89,27 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     state.sums[PRODUCTS] = 0.0
 
 
-@predict.on(AdaDelay)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
-
-
 @enter.on(AdaDelay)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: AdaDelay, state: AveragingState, slot: int, t: int) -> None:
     state.seen[slot] = state.sums[NORMS]
 
 
 @absorb.on(AdaDelay)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: AdaDelay, state: AveragingState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     squares = 0.0
     for i in range(feedback.size):
         squares += feedback[i] * feedback[i]
         state.total[i] += weight * feedback[i]
     size = weight * sqrt(squares)
+    # Σ n of what arrived since round s played: these were out together with it, and each pair counts once.
     state.sums[PRODUCTS] += size * (size + 2.0 * (state.sums[NORMS] - state.seen[slot]))
     state.sums[NORMS] += size
 
 
 @advance.on(AdaDelay)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: AdaDelay, state: AveragingState, t: int, pending: int) -> None:
     rate = learner.scale / sqrt(learner.allowance + state.sums[PRODUCTS])
     for i in range(state.point.size):
         state.point[i] = learner.start[i] - rate * state.total[i]

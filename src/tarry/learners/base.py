@@ -20,13 +20,16 @@ never reaches ``absorb``: it is an exact no-op for every learner.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import verb
+from tarry.kernel import Parameters, verb
 from tarry.kernel.keyed import normals
+from tarry.learners.states import Array, Number, show_point, zeros_of
+from tarry.rates.base import SLACK, Facts, Rate, check_length
 
 GRADIENT = "gradient"
 VALUE = "value"
@@ -42,150 +45,264 @@ class KeyedDirections(NamedTuple):
 class RecordedDirections(NamedTuple):
     """One unit vector per round, read from an array of shape (horizon, dimension)."""
 
-    values: np.ndarray
+    values: Array
+
+
+Directions = KeyedDirections | RecordedDirections
+
+
+class Learner(Parameters):
+    """Base of all learners: every trait that the game, players and reductions ask for, with its default.
+
+    A learner must say its ``feedback`` ("gradient", "value" or "example"), have a ``domain``, and register ``absorb``
+    and ``restart``, and ``advance`` unless ``absorb`` moves the play. It names the class of its ``state``, whose fields
+    are annotated with their shapes, or registers ``allocate``.
+    """
+
+    state: ClassVar[Any] = None
+    """The named tuple that ``allocate`` makes: zeros, and then ``restart``."""
+
+    makes_immediate: ClassVar[bool] = False
+    """Whether the ``base`` plays as if nothing were late."""
+
+    @property
+    def feedback(self) -> str:
+        """The feedback the learner takes."""
+        raise NotImplementedError(f"{type(self).__name__} must say its feedback: gradient, value or example")
+
+    @property
+    def domain(self) -> Any:
+        """The set of plays; None where nothing is played."""
+        return None
+
+    @property
+    def dimension(self) -> int:
+        """The number of entries of a play."""
+        return int(self.domain.dimension)
+
+    @property
+    def start(self) -> Any:
+        """The first play, where one may be given."""
+        return None
+
+    @property
+    def queries(self) -> int:
+        """The values needed each round."""
+        return 1
+
+    @property
+    def base(self) -> Any:
+        """The learner that this one wraps, if it wraps one."""
+        return None
+
+    @property
+    def rate(self) -> Any:
+        """The learning rate, if there is one."""
+        return None
+
+    @property
+    def smoothing(self) -> Any:
+        """The radius around the centre at which values are asked for, a number or a rate."""
+        return None
+
+    @property
+    def norm(self) -> Any:
+        """The norm of the regulariser; learners with a norm and a rate have certificates."""
+        return None
+
+    @property
+    def inner_radius(self) -> float | None:
+        """The radius of a ball inside the domain, where ``smoothing`` is relative to it."""
+        return None
+
+    @property
+    def needs_acknowledgements(self) -> bool:
+        """Whether plays depend on how many rounds are pending."""
+        return any(rule.needs_acknowledgements for rule in rules_of(self))
+
+    @property
+    def follows(self) -> tuple[str, str]:
+        """What counts the pending rounds, and what to do where they are not disclosed."""
+        return "the learner's rate", "use a rate that does not"
+
+    @property
+    def watches_tracked(self) -> bool | None:
+        """Whether plays depend on how many rounds are tracked; None: as far as the rules count them."""
+        return None
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether nothing but ``domain`` and ``start`` was made from the domain."""
+        return False
+
+    def moved_to(self, domain: Any) -> Any:
+        """Return the same learner on another domain; None where that cannot be done."""
+        return None
+
+    def check_horizon(self, horizon: int | None) -> None:
+        """Raise ValueError for games longer than the sequences given (None: a session, which has no end)."""
+        if self.base is not None:
+            self.base.check_horizon(horizon)
+            return
+        check_length(self.rate, horizon, "rate")
+        check_length(self.smoothing, horizon, "smoothing")
+
+    def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int | None:
+        """Return how many of the first rounds only explore; None for learners that have no such phase."""
+        return None
+
+    def doubts(self, facts: Facts) -> Iterable[str]:
+        """Yield a sentence for each assumption that the game does not meet."""
+        return ()
 
 
 @verb
-def allocate(learner: Any, slots: int) -> Any:
-    """Fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
+def allocate(learner: Learner, slots: int) -> Any:
+    """Return fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
 
     Arrays by slot have that many rows, and no others do but in heaps and pools: by this, copies of a learner know them.
     """
 
 
 @verb
-def predict(learner: Any, state: Any, directions: Any, t: int, play: Any) -> None:
-    """Write the play of round t."""
+def predict(learner: Learner, state: Any, directions: Directions, t: int, play: Array) -> None:
+    """Write the play of round t; by default ``state.point``."""
 
 
 @verb
-def query(learner: Any, directions: Any, t: int, play: Any, points: Any) -> None:
+def query(learner: Learner, directions: Directions, t: int, play: Array, points: Array) -> None:
     """Write the points at which round t is evaluated, one a row, for learners with more than one."""
 
 
-@query.otherwise
-def _query_the_play(learner: Any, directions: Any, t: Any, play: Any, points: Any) -> None:
-    for i in range(play.size):
-        points[0, i] = play[i]
-
-
-def queries_of(learner: Any) -> int:
-    """How many values a round the learner needs; 1 for most."""
-    return int(getattr(learner, "queries", 1))
-
-
-def width_of(learner: Any) -> int:
-    """Room, in numbers, for one piece of the learner's feedback: examples carry a label beside their features."""
-    numbers = int(learner.dimension)
-    return numbers + 1 if learner.feedback == EXAMPLE else max(numbers, queries_of(learner))
-
-
-def points_of(learner: Any, directions: Any, t: int, play: np.ndarray) -> np.ndarray:
-    """Where round t is evaluated, a point a row (Python only)."""
-    points = np.zeros((queries_of(learner), play.size))
-    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
-        query(learner, directions, t, play, points)
-    return points
+@verb
+def notice(learner: Learner, state: Any, t: int, tracked: int) -> None:
+    """Take note that round t finds this many rounds tracked; only rates that follow the tracking set care."""
 
 
 @verb
-def notice(learner: Any, state: Any, t: int, tracked: int) -> None:
-    """Round t finds this many rounds tracked; only rates that follow the tracking set care."""
-
-
-@notice.otherwise
-def _notice_nothing(learner: Any, state: Any, t: Any, tracked: Any) -> None:
-    pass
-
-
-@verb
-def enter(learner: Any, state: Any, slot: int, t: int) -> None:
+def enter(learner: Learner, state: Any, slot: int, t: int) -> None:
     """Remember what the feedback of round t will need; most learners need nothing."""
 
 
-@enter.otherwise
-def _remember_nothing(learner: Any, state: Any, slot: Any, t: Any) -> None:
-    pass
-
-
 @verb
-def forget(learner: Any, state: Any, slot: int) -> None:
-    """The round in this slot will not be heard, and the slot is taken again; said to copies of a learner only.
+def forget(learner: Learner, state: Any, slot: int) -> None:
+    """Drop the round in this slot, which will not be heard; said to copies of a learner only.
 
     A learner on its own hears of it by the ``enter`` of the slot's next round.
     """
 
 
-@forget.otherwise
-def _forget_nothing(learner: Any, state: Any, slot: Any) -> None:
-    pass
-
-
 @verb
-def absorb(learner: Any, state: Any, directions: Any, slot: int, s: int, weight: float, feedback: Any) -> None:
+def absorb(
+    learner: Learner,
+    state: Any,
+    directions: Directions,
+    slot: int,
+    s: int,
+    weight: float,
+    feedback: Array,
+) -> None:
     """Take the weighted feedback of round s, which was tracked in this slot."""
 
 
 @verb
-def advance(learner: Any, state: Any, t: int, pending: int) -> None:
-    """Close round t: everything that arrived in it is in."""
+def advance(learner: Learner, state: Any, t: int, pending: int) -> None:
+    """Close round t: everything that arrived in it is in. By default nothing is done."""
 
 
 @verb
-def restart(learner: Any, state: Any, t: int, magnitude: float) -> None:
+def restart(learner: Learner, state: Any, t: int, magnitude: float) -> None:
     """Start afresh with round t as the first; the epoch's guess is ``magnitude``."""
 
 
 @verb
-def rate_in_force(learner: Any, state: Any, t: int) -> float:
-    """The learning rate η_{t−1} that made x_t (η_0: the first); NaN for learners without one."""
+def rate_in_force(learner: Learner, state: Any, t: int) -> float:
+    """Return the learning rate η_{t−1} that made x_t (η_0: the first); NaN for learners without one."""
+
+
+@verb
+def closing_rate(learner: Learner, state: Any, t: int) -> float:
+    """Return the rate η_t of the regularisation if the game ended after round t; NaN for learners without one."""
+
+
+@verb
+def smoothing_in_force(learner: Learner, state: Any, t: int) -> float:
+    """Return the radius δ_t with which x_t was drawn; 0 for learners that see gradients."""
+
+
+@verb
+def feedback_size(learner: Learner, feedback: Array) -> float:
+    """Return how large feedback is: |f|, or |g| in the dual of the learner's norm."""
+
+
+@verb
+def direction(source: Directions, t: int, out: Array) -> None:
+    """Write the unit vector of round t."""
+
+
+@allocate.on(Learner)
+def _allocate(learner: Learner, slots: int) -> Any:
+    # ``restart`` alone says how a game begins, so that an epoch begins exactly as a game does.
+    state = zeros_of(learner.state, int(learner.dimension), slots)
+    restart(learner, state, 1, 0.0)
+    return state
+
+
+@predict.on(Learner)
+def _show_point(learner: Learner, state: Any, directions: Directions, t: int, play: Array) -> None:
+    show_point(state.point, play)
+
+
+@query.otherwise
+def _query_the_play(learner: Learner, directions: Directions, t: int, play: Array, points: Array) -> None:
+    show_point(play, points[0])
+
+
+@notice.otherwise
+def _notice_nothing(learner: Learner, state: Any, t: int, tracked: int) -> None:
+    pass
+
+
+@enter.otherwise
+def _remember_nothing(learner: Learner, state: Any, slot: int, t: int) -> None:
+    pass
+
+
+@forget.otherwise
+def _forget_nothing(learner: Learner, state: Any, slot: int) -> None:
+    pass
+
+
+@advance.on(Learner)
+def _advance_nothing(learner: Learner, state: Any, t: int, pending: int) -> None:
+    pass
 
 
 @rate_in_force.otherwise
-def _no_rate(learner: Any, state: Any, t: Any) -> Any:
+def _no_rate(learner: Learner, state: Any, t: int) -> float:
     return np.nan
-
-
-@verb
-def closing_rate(learner: Any, state: Any, t: int) -> float:
-    """The rate η_t of the regularisation if the game ended after round t; NaN for learners without one."""
 
 
 @closing_rate.otherwise
-def _no_closing_rate(learner: Any, state: Any, t: Any) -> Any:
+def _no_closing_rate(learner: Learner, state: Any, t: int) -> float:
     return np.nan
 
 
-@verb
-def smoothing_in_force(learner: Any, state: Any, t: int) -> float:
-    """The radius δ_t with which x_t was drawn; 0 for learners that see gradients."""
-
-
 @smoothing_in_force.otherwise
-def _no_smoothing(learner: Any, state: Any, t: Any) -> Any:
+def _no_smoothing(learner: Learner, state: Any, t: int) -> float:
     return 0.0
 
 
-@verb
-def feedback_size(learner: Any, feedback: Any) -> float:
-    """How large feedback is: |f|, or |g| in the dual of the learner's norm."""
-
-
 @feedback_size.otherwise
-def _euclidean_size(learner: Any, feedback: Any) -> Any:
+def _euclidean_size(learner: Learner, feedback: Array) -> float:
     squares = 0.0
     for i in range(feedback.size):
         squares += feedback[i] * feedback[i]
     return sqrt(squares)
 
 
-@verb
-def direction(source: Any, t: int, out: Any) -> None:
-    """Write the unit vector of round t."""
-
-
 @direction.on(KeyedDirections)
-def _hashed(source: Any, t: Any, out: Any) -> None:
+def _hashed(source: KeyedDirections, t: int, out: Array) -> None:
     normals(source.key, t, out)
     squares = 0.0
     for i in range(out.size):
@@ -196,6 +313,83 @@ def _hashed(source: Any, t: Any, out: Any) -> None:
 
 
 @direction.on(RecordedDirections)
-def _read(source: Any, t: Any, out: Any) -> None:
+def _read(source: RecordedDirections, t: int, out: Array) -> None:
     for i in range(out.size):
         out[i] = source.values[t - 1, i]
+
+
+def rules_of(learner: Learner) -> list[Rate]:
+    """Return the learner's rate and smoothing, where they are rates and not numbers."""
+    return [rule for rule in (learner.rate, learner.smoothing) if isinstance(rule, Rate)]
+
+
+def queries_of(learner: Learner) -> int:
+    """Return the values a learner needs each round; 1 for most."""
+    return int(learner.queries)
+
+
+def width_of(learner: Learner) -> int:
+    """Return the room, in numbers, for one piece of feedback: examples carry a label beside their features."""
+    numbers = int(learner.dimension)
+    return numbers + 1 if learner.feedback == EXAMPLE else max(numbers, learner.queries)
+
+
+def points_of(learner: Learner, directions: Directions, t: int, play: Array) -> Array:
+    """Return where round t is evaluated, a point a row (Python only)."""
+    points = np.zeros((learner.queries, play.size))
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+        query(learner, directions, t, play, points)
+    return points
+
+
+def warn_if_outside_unit_interval(name: str, facts: Facts) -> Iterator[str]:
+    """Yield a warning if losses of arms leave [0, 1], which a learner over arms assumes."""
+    if facts.corner_range is None:
+        return
+    least, largest = facts.corner_range
+    if least < -SLACK or largest > 1 + SLACK:
+        yield (
+            f"{name} assumes losses in [0, 1], these lie in [{least:g}, {largest:g}]: shift and scale them, "
+            "(losses − least)/(largest − least)"
+        )
+
+
+class IdleState(NamedTuple):
+    """One unused cell: a state has at least one array."""
+
+    unused: Number
+
+
+class Idle(Learner):
+    """No plays, no updates; the labels and their weights go to a model elsewhere.
+
+    >>> allocate(Idle(), 1000).unused.size
+    1
+    """
+
+    feedback = "label"
+    dimension = 0
+    state = IdleState
+
+
+@restart.on(Idle)
+def _restart(learner: Idle, state: IdleState, t: int, magnitude: float) -> None:
+    pass
+
+
+@predict.on(Idle)
+def _predict(learner: Idle, state: IdleState, directions: Directions, t: int, play: Array) -> None:
+    pass
+
+
+@absorb.on(Idle)
+def _absorb(
+    learner: Idle,
+    state: IdleState,
+    directions: Directions,
+    slot: int,
+    s: int,
+    weight: float,
+    feedback: Array,
+) -> None:
+    pass

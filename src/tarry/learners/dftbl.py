@@ -9,19 +9,18 @@ import numpy as np
 
 from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain
-from tarry.kernel import Parameters, step
-from tarry.learners.base import absorb, advance, allocate, direction, enter, forget, predict, restart
-from tarry.learners.dwftrl import DWFTRL, LeaderState, follow, fresh_leader, restart_leader
-from tarry.learners.immediate import check_base
-from tarry.learners.ogd import by_time
-from tarry.learners.pools import Rows, free_rows, give_row, make_rows, take_row
-from tarry.learners.rules import Power
-from tarry.learners.shrunken import OnShrunken, on_shrunken, scales_of
+from tarry.kernel import step
+from tarry.kernel.freelist import FreeList, free_rows, give_row, make_rows, take_row
+from tarry.learners.base import Directions, absorb, advance, allocate, direction, enter, forget, predict, restart
+from tarry.learners.dwftrl import DWFTRL, LeaderState, follow, restart_leader
+from tarry.learners.from_values import OnShrunken, on_shrunken, scales_of
+from tarry.learners.states import Array, zeros_of
+from tarry.rates.base import Power, as_rate_of_time
 
 CURRENT, BEFORE, BLOCKS, NEWS, CLOCKS = range(5)
 
 
-class DFTBL(Parameters, OnShrunken, init=False):
+class DFTBL(OnShrunken, init=False):
     """Delayed follow-the-bandit-leader with blocks of ``block`` = b rounds around one centre, one value a round.
 
         x_t = y_m + δ u_t in block m = ⌈t/b⌉,   ĝ_s = (k/δ) f_s(x_s) u_s into the pool of the block of s
@@ -52,12 +51,12 @@ class DFTBL(Parameters, OnShrunken, init=False):
     block: int
 
     def __new__(cls, domain: Any, rate: Any, smoothing: float, block: int) -> Self:
-        base = DWFTRL(as_domain(domain, "domain"), by_time(rate, "blocks"))
+        base = DWFTRL(as_domain(domain, "domain"), as_rate_of_time(rate, "rate", "blocks"))
         return cls.make(on_shrunken(base, smoothing), float(smoothing), as_int(block, "block", 1))
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, max_delay: int) -> Self:
-        """b = ⌈z²⌉, η = R/(G√(2T(3b + 2·max delay))), z = kM/(Gδ), δ = min{r, √(√6 kMR/((2 + R/r)G)) T^(−1/4)}.
+        """Set b = ⌈z²⌉, η = R/(G√(2T(3b + 2·max delay))), z = kM/(Gδ), δ = min{r, √(√6 kMR/((2 + R/r)G)) T^(−1/4)}.
 
         Regret at most GR√(2T(3b + 2·max delay)) + (2 + R/r)GδT in expectation, with unit weights (docs/methods.md): the
         source's order, this project's constants. Nothing is learnt before T exceeds b.
@@ -73,7 +72,7 @@ class DFTBL(Parameters, OnShrunken, init=False):
     def strongly_convex(
         cls, domain: Any, strong_convexity: float, gradient_bound: float, value_bound: float, horizon: int
     ) -> Self:
-        """η_m = 1/(λbm), b = ⌈z²⌉, z = kM/(Gδ), δ = min{r, (6k²M² ln T/(λ(2 + R/r)GT))^(1/3)}.
+        """Set η_m = 1/(λbm), b = ⌈z²⌉, z = kM/(Gδ), δ = min{r, (6k²M² ln T/(λ(2 + R/r)GT))^(1/3)}.
 
         The source's exponents; the constants balance this project's estimate of the two terms and are not proved.
         """
@@ -85,8 +84,8 @@ class DFTBL(Parameters, OnShrunken, init=False):
         return cls(domain, Power(1.0 / (curvature * block), 1.0), delta, block)
 
     def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games of more blocks than the rate's sequence has (None: a session, which has no end)."""
-        check_base(self.base, None if horizon is None else -(-horizon // self.block))
+        """Raise ValueError for games of more blocks than the rate's sequence has (None: a session)."""
+        self.base.check_horizon(None if horizon is None else -(-horizon // self.block))
 
 
 class BlockState(NamedTuple):
@@ -101,13 +100,14 @@ class BlockState(NamedTuple):
     out: np.ndarray
     held: np.ndarray
     settled: np.ndarray
-    rows: Rows
+    rows: FreeList
     clock: np.ndarray
 
 
 @step
-def current_row(state: BlockState) -> Any:
-    """The row of the block being played, an empty one if it has none yet."""
+def current_row(state: BlockState) -> int:
+    """Return the row of the block being played, an empty one if it has none yet."""
+    # A row is taken when the block's first round is tracked: blocks of which nothing is heard need none.
     if state.clock[CURRENT] == 0:
         row = take_row(state.rows)
         state.clock[CURRENT] = row + 1
@@ -141,20 +141,22 @@ def leave(state: BlockState, slot: int) -> None:
 @allocate.on(DFTBL)
 def _allocate(learner: DFTBL, slots: int) -> BlockState:
     k, rows = learner.dimension, slots + 1  # a block that is over holds a slot, the current one may hold none
-    return BlockState(
-        base=fresh_leader(learner.base.start),
+    state = BlockState(
+        base=zeros_of(LeaderState, k, slots),
         scratch=np.zeros(k),
         pools=np.zeros((rows, k)),
         out=np.zeros(rows, np.int64),
-        held=np.full(slots, -1, np.int64),
+        held=np.zeros(slots, np.int64),
         settled=np.zeros(k),
         rows=make_rows(rows),
         clock=np.zeros(CLOCKS, np.int64),
     )
+    restart(learner, state, 1, 0.0)
+    return state
 
 
 @restart.on(DFTBL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: DFTBL, state: BlockState, t: int, magnitude: float) -> None:
     restart_leader(learner.base.start, state.base, 1, magnitude)
     for slot in range(state.held.size):
         state.held[slot] = -1
@@ -168,14 +170,14 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 
 
 @predict.on(DFTBL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: DFTBL, state: BlockState, directions: Directions, t: int, play: Array) -> None:
     direction(directions, t, play)
     for i in range(play.size):
         play[i] = state.base.point[i] + learner.smoothing * play[i]
 
 
 @enter.on(DFTBL)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: DFTBL, state: BlockState, slot: int, t: int) -> None:
     leave(state, slot)  # its round was dropped, or weighed nothing
     row = current_row(state)
     state.held[slot] = row
@@ -183,15 +185,17 @@ def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
 
 
 @forget.on(DFTBL)
-def _forget(learner: Any, state: Any, slot: Any) -> None:
+def _forget(learner: DFTBL, state: BlockState, slot: int) -> None:
     leave(state, slot)
 
 
 @absorb.on(DFTBL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: DFTBL, state: BlockState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     row = state.held[slot]
     if row < 0:
-        return
+        return  # of an epoch that is over
     direction(directions, s, state.scratch)
     scale = weight * (state.scratch.size / learner.smoothing) * feedback[0]
     for i in range(state.scratch.size):
@@ -200,7 +204,7 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(DFTBL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: DFTBL, state: BlockState, t: int, pending: int) -> None:
     if (t - state.clock[BEFORE]) % learner.block != 0:
         return
     row = state.clock[CURRENT] - 1

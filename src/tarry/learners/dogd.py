@@ -1,23 +1,21 @@
-"""Delayed online gradient descent: one projected step a round, with the sum of what arrived in it."""
+"""Delayed gradient descent: one projected step a round, with the sum of what arrived in it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from tarry.checks import as_int, as_positive
-from tarry.domains import as_domain
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, notice, predict, restart
-from tarry.learners.dwftrl import starting_point
-from tarry.learners.ogd import BEFORE, CHANGED, DescentState, descend, fresh_descent, restart_descent, show_point
-from tarry.learners.rules import Constant, as_rule, check_length, count_tracked, next_rate
+from tarry.checks import Positive, as_int, as_positive
+from tarry.domains import Domain, as_domain
+from tarry.kernel import KW_ONLY, field, step
+from tarry.learners.base import GRADIENT, Directions, absorb, advance, notice
+from tarry.learners.ogd import BEFORE, CHANGED, Descending, DescentState, descend
+from tarry.learners.states import AnyDomain, AnyPoint, Array, add_weighted
+from tarry.rates.base import SUM, AnyRate, Constant, Facts, count_tracked, next_rate, warn_if_less_convex
 
 
-class DOGD(Parameters, init=False):
+class DOGD(Descending):
     """Delayed online gradient descent.
 
         x_{t+1} = Π( x_t − η_t Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
@@ -36,39 +34,24 @@ class DOGD(Parameters, init=False):
     Constant(value=0.1)
     """
 
-    domain: Any
-    rate: Any
-    start: np.ndarray
+    domain: AnyDomain
+    rate: AnyRate
+    _: KW_ONLY
+    start: AnyPoint = field(default=None)
 
     feedback = GRADIENT
 
-    def __new__(cls, domain: Any, rate: Any, *, start: ArrayLike | None = None) -> Self:
-        as_domain(domain, "domain")
-        return cls.make(domain, as_rule(rate, "rate"), starting_point(domain, start))
-
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
-        """η = D/(G√(T + 2·total delay)), the explicit one."""
+        """Set η = D/(G√(T + 2·total delay)), the explicit one."""
         rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
 
     @classmethod
     def original(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
-        """η = D/(G√(T + total delay)): the order 1/√(T + total delay) of the source, D/G in front."""
+        """Set η = D/(G√(T + total delay)): the order 1/√(T + total delay) of the source, D/G in front."""
         rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
-
-    @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
-    @property
-    def needs_acknowledgements(self) -> bool:
-        return getattr(self.rate, "needs_acknowledgements", False)
-
-    def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games longer than the sequence given (None: a session, which has no end)."""
-        check_length(self.rate, horizon, "rate")
 
 
 def _step(domain: Any, gradient_bound: float, rounds: int) -> Constant:
@@ -76,39 +59,80 @@ def _step(domain: Any, gradient_bound: float, rounds: int) -> Constant:
     return Constant(scale / sqrt(rounds))
 
 
-@allocate.on(DOGD)
-def _allocate(learner: DOGD, slots: int) -> DescentState:
-    return fresh_descent(learner.start)
-
-
-@restart.on(DOGD)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
-    restart_descent(learner.start, state, t, magnitude)
-
-
-@predict.on(DOGD)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
+@step
+def _apply_total(domain: Domain, state: DescentState, rate: float) -> None:
+    """Make one step with all that has come, and forget it."""
+    descend(domain, state, rate, 1.0, state.total)
+    for i in range(state.total.size):
+        state.total[i] = 0.0
+    state.clock[CHANGED] = 0
 
 
 @notice.on(DOGD)
-def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+def _notice(learner: DOGD, state: DescentState, t: int, tracked: int) -> None:
     count_tracked(learner.rate, state.memory, tracked)
 
 
 @absorb.on(DOGD)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    for i in range(state.total.size):
-        state.total[i] += weight * feedback[i]
+def _absorb(
+    learner: DOGD, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    add_weighted(state.total, weight, feedback)
     state.clock[CHANGED] = 1
 
 
 @advance.on(DOGD)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: DOGD, state: DescentState, t: int, pending: int) -> None:
+    # Also in quiet rounds: a rate that counts the backlog must see every one.
     rate = next_rate(learner.rate, state.memory, t - state.clock[BEFORE], pending)
     if state.clock[CHANGED] == 0:
         return
-    descend(learner.domain, state, rate, 1.0, state.total)
-    for i in range(state.total.size):
-        state.total[i] = 0.0
-    state.clock[CHANGED] = 0
+    _apply_total(learner.domain, state, rate)
+
+
+class DOGDSC(Descending):
+    """DOGD-SC for λ-strongly convex losses: h counts cλ per feedback, ``share`` = c.
+
+        h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
+
+    h starts at 0; nothing moves where nothing came.
+
+    c = 1 makes it Hazan's descent where nothing is late; the source has, we believe, c = 1/2. Regret of the order
+    (G²/λ)·max delay·ln T for unit weights. A weight w makes w f, which is wλ-strongly convex, so it enters h and
+    the gradient alike: a zero weight changes nothing. Knows λ only.
+
+    Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown Delays*, Machine Learning 111, 2022
+    (arXiv 2103.11354).
+
+    >>> from tarry.domains import Ball
+    >>> DOGDSC(Ball(2), strong_convexity=2.0).share
+    1.0
+    """
+
+    domain: AnyDomain
+    strong_convexity: Positive
+    _: KW_ONLY
+    share: Positive = 1.0
+    start: AnyPoint = field(default=None)
+
+    feedback = GRADIENT
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Yield a warning about losses that are flatter than λ."""
+        return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
+
+
+@absorb.on(DOGDSC)
+def _absorb_curved(
+    learner: DOGDSC, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    state.memory[SUM] += learner.share * learner.strong_convexity * weight
+    add_weighted(state.total, weight, feedback)
+    state.clock[CHANGED] = 1
+
+
+@advance.on(DOGDSC)
+def _advance_curved(learner: DOGDSC, state: DescentState, t: int, pending: int) -> None:
+    if state.clock[CHANGED] == 0:
+        return
+    _apply_total(learner.domain, state, 1.0 / state.memory[SUM])

@@ -1,19 +1,73 @@
-"""Regret matching on delayed and weighted gradients: DORM."""
+"""Regret matching on delayed and weighted gradients: DORM, and DORM+, which forgets negative regrets."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
-import numpy as np
-
-from tarry.domains import Simplex
-from tarry.kernel import Parameters, step
-from tarry.learners.actions import OnSimplex, even_weights, simplex_of
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.hints import Hinted, as_hint, guess_missing, likened, share_of
+from tarry.kernel import step
+from tarry.learners.base import Directions, absorb, advance, enter, restart
+from tarry.learners.hints import HintedExperts, guess_missing, likened, share_of
+from tarry.learners.states import Array, Number, Vector, VectorBySlot, keep_play
 
 
-class DORM(Parameters, OnSimplex, Hinted, init=False):
+class MatchingState(NamedTuple):
+    """The play, summed regrets, those of this round, the guess of one round, the hint, Σ w_s, and by slot the plays."""
+
+    point: Vector
+    regrets: Vector
+    fresh: Vector
+    guess: Vector
+    hint: Vector
+    mass: Number
+    plays: VectorBySlot
+
+
+class Matching(HintedExperts, init=False):
+    """Base of regret matching: what DORM and DORM+ share."""
+
+    state = MatchingState
+
+
+@restart.on(Matching)
+def _restart(learner: Matching, state: MatchingState, t: int, magnitude: float) -> None:
+    for i in range(state.point.size):
+        state.point[i] = 1.0 / state.point.size
+        state.regrets[i] = 0.0
+        state.fresh[i] = 0.0
+        state.guess[i] = 0.0
+        state.hint[i] = 0.0
+    state.mass[0] = 0.0
+
+
+@enter.on(Matching)
+def _enter(learner: Matching, state: MatchingState, slot: int, t: int) -> None:
+    keep_play(state.point, state.plays, slot)
+
+
+@absorb.on(Matching)
+def _absorb(
+    learner: Matching, state: MatchingState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    own = 0.0
+    for i in range(feedback.size):
+        own += feedback[i] * state.plays[slot, i]
+    share = share_of(learner.hint, state.mass, weight)
+    for i in range(feedback.size):
+        state.guess[i] = likened(learner.hint, share, weight, state.guess[i], own - feedback[i])
+        state.fresh[i] += weight * (own - feedback[i])
+
+
+@step
+def match_positive(point: Array) -> None:
+    """Keep positive entries, in proportion; even ones where there is none."""
+    mass = 0.0
+    for i in range(point.size):
+        mass += max(0.0, point[i])
+    for i in range(point.size):
+        point[i] = max(0.0, point[i]) / mass if mass > 0.0 else 1.0 / point.size
+
+
+class DORM(Matching, init=False):
     """Delayed regret matching over ``dimension`` experts; nothing to tune.
 
         r_s = ⟨g_s, x_s⟩ 1 − g_s,   R = Σ_{s∈O_{t+1}} w_s r_s,   x_{t+1} ∝ max(0, R + h_{t+1})
@@ -36,112 +90,40 @@ class DORM(Parameters, OnSimplex, Hinted, init=False):
     [0.0, 1.0]
     """
 
-    domain: Simplex
-    hint: int
-
-    feedback = GRADIENT
-
-    def __new__(cls, dimension: int, *, hint: str = "none") -> Self:
-        return cls.make(simplex_of(dimension), as_hint(hint))
-
-
-class MatchingState(NamedTuple):
-    """The play, summed regrets, those of this round, the guess of one round, the hint, Σ w_s, and by slot the plays."""
-
-    point: np.ndarray
-    regrets: np.ndarray
-    fresh: np.ndarray
-    guess: np.ndarray
-    hint: np.ndarray
-    mass: np.ndarray
-    plays: np.ndarray
-
-
-def fresh_matching(dimension: int, slots: int) -> MatchingState:
-    """The state before the first round."""
-    return MatchingState(
-        point=even_weights(dimension),
-        regrets=np.zeros(dimension),
-        fresh=np.zeros(dimension),
-        guess=np.zeros(dimension),
-        hint=np.zeros(dimension),
-        mass=np.zeros(1),
-        plays=np.zeros((slots, dimension)),
-    )
-
-
-@step
-def restart_matching(state: MatchingState) -> None:
-    """Forget everything."""
-    for i in range(state.point.size):
-        state.point[i] = 1.0 / state.point.size
-        state.regrets[i] = 0.0
-        state.fresh[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
-
-
-@step
-def add_regrets(state: MatchingState, hint: int, slot: int, weight: float, gradient: Any) -> None:
-    """Add w_s r_s of the round in this slot."""
-    own = 0.0
-    for i in range(gradient.size):
-        own += gradient[i] * state.plays[slot, i]
-    share = share_of(hint, state.mass, weight)
-    for i in range(gradient.size):
-        state.guess[i] = likened(hint, share, weight, state.guess[i], own - gradient[i])
-        state.fresh[i] += weight * (own - gradient[i])
-
-
-@step
-def match_positive(point: Any) -> None:
-    """Keep positive entries, in proportion; even ones where there is none."""
-    mass = 0.0
-    for i in range(point.size):
-        mass += max(0.0, point[i])
-    for i in range(point.size):
-        point[i] = max(0.0, point[i]) / mass if mass > 0.0 else 1.0 / point.size
-
-
-@step
-def keep_play(point: Any, plays: Any, slot: int) -> None:
-    """Keep the play of the round that enters this slot."""
-    for i in range(point.size):
-        plays[slot, i] = point[i]
-
-
-@allocate.on(DORM)
-def _allocate(learner: DORM, slots: int) -> MatchingState:
-    return fresh_matching(learner.dimension, slots)
-
-
-@restart.on(DORM)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
-    restart_matching(state)
-
-
-@predict.on(DORM)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    for i in range(play.size):
-        play[i] = state.point[i]
-
-
-@enter.on(DORM)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
-    keep_play(state.point, state.plays, slot)
-
-
-@absorb.on(DORM)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    add_regrets(state, learner.hint, slot, weight, feedback)
-
 
 @advance.on(DORM)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: DORM, state: MatchingState, t: int, pending: int) -> None:
     guess_missing(learner.hint, state.guess, pending, state.hint)
     for i in range(state.point.size):
         state.regrets[i] += state.fresh[i]
         state.fresh[i] = 0.0
         state.point[i] = state.regrets[i] + state.hint[i]
+    match_positive(state.point)
+
+
+class DORMPlus(Matching, init=False):
+    """Delayed regret matching+ over ``dimension`` experts; nothing to tune.
+
+        P ← max(0, P + Σ_{s arrives in t} w_s r_s + h_{t+1} − h_t),   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
+
+    with a hint h of the regrets still missing; x_{t+1} is uniform where P = 0.
+
+    Like :class:`DORM`, with the same bound, but regrets never fall below zero, so an expert that was poor for long is
+    taken up as soon as it is good. Arrivals of one round are summed before that. Flaspohler et al., Online Learning
+    with Optimism and Delay (ICML 2021), with q = 2.
+
+    >>> DORMPlus(2, hint="recent").needs_acknowledgements
+    True
+    """
+
+
+@advance.on(DORMPlus)
+def _advance_plus(learner: DORMPlus, state: MatchingState, t: int, pending: int) -> None:
+    for i in range(state.point.size):
+        state.regrets[i] += state.fresh[i] - state.hint[i]
+        state.fresh[i] = 0.0
+    guess_missing(learner.hint, state.guess, pending, state.hint)
+    for i in range(state.point.size):
+        state.regrets[i] = max(0.0, state.regrets[i] + state.hint[i])
+        state.point[i] = state.regrets[i]
     match_positive(state.point)

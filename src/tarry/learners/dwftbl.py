@@ -14,36 +14,16 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, as_vector
-from tarry.kernel import Parameters
-from tarry.learners.base import (
-    VALUE,
-    absorb,
-    advance,
-    allocate,
-    closing_rate,
-    direction,
-    notice,
-    predict,
-    rate_in_force,
-    restart,
-    smoothing_in_force,
-)
-from tarry.learners.dwftrl import (
-    LeaderState,
-    final_rate,
-    follow,
-    fresh_leader,
-    leading_rate,
-    restart_leader,
-    starting_point,
-)
+from tarry.learners.base import VALUE, Directions, absorb, direction, predict, smoothing_in_force
+from tarry.learners.dwftrl import LeaderState, Leading
 from tarry.learners.norms import Euclidean
-from tarry.learners.rules import MAGNITUDE, MEMORY, as_rule, check_length, count_tracked, radius
+from tarry.learners.states import Array, starting_point
+from tarry.rates.base import MAGNITUDE, MEMORY, Rate, as_rate, radius
 
-LARGEST = 1e300
+LARGEST = 1e300  # a magnitude beyond all guesses: radii grow with it, so the widest is found here
 
 
-class DWFTBL(Parameters, init=False):
+class DWFTBL(Leading, init=False):
     """Delayed-weighted FTBL for values (bandit feedback).
 
         x_t = o + (1 − δ_t/r)(y_t − o) + δ_t u_t,   ĝ_t = (k/δ_t) f_t(x_t) u_t
@@ -59,7 +39,7 @@ class DWFTBL(Parameters, init=False):
     Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
 
     >>> from tarry.domains import Ball
-    >>> from tarry.learners import Power
+    >>> from tarry.rates import Power
     >>> DWFTBL(Ball(3), rate=0.01, smoothing=Power(4.0, 0.5, cap=1.0)).exploration_rounds(1000)
     16
     """
@@ -67,8 +47,8 @@ class DWFTBL(Parameters, init=False):
     domain: Any
     rate: Any
     smoothing: Any
-    start: np.ndarray
-    origin: np.ndarray
+    start: Array
+    origin: Array
     inner_radius: float
     norm: Euclidean
 
@@ -87,13 +67,13 @@ class DWFTBL(Parameters, init=False):
         as_domain(domain, "domain")
         middle = as_vector(domain.center if origin is None else origin, "origin", domain.dimension)
         room = inner_room(domain, middle if origin is not None else None, inner_radius)
-        rule = as_rule(smoothing, "smoothing")
+        rule = as_rate(smoothing, "smoothing")
         check_smoothing(rule, room)
-        return cls.make(domain, as_rule(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
+        return cls.make(domain, as_rate(rate, "rate"), rule, starting_point(domain, start), middle, room, Euclidean())
 
     @classmethod
     def unlimited(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
-        """δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = max{1, kM/(Gδ)}.
+        """Set δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = max{1, kM/(Gδ)}.
 
         With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation, D the diameter
         (docs/proofs.md, B): the order √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634),
@@ -105,19 +85,6 @@ class DWFTBL(Parameters, init=False):
         delta = min(room, sqrt(length * room / sqrt(rounds)))
         energy = 6.0 * (rounds * max(1.0, length / delta) ** 2 + late)
         return cls(domain, domain.diameter / (slope * sqrt(energy)), delta)
-
-    @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
-    @property
-    def needs_acknowledgements(self) -> bool:
-        return getattr(self.rate, "needs_acknowledgements", False)
-
-    def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games longer than the sequences given (None: a session, which has no end)."""
-        check_length(self.rate, horizon, "rate")
-        check_length(self.smoothing, horizon, "smoothing")
 
     def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:
         """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero).
@@ -135,7 +102,7 @@ class DWFTBL(Parameters, init=False):
         return low
 
 
-def inner_room(domain: Any, origin: np.ndarray | None = None, given: float | None = None) -> float:
+def inner_room(domain: Any, origin: Array | None = None, given: float | None = None) -> float:
     """The radius of a ball around the origin (default: the centre) inside the domain; a sentence if there is none."""
     room = float(domain.inner_radius if origin is None else domain.depth(origin))
     if given is None:
@@ -146,12 +113,13 @@ def inner_room(domain: Any, origin: np.ndarray | None = None, given: float | Non
             )
         return room
     asked = as_positive(given, "inner_radius")
+    # A radius computed by the caller may be off by rounding.
     if asked > room * (1 + 1e-12):
         raise ValueError(f"inner_radius {asked} does not fit in the domain, at most {room} does")
     return asked
 
 
-def check_smoothing(rule: Any, room: float) -> None:
+def check_smoothing(rule: Rate, room: float) -> None:
     """Refuse a radius that is ever larger than the room there is."""
     first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
     if first > room * (1 + 1e-12):
@@ -161,24 +129,14 @@ def check_smoothing(rule: Any, room: float) -> None:
         )
 
 
-def _memory(magnitude: float) -> np.ndarray:
+def _memory(magnitude: float) -> Array:
     memory = np.zeros(MEMORY)
     memory[MAGNITUDE] = magnitude
     return memory
 
 
-@allocate.on(DWFTBL)
-def _allocate(learner: DWFTBL, slots: int) -> LeaderState:
-    return fresh_leader(learner.start)
-
-
-@restart.on(DWFTBL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
-    restart_leader(learner.start, state, t, magnitude)
-
-
 @predict.on(DWFTBL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: DWFTBL, state: LeaderState, directions: Directions, t: int, play: Array) -> None:
     delta = radius(learner.smoothing, state.memory, t - state.before[0])
     keep = 1.0 - delta / learner.inner_radius
     direction(directions, t, play)
@@ -187,13 +145,10 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
         play[i] = center + delta * play[i]
 
 
-@notice.on(DWFTBL)
-def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
-    count_tracked(learner.rate, state.memory, tracked)
-
-
 @absorb.on(DWFTBL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: DWFTBL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     direction(directions, s, state.scratch)
     # Epochs begin with an empty set, so s is a round of this one and its radius can be computed again.
     delta = radius(learner.smoothing, state.memory, s - state.before[0])
@@ -203,21 +158,6 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
     state.changed[0] = 1
 
 
-@advance.on(DWFTBL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    follow(learner.domain, learner.norm, learner.rate, state, t, pending)
-
-
-@rate_in_force.on(DWFTBL)
-def _in_force(learner: Any, state: Any, t: Any) -> Any:
-    return leading_rate(learner.rate, state, t)
-
-
-@closing_rate.on(DWFTBL)
-def _closing(learner: Any, state: Any, t: Any) -> Any:
-    return final_rate(learner.rate, state, t)
-
-
 @smoothing_in_force.on(DWFTBL)
-def _radius(learner: Any, state: Any, t: Any) -> Any:
+def _radius(learner: DWFTBL, state: LeaderState, t: int) -> float:
     return radius(learner.smoothing, state.memory, t - state.before[0])

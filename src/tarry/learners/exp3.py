@@ -6,33 +6,79 @@ from collections.abc import Iterator
 from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from tarry.checks import as_int, as_nonnegative, as_positive
 from tarry.domains import Simplex
-from tarry.kernel import Parameters, step
-from tarry.learners.actions import Rated, draw_action, even_weights, show_vertex, simplex_of
+from tarry.kernel import step
+from tarry.learners.actions import OnSimplex, Rated, draw_action, even_weights, show_vertex, simplex_of
 from tarry.learners.base import (
     VALUE,
+    Directions,
     absorb,
     advance,
-    allocate,
     closing_rate,
     enter,
     notice,
     predict,
     rate_in_force,
     restart,
+    warn_if_outside_unit_interval,
 )
-from tarry.learners.doubts import Facts, outside_unit
-from tarry.learners.dwftrl import LeaderState, final_rate, fresh_leader, leading_rate, restart_leader
-from tarry.learners.entropic import follow_entropy
-from tarry.learners.rules import as_rule, count_tracked
+from tarry.learners.dwftrl import LeaderState, final_rate, leading_rate, restart_leader
+from tarry.learners.entropic_ftrl import follow_entropy
+from tarry.learners.states import Array, IndexBySlot, Integer, NumberBySlot
+from tarry.rates.base import Facts, as_rate, count_tracked
 
 RARE = 2.0**-53  # draws come in steps of this size: an arm less probable is drawn by rounding if at all
 
 
-class Exp3(Parameters, Rated, init=False):
+class ArmsState(NamedTuple):
+    """The leader; the arm drawn last; how many are tracked; by slot the arm of a tracked round and its probability."""
+
+    leader: LeaderState
+    drawn: Integer
+    tracked: Integer
+    arm: IndexBySlot
+    chance: NumberBySlot
+
+
+class Arms(OnSimplex):
+    """Base of learners over arms: one is drawn from the leader and played, and only its loss is seen."""
+
+    feedback = VALUE
+    state = ArmsState
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Yield a warning about losses of arms outside [0, 1]."""
+        return warn_if_outside_unit_interval(type(self).__name__, facts)
+
+
+@step
+def keep_arm(state: ArmsState, slot: int) -> None:
+    """Keep the arm just drawn and its probability."""
+    state.arm[slot] = state.drawn[0]
+    # The probability of now: by the time the loss comes the leader has moved.
+    state.chance[slot] = max(RARE, state.leader.point[state.drawn[0]])
+
+
+@step
+def add_loss(state: ArmsState, slot: int, weight: float, loss: float, exploration: float) -> None:
+    """Add the loss of the arm in this slot, weighted by how seldom it would have been seen."""
+    state.leader.total[state.arm[slot]] += weight * loss / (state.chance[slot] + exploration)
+    state.leader.changed[0] = 1
+
+
+@restart.on(Arms)
+def _restart(learner: Arms, state: ArmsState, t: int, magnitude: float) -> None:
+    restart_leader(learner.start, state.leader, t, magnitude)
+
+
+@predict.on(Arms)
+def _predict(learner: Arms, state: ArmsState, directions: Directions, t: int, play: Array) -> None:
+    state.drawn[0] = draw_action(directions, t, state.leader.point)
+    show_vertex(state.drawn[0], play)
+
+
+class Exp3(Arms, Rated, init=False):
     """Exponential weights over ``dimension`` arms, from delayed and weighted losses of the arms played.
 
         A_t ~ x_t, the play is the vertex e_{A_t}
@@ -63,18 +109,16 @@ class Exp3(Parameters, Rated, init=False):
     domain: Simplex
     rate: Any
     exploration: float
-    start: np.ndarray
-
-    feedback = VALUE
+    start: Array
 
     def __new__(cls, dimension: int, rate: Any, *, exploration: float = 0.0) -> Self:
         domain = simplex_of(dimension)
         share = as_nonnegative(exploration, "exploration")
-        return cls.make(domain, as_rule(rate, "rate"), share, even_weights(domain.dimension))
+        return cls.make(domain, as_rate(rate, "rate"), share, even_weights(domain.dimension))
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
-        """η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
+        """Set η = √(ln K/(level·K·T + total delay)), ``level`` a bound on E[w_t²]: regret 2√(ln K·(level·K·T + …))."""
         actions = simplex_of(dimension).dimension
         rounds = as_positive(level, "level") * actions * as_int(horizon, "horizon", 1)
         return cls(actions, sqrt(log(actions) / (rounds + as_int(total_delay, "total_delay"))))
@@ -85,88 +129,34 @@ class Exp3(Parameters, Rated, init=False):
         rate = cls.tuned(dimension, horizon=horizon, total_delay=total_delay, level=level).rate
         return cls(dimension, rate, exploration=rate.value / 2)
 
-    def doubts(self, facts: Facts) -> Iterator[str]:
-        """Losses of arms outside [0, 1]."""
-        return outside_unit("Exp3", facts)
-
-
-class ArmsState(NamedTuple):
-    """The leader; the arm drawn last; how many are tracked; by slot the arm of a tracked round and its probability."""
-
-    leader: LeaderState
-    drawn: np.ndarray
-    tracked: np.ndarray
-    arm: np.ndarray
-    chance: np.ndarray
-
-
-def fresh_arms(start: np.ndarray, slots: int) -> ArmsState:
-    """The state before the first round."""
-    one = np.zeros(1, np.int64)
-    return ArmsState(fresh_leader(start), one, one.copy(), np.zeros(slots, np.int64), np.ones(slots))
-
-
-@step
-def play_arm(state: ArmsState, directions: Any, t: int, play: Any) -> None:
-    """Draw the arm of round t and play it."""
-    state.drawn[0] = draw_action(directions, t, state.leader.point)
-    show_vertex(state.drawn[0], play)
-
-
-@step
-def keep_arm(state: ArmsState, slot: int) -> None:
-    """Keep the arm just drawn and its probability."""
-    state.arm[slot] = state.drawn[0]
-    state.chance[slot] = max(RARE, state.leader.point[state.drawn[0]])
-
-
-@step
-def add_loss(state: ArmsState, slot: int, weight: float, loss: float, exploration: float) -> None:
-    """Add the loss of the arm in this slot, weighted by how seldom it would have been seen."""
-    state.leader.total[state.arm[slot]] += weight * loss / (state.chance[slot] + exploration)
-    state.leader.changed[0] = 1
-
-
-@allocate.on(Exp3)
-def _allocate(learner: Exp3, slots: int) -> ArmsState:
-    return fresh_arms(learner.start, slots)
-
-
-@restart.on(Exp3)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
-    restart_leader(learner.start, state.leader, t, magnitude)
-
-
-@predict.on(Exp3)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    play_arm(state, directions, t, play)
-
 
 @notice.on(Exp3)
-def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+def _notice(learner: Exp3, state: ArmsState, t: int, tracked: int) -> None:
     count_tracked(learner.rate, state.leader.memory, tracked)
 
 
 @enter.on(Exp3)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: Exp3, state: ArmsState, slot: int, t: int) -> None:
     keep_arm(state, slot)
 
 
 @absorb.on(Exp3)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: Exp3, state: ArmsState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     add_loss(state, slot, weight, feedback[0], learner.exploration)
 
 
 @advance.on(Exp3)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: Exp3, state: ArmsState, t: int, pending: int) -> None:
     follow_entropy(learner.rate, state.leader, t, pending)
 
 
 @rate_in_force.on(Exp3)
-def _in_force(learner: Any, state: Any, t: Any) -> Any:
+def _in_force(learner: Exp3, state: ArmsState, t: int) -> float:
     return leading_rate(learner.rate, state.leader, t)
 
 
 @closing_rate.on(Exp3)
-def _closing(learner: Any, state: Any, t: Any) -> Any:
+def _closing(learner: Exp3, state: ArmsState, t: int) -> float:
     return final_rate(learner.rate, state.leader, t)

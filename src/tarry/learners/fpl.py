@@ -6,27 +6,32 @@ from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
-from tarry.checks import as_int, as_positive
-from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Simplex, as_domain
-from tarry.kernel import Parameters, verb
+from tarry.checks import Positive, as_int, as_positive
+from tarry.domains import Ball, Box, Domain, Ellipsoid, Product, Shift, Simplex
+from tarry.kernel import verb
 from tarry.kernel.keyed import uniform_at
 from tarry.learners.base import (
     GRADIENT,
+    Directions,
     KeyedDirections,
+    Learner,
     RecordedDirections,
     absorb,
-    advance,
-    allocate,
     predict,
     restart,
 )
-from tarry.learners.doubts import Facts
-from tarry.losses import Linear
+from tarry.learners.states import AnyDomain, Array, Vector, add_weighted
+from tarry.rates.base import Facts
 
 
-class FPL(Parameters, init=False):
+class FPLState(NamedTuple):
+    """``total`` = Σ w_s c_s, ``scratch`` = with the noise."""
+
+    total: Vector
+    scratch: Vector
+
+
+class FPL(Learner):
     """Follow the perturbed leader, for **linear** losses fixed in advance; ``spread`` is 1/ε.
 
         x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
@@ -47,20 +52,20 @@ class FPL(Parameters, init=False):
     10.0
     """
 
-    domain: Any
-    spread: float
+    domain: AnyDomain
+    spread: Positive
 
     feedback = GRADIENT
+    state = FPLState
 
-    def __new__(cls, domain: Any, spread: float) -> Self:
-        as_domain(domain, "domain")
-        if not has_least(domain):
-            raise TypeError(f"FPL needs a formula for least points, which {domain!r} has not: use DOGD there")
-        return cls.make(domain, as_positive(spread, "spread"))
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        if not has_least(fields["domain"]):
+            raise TypeError(f"FPL needs a formula for least points, which {fields['domain']!r} has not: use DOGD there")
 
     @classmethod
     def tuned(cls, domain: Any, *, size: float, span: float, width: float, horizon: int, total_delay: int) -> Self:
-        """1/ε = √(RA(T + total delay)/W): E R_T ≤ 2√(WRA(T + total delay)).
+        """Set 1/ε = √(RA(T + total delay)/W): E R_T ≤ 2√(WRA(T + total delay)).
 
         A is ``size``, R ``span`` and W ``width``.
         """
@@ -68,41 +73,31 @@ class FPL(Parameters, init=False):
         moved = as_positive(size, "size") * as_positive(span, "span") * rounds
         return cls(domain, sqrt(moved / as_positive(width, "width")))
 
-    @property
-    def dimension(self) -> int:
-        return int(self.domain.dimension)
-
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Losses that are known to bend."""
+        """Yield a warning about losses that are known to bend."""
         if facts.is_curved:
+            name = type(facts.losses).__name__
+            with_ridge = " with a ridge" if name == "Linear" else ""  # what bends linear losses; known by name only
             yield (
                 "FPL draws its noise once, which is proved for linear losses fixed in advance, and "
-                f"{type(facts.losses).__name__} losses{' with a ridge' * isinstance(facts.losses, Linear)} are not "
-                "linear: use DOGD or DWFTRL"
+                f"{name} losses{with_ridge} are not linear: use DOGD or DWFTRL"
             )
 
 
-class FPLState(NamedTuple):
-    """``total`` = Σ w_s c_s, ``scratch`` = with the noise."""
-
-    total: np.ndarray
-    scratch: np.ndarray
-
-
 @verb
-def least(domain: Any, cost: Any, out: Any) -> None:
+def least(domain: Domain, cost: Array, out: Array) -> None:
     """Write a point of the domain where ⟨cost, x⟩ is least."""
 
 
 def has_least(domain: Any) -> bool:
-    """Whether a domain, with all it is made of, answers ``least``."""
+    """Return whether a domain, with all it is made of, answers ``least``."""
     if not any(isinstance(domain, known) for known in least.registry.members):
         return False
     return all(has_least(part) for part in domain if hasattr(part, "linear_minimiser"))
 
 
 @least.on(Ball)
-def _on_ball(domain: Any, cost: Any, out: Any) -> None:
+def _on_ball(domain: Ball, cost: Array, out: Array) -> None:
     squares = 0.0
     for i in range(cost.size):
         squares += cost[i] * cost[i]
@@ -112,14 +107,14 @@ def _on_ball(domain: Any, cost: Any, out: Any) -> None:
 
 
 @least.on(Box)
-def _on_box(domain: Any, cost: Any, out: Any) -> None:
+def _on_box(domain: Box, cost: Array, out: Array) -> None:
     for i in range(cost.size):
         out[i] = domain.lower[i] if cost[i] > 0.0 else domain.upper[i]
 
 
 @least.on(Simplex)
-def _on_simplex(domain: Any, cost: Any, out: Any) -> None:
-    best = 0
+def _on_simplex(domain: Simplex, cost: Array, out: Array) -> None:
+    best = 0  # ties go to the first, so that plays do not depend on rounding of equal costs
     for i in range(cost.size):
         out[i] = 0.0
         if cost[i] < cost[best]:
@@ -128,7 +123,7 @@ def _on_simplex(domain: Any, cost: Any, out: Any) -> None:
 
 
 @least.on(Ellipsoid)
-def _on_ellipsoid(domain: Any, cost: Any, out: Any) -> None:
+def _on_ellipsoid(domain: Ellipsoid, cost: Array, out: Array) -> None:
     for j in range(cost.size):
         out[j] = 0.0
     squares = 0.0
@@ -145,57 +140,48 @@ def _on_ellipsoid(domain: Any, cost: Any, out: Any) -> None:
 
 
 @least.on(Product)
-def _on_product(domain: Any, cost: Any, out: Any) -> None:
+def _on_product(domain: Product, cost: Array, out: Array) -> None:
     least(domain.first, cost[: domain.split], out[: domain.split])
     least(domain.second, cost[domain.split :], out[domain.split :])
 
 
 @least.on(Shift)
-def _on_shift(domain: Any, cost: Any, out: Any) -> None:
+def _on_shift(domain: Shift, cost: Array, out: Array) -> None:
     least(domain.domain, cost, out)
     for i in range(cost.size):
         out[i] += domain.offset[i]
 
 
 @verb
-def noise(source: Any, i: int) -> float:
-    """The i-th entry of the noise on (0, 1]."""
+def noise(source: Directions, i: int) -> float:
+    """Return the i-th entry of the noise on (0, 1]."""
 
 
 @noise.on(KeyedDirections)
-def _hashed(source: Any, i: Any) -> Any:
+def _hashed(source: KeyedDirections, i: int) -> float:
     return uniform_at(source.key, 0, i)  # rounds count from 1, so no direction shares this draw
 
 
 @noise.on(RecordedDirections)
-def _read(source: Any, i: Any) -> Any:
+def _read(source: RecordedDirections, i: int) -> float:
     return source.values[0, i]
 
 
-@allocate.on(FPL)
-def _allocate(learner: FPL, slots: int) -> FPLState:
-    return FPLState(np.zeros(learner.dimension), np.zeros(learner.dimension))
-
-
 @restart.on(FPL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: FPL, state: FPLState, t: int, magnitude: float) -> None:
     for i in range(state.total.size):
         state.total[i] = 0.0
 
 
 @predict.on(FPL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: FPL, state: FPLState, directions: Directions, t: int, play: Array) -> None:
     for i in range(play.size):
         state.scratch[i] = state.total[i] + learner.spread * noise(directions, i)
     least(learner.domain, state.scratch, play)
 
 
 @absorb.on(FPL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    for i in range(state.total.size):
-        state.total[i] += weight * feedback[i]
-
-
-@advance.on(FPL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    pass
+def _absorb(
+    learner: FPL, state: FPLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    add_weighted(state.total, weight, feedback)

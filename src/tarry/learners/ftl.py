@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from tarry.checks import as_positive
-from tarry.domains import as_domain, project
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, enter, predict, restart
-from tarry.learners.dorm import keep_play
-from tarry.learners.doubts import Facts, flatter
-from tarry.learners.dwftrl import starting_point
-from tarry.learners.ogd import show_point
+from tarry.checks import Positive
+from tarry.domains import project
+from tarry.kernel import KW_ONLY, field
+from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
+from tarry.learners.states import AnyDomain, AnyPoint, Array, Number, Vector, VectorBySlot, keep_play, starting_point
+from tarry.rates.base import Facts, warn_if_less_convex
 
 
-class FTL(Parameters, init=False):
+class FTLState(NamedTuple):
+    """``total`` = Σ w_s g_s, ``anchor`` = Σ w_s x_s, ``mass`` = Σ w_s, ``plays`` by slot."""
+
+    point: Vector
+    total: Vector
+    anchor: Vector
+    mass: Number
+    scratch: Vector
+    plays: VectorBySlot
+
+
+class FTL(Learner):
     """The reduction of late to immediate feedback for λ-strongly convex losses; knows λ only.
 
         x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
@@ -39,52 +45,26 @@ class FTL(Parameters, init=False):
     2
     """
 
-    domain: Any
-    strong_convexity: float
-    start: np.ndarray
+    domain: AnyDomain
+    strong_convexity: Positive
+    _: KW_ONLY
+    start: AnyPoint = field(default=None)
 
     feedback = GRADIENT
+    state = FTLState
+    is_movable = True
 
-    def __new__(cls, domain: Any, strong_convexity: float, *, start: ArrayLike | None = None) -> Self:
-        as_domain(domain, "domain")
-        curvature = as_positive(strong_convexity, "strong_convexity")
-        return cls.make(domain, curvature, starting_point(domain, start))
-
-    @property
-    def dimension(self) -> int:
-        return int(self.start.size)
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        fields["start"] = starting_point(fields["domain"], fields["start"])
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Losses that are flatter than λ."""
-        return flatter(self, facts, "DOGD or DWFTRL")
-
-
-class FTLState(NamedTuple):
-    """``total`` = Σ w_s g_s, ``anchor`` = Σ w_s x_s, ``mass`` = Σ w_s, ``plays`` by slot."""
-
-    point: np.ndarray
-    total: np.ndarray
-    anchor: np.ndarray
-    mass: np.ndarray
-    scratch: np.ndarray
-    plays: np.ndarray
-
-
-@allocate.on(FTL)
-def _allocate(learner: FTL, slots: int) -> FTLState:
-    k = learner.dimension
-    return FTLState(
-        point=np.array(learner.start),
-        total=np.zeros(k),
-        anchor=np.zeros(k),
-        mass=np.zeros(1),
-        scratch=np.zeros(k),
-        plays=np.zeros((slots, k)),
-    )
+        """Yield a warning about losses that are flatter than λ."""
+        return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
 
 @restart.on(FTL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: FTL, state: FTLState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
         state.total[i] = 0.0
@@ -92,18 +72,15 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
     state.mass[0] = 0.0
 
 
-@predict.on(FTL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
-
-
 @enter.on(FTL)
-def _enter(learner: Any, state: Any, slot: Any, t: Any) -> None:
+def _enter(learner: FTL, state: FTLState, slot: int, t: int) -> None:
     keep_play(state.point, state.plays, slot)
 
 
 @absorb.on(FTL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: FTL, state: FTLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     state.mass[0] += weight
     for i in range(state.total.size):
         state.total[i] += weight * feedback[i]
@@ -111,9 +88,9 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(FTL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: FTL, state: FTLState, t: int, pending: int) -> None:
     if state.mass[0] == 0.0:
-        return
+        return  # nothing has come: the start stands
     for i in range(state.point.size):
         state.point[i] = (state.anchor[i] - state.total[i] / learner.strong_convexity) / state.mass[0]
     project(learner.domain, state.point, state.scratch)

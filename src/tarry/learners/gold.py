@@ -9,17 +9,28 @@ import numpy as np
 
 from tarry.domains import as_domain
 from tarry.domains.shrink import project_shrunken
-from tarry.kernel import Parameters
+from tarry.kernel.freelist import MADE, FreeList, free_rows, give_row, make_rows, take_row
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.learners.base import VALUE, absorb, advance, allocate, direction, notice, predict, restart
+from tarry.learners.base import (
+    VALUE,
+    Directions,
+    Learner,
+    absorb,
+    advance,
+    allocate,
+    direction,
+    notice,
+    predict,
+    restart,
+)
 from tarry.learners.dwftbl import check_smoothing, inner_room
-from tarry.learners.ogd import BEFORE, DescentState, fresh_descent, restart_descent
-from tarry.learners.pools import MADE, Rows, free_rows, give_row, make_rows, take_row
-from tarry.learners.rules import Power, as_rule, check_length, count_tracked, next_rate, radius
-from tarry.learners.shrunken import scales_of
+from tarry.learners.from_values import scales_of
+from tarry.learners.ogd import BEFORE, DescentState, restart_descent
+from tarry.learners.states import Array, zeros_of
+from tarry.rates.base import Power, as_rate, count_tracked, next_rate, radius
 
 
-class GOLD(Parameters, init=False):
+class GOLD(Learner, init=False):
     """Gradient-free online learning with delayed rewards: one value a round, one step a round.
 
         x_t = y_t + δ_t u_t,   ĝ_s = (k/δ_s) f_s(x_s) u_s into the pool when f_s(x_s) arrives
@@ -44,20 +55,20 @@ class GOLD(Parameters, init=False):
     domain: Any
     rate: Any
     smoothing: Any
-    origin: np.ndarray
+    origin: Array
     inner_radius: float
 
     feedback = VALUE
 
     def __new__(cls, domain: Any, rate: Any, smoothing: Any) -> Self:
         room = inner_room(as_domain(domain, "domain"))
-        rule = as_rule(smoothing, "smoothing")
+        rule = as_rate(smoothing, "smoothing")
         check_smoothing(rule, room)
-        return cls.make(domain, as_rule(rate, "rate"), rule, np.array(domain.center, dtype=np.float64), room)
+        return cls.make(domain, as_rate(rate, "rate"), rule, np.array(domain.center, dtype=np.float64), room)
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, value_bound: float) -> Self:
-        """δ_t = min{r, c t^(−1/4)}, γ_t = (Rc/(kM)) t^(−3/4), c = √(kMR/((2 + R/r)G)).
+        """Set δ_t = min{r, c t^(−1/4)}, γ_t = (Rc/(kM)) t^(−3/4), c = √(kMR/((2 + R/r)G)).
 
         The source's exponents; the constants are those of FKM without delay, this project's.
         """
@@ -66,19 +77,6 @@ class GOLD(Parameters, init=False):
         step = sizes.outer * scale / (sizes.dimension * sizes.value)
         return cls(domain, Power(step, 0.75), Power(scale, 0.25, sizes.inner))
 
-    @property
-    def dimension(self) -> int:
-        return int(self.origin.size)
-
-    @property
-    def needs_acknowledgements(self) -> bool:
-        return getattr(self.rate, "needs_acknowledgements", False)
-
-    def check_horizon(self, horizon: int | None) -> None:
-        """Refuse games longer than the sequences given (None: a session, which has no end)."""
-        check_length(self.rate, horizon, "rate")
-        check_length(self.smoothing, horizon, "smoothing")
-
 
 class PooledState(NamedTuple):
     """The iterate; the pool's estimates by row, oldest first in ``ages``; which rows are free."""
@@ -86,7 +84,7 @@ class PooledState(NamedTuple):
     descent: DescentState
     pool: np.ndarray
     ages: Heap
-    rows: Rows
+    rows: FreeList
 
 
 @allocate.on(GOLD)
@@ -94,12 +92,14 @@ def _allocate(learner: GOLD, slots: int) -> PooledState:
     # A round adds one to what is tracked or pooled and, unless the pool is empty, takes one away. So both together
     # are never more than what was tracked when the pool was empty last, one withheld, and the round being played.
     room = slots + 2
-    pool = np.zeros((room, learner.dimension))
-    return PooledState(fresh_descent(learner.origin), pool, make_heap(room), make_rows(room))
+    descent, pool = zeros_of(DescentState, learner.dimension, slots), np.zeros((room, learner.dimension))
+    state = PooledState(descent, pool, make_heap(room), make_rows(room))
+    restart(learner, state, 1, 0.0)
+    return state
 
 
 @restart.on(GOLD)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: GOLD, state: PooledState, t: int, magnitude: float) -> None:
     restart_descent(learner.origin, state.descent, t, magnitude)
     for row in range(state.rows.marks[MADE]):
         discard(state.ages, row)
@@ -107,7 +107,7 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 
 
 @predict.on(GOLD)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: GOLD, state: PooledState, directions: Directions, t: int, play: Array) -> None:
     delta = radius(learner.smoothing, state.descent.memory, t - state.descent.clock[BEFORE])
     direction(directions, t, play)
     for i in range(play.size):
@@ -115,12 +115,14 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 
 
 @notice.on(GOLD)
-def _notice(learner: Any, state: Any, t: Any, tracked: Any) -> None:
+def _notice(learner: GOLD, state: PooledState, t: int, tracked: int) -> None:
     count_tracked(learner.rate, state.descent.memory, tracked)
 
 
 @absorb.on(GOLD)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: GOLD, state: PooledState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     row = take_row(state.rows)
     into = state.pool[row]
     direction(directions, s, into)
@@ -132,7 +134,8 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
 
 
 @advance.on(GOLD)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
+def _advance(learner: GOLD, state: PooledState, t: int, pending: int) -> None:
+    # The rate is asked for in quiet rounds too, since it may count the backlog.
     here = t - state.descent.clock[BEFORE]
     rate = next_rate(learner.rate, state.descent.memory, here, pending)
     row = top(state.ages)
@@ -143,5 +146,6 @@ def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
     point = state.descent.point
     for i in range(point.size):
         point[i] -= rate * state.pool[row, i]
+    # The set of the *next* round: its radius is smaller, and the iterate must leave room for that one.
     keep = 1.0 - radius(learner.smoothing, state.descent.memory, here + 1) / learner.inner_radius
     project_shrunken(learner.domain, learner.origin, keep, point, state.descent.scratch)

@@ -12,67 +12,71 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains import Ball, Ellipsoid, as_definite, project
+from tarry.domains import Ball, Domain, Ellipsoid, as_definite, project
 from tarry.kernel import Parameters, verb
+from tarry.learners.states import Array
+
+
+class Norm(Parameters):
+    """Base of norms."""
+
+    is_quadratic = True  # strong convexity of the losses then pays for the regulariser
+
+    def check(self, domain: Any) -> None:
+        """Raise ValueError for domains that have no projection in this norm."""
 
 
 @verb
-def raise_dual(norm: Any, gradient: Any, scale: float, out: Any) -> None:
+def raise_dual(norm: Norm, gradient: Array, scale: float, out: Array) -> None:
     """Add scale · Q⁻¹ gradient to out."""
 
 
 @verb
-def project_in(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
+def project_in(norm: Norm, domain: Domain, x: Array, scratch: Array) -> None:
     """Replace x by the nearest point of the domain in this norm."""
 
 
 @verb
-def dual_size(norm: Any, gradient: Any) -> float:
-    """√(gᵀQ⁻¹g), the gradient's length in the dual norm; NaN for norms that do not say."""
+def dual_size(norm: Norm, gradient: Array) -> float:
+    """Return √(gᵀQ⁻¹g), the gradient's length in the dual norm; NaN for norms that do not say."""
 
 
 @dual_size.otherwise
-def _unknown_size(norm: Any, gradient: Any) -> Any:
+def _unknown_size(norm: Norm, gradient: Array) -> float:
     return np.nan
 
 
 @verb
-def diameter_in(norm: Any, domain: Any) -> float:
-    """The domain's diameter in this norm; NaN for norms that do not say."""
+def diameter_in(norm: Norm, domain: Domain) -> float:
+    """Return the domain's diameter in this norm; NaN for norms that do not say."""
 
 
 @diameter_in.otherwise
-def _unknown_diameter(norm: Any, domain: Any) -> Any:
+def _unknown_diameter(norm: Norm, domain: Domain) -> float:
     return np.nan
 
 
-class Euclidean(Parameters):
+class Euclidean(Norm):
     """The ordinary norm; works with every domain.
 
     >>> dual_size(Euclidean(), np.array([3.0, 4.0]))
     5.0
     """
 
-    def __new__(cls) -> Self:
-        return cls.make()
-
-    def check(self, domain: Any) -> None:
-        """Every domain will do."""
-
 
 @raise_dual.on(Euclidean)
-def _add(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
+def _add(norm: Euclidean, gradient: Array, scale: float, out: Array) -> None:
     for i in range(out.size):
         out[i] += scale * gradient[i]
 
 
 @project_in.on(Euclidean)
-def _euclidean(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
+def _euclidean(norm: Euclidean, domain: Domain, x: Array, scratch: Array) -> None:
     project(domain, x, scratch)
 
 
 @dual_size.on(Euclidean)
-def _length(norm: Any, gradient: Any) -> Any:
+def _length(norm: Euclidean, gradient: Array) -> float:
     squares = 0.0
     for i in range(gradient.size):
         squares += gradient[i] * gradient[i]
@@ -80,11 +84,11 @@ def _length(norm: Any, gradient: Any) -> Any:
 
 
 @diameter_in.on(Euclidean)
-def _across(norm: Any, domain: Any) -> Any:
+def _across(norm: Euclidean, domain: Domain) -> float:
     return domain.diameter
 
 
-class Mahalanobis(Parameters, init=False):
+class Mahalanobis(Norm, init=False):
     """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
 
     >>> dual_size(Mahalanobis([[4.0, 0.0], [0.0, 1.0]]), np.array([6.0, 4.0]))
@@ -99,11 +103,12 @@ class Mahalanobis(Parameters, init=False):
         return cls.make(q, np.ascontiguousarray(np.linalg.inv(q)))
 
     def check(self, domain: Any) -> None:
-        """Refuse domains whose projection in this norm has no closed form."""
+        """Raise ValueError for domains whose projection in this norm has no closed form."""
         if any(isinstance(domain, cls) for cls in norm_radius.registry.members):
             shape = getattr(domain, "matrix", np.eye(domain.dimension))
             if shape.shape == self.matrix.shape:
                 scaled = shape * (self.matrix[0, 0] / shape[0, 0])
+                # Equal up to a factor, as far as rounding in the caller's own scaling lets one tell.
                 if np.max(np.abs(self.matrix - scaled)) <= 1e-12 * np.max(np.abs(scaled)):
                     return
         raise ValueError(
@@ -113,7 +118,7 @@ class Mahalanobis(Parameters, init=False):
 
 
 @raise_dual.on(Mahalanobis)
-def _add_inverse(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
+def _add_inverse(norm: Mahalanobis, gradient: Array, scale: float, out: Array) -> None:
     for i in range(out.size):
         total = 0.0
         for j in range(out.size):
@@ -122,21 +127,21 @@ def _add_inverse(norm: Any, gradient: Any, scale: Any, out: Any) -> None:
 
 
 @dual_size.on(Mahalanobis)
-def _dual_length(norm: Any, gradient: Any) -> Any:
+def _dual_length(norm: Mahalanobis, gradient: Array) -> float:
     squares = 0.0
     for i in range(gradient.size):
         for j in range(gradient.size):
             squares += gradient[i] * norm.inverse[i, j] * gradient[j]
-    return sqrt(max(squares, 0.0))
+    return sqrt(max(squares, 0.0))  # rounding may leave a tiny negative
 
 
 @diameter_in.on(Mahalanobis)
-def _twice_the_radius(norm: Any, domain: Any) -> Any:
+def _twice_the_radius(norm: Mahalanobis, domain: Domain) -> float:
     return 2.0 * norm_radius(domain, norm)
 
 
 @project_in.on(Mahalanobis)
-def _radial(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
+def _radial(norm: Mahalanobis, domain: Domain, x: Array, scratch: Array) -> None:
     # The domain is a ball of this norm: shrink towards its centre.
     squares = 0.0
     for i in range(x.size):
@@ -149,8 +154,8 @@ def _radial(norm: Any, domain: Any, x: Any, scratch: Any) -> None:
             x[i] = domain.center[i] + shrink * (x[i] - domain.center[i])
 
 
-def as_norm(value: Any, domain: Any) -> Any:
-    """A norm (None: the Euclidean) in which there is a projection on this domain, or a sentence saying why not."""
+def as_norm(value: Any, domain: Domain) -> Any:
+    """Return a norm (None: the Euclidean); raise TypeError or ValueError if the domain has no projection in it."""
     norm = Euclidean() if value is None else value
     if isinstance(norm, type) or not any(isinstance(norm, cls) for cls in project_in.registry.members):
         raise TypeError(f"norm must be Euclidean() or Mahalanobis(matrix), got {norm!r}")
@@ -159,15 +164,15 @@ def as_norm(value: Any, domain: Any) -> Any:
 
 
 @verb
-def norm_radius(domain: Any, norm: Any) -> float:
-    """The domain's radius measured in the norm it is a ball of."""
+def norm_radius(domain: Domain, norm: Mahalanobis) -> float:
+    """Return the domain's radius measured in the norm it is a ball of."""
 
 
 @norm_radius.on(Ball)
-def _of_ball(domain: Any, norm: Any) -> Any:
+def _of_ball(domain: Ball, norm: Mahalanobis) -> float:
     return domain.radius * sqrt(norm.matrix[0, 0])
 
 
 @norm_radius.on(Ellipsoid)
-def _of_ellipsoid(domain: Any, norm: Any) -> Any:
+def _of_ellipsoid(domain: Ellipsoid, norm: Mahalanobis) -> float:
     return domain.radius * sqrt(norm.matrix[0, 0] / domain.matrix[0, 0])

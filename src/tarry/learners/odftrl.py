@@ -5,22 +5,31 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, project
-from tarry.kernel import Parameters, verb
+from tarry.kernel import verb
 from tarry.learners.actions import even_weights, simplex_of, softmin
-from tarry.learners.base import GRADIENT, absorb, advance, allocate, feedback_size, predict, restart
-from tarry.learners.dwftrl import starting_point
-from tarry.learners.entropic import Entropy, entropic_strength
-from tarry.learners.hints import Hinted, as_hint, guess_missing, liken
-from tarry.learners.norms import Euclidean, diameter_in, dual_size
-from tarry.learners.ogd import show_point
+from tarry.learners.base import GRADIENT, Directions, absorb, advance, feedback_size, restart
+from tarry.learners.entropic_ftrl import Entropy, entropic_strength
+from tarry.learners.hints import Hinted, as_hint, clear_sums, foresee, liken
+from tarry.learners.norms import Euclidean, Norm, diameter_in, dual_size
+from tarry.learners.states import Array, Number, Vector, add_weighted, show_point, starting_point
 
 
-class ODFTRL(Parameters, Hinted, init=False):
+class OptimisticState(NamedTuple):
+    """``total`` = Σ w_s g_s, ``guess`` of one missing round, ``hint`` of all, ``mass`` = Σ w_s."""
+
+    point: Vector
+    total: Vector
+    guess: Vector
+    hint: Vector
+    mass: Number
+    scratch: Vector
+
+
+class ODFTRL(Hinted, init=False):
     """Optimistic delayed FTRL with a fixed regulariser; ``strength`` is λ, ``hint`` one of :mod:`tarry.learners.hints`.
 
         x_{t+1} = argmin_x ⟨Σ_{s∈O_{t+1}} w_s g_s + h_{t+1}, x⟩ + λψ(x)
@@ -45,10 +54,11 @@ class ODFTRL(Parameters, Hinted, init=False):
     domain: Any
     strength: float
     hint: int
-    start: np.ndarray
-    norm: Any
+    start: Array
+    norm: Norm
 
     feedback = GRADIENT
+    state = OptimisticState
 
     def __new__(cls, domain: Any, strength: float, *, hint: str = "none", start: ArrayLike | None = None) -> Self:
         as_domain(domain, "domain")
@@ -76,81 +86,48 @@ class ODFTRL(Parameters, Hinted, init=False):
         return cls(domain, cost / as_domain(domain, "domain").diameter, hint=hint)
 
     @property
-    def dimension(self) -> int:
-        return int(self.start.size)
-
-    @property
     def span(self) -> float:
         """The most that ψ can be on the domain, or a bound on it."""
         return float(diameter_in(self.norm, self.domain)) ** 2 / 2.0
 
 
-class OptimisticState(NamedTuple):
-    """``total`` = Σ w_s g_s, ``guess`` of one missing round, ``hint`` of all, ``mass`` = Σ w_s."""
-
-    point: np.ndarray
-    total: np.ndarray
-    guess: np.ndarray
-    hint: np.ndarray
-    mass: np.ndarray
-    scratch: np.ndarray
-
-
 @verb
-def lead(norm: Any, learner: Any, state: OptimisticState) -> None:
+def lead(norm: Norm, learner: ODFTRL, state: OptimisticState) -> None:
     """Move to the minimiser of ⟨scratch, x⟩ + λψ(x)."""
 
 
 @lead.on(Euclidean)
-def _nearest(norm: Any, learner: Any, state: Any) -> None:
+def _nearest(norm: Euclidean, learner: ODFTRL, state: OptimisticState) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i] - state.scratch[i] / learner.strength
     project(learner.domain, state.point, state.scratch)
 
 
 @lead.on(Entropy)
-def _softest(norm: Any, learner: Any, state: Any) -> None:
+def _softest(norm: Entropy, learner: ODFTRL, state: OptimisticState) -> None:
     softmin(state.scratch, learner.strength, state.point)
 
 
-@allocate.on(ODFTRL)
-def _allocate(learner: ODFTRL, slots: int) -> OptimisticState:
-    k = learner.dimension
-    return OptimisticState(
-        np.array(learner.start), np.zeros(k), np.zeros(k), np.zeros(k), mass=np.zeros(1), scratch=np.zeros(k)
-    )
-
-
 @restart.on(ODFTRL)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.total[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
-
-
-@predict.on(ODFTRL)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    show_point(state.point, play)
+def _restart(learner: ODFTRL, state: OptimisticState, t: int, magnitude: float) -> None:
+    show_point(learner.start, state.point)
+    clear_sums(state)
 
 
 @absorb.on(ODFTRL)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
-    for i in range(state.total.size):
-        state.total[i] += weight * feedback[i]
+def _absorb(
+    learner: ODFTRL, state: OptimisticState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    add_weighted(state.total, weight, feedback)
     liken(learner.hint, state.mass, weight, feedback, state.guess)
 
 
 @advance.on(ODFTRL)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    guess_missing(learner.hint, state.guess, pending, state.hint)
-    for i in range(state.total.size):
-        state.scratch[i] = state.total[i] + state.hint[i]
+def _advance(learner: ODFTRL, state: OptimisticState, t: int, pending: int) -> None:
+    foresee(learner.hint, state, pending)
     lead(learner.norm, learner, state)
 
 
 @feedback_size.on(ODFTRL)
-def _size(learner: Any, feedback: Any) -> Any:
+def _size(learner: ODFTRL, feedback: Array) -> float:
     return dual_size(learner.norm, feedback)

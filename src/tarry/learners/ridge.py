@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
 from tarry.checks import as_positive
 from tarry.domains import as_domain, project
-from tarry.kernel import Parameters
-from tarry.learners.base import EXAMPLE, absorb, advance, allocate, predict, restart
+from tarry.learners.base import EXAMPLE, Directions, Learner, absorb, predict, restart
+from tarry.learners.states import Array, Integer, Vector
 
 
-class Ridge(Parameters, init=False):
+class RidgeState(NamedTuple):
+    """``inverse`` = P, ``leader`` = z, ``moved`` = whether z moved since it was last shown."""
+
+    inverse: Annotated[np.ndarray, ("k", "k")]
+    leader: Vector
+    scratch: Vector
+    moved: Integer
+
+
+class Ridge(Learner, init=False):
     """The ridge regression of all examples heard so far, each with its weight; no step to tune.
 
         x_{t+1} = Π( argmin_x ½ Σ_{s∈O_{t+1}} w_s (⟨φ_s, x⟩ − y_s)² + (λ/2)‖x‖² )
@@ -33,6 +42,7 @@ class Ridge(Parameters, init=False):
     Hoerl, Kennard, *Ridge Regression: Biased Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 
     >>> from tarry.domains import Ball
+    >>> from tarry.learners.base import absorb, allocate
     >>> learner = Ridge(Ball(2, radius=100.0), penalty=1.0)
     >>> state = allocate(learner, 1)
     >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3
@@ -45,29 +55,15 @@ class Ridge(Parameters, init=False):
     dimension: int
 
     feedback = EXAMPLE
+    state = RidgeState
 
     def __new__(cls, domain: Any, penalty: float = 1.0) -> Self:
         as_domain(domain, "domain")
         return cls.make(domain, as_positive(penalty, "penalty"), int(domain.dimension))
 
 
-class RidgeState(NamedTuple):
-    """``inverse`` = P, ``leader`` = z, ``moved`` = whether z moved since it was last shown."""
-
-    inverse: np.ndarray
-    leader: np.ndarray
-    scratch: np.ndarray
-    moved: np.ndarray
-
-
-@allocate.on(Ridge)
-def _allocate(learner: Ridge, slots: int) -> RidgeState:
-    k = learner.dimension
-    return RidgeState(np.eye(k) / learner.penalty, np.zeros(k), np.zeros(k), np.ones(1, np.int64))
-
-
 @restart.on(Ridge)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
+def _restart(learner: Ridge, state: RidgeState, t: int, magnitude: float) -> None:
     for i in range(state.leader.size):
         state.leader[i] = 0.0
         for j in range(state.leader.size):
@@ -77,7 +73,7 @@ def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
 
 
 @predict.on(Ridge)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
+def _predict(learner: Ridge, state: RidgeState, directions: Directions, t: int, play: Array) -> None:
     if state.moved[0] == 0:
         return
     for i in range(play.size):
@@ -87,7 +83,9 @@ def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> No
 
 
 @absorb.on(Ridge)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: Ridge, state: RidgeState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     k, u = state.leader.size, state.scratch
     for i in range(k):
         u[i] = 0.0
@@ -106,8 +104,3 @@ def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight
         for j in range(k):
             state.inverse[i, j] -= gain * (u[i] * u[j])  # in this order it stays symmetric to the bit
     state.moved[0] = 1
-
-
-@advance.on(Ridge)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    pass

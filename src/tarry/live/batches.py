@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tarry.checks import as_int
-from tarry.live.ids import as_id
-from tarry.live.items import plain_id
-from tarry.live.labels import is_missing
-from tarry.live.texts import brief
+from tarry.live.encoding import as_id, brief, plain_id
 from tarry.results import Answer
 
 if TYPE_CHECKING:
@@ -29,6 +27,7 @@ class Rounds(NamedTuple):
     tracked: np.ndarray
     released: list[Hashable]
     statuses: list[Answer]
+    released_by: list[tuple[Hashable, ...]]  # the same as ``released``, round by round
 
 
 class Receipt(NamedTuple):
@@ -126,6 +125,18 @@ def check_alone(what: str, **others: Any) -> None:
 def as_ids(values: Any) -> list[Hashable]:
     """Ids, a list or a frame's column id, every one of them checked before anything is begun."""
     return [as_id(id) for id in as_list(column(values, "id") if is_frame(values) else values, "ids")]
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell is empty: None, what is not equal to itself (NaN, NaT), or pandas' NA."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # of several values
+        return False
 
 
 def as_keys(values: Any) -> list[Hashable]:

@@ -1,15 +1,22 @@
-"""A running estimate of the mean label, with what it can be trusted to."""
+"""A running estimate of the mean label: the sums it is made of, and what it can be trusted to."""
 
 from __future__ import annotations
 
 from math import nan, sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.live.sums import Moments, moments_of
-from tarry.live.tracker import Tracker
+import numpy as np
+
+from tarry.live.core import LARGEST
 from tarry.schedulers.base import held
 
+if TYPE_CHECKING:
+    from tarry.live.tracker import Tracker
+
 FEW = 30  # so many equal labels are needed before their spread is believed to be small
+# Σw; Σwy and the digits it has lost; Σw²; the mean of y under the weights w², and Σw²(y − that mean)²; how many
+# labels; and their mean without weights.
+WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
 
 
 class Estimate(NamedTuple):
@@ -35,14 +42,14 @@ class Estimate(NamedTuple):
     outstanding: float = nan
 
     def rows(self) -> dict[str, str]:
-        """The same as text, for tables."""
+        """Return the same as text, for tables."""
         return {name.replace("_", " "): f"{value:.6g}" for name, value in self._asdict().items()}
 
 
 def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
-    """The estimate of a join's books; to be called within a change."""
+    """Return the estimate of a join's books."""
     _check_level(level)
-    moments = moments_of(tracker.vault.sums)
+    moments = moments_of(tracker.slots.sums)
     mean, _, naive, n, _ = moments
     left_out, outstanding, reach = tracker.ledger()["used"] - n, _outstanding(tracker), _reach(moments, float(level))
     return Estimate(mean, mean - reach, mean + reach, naive, n, left_out, outstanding)
@@ -58,7 +65,7 @@ def _check_level(level: Any) -> None:
 
 
 def _reach(moments: Moments, level: float) -> float:
-    """How far the interval goes to either side: Student's, as if ``effective`` labels of weight one had come."""
+    """Return how far the interval goes to either side: Student's, as if ``effective`` labels of weight one had come."""
     from scipy.special import stdtrit
 
     if moments.labels < 2 or moments.effective <= 1 or (moments.error == 0 and moments.labels < FEW):
@@ -68,11 +75,62 @@ def _reach(moments: Moments, level: float) -> float:
 
 
 def _outstanding(tracker: Tracker) -> float:
-    """Held weight per decision, where that is known."""
-    scheduler = tracker.player.scheduler
+    """Return the held weight per decision, where that is known."""
+    scheduler = tracker.configuration.player.scheduler
     if not (tracker.rounds and scheduler.is_unbiased):
         return nan
-    if not tracker.vault.tracked:
+    if not tracker.tracked:
         return 0.0
-    holding = float(held(scheduler, tracker.state.scheduler))
+    holding = float(held(scheduler, tracker.slots.state.scheduler))
     return nan if holding < 0 else min(1.0, holding / tracker.rounds)
+
+
+class Moments(NamedTuple):
+    """The weighted mean and its standard error, the naive mean, how many labels they are of, and (Σw)²/Σw²."""
+
+    mean: float
+    error: float
+    naive: float
+    labels: int
+    effective: float = 0.0
+
+
+def book_label(sums: Any, weight: float, label: Any) -> None:
+    """Count a label that is a number below 1e100 in size; others are left out.
+
+    Σwy is summed with its rounding errors (Neumaier), and the spread by the differences from a running mean (West):
+    squares of labels far from nought would lose the digits that tell them apart.
+    """
+    if not isinstance(label, (int, float, np.integer, np.floating, np.bool_)):
+        return
+    try:
+        y = float(label)
+    except OverflowError:  # a whole number beyond all floats
+        return
+    if not abs(y) < LARGEST:  # also NaN
+        return
+    share, squared, before = weight * y, weight * weight, sums[WEIGHTED]
+    after = before + share
+    sums[LOST] += (before - after) + share if abs(before) >= abs(share) else (share - after) + before
+    sums[WEIGHTED] = after
+    sums[WEIGHTS] += weight
+    sums[LABELS] += 1.0
+    sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
+    sums[SQUARES] += squared
+    if squared > 0.0:
+        away = y - sums[CENTRE]
+        sums[CENTRE] += away * (squared / sums[SQUARES])
+        sums[SPREAD] += squared * away * (y - sums[CENTRE])
+
+
+def moments_of(sums: Any) -> Moments:
+    """Return Σwy/Σw and the standard error √(Σw²(y − mean)²)/Σw of a ratio of weighted sums (NaN below two labels)."""
+    n, total = int(sums[LABELS]), float(sums[WEIGHTS])
+    if total == 0:
+        return Moments(nan, nan, nan, n)
+    mean = (float(sums[WEIGHTED]) + float(sums[LOST])) / total
+    squares, spread = float(sums[SQUARES]), float(sums[SPREAD])
+    if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
+        spread += squares * (float(sums[CENTRE]) - mean) ** 2
+    effective = total * total / squares if squares else 0.0
+    return Moments(mean, nan if n < 2 else sqrt(spread) / total, float(sums[NAIVE]), n, effective)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.learners import Idle
+from tarry.live.base import StoredObject, make_or_open
 from tarry.live.batches import (
     as_ids,
     as_keys,
@@ -22,15 +23,11 @@ from tarry.live.batches import (
     records,
 )
 from tarry.live.configuration import JOIN, Configuration
+from tarry.live.encoding import as_id
 from tarry.live.estimates import Estimate, estimate_now
-from tarry.live.face import Face
-from tarry.live.gathering import gather, gathered_for
-from tarry.live.ids import as_id
-from tarry.live.labels import RULES, UNSAID, as_gathered, as_missing, check_label, check_rule
-from tarry.live.opening import make_or_open
-from tarry.live.stores import MAIN, POWER
+from tarry.live.labels import RULES, UNSAID, as_gathered, as_missing, check_label, check_rule, gather, gathered_for
+from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.streams import AT_END, DROP, check_features, in_order, log_of
-from tarry.live.tracker import Tracker
 from tarry.results import Answer
 from tarry.tracking import Player
 
@@ -48,7 +45,7 @@ class Ticket(NamedTuple):
     released: tuple[Hashable, ...]
 
 
-new_ticket = partial(tuple.__new__, Ticket)  # as ``new_item``: the first three fields of an item
+new_ticket = partial(tuple.__new__, Ticket)  # the first three fields of an item, without a Python call
 
 
 class Row(NamedTuple):
@@ -73,7 +70,7 @@ class Outcome(NamedTuple):
     answer: Answer
 
 
-class LabelJoin(Face):
+class LabelJoin(StoredObject):
     """Keep at most ``capacity`` decisions waiting for labels; return each label with its weight.
 
     The weight is one over the probability of having kept the decision, so weighted sums, means and
@@ -100,7 +97,7 @@ class LabelJoin(Face):
         information: str = "non-clairvoyant",
         preemption: bool = True,
         labels: str = "first",
-        store: str = "memory:",
+        store: str | Store = "memory:",
         name: str = MAIN,
         durability: str = POWER,
         rng: Any = None,
@@ -116,9 +113,8 @@ class LabelJoin(Face):
         wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _take(self, tracker: Tracker) -> None:
-        self._tracker = tracker
-        self._labels = tracker.configuration.options["labels"]
+    def _prepare(self) -> None:
+        self._labels = self._tracker.configuration.options["labels"]
         self._rule = RULES.get(self._labels)
 
     def decide(self, features: Any = None, id: Hashable = None, *, delay: int | None = None) -> Ticket:
@@ -126,9 +122,7 @@ class LabelJoin(Face):
 
         An id decided before gives its ticket again and leaves the features first given.
         """
-        with self._tracker.vault.lock, self._tracker.vault:
-            opened = self._tracker.open(id, delay, features)
-        return new_ticket(opened[:3])
+        return new_ticket(self._change(self._tracker.open, id, delay, features)[:3])
 
     def decide_many(
         self, features: Any, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
@@ -149,16 +143,14 @@ class LabelJoin(Face):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
         waits = [None] * len(rows) if delays is None else as_list(delays, "delays")
         try:
-            with self._tracker.vault.lock, self._tracker.vault:
-                opened = self._tracker.open_many(names, waits, rows)
+            opened = self._change(self._tracker.open_many, names, waits, rows)
         except ValueError:
-            if self._tracker.vault.is_durable:
-                check_features(rows)  # which names the row, if that was it
+            check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
         return [Ticket(one.id, one.tracked, one.released) for one in opened]
 
     def label(self, id: Hashable, label: Any, *, key: Hashable = None) -> Row | None:
-        """The decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
+        """Return the decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
 
         Where labels gather, always None: :meth:`finish` gives the row, and a label given twice counts twice, unless
         it has a ``key`` (a text, a whole number or bytes): of each key a decision takes one label. A number that is
@@ -169,28 +161,16 @@ class LabelJoin(Face):
             label = self._checked(id, label)
         if key is not None:
             key = as_id(key)
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._label(id, label, key)[1] if self._rule is not None else self._end(id, label)[1]
+        return self._change(self._label, id, label, key)[1]
 
     def label_many(
         self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
-    ) -> list[Row]:
-        """The rows that several labels complete, in one transaction; ``ids`` may be a frame with id, label and key.
-
-        Labels of decisions that are not tracked give no row: match rows by ``row.id``, or see :meth:`label_each`.
-        """
-        return [row for row in self.label_each(ids, labels, keys=keys) if row is not None]
-
-    def label_each(
-        self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
-    ) -> list[Row | None]:
-        """As :meth:`label_many`, with an entry for each label: its row, or None."""
-        return [one.row for one in self.label_outcomes(ids, labels, keys=keys)]
-
-    def label_outcomes(
-        self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
     ) -> list[Outcome]:
-        """As :meth:`label_each`, with what has become of each decision when all labels are in."""
+        """Return what several labels, in one transaction, have made of their decisions: an outcome for each.
+
+        ``ids`` may be a frame with id, label and key. The row that a label completes is its outcome's ``row``, None
+        where the decision is not tracked; the fate is the one when all labels are in.
+        """
         if is_frame(ids):
             check_alone("label", labels=labels, keys=keys)
             keys = column(ids, "key") if "key" in names_of(ids) else None
@@ -201,14 +181,14 @@ class LabelJoin(Face):
         marks = [None] * len(names) if keys is None else as_keys(keys)
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
-        values = [self._checked(*pair) for pair in zip(names, values, strict=True)]
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._outcomes(names, [self._label(*one) for one in zip(names, values, marks, strict=True)])
+        checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
+        told = zip(names, checked, marks, strict=True)
+        return self._change(lambda: self._outcomes(names, [self._label(*one) for one in told]))
 
     def _checked(self, id: Hashable, label: Any) -> Any:
-        """A label that can be used, or kept with others, before anything is changed."""
+        """Return a label that can be used, or kept with others, before anything is changed."""
         if self._rule is not None:
-            return as_gathered(id, label, self._labels, is_durable=self._tracker.vault.is_durable)
+            return as_gathered(id, label, self._labels, self._tracker.items.pack_label)
         check_label(id, label)
         return label
 
@@ -218,44 +198,43 @@ class LabelJoin(Face):
         return gather(self._tracker, id, label, key), None
 
     def finish(self, id: Hashable, missing: Any = UNSAID) -> Row | None:
-        """The window of a decision has ended: its row, with the labels gathered.
+        """End the window of a decision; return its row, with the labels gathered.
 
         If there are none the label is ``missing``; unsaid, 0 where labels are added up, [] where all are kept, None
         where the last one counts.
         """
-        return self.finish_many([id], missing)[0]
+        return self.finish_many([id], missing)[0].row
 
-    def finish_many(self, ids: Any, missing: Any = UNSAID) -> list[Row | None]:
-        """The windows of several decisions (a list, a frame with id) have ended: for each its row, or None."""
-        return [one.row for one in self.finish_outcomes(ids, missing)]
-
-    def finish_outcomes(self, ids: Any, missing: Any = UNSAID) -> list[Outcome]:
-        """As :meth:`finish_many`, with what has become of each decision."""
+    def finish_many(self, ids: Any, missing: Any = UNSAID) -> list[Outcome]:
+        """End the windows of several decisions (a list, a frame with id) in one transaction: an outcome for each."""
         rule = self._rule
         if rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = as_ids(ids)
         instead = [as_missing(id, missing, self._labels) for id in names]
-        with self._tracker.vault.lock, self._tracker.vault:
-            labels = [gathered_for(self._tracker, *pair, rule) for pair in zip(names, instead, strict=True)]
+
+        def finish() -> list[Outcome]:
+            pairs = zip(names, instead, strict=True)
+            labels = [gathered_for(self._tracker, id, none, rule) for id, none in pairs]
             return self._outcomes(names, [self._end(*pair) for pair in zip(names, labels, strict=True)])
+
+        return self._change(finish)
 
     def _end(self, id: Hashable, label: Any) -> tuple[Answer, Row | None]:
         (status, weight), item = self._tracker.answer(id, _NOTHING, label)
         if status is not Answer.USED or item is None:
             return status, None
-        return status, Row(item.payload, label, weight, item.id)
+        return status, Row(self._tracker.items.unpack(item.payload), label, weight, item.id)
 
     def _outcomes(self, ids: list[Hashable], told: list[tuple[Answer, Row | None]]) -> list[Outcome]:
         return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(ids, told, strict=True)]
 
     def estimate(self, level: float = 0.95) -> Estimate:
-        """The mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
+        """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
 
         While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are.
         """
-        with self._tracker.vault.lock, self._tracker.vault.reading:
-            return estimate_now(self._tracker, level)
+        return self._look(estimate_now, self._tracker, level)
 
     def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.
@@ -275,8 +254,7 @@ class LabelJoin(Face):
         log = log_of(frame, decided_at, labelled_at, label)
         features = records(frame, without=(decided_at, labelled_at, label, "id"))
         names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(features)
-        if self._tracker.vault.is_durable:
-            check_features(features)
+        check_features(features, self._tracker.items.pack)
         return self._stream(in_order(log, at_end), log.labels, features, names)
 
     def _stream(

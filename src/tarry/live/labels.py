@@ -1,4 +1,4 @@
-"""What may be a label, and what several of them come to."""
+"""What may be a label, and what several of them come to that wait with their decision until its window ends."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from tarry.live.steps import LARGEST
-from tarry.live.texts import brief, text_of
+from tarry.live.batches import is_missing
+from tarry.live.core import LARGEST
+from tarry.live.encoding import as_id, brief
+from tarry.live.tracker import Tracker
+from tarry.results import Answer
 
 FIRST, SUM = "first", "sum"
 # What the labels that have gathered come to; with "first" none gather.
 RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], SUM: sum, "all": list}
 _NONE: dict[str, Callable[[], Any]] = {SUM: int, "all": list}  # what none of them come to; of "last" there is none
 UNSAID: Any = object()
-_DEEP = 20  # a list may contain itself
+_DEEP = 20  # levels that are looked into: a list may contain itself
 
 
 def check_rule(labels: Any) -> None:
@@ -26,20 +29,8 @@ def check_rule(labels: Any) -> None:
         raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, what is not equal to itself (NaN, NaT), or pandas' NA."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # of several values
-        return False
-
-
 def is_endless(label: Any, deep: int = 0) -> bool:
-    """Whether this is a number that is not finite, or holds one."""
+    """Return whether this is a number that is not finite, or holds one."""
     if isinstance(label, (float, np.floating)):
         return not isfinite(label)
     if isinstance(label, (complex, np.complexfloating)):
@@ -65,10 +56,11 @@ def check_label(id: Hashable, label: Any) -> None:
         )
 
 
-def as_gathered(id: Hashable, label: Any, rule: str, *, is_durable: bool) -> Any:
-    """A label that can be kept with the others: of NumPy's numbers the same as Python's."""
-    if is_durable and isinstance(label, (list, tuple, dict)):
-        text_of(label, f"the label of {id!r}")  # which says where in it something is wrong
+def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], Any]) -> Any:
+    """Return a label that can be kept with the others, packed: of NumPy's numbers the same as Python's."""
+    what = f"the label of {id!r}"
+    if isinstance(label, (list, tuple, dict)):
+        label = pack(label, what)  # which says where in it something is wrong
     check_label(id, label)
     plain = _plain(label)
     if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < LARGEST):
@@ -76,16 +68,40 @@ def as_gathered(id: Hashable, label: Any, rule: str, *, is_durable: bool) -> Any
             f"this join adds labels up, so each must be a finite number below 1e100 in size, and that of {id!r} "
             f"is {brief(label)}: nothing was changed"
         )
-    if is_durable:
-        text_of(plain, f"the label of {id!r}")
-    return plain
+    return plain if isinstance(plain, (list, tuple, dict)) else pack(plain, what)
 
 
 def as_missing(id: Hashable, missing: Any, rule: str) -> Any:
-    """What stands for a decision without labels: None, or what could have been one; unsaid, what none come to."""
+    """Return what stands for a decision without labels: None, what could have been one, or what none come to."""
     if missing is UNSAID:
         return _NONE.get(rule, lambda: None)()
-    return None if missing is None else as_gathered(id, missing, rule, is_durable=False)
+    return None if missing is None else as_gathered(id, missing, rule, lambda label, _: label)
+
+
+def gather(tracker: Tracker, id: Hashable, label: Any, key: Hashable = None) -> Answer:
+    """Keep a label with a tracked round and let it wait on; return PENDING, or why it is not kept.
+
+    A label whose key has come before is a duplicate. Keys are kept as long as the labels.
+    """
+    t = tracker.find(as_id(id))
+    item = tracker.item(t) if t is not None and t in tracker.tracked else None
+    if t is None or item is None:
+        answer = tracker.refusal(t) or Answer(tracker.fates.fate(t or 0))
+    elif key is not None and key in item.keys:
+        answer = Answer.DUPLICATE
+    else:
+        keys = item.keys if key is None else (*item.keys, key)
+        tracker.items[t] = item._replace(gathered=(*item.gathered, label), keys=keys)
+        return Answer.PENDING
+    tracker.count(answer)
+    return answer
+
+
+def gathered_for(tracker: Tracker, id: Hashable, missing: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:
+    """Return what the labels of a round come to; ``missing`` where none have come."""
+    t = tracker.find(as_id(id))
+    waiting = None if t is None else tracker.item(t)
+    return rule(waiting.gathered) if waiting is not None and waiting.gathered else missing
 
 
 def _plain(label: Any) -> Any:

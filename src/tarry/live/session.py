@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Hashable, Iterable
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple, Never
 
 import numpy as np
@@ -10,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
+from tarry.live.base import StoredObject, make_or_open
 from tarry.live.batches import (
     Receipt,
     Receipts,
@@ -23,14 +27,12 @@ from tarry.live.batches import (
     receipts_of,
 )
 from tarry.live.configuration import SESSION, Configuration
-from tarry.live.face import Face
-from tarry.live.feedback import as_numbers
-from tarry.live.opening import make_or_open
-from tarry.live.steps import LARGEST
-from tarry.live.stores import MAIN, POWER
-from tarry.live.tracker import Tracker
+from tarry.live.core import LARGEST
+from tarry.live.stores import MAIN, POWER, Store
 from tarry.results import Answer
-from tarry.tracking import Player
+from tarry.tracking import Player, as_player
+
+_FLOATS = np.dtype(np.float64)
 
 
 class Round(NamedTuple):
@@ -47,7 +49,7 @@ class Round(NamedTuple):
     status: Answer
 
 
-class Session(Face):
+class Session(StoredObject):
     """Play rounds one call at a time, by the very steps that simulation compiles.
 
     ``ask`` closes the round before it and opens a new one; all ``tell``s between two ``ask``s belong
@@ -82,7 +84,7 @@ class Session(Face):
         capacity: int | None,
         information: str = "non-clairvoyant",
         preemption: bool = True,
-        store: str = "memory:",
+        store: str | Store = "memory:",
         name: str = MAIN,
         durability: str = POWER,
         rng: Any = None,
@@ -91,7 +93,7 @@ class Session(Face):
         value_bound: float | None = None,
         strong_convexity: float | None = None,
     ) -> None:
-        player = player if isinstance(player, Player) else Player(player)
+        player = as_player(player)
         _check_learner(player, value_bound)
         bounds = {"gradient_bound": gradient_bound, "value_bound": value_bound}
         given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}
@@ -100,9 +102,8 @@ class Session(Face):
         wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _take(self, tracker: Tracker) -> None:
-        self._tracker = tracker
-        learner = tracker.player.learner
+    def _prepare(self) -> None:
+        learner = self.player.learner
         self._feedback = learner.feedback
         self._size = learner.dimension if self._feedback == GRADIENT else queries_of(learner)
 
@@ -112,44 +113,33 @@ class Session(Face):
         That holds for tracked rounds and for the last 256 (``memory``, if less); of an older one only the id is known,
         and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
-        with self._tracker.vault.lock, self._tracker.vault:
-            item = self._tracker.open(id, delay)
+        item = self._change(self._tracker.open, id, delay)
         return Round(item.id, item.play, item.tracked, item.released, item.answer)
 
     def ask_many(
         self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
     ) -> Rounds:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
-        opened = self.ask_each(rounds, ids=ids, delays=delays)
-        k = self._tracker.player.learner.dimension
+        names = as_names(rounds, ids)
+        waits = [None] * len(names) if delays is None else as_list(delays, "delays")
+        opened = self._change(self._tracker.open_many, names, waits, [None] * len(names))
+        k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)
         return Rounds(
             ids=[one.id for one in opened],
             plays=np.reshape([nowhere if one.play is None else one.play for one in opened], (len(opened), k)),
             tracked=np.array([one.tracked for one in opened], bool),
             released=[id for one in opened for id in one.released],
-            statuses=[one.status for one in opened],
+            statuses=[one.answer for one in opened],
+            released_by=[one.released for one in opened],
         )
-
-    def ask_each(
-        self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
-    ) -> list[Round]:
-        """As :meth:`ask_many`, with a round each instead of arrays."""
-        names = as_names(rounds, ids)
-        waits = [None] * len(names) if delays is None else as_list(delays, "delays")
-        if len(waits) != len(names):
-            raise ValueError(f"there are {len(names)} rounds and {len(waits)} delays: give one each")
-        with self._tracker.vault.lock, self._tracker.vault:
-            opened = self._tracker.open_many(names, waits, [None] * len(names))
-        return [Round(one.id, one.play, one.tracked, one.released, one.answer) for one in opened]
 
     def points(self, id: Hashable) -> np.ndarray:
         """Where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
 
         Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
         """
-        with self._tracker.vault.lock, self._tracker.vault.reading:
-            found = self._tracker.points(id)
+        found = self._look(self._tracker.points, id)
         if found is None:
             raise ValueError(
                 f"the play of round {id!r} is not known: it has not begun, or is neither tracked nor recent"
@@ -163,8 +153,7 @@ class Session(Face):
         if unnamed:
             raise self._unnamed("tell", self._feedback)
         feedback = self._checked(gradient, value, (self._size,))
-        with self._tracker.vault.lock, self._tracker.vault:
-            return self._tracker.answer(id, feedback)[0]
+        return self._change(self._tracker.answer, id, feedback)[0]
 
     def tell_many(
         self, ids: Any, *unnamed: Never, gradients: ArrayLike | None = None, values: ArrayLike | None = None
@@ -184,12 +173,13 @@ class Session(Face):
         is_single = self._feedback == VALUE and self._size == 1
         shape = (len(names),) if is_single else (len(names), self._size)
         feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
-        with self._tracker.vault.lock, self._tracker.vault:
-            return receipts_of(names, [self._tracker.answer(*row)[0] for row in zip(names, feedback, strict=True)])
+        pairs, answer = list(zip(names, feedback, strict=True)), self._tracker.answer
+        return receipts_of(names, self._change(lambda: [answer(*pair)[0] for pair in pairs]))
 
     @property
     def player(self) -> Player:
-        return self._tracker.player
+        """The player whose rounds these are."""
+        return self._tracker.configuration.player
 
     def _unnamed(self, call: str, word: str) -> TypeError:
         return TypeError(f"this session learns from {self._feedback}s: name them, {call}(…, {word}=…)")
@@ -227,3 +217,39 @@ def _check_learner(player: Player, value_bound: float | None) -> None:
 
 def _as_curvature(strong_convexity: float) -> float:
     return 0.0 if strong_convexity == 0 else as_positive(strong_convexity, "strong_convexity (0 for convex losses)")
+
+
+def as_numbers(given: Any, word: str, *, is_table: bool) -> np.ndarray:
+    """Return a copy of what is given, as floats in a row or a table.
+
+    >>> as_numbers([1, 2.5], "gradient", is_table=False)
+    array([1. , 2.5])
+    """
+    try:
+        feedback = np.array(given, order="C", ndmin=1)
+        if feedback.dtype is not _FLOATS:
+            feedback = _as_floats(feedback)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _refused(given, word, is_table) from error
+    if _is_masked(given) or (is_table and isinstance(given, (list, tuple)) and any(map(_is_masked, given))):
+        raise ValueError(f"{word} must be numbers, and some of these are masked: fill them, or leave the round out")
+    return feedback
+
+
+def _as_floats(found: np.ndarray) -> np.ndarray:
+    """Return real numbers, whole numbers and truth values as floats; texts, times and complex numbers are none."""
+    if found.dtype.kind not in "fiubO" or (found.dtype.kind == "O" and not all(map(_is_real, found.flat))):
+        raise TypeError(f"numbers are wanted, not {found.dtype}")
+    return found.astype(np.float64)
+
+
+def _is_masked(given: Any) -> bool:
+    return isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
+
+
+def _is_real(entry: Any) -> bool:
+    return isinstance(entry, (Real, Decimal, np.number)) and not isinstance(entry, np.complexfloating)
+
+
+def _refused(given: Any, word: str, is_table: bool) -> ValueError:
+    return ValueError(f"{word} must be numbers{', as many in each row' * is_table}, got {reprlib.repr(given)}")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tarry.checks import as_int
-from tarry.game.problem import setting_of
 from tarry.learners import Idle
-from tarry.live.holdings import fresh_holdings
-from tarry.live.regions import CHUNK, leaves
-from tarry.live.vault import Vault
-from tarry.tracking import Player, fresh_state
+from tarry.live.buffers import CHUNK
+from tarry.live.core import Slots
+from tarry.live.tracker import RECENT
+from tarry.tracking import Player
 
 _EMPTY = 8 * 4096  # pages of the tables before anything is in them
 _CHUNK_IN_FILE = 4096 / 4 * 1.01  # four to a page, and the pages that find them
@@ -39,11 +38,10 @@ def expected_size(
     player = Player(Idle()) if player is None else player
     slots, n = as_int(capacity, "capacity", 1), as_int(rounds, "rounds")
     remembered = min(n, as_int(memory, "memory", 1))
-    state = fresh_holdings(fresh_state(player, slots, setting_of(slots, "non-clairvoyant", certify=False).capacity))
-    chunks = -(-sum(a.nbytes for a in leaves(state)) // CHUNK) + -(-8 * -(-remembered // 21) // CHUNK)
+    chunks = Slots(player, slots).buffer.size // CHUNK + -(-8 * -(-remembered // 21) // CHUNK)
     if id_bytes:
         chunks += -(-8 * remembered // CHUNK)
     row = _ROW + id_bytes + 8 * player.learner.dimension
     held = row + payload_bytes
-    rows = _RECENT_ROOM * min(remembered, Vault.recent) * row + min(n, slots) * min(_TRACKED_ROOM * held, held + _WASTE)
+    rows = _RECENT_ROOM * min(remembered, RECENT) * row + min(n, slots) * min(_TRACKED_ROOM * held, held + _WASTE)
     return int(_EMPTY + chunks * _CHUNK_IN_FILE + rows)

@@ -1,20 +1,22 @@
-"""What a live session or join can say about itself."""
+"""What a live session or join can say about itself: status, ledger, and everything it keeps, as plain values."""
 
 from __future__ import annotations
 
+import json
 from math import isnan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tarry.live.configuration import JOIN
+from tarry._version import __version__
+from tarry.live.configuration import JOIN, encode
+from tarry.live.core import ANSWERED, ANSWERS
+from tarry.live.encoding import Unreadable, encode_payload, plain_id, plain_payload
 from tarry.live.estimates import Estimate, estimate_now
-from tarry.live.holdings import ANSWERED, ANSWERS
 from tarry.live.tracker import Tracker
 from tarry.results import Answer, Certificate, Weights
 from tarry.tracking import bound_warnings, certificate_now, restart_warnings
-from tarry.tracking.balance import balance
-from tarry.tracking.tally import weights_of
+from tarry.tracking.tally import balance
 
-OFTEN = 0.01
+OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
 
 
@@ -40,7 +42,7 @@ class Status(NamedTuple):
     estimate: Estimate | None = None
 
     def rows(self) -> dict[str, str]:
-        """The same as text, for tables."""
+        """Return the same as text, for tables."""
         shown = {"rounds": str(self.rounds), "pending": str(self.pending), "tracked": str(self.tracked)}
         shown |= {f"fate {name}": str(count) for name, count in self.fates.items() if count}
         shown |= {f"answered {name}": str(count) for name, count in self.answers.items() if count}
@@ -52,38 +54,33 @@ class Status(NamedTuple):
 
 
 def status_of(tracker: Tracker) -> Status:
-    """Read a tracker's books."""
-    with tracker.vault.lock, tracker.vault.reading:
-        return read_status(tracker)
-
-
-def read_status(tracker: Tracker) -> Status:
-    """The same, to be called within a change."""
-    tally, tracked = tracker.state.tally, int(tracker.state.table.counts[0])
-    weights = weights_of(tally, tracker.rounds - tracked)
+    """Return the status of a tracker's books."""
+    slots, player, rounds = tracker.slots, tracker.configuration.player, tracker.rounds
+    weights = slots.weights()
     estimate = estimate_now(tracker) if tracker.configuration.kind == JOIN else None
     warnings = (
         *_warnings(tracker),
         *_estimate_warnings(estimate),
-        *restart_warnings(tracker.player, weights.mean),
-        *bound_warnings(tracker.terms, tally.sums),
+        *restart_warnings(player, weights.mean),
+        *bound_warnings(tracker.terms, slots.state.tally.sums),
     )
     return Status(
-        rounds=tracker.rounds,
-        pending=tracker.rounds - tracker.vault.counts[ANSWERED],
-        tracked=tracked,
+        rounds=rounds,
+        pending=rounds - slots.counts[ANSWERED],
+        tracked=slots.tracked,
         fates=tracker.ledger(),
-        answers={answer.name.lower(): tracker.vault.counts[ANSWERS + answer] for answer in Answer},
+        answers={answer.name.lower(): slots.counts[ANSWERS + answer] for answer in Answer},
         weights=weights,
-        balance=balance(tracker.player, tracker.state, tracker.rounds),
-        certificate=certificate_now(tracker.player, tracker.state, tracker.terms, tracker.rounds),
+        balance=balance(player, slots.state, rounds),
+        certificate=certificate_now(player, slots.state, tracker.terms, rounds),
         warnings=warnings,
         estimate=estimate,
     )
 
 
 def _warnings(tracker: Tracker) -> tuple[str, ...]:
-    fates, scheduler, found = tracker.ledger(), tracker.player.scheduler, []
+    fates, scheduler = tracker.ledger(), tracker.configuration.player.scheduler
+    counts, found = tracker.slots.counts, []
     if not scheduler.is_unbiased:
         found.append(
             f"{type(scheduler).__name__} weighs nothing: sums are biased where delays and outcomes are related"
@@ -100,8 +97,8 @@ def _warnings(tracker: Tracker) -> tuple[str, ...]:
             f"{fates['expired']} of {seen} tracked rounds expired without an outcome: if no outcome means "
             f"something (no conversion), {given} at the end of its window, or sums are biased"
         )
-    calls = sum(tracker.vault.counts[ANSWERS + answer] for answer in Answer)
-    unknown = tracker.vault.counts[ANSWERS + Answer.UNKNOWN]
+    calls = sum(counts[ANSWERS + answer] for answer in Answer)
+    unknown = counts[ANSWERS + Answer.UNKNOWN]
     if unknown > OFTEN * calls:
         found.append(
             f"{unknown} of {calls} calls named an id that nobody decided under: an id is the same only if its type is, "
@@ -111,7 +108,7 @@ def _warnings(tracker: Tracker) -> tuple[str, ...]:
 
 
 def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
-    """What may mislead; where no label is a number there is no estimate to be misled by."""
+    """Return what may mislead; where no label is a number there is no estimate to be misled by."""
     if estimate is None or not estimate.labels:
         return ()
     found, used = [], estimate.labels + estimate.left_out
@@ -126,3 +123,64 @@ def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
             "stand for one, give it as the label, or as missing"
         )
     return tuple(found)
+
+
+def ledger_of(tracker: Tracker, last: int) -> dict[str, Any]:
+    """Return rounds by fate with their sum, and the fates of the last rounds, newest first."""
+    fates = tracker.ledger()
+    told: dict[str, Any] = {"rounds": tracker.rounds, "fates": fates, "sum": sum(fates.values())}
+    if last:
+        oldest = max(0, tracker.rounds - min(last, tracker.memory))
+        told["last"] = [_entry(tracker, t) for t in range(tracker.rounds, oldest, -1)]
+    return told
+
+
+def export_of(tracker: Tracker, payloads: bool) -> dict[str, Any]:
+    """Return configuration, status and tracked rounds."""
+    status = status_of(tracker)._asdict().items()
+    return {
+        "version": __version__,
+        "configuration": json.loads(encode(tracker.configuration)),
+        "is_numbered": tracker.is_numbered,
+        "status": {name: part._asdict() if hasattr(part, "_asdict") else part for name, part in status},
+        "tracked": [_kept(tracker, t, payloads) for t in sorted(tracker.tracked)],
+    }
+
+
+def _entry(tracker: Tracker, t: int) -> dict[str, Any]:
+    """Return a round with its fate; its id where that is still kept."""
+    id = tracker.id_of(t)
+    number = t if tracker.is_numbered else None
+    return {
+        "round": t,
+        "id": number if id is None else plain_id(id),
+        "fate": "pending" if t in tracker.tracked else tracker.fates.fate(t).name.lower(),
+        "answered": tracker.fates.was_answered(t),
+    }
+
+
+def _kept(tracker: Tracker, t: int, payloads: bool) -> dict[str, Any]:
+    """Return what is kept of a tracked round; of one that cannot be read, why."""
+    try:
+        item = tracker.item(t)
+        assert item is not None  # a tracked round is always kept
+        payload = tracker.items.unpack(item.payload)
+    except Unreadable as error:
+        return {"round": t, "id": plain_id(tracker.id_of(t)), "unreadable": str(error)}
+    kept: dict[str, Any] = {"round": t, "id": plain_id(item.id)}
+    if item.play is not None and item.play.size:
+        kept["play"] = item.play.tolist()
+    if payloads:
+        kept["payload"] = plain_payload(payload)
+    else:
+        kept["payload_bytes"] = _size(payload)
+    return kept | {"gathered": list(item.gathered), "keys": [plain_id(key) for key in item.keys]}
+
+
+def _size(payload: Any) -> int | None:
+    """Return the bytes a payload takes in a store; None for objects that could not be stored."""
+    try:
+        data = encode_payload(payload)
+    except ValueError:
+        return None
+    return 0 if data is None else len(data) - 1

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tarry.live.batches import column, is_frame, names_of
-from tarry.live.ids import as_id
-from tarry.live.items import encode_payload
-from tarry.live.labels import is_endless, is_missing
-from tarry.live.texts import brief
+from tarry.live.batches import column, is_frame, is_missing, names_of
+from tarry.live.encoding import as_id, brief
+from tarry.live.labels import is_endless
 
 DROP, DELIVER = AT_END = ("drop", "deliver")
 
@@ -55,11 +53,11 @@ def _check_ids(ids: list[Any]) -> None:
             raise ValueError(f"rows {j} and {i} have the same id {id!r}: each decision needs its own")
 
 
-def check_features(features: list[Any]) -> None:
-    """Refuse features that a durable store cannot keep, naming the row."""
+def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
+    """Refuse features that cannot be packed for their store, naming the row."""
     for i, given in enumerate(features):
         try:
-            encode_payload(given)
+            pack(given)
         except ValueError as error:
             raise ValueError(f"row {i}: {error}") from error
 

@@ -1,8 +1,8 @@
-"""The live half of the game: ids, fates and answers around the compiled round.
+"""Ids, fates and answers around the slots: what becomes of rounds that begin now and are answered whenever.
 
-A tracker owns the order of rounds and the memory of what became of them; sessions and joins are thin
-faces on it. What it keeps lies in a vault: at most C tracked rounds with what belongs to them, three bits for
-each of the last ``memory`` rounds, and the plays of the last few.
+A tracker lives in memory and knows no store and no lock: it keeps at most C tracked rounds with what belongs to them,
+three bits for each of the last ``memory`` rounds, and the plays of the last few. ``live.transactions`` makes its
+changes durable and lets one call at a time change it.
 """
 
 from __future__ import annotations
@@ -13,117 +13,83 @@ from typing import Any
 
 import numpy as np
 
-from tarry.checks import as_int
-from tarry.game.problem import setting_of
-from tarry.kernel import Entry, handle
+from tarry.errors import StoreError
 from tarry.learners.base import points_of
-from tarry.live import fates
+from tarry.live import buffers
 from tarry.live.batches import Receipt
-from tarry.live.configuration import Configuration, encode
-from tarry.live.grants import check_naming, check_player, disclosed_delay, terms_for
-from tarry.live.holdings import ANSWERED, ANSWERS, NAMING, ROUNDS, Holdings, fresh_holdings
-from tarry.live.ids import CALLERS, OURS, as_id
-from tarry.live.items import Item, as_shown, encode_payload, new_item
-from tarry.live.regions import describe
-from tarry.live.steps import MALFORMED, Desk, give_up, hand_over, is_malformed, open_round
-from tarry.live.stores import Store
-from tarry.live.sums import book_label
-from tarry.live.vault import Vault
-from tarry.results import FATES, Answer
+from tarry.live.buffers import Fates, Ids
+from tarry.live.configuration import Configuration, check_naming, disclosed_delay, terms_for
+from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, ROUNDS, Slots, is_malformed
+from tarry.live.encoding import Item, Objects, Unreadable, as_id
+from tarry.live.estimates import book_label
+from tarry.results import Answer
 from tarry.schedulers.base import SATURATED
-from tarry.tracking import fresh_state, grow_state, keyed_draws
-from tarry.tracking.balance import check_balance
+from tarry.tracking import keyed_draws
 from tarry.tracking.tally import UNCERTIFIED
 
-FIRST_SLOTS = 64
-CHECKED = 4096
-_DECLINED = ((fates.UNTRACKED, Answer.UNTRACKED), (fates.SATURATED, Answer.SATURATED))
-_NOWHERE = np.zeros(0)
+UNDECIDED, OURS, CALLERS = range(3)  # whether rounds go by our numbers or by the caller's ids
+RECENT = 256  # rounds that are kept with their plays whether tracked or not; fewer where fewer are remembered
 UNLABELLED: Any = object()
-_ENDED = ((fates.USED, Answer.USED), (fates.EXPIRED, Answer.EXPIRED))
+_DECLINED = ((buffers.UNTRACKED, Answer.UNTRACKED), (buffers.SATURATED, Answer.SATURATED))
+_ENDED = ((buffers.USED, Answer.USED), (buffers.EXPIRED, Answer.EXPIRED))
+_NOWHERE = np.zeros(0)
+# A named tuple's own constructor is a Python function; this one costs half as much, twice a call.
+_new_item = partial(tuple.__new__, Item)
 
 
 class Tracker:
-    """See the module's text. Safe to share among threads."""
+    """The rounds of a configuration that was checked before; ``items`` is where what is kept of them goes."""
 
-    def __init__(self, configuration: Configuration, store: Store) -> None:
-        self.configuration = configuration
-        self.player, self.capacity = configuration.player, configuration.capacity
-        check_player(configuration)
-        self.memory = as_int(configuration.memory, "memory", 1)
+    def __init__(self, configuration: Configuration, items: Any = None) -> None:
+        self.configuration, self.memory = configuration, configuration.memory
+        self.recent = min(RECENT, self.memory)
         self.terms = terms_for(configuration)
-        certify = UNCERTIFIED if self.terms is None else self.terms.sizes
-        self._setting = setting_of(self.capacity, configuration.information, certify=certify)
-        self._is_clairvoyant = configuration.information == "clairvoyant"
-        self._plays = self.player.learner.dimension > 0
-        self._open = partial(self._compile, "_open", open_round)
-        self._hand = partial(self._compile, "_hand", hand_over)
-        self._drop = partial(self._compile, "_drop", give_up)
-        self.vault = Vault(
-            store,
-            kind=configuration.kind,
-            slots=self.capacity or FIRST_SLOTS,
-            memory=self.memory,
+        player = configuration.player
+        self.slots = Slots(
+            player,
+            configuration.capacity,
+            configuration.information,
             seed=configuration.seed,
-            fresh=self._fresh,
-            placed=self._placed,
+            certify=UNCERTIFIED if self.terms is None else self.terms.sizes,
         )
-
-    def _fresh(self, slots: int) -> Holdings:
-        return fresh_holdings(fresh_state(self.player, slots, self._setting.capacity))
-
-    def _placed(self, held: Holdings) -> None:
-        self._box = handle(Desk(self.player, self._setting, keyed_draws(self.configuration.seed), held.play))
-
-    def _compile(self, name: str, step: Entry, *arguments: Any) -> Any:
-        """The first call of a step finds the compiled one, which takes its place."""
-        compiled = step.at(arguments, self.player)
-        setattr(self, name, compiled)
-        return compiled(*arguments)
-
-    def create(self) -> bool:
-        """Store the session before its first round; False if it is there already."""
-        return self.vault.create(encode(self.configuration, self.layout))
-
-    @property
-    def layout(self) -> str:
-        """How the state lies in its bytes, before it ever grew."""
-        return describe(self._fresh(self.capacity or FIRST_SLOTS))
-
-    @property
-    def state(self) -> Any:
-        """The player's state."""
-        return self.vault.held.play
+        self.fates = Fates(self.memory)
+        self.ids: Ids | None = None  # made when the first one comes
+        self.items: Any = Objects() if items is None else items
+        self.tracked: set[int] = set()
+        self.is_midway = False  # a round has begun to change the arrays, and not ended
+        self._is_clairvoyant = configuration.information == "clairvoyant"
+        self._plays = player.learner.dimension > 0
 
     @property
     def rounds(self) -> int:
         """Rounds begun so far."""
-        return self.vault.rounds
+        return self.slots.counts[ROUNDS]
 
     @property
     def is_numbered(self) -> bool | None:
         """Whether rounds go by their numbers; None before the first."""
-        return self.vault.naming == OURS if self.vault.naming else None
+        naming = self.slots.counts[NAMING]
+        return naming == OURS if naming else None
 
     def open(self, id: Hashable = None, delay: int | None = None, payload: Any = None) -> Item:
-        """Begin a round, or return the round that already has this id; to be called within a change.
-
-        Bad arguments begin nothing.
-        """
+        """Begin a round, or return the round that already has this id. Bad arguments begin nothing."""
         disclosed = -1 if delay is None and not self._is_clairvoyant else disclosed_delay(self.configuration, delay)
-        if payload is not None and self.vault.is_durable:
-            encode_payload(payload)  # refused whether or not the round will be tracked
+        if payload is not None:
+            payload = self.items.pack(payload)  # refused whether or not the round will be tracked
+        naming = self.slots.counts[NAMING]
         if id is not None:
             id = as_id(id)
             known = self.find(id)
             if known is not None:
                 return self._again(known, id)
-        if self.vault.rounds and (id is not None) != (self.vault.naming == CALLERS):
-            check_naming(self.configuration, self.vault.naming, id is not None)
+            if naming == OURS:
+                check_naming(self.configuration, is_named=True)
+        elif naming == CALLERS:
+            check_naming(self.configuration, is_named=False)
         return self._begin(id, disclosed, payload)
 
     def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
-        """Begin rounds one after the other, within a change; bad arguments begin none of them."""
+        """Begin rounds one after the other; bad arguments begin none of them."""
         if len(delays) != len(ids):
             raise ValueError(f"there are {len(ids)} rounds and {len(delays)} delays: give one each")
         named = [as_id(id) for id in ids if id is not None]
@@ -131,76 +97,69 @@ class Tracker:
             raise ValueError("some rounds have an id and some have none: give ids always or never")
         for delay in delays:
             disclosed_delay(self.configuration, delay)
-        if self.vault.rounds and ids and not (named and all(self.find(id) is not None for id in named)):
-            check_naming(self.configuration, self.vault.naming, bool(named))
+        naming = self.slots.counts[NAMING]
+        other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
+        if other and not (named and all(self.find(id) is not None for id in named)):
+            check_naming(self.configuration, is_named=bool(named))
         return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
 
     def _begin(self, id: Hashable, delay: int, payload: Any) -> Item:
-        vault = self.vault
-        t = vault.rounds + 1
-        if t % CHECKED == 0:
-            check_balance(self.player, self.state, t - 1)
-        if self.capacity is None and len(vault.tracked) == vault.slots:
-            self._grow()
-        vault.is_midway = True
-        slot = self._open(self._box, t, delay)
-        state = vault.held.play
+        slots = self.slots
+        slots.prepare()
+        self.is_midway = True
+        slot = slots.open(delay)
+        counts = slots.counts
+        t = counts[ROUNDS]
         if t == 1:
-            vault.naming = vault.counts[NAMING] = OURS if id is None else CALLERS
-        vault.rounds = vault.counts[ROUNDS] = t
-        gone = state.table.counts[2]
-        released = tuple(map(self._retire, state.table.released[:gone].tolist())) if gone else ()
-        play = as_shown(state.play) if self._plays else _NOWHERE
-        if id is not None:
-            vault.ids.add(id, t, vault.tracked)
+            counts[NAMING] = OURS if id is None else CALLERS
+        gone = slots.released()
+        released = tuple(self._retire(s) for s in gone) if gone else ()
+        play = _read_only(slots.state.play) if self._plays else _NOWHERE
+        if id is None:
+            id = t
+        else:
+            if self.ids is None:
+                self.ids = Ids(self.memory, self.configuration.seed)
+            self.ids.add(id, t, self.tracked)
         if slot >= 0:
-            vault.tracked.add(t)
-            item = new_item((t if id is None else id, True, released, Answer.PENDING, play, payload, (), ()))
-            vault.fates.write(t, fates.PENDING)
+            self.tracked.add(t)
+            item = _new_item((id, True, released, Answer.PENDING, play, payload, (), ()))
+            self.fates.write(t, buffers.PENDING)
         else:
             code, answer = _DECLINED[slot == SATURATED]
-            item = new_item((t if id is None else id, False, released, answer, play, None, (), ()))
-            vault.fates.write(t, code)
-        if vault.is_durable:
-            vault.put(t, item)
-        else:
-            vault.items[t] = item
-        past = t - vault.recent
-        if past > 0 and past not in vault.tracked:
-            if vault.is_durable:
-                vault.drop(past)
-            else:
-                vault.items.pop(past, None)
-        vault.is_midway = False
+            item = _new_item((id, False, released, answer, play, None, (), ()))
+            self.fates.write(t, code)
+        self.items[t] = item
+        past = t - self.recent
+        if past > 0 and past not in self.tracked:
+            self.items.pop(past, None)
+        self.is_midway = False
         return item
 
-    def _grow(self) -> None:
-        held, slots = self.vault.held, 2 * self.vault.slots
-        self.vault.place(held._replace(play=grow_state(self.player, held.play, slots, self._setting.capacity)), slots)
-
     def _retire(self, t: int) -> Hashable:
-        """A tracked round has lost its slot: what belonged to it goes, unless it is recent; its id."""
-        item = self.vault.item(t)
+        """Forget what belonged to a round that has lost its slot, unless it is recent; return its id."""
+        item = self._readable(t)
         self._forget(t, item)
-        return t if item is None else item.id
+        return t if item is None else item.id  # of a row that cannot be read the number stands for the id
 
     def _forget(self, t: int, item: Item | None) -> None:
-        vault = self.vault
-        vault.tracked.discard(t)
-        if item is not None and t <= vault.rounds - self.memory and vault.naming == CALLERS:
-            vault.ids.forget(item.id)
-        if t <= vault.rounds - vault.recent:
-            vault.drop(t)
+        rounds = self.rounds
+        self.tracked.discard(t)
+        if item is not None and t <= rounds - self.memory and self.ids is not None:
+            self.ids.forget(item.id)
+        if t <= rounds - self.recent:
+            self.items.pop(t, None)
         elif item is not None and (item.payload is not None or item.gathered):
-            vault.put(t, new_item((*item[:5], None, (), ())))
+            self.items[t] = _new_item((*item[:5], None, (), ()))
 
     def answer(self, id: Hashable, feedback: np.ndarray | None, label: Any = UNLABELLED) -> tuple[Receipt, Item | None]:
-        """Answer a round with feedback, or with nothing (None: it expired); to be called within a change.
+        """Answer a round with feedback, or with nothing (None: it expired).
 
-        The answer is a receipt, and what was kept of the round if it was tracked; then a label is counted too.
+        Return a receipt, and what was kept of the round if it was tracked; then a label is counted too.
         """
-        vault, t = self.vault, self.find(as_id(id))
-        counts, kept, weight, is_tracked = vault.counts, None, 0.0, t in vault.tracked
+        t = self.find(as_id(id))
+        slots, is_tracked = self.slots, t in self.tracked
+        counts = slots.counts
         refused = None if is_tracked else self.refusal(t)
         if refused is not None or t is None:
             if feedback is not None and is_malformed(feedback):
@@ -208,89 +167,130 @@ class Tracker:
             answer = refused or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
             return Receipt(answer, 0.0), None
-        vault.is_midway = True
+        kept, weight = None, 0.0
+        self.is_midway = True
         if feedback is None:
-            self._drop(self._box, t, vault.rounds)
+            slots.expire(t)
         else:
-            weight = float(self._hand(self._box, t, vault.rounds, feedback))  # a NumPy number with the JIT off
-        if weight == MALFORMED:
-            vault.is_midway = False
-            raise _malformed(feedback)
+            weight = slots.answer(t, feedback)
+            if weight == MALFORMED:
+                self.is_midway = False
+                raise _malformed(feedback)
         if is_tracked:
-            kept = vault.items.get(t) or vault.item(t)
+            kept = self._readable(t) if feedback is None else self.item(t)
             self._forget(t, kept)
             code, answer = _ENDED[feedback is None]
             if label is not UNLABELLED:
-                book_label(vault.sums, weight, label)
+                book_label(slots.sums, weight, label)
         else:
-            code = vault.fates.read(t) + 1
-            answer = Answer(vault.fates.fate(t))
-        if t > vault.rounds - self.memory:
-            vault.fates.write(t, code)
+            code = self.fates.read(t) + 1
+            answer = Answer(self.fates.fate(t))
+        if t > counts[ROUNDS] - self.memory:
+            self.fates.write(t, code)
         counts[ANSWERED] += 1
         counts[ANSWERS + answer] += 1
-        vault.is_midway = False
+        self.is_midway = False
         return Receipt(answer, weight), kept
 
-    def item(self, id: Hashable) -> Item | None:
-        """What is kept of a round; to be called within a change."""
-        t = self.find(as_id(id))
-        return None if t is None else self.vault.item(t)
+    def item(self, t: int) -> Item | None:
+        """Return what is kept of round t, if it is tracked or recent."""
+        kept: Item | None = self.items.get(t)
+        if kept is None and (t in self.tracked or self.rounds - self.recent < t <= self.rounds):
+            raise StoreError(f"the store has lost the row of round {t}: restore a copy of it")
+        return kept
+
+    def _readable(self, t: int) -> Item | None:
+        """Return what is kept of round t, or None if this process cannot read it: that harms the round alone."""
+        try:
+            return self.item(t)
+        except Unreadable:
+            return None
+
+    def id_of(self, t: int) -> Hashable:
+        """Return the id of round t, or None if it is not kept or cannot be read."""
+        item = self._readable(t)
+        return None if item is None else item.id
 
     def points(self, id: Hashable) -> np.ndarray | None:
-        """The points at which a round is evaluated, made again from its play; None where that is not kept."""
-        t, item = self.find(as_id(id)), self.item(id)
+        """Return the points at which a round is evaluated, made again from its play; None where that is not kept."""
+        t = self.find(as_id(id))
+        item = None if t is None else self.item(t)
         if t is None or item is None or item.play is None:
             return None
-        return points_of(self.player.learner, keyed_draws(self.configuration.seed).directions, t, item.play)
+        directions = keyed_draws(self.configuration.seed).directions
+        return points_of(self.configuration.player.learner, directions, t, item.play)
 
     def fate(self, id: Hashable) -> Answer:
-        """What became of a round, as far as it is remembered; to be called within a change."""
+        """Return what became of a round, as far as it is remembered."""
         t = self.find(as_id(id))
-        if t is None or (t <= self.rounds - self.memory and t not in self.vault.tracked):
+        if t in self.tracked:
+            return Answer.PENDING
+        if t is None or t <= self.rounds - self.memory:
             return self._absence(t)
-        return Answer.PENDING if t in self.vault.tracked else Answer(self.vault.fates.fate(t))
+        return Answer(self.fates.fate(t))
 
     def ledger(self) -> dict[str, int]:
-        """Rounds by fate; they sum to the rounds played."""
-        counts = dict(zip(FATES, self.state.tally.fates.tolist(), strict=True))
-        counts["pending"] = len(self.vault.tracked)
-        return counts
+        """Return the rounds by fate; they sum to the rounds begun."""
+        return self.slots.fates()
 
     def find(self, id: Hashable) -> int | None:
-        """The round of an id, as far as it is remembered; to be called within a change."""
-        vault = self.vault
-        if vault.naming != CALLERS:
-            return id if type(id) is int and 0 < id <= vault.rounds else None
-        return vault.ids.find(id, vault.rounds)
+        """Return the round of an id, as far as it is remembered; raise ValueError if two ids have one hash."""
+        rounds, naming = self.slots.counts[ROUNDS], self.slots.counts[NAMING]
+        if naming != CALLERS:
+            return id if type(id) is int and 0 < id <= rounds else None
+        if self.ids is None:
+            return None
+        t = self.ids.find(id, rounds)
+        if t is not None and (t > rounds - self.recent or t in self.tracked):
+            self._compare(t, id)
+        return t
+
+    def _compare(self, t: int, id: Hashable) -> None:
+        """Refuse an id that is not the one kept for the round found by its hash."""
+        item = self._readable(t)
+        if item is not None and item.id != id:
+            raise ValueError(
+                f"the ids {item.id!r} and {id!r} cannot be told apart here, since they have the same 64-bit hash: give "
+                "this decision another id; nothing was changed"
+            )
 
     def _absence(self, t: int | None) -> Answer:
-        """Why nothing is known: forgotten, or never there. Of callers' ids we cannot tell once some are forgotten."""
-        if t is not None or (self.vault.naming == CALLERS and self.rounds > self.memory):
+        """Return why nothing is known: forgotten, or never there. Of callers' ids nobody can tell once some are."""
+        if t is not None or (self.slots.counts[NAMING] == CALLERS and self.rounds > self.memory):
             return Answer.LATE
         return Answer.UNKNOWN
 
     def refusal(self, t: int | None) -> Answer | None:
-        """Why nothing can be done with a round any more; None where something can."""
-        vault = self.vault
-        if t in vault.tracked:
+        """Return why nothing can be done with a round any more; None where something can."""
+        if t in self.tracked:
             return None
-        if t is None or t <= vault.rounds - self.memory:
+        if t is None or t <= self.rounds - self.memory:
             return self._absence(t)
-        return Answer.DUPLICATE if vault.fates.was_answered(t) else None
+        return Answer.DUPLICATE if self.fates.was_answered(t) else None
+
+    def count(self, answer: Answer) -> None:
+        """Count a call that was answered so."""
+        self.slots.counts[ANSWERS + answer] += 1
 
     def _again(self, t: int, id: Hashable) -> Item:
-        """A round that began before: as it was (REPEATED), or LATE with no play where that is forgotten.
+        """Return a round that began before: as it was (REPEATED), or LATE with no play where that is forgotten.
 
         Whether it was tracked at first is known for as long as its fate is.
         """
-        before = self.vault.item(t)
+        before = self.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
-        self.vault.counts[ANSWERS + answer] += 1
+        self.count(answer)
         if before is not None:
             return before._replace(answer=answer)
-        was_tracked = t > self.vault.rounds - self.memory and self.vault.fates.was_tracked(t)
+        was_tracked = t > self.rounds - self.memory and self.fates.was_tracked(t)
         return Item(id, was_tracked, (), answer, None)
+
+
+def _read_only(play: np.ndarray) -> np.ndarray:
+    """Return a copy that its reader cannot change."""
+    copy = play.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def _malformed(feedback: Any) -> ValueError:

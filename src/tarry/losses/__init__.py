@@ -1,18 +1,16 @@
 """Losses: convex functions of the play, fixed before it."""
 
-from tarry.losses.absolute import Absolute
+from collections.abc import Callable
+from typing import Any
+
 from tarry.losses.base import Listed, Losses
-from tarry.losses.callables import Callables
-from tarry.losses.custom import Custom
+from tarry.losses.custom import Callables, Custom
 from tarry.losses.distance import Distance
 from tarry.losses.drawn import Drawn, block_targets, blocks, drifting, drifting_targets
-from tarry.losses.hinge import Hinge
-from tarry.losses.huber import Huber
-from tarry.losses.least_squares import LeastSquares
+from tarry.losses.kinked import Absolute, Hinge, Huber, Quantile
 from tarry.losses.linear import Linear
-from tarry.losses.logistic import Logistic
 from tarry.losses.quadratic import Quadratic
-from tarry.losses.quantile import Quantile
+from tarry.losses.supervised import LeastSquares, Logistic
 
 __all__ = [
     "Absolute",
@@ -34,3 +32,12 @@ __all__ = [
     "drifting",
     "drifting_targets",
 ]
+
+# What a sweep file may name.
+MEMBERS: dict[str, Callable[..., Any]] = {
+    made.__name__: made
+    for made in (
+        *(Absolute, Distance, Drawn, Hinge, Huber, LeastSquares, Linear, Listed, Logistic, Quadratic, Quantile),
+        *(block_targets, blocks, drifting, drifting_targets),
+    )
+}

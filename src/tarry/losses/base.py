@@ -6,69 +6,165 @@ row is fetched once and the verbs see only it and the play:
     fetch(rows, t, row)             write the data of round t
     value(loss, row, x)             f_t(x)
     gradient(loss, row, x, out)     write a (sub)gradient of f_t at x
+    support(loss, row, x, height)   where a smoothed loss supports the exact one (optional)
 
 The game asks by round (``value_in``, ``gradient_in``), so that a table's rows need not be copied.
-
-Python methods (see :class:`Losses`): ``dimension``, ``horizon`` (None: endless), ``strong_convexity``,
-``gradient_bound(domain)`` and ``value_bound(domain)``; bounds are suprema over the domain or safe
-over-estimates of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from math import inf
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.checks import as_nonnegative
+from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, verb
 
-Row = Any
 Vector = NDArray[np.float64]
-CHUNK = 1 << 16
+CHUNK = 1 << 16  # rows looked at together: temporaries of some megabytes, however long the table
+
+
+class RowSource(Protocol):
+    """The data of every round: a table, or a generator of rows, with a ``fetch`` of its own."""
+
+    @property
+    def horizon(self) -> int | None: ...
+    @property
+    def width(self) -> int: ...
+    def largest_norm(self) -> float: ...
+
+
+class Region(Protocol):
+    """What bounds need to know of a domain: a ball that contains it."""
+
+    @property
+    def center(self) -> Vector: ...
+    @property
+    def outer_radius(self) -> float: ...
+
+
+class Losses(Parameters):
+    """Base of losses: a member adds ``dimension`` and its bounds, and overrides what else it knows.
+
+    Bounds are suprema over the domain or safe over-estimates of them.
+    """
+
+    rows: Any  # a RowSource
+
+    has_kink = False  # it has ``smoothed``, a smooth lower bound
+    is_curved = False  # it is known not to be linear
+    has_stated_constants = False  # its constants are the author's word: 0 and infinity mean "not known"
+
+    @property
+    def horizon(self) -> int | None:
+        """The number of rounds there are losses for; None: endless."""
+        return self.rows.horizon
+
+    @property
+    def dimension(self) -> int:
+        """The number of entries of a play."""
+        raise NotImplementedError(f"{type(self).__name__} needs a dimension")
+
+    @property
+    def strong_convexity(self) -> float:
+        """The λ ≥ 0 of which every loss is strongly convex."""
+        return 0.0
+
+    def gradient_bound(self, domain: Region) -> float:
+        """Return a length that no gradient on the domain exceeds; infinite where none is known."""
+        return inf
+
+    def value_bound(self, domain: Region) -> float:
+        """Return what no absolute value on the domain exceeds; infinite where it is not known."""
+        return inf
+
+    def isotropic(self) -> tuple[float, float] | None:
+        """Return (c, b) where ∇f_t(x) = c·x + b·row in every round, None where it is not of this form.
+
+        Such losses have their best fixed action in closed form.
+        """
+        return None
+
+    def corner_range(self) -> tuple[float, float] | None:
+        """Return the least and the largest loss at the corners e_i of the unit simplex, None where it is not known."""
+        return None
+
+    def smoothed(self, smoothing: float) -> Self:
+        """Return a smooth lower bound of these losses (where ``has_kink``); 0 is the losses themselves."""
+        raise NotImplementedError(f"{type(self).__name__} has no smooth lower bound")
+
+    def row(self, t: int) -> Vector:
+        """Return the data of round t (from 1)."""
+        if int(t) != t or t < 1 or (self.horizon is not None and t > self.horizon):
+            last = "" if self.horizon is None else f" of at most {self.horizon}"
+            raise ArgumentError("t", f"must be a round from 1{last}", t)
+        out = np.zeros(self.rows.width)
+        with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+            fetch(self.rows, int(t), out)
+        return out
+
+    def value(self, x: ArrayLike, t: int) -> float:
+        """Return f_t(x)."""
+        return float(value(self, self.row(t), as_point(x, self)))
+
+    def gradient(self, x: ArrayLike, t: int) -> Vector:
+        """Return a subgradient of f_t at x."""
+        point = as_point(x, self)
+        out = np.zeros(point.size)
+        gradient(self, self.row(t), point, out)
+        return out
+
+    def with_rows(self, rows: RowSource) -> Self:
+        """Return the same losses of other data."""
+        return self._with(rows=rows)
+
+    def _with(self, **changes: Any) -> Self:
+        """Build again from the fields, some of them changed to values that need no check."""
+        return self.make(*(changes.get(name, kept) for name, kept in zip(self._fields, self, strict=True)))
 
 
 @verb
-def fetch(rows: Any, t: int, row: Row) -> None:
+def fetch(rows: RowSource, t: int, row: Vector) -> None:
     """Write the data row of round t."""
 
 
 @verb
-def value(loss: Any, row: Row, x: Any) -> float:
-    """The loss of this row at x."""
+def value(loss: Losses, row: Vector, x: Vector) -> float:
+    """Return the loss of this row at x."""
 
 
 @verb
-def gradient(loss: Any, row: Row, x: Any, out: Any) -> None:
+def gradient(loss: Losses, row: Vector, x: Vector, out: Vector) -> None:
     """Write a subgradient of this row's loss at x."""
 
 
 @verb
-def value_in(rows: Any, loss: Any, t: int, scratch: Row, x: Any) -> float:
-    """The loss of round t at x; its row is read where it lies, or fetched into ``scratch``."""
+def value_in(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
+    """Return the loss of round t at x; its row is read where it lies, or fetched into ``scratch``."""
 
 
 @value_in.otherwise
-def _value_of_fetched(rows: Any, loss: Any, t: Any, scratch: Any, x: Any) -> Any:
+def _value_of_fetched(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
     fetch(rows, t, scratch)
     return value(loss, scratch, x)
 
 
 @verb
-def gradient_in(rows: Any, loss: Any, t: int, scratch: Row, x: Any, out: Any) -> None:
+def gradient_in(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
     """Write a subgradient of round t at x, after ``value_in`` of that round with the same ``scratch``."""
 
 
 @gradient_in.otherwise
-def _gradient_of_fetched(rows: Any, loss: Any, t: Any, scratch: Any, x: Any, out: Any) -> None:
+def _gradient_of_fetched(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
     gradient(loss, scratch, x, out)
 
 
 @verb
-def support(loss: Any, row: Row, x: Any, height: float) -> float:
-    """The height at x of a plane below the loss whose slope is ``gradient``.
+def support(loss: Losses, row: Vector, x: Vector, height: float) -> float:
+    """Return the height at x of a plane below the loss whose slope is ``gradient``.
 
     ``height`` is the value at x. A smoothed loss bends away from the exact one; where its gradient
     still supports the exact one higher than at its own value, it says so here.
@@ -76,60 +172,12 @@ def support(loss: Any, row: Row, x: Any, height: float) -> float:
 
 
 @support.otherwise
-def _at_value(loss: Any, row: Any, x: Any, height: Any) -> Any:
+def _at_value(loss: Losses, row: Vector, x: Vector, height: float) -> float:
     return height
 
 
-class Losses:
-    """The Python face shared by every loss type (mixin).
-
-    A member adds ``dimension``, ``strong_convexity``, ``gradient_bound`` and ``value_bound``.
-    """
-
-    __slots__ = ()
-
-    rows: Any
-
-    @property
-    def horizon(self) -> int | None:
-        """How many rounds there are losses for; None: endless."""
-        return self.rows.horizon  # type: ignore[no-any-return]
-
-    def row(self, t: int) -> Vector:
-        """The data of round t (from 1)."""
-        if int(t) != t or t < 1 or (self.horizon is not None and t > self.horizon):
-            last = "" if self.horizon is None else f" of at most {self.horizon}"
-            raise ValueError(f"t must be a round from 1{last}, got {t}")
-        out = np.zeros(self.rows.width)
-        with np.errstate(over="ignore"):  # the keyed generator wraps around by design
-            fetch(self.rows, int(t), out)
-        return out
-
-    def value(self, x: ArrayLike, t: int) -> float:
-        """f_t(x)."""
-        return float(value(self, self.row(t), as_point(x, self)))
-
-    def gradient(self, x: ArrayLike, t: int) -> Vector:
-        """A subgradient of f_t at x."""
-        point = as_point(x, self)
-        out = np.zeros(point.size)
-        gradient(self, self.row(t), point, out)
-        return out
-
-    def isotropic(self) -> tuple[float, float] | None:
-        """(c, b) where ∇f_t(x) = c·x + b·row in every round, None where it is not of this form.
-
-        Such losses have their best fixed action in closed form.
-        """
-        return None
-
-    def corner_range(self) -> tuple[float, float] | None:
-        """The least and the largest loss at the corners e_i of the unit simplex, None where it is not known."""
-        return None
-
-
 def own_copy(values: ArrayLike) -> np.ndarray:
-    """The values as floats in one block: a copy, unless the array is read-only and so cannot change."""
+    """Return the values as floats in one block: a copy, unless the array is read-only and so cannot change."""
     given = np.asarray(values)
     if given.dtype == np.float64 and given.flags.c_contiguous and not given.flags.writeable:
         return given
@@ -159,40 +207,40 @@ class Listed(Parameters, init=False):
         return int(self.values.shape[1])
 
     def largest_norm(self) -> float:
-        """The largest Euclidean norm of a row."""
+        """Return the largest Euclidean norm of a row."""
         return float(np.sqrt(np.max(np.einsum("ij,ij->i", self.values, self.values))))
 
     def chunks(self) -> Iterator[Vector]:
-        """The rows in pieces, so that what is computed of them never takes a table's memory."""
+        """Yield the rows in pieces, so that what is computed of them never takes a table's memory."""
         for first in range(0, self.values.shape[0], CHUNK):
             yield self.values[first : first + CHUNK]
 
 
 @fetch.on(Listed)
-def _listed(rows: Any, t: Any, row: Any) -> None:
+def _listed(rows: Listed, t: int, row: Vector) -> None:
     for i in range(row.size):
         row[i] = rows.values[t - 1, i]
 
 
 @value_in.on(Listed)
-def _value_in_table(rows: Any, loss: Any, t: Any, scratch: Any, x: Any) -> Any:
+def _value_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
     return value(loss, rows.values[t - 1], x)
 
 
 @gradient_in.on(Listed)
-def _gradient_in_table(rows: Any, loss: Any, t: Any, scratch: Any, x: Any, out: Any) -> None:
+def _gradient_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
     gradient(loss, rows.values[t - 1], x, out)
 
 
-def as_rows(rows: Any, name: str) -> Any:
-    """Rows from an array, or a generator of rows as it is."""
+def as_rows(rows: ArrayLike | RowSource, name: str) -> Any:
+    """Return rows made from an array, or a generator of rows as it is."""
     if any(isinstance(rows, cls) for cls in fetch.registry.members):
         return rows
-    return Listed(rows, name)
+    return Listed(cast("ArrayLike", rows), name)
 
 
 def as_column(values: ArrayLike, name: str, table: Listed) -> Vector:
-    """One finite number for each row of a table, or a sentence saying why not."""
+    """Return one finite number for each row of a table, or raise ValueError."""
     column = np.ascontiguousarray(values, dtype=np.float64)
     if column.shape != (table.horizon,):
         raise ValueError(f"{name} need one number for each of {table.horizon} rounds, got shape {column.shape}")
@@ -202,8 +250,8 @@ def as_column(values: ArrayLike, name: str, table: Listed) -> Vector:
     return column
 
 
-def with_offsets(rows: Any, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
-    """The rows, widened by a last entry if there are offsets, and whether (1 or 0) there are."""
+def with_offsets(rows: ArrayLike | RowSource, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
+    """Return the rows, widened by a last entry if there are offsets, and whether (1 or 0) there are."""
     made = as_rows(rows, name)
     if offsets is None:
         return made, 0
@@ -212,19 +260,14 @@ def with_offsets(rows: Any, name: str, offsets: ArrayLike | None) -> tuple[Any, 
     return Listed(np.column_stack((made.values, as_column(offsets, "offsets", made))), name), 1
 
 
-def as_ridge(ridge: float) -> float:
-    """A non-negative ridge constant."""
-    return as_nonnegative(ridge, "ridge")
-
-
-def as_point(x: ArrayLike, losses: Any) -> Vector:
-    """A play of the losses' dimension."""
+def as_point(x: ArrayLike, losses: Losses) -> Vector:
+    """Return a play of the losses' dimension, or raise ValueError."""
     point = np.ascontiguousarray(x, dtype=np.float64)
     if point.shape != (losses.dimension,):
         raise ValueError(f"x must be a vector of {losses.dimension} entries, got shape {point.shape}")
     return point
 
 
-def reach(domain: Any) -> float:
-    """No point of the domain has a larger norm."""
+def reach(domain: Region) -> float:
+    """Return a norm that no point of the domain exceeds."""
     return float(np.linalg.norm(domain.center)) + float(domain.outer_radius)

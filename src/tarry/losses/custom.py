@@ -1,4 +1,4 @@
-"""A user's own loss: two functions of a data row and the play."""
+"""A user's own losses: two functions of a data row and the play, or of the play and the round."""
 
 from __future__ import annotations
 
@@ -6,14 +6,52 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from tarry.checks import as_int, as_nonnegative
+from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, as_step
-from tarry.losses.base import as_rows, gradient, value
-from tarry.losses.stated import Stated, as_constants, as_function
+from tarry.losses.base import Losses, Region, RowSource, Vector, as_rows, fetch, gradient, value
 
 
-class Custom(Parameters, Stated, init=False):
+class Stated(Losses, init=False):
+    """Base of losses whose constants their author states."""
+
+    value_of: Any
+    gradient_of: Any
+    dimension: int
+    strong_convexity: float
+    largest_gradient: float
+    largest_value: float
+
+    has_stated_constants = True
+
+    def gradient_bound(self, domain: Region) -> float:
+        return self.largest_gradient
+
+    def value_bound(self, domain: Region) -> float:
+        return self.largest_value
+
+
+def _as_function(function: Any, name: str) -> Any:
+    if not callable(function):
+        raise TypeError(f"{name} must be a function, got {type(function).__name__}")
+    return function
+
+
+def _constants(
+    dimension: int, strong_convexity: float, gradient_bound: float, value_bound: float
+) -> tuple[int, float, float, float]:
+    """Return dimension, strong convexity and bounds, in the order of the fields, or raise ValueError."""
+    for bound, name in ((gradient_bound, "gradient_bound"), (value_bound, "value_bound")):
+        if not float(bound) >= 0:
+            raise ArgumentError(name, "must not be negative", bound, "leave it out if it is not known")
+    size, curvature = as_int(dimension, "dimension", 1), as_nonnegative(strong_convexity, "strong_convexity")
+    return size, curvature, float(gradient_bound), float(value_bound)
+
+
+class Custom(Stated, init=False):
     """f_t(x) = value(row_t, x), with ``gradient(row_t, x, out)`` writing a subgradient.
 
     Functions compiled by Numba (``njit``) run compiled; plain Python ones make
@@ -26,17 +64,9 @@ class Custom(Parameters, Stated, init=False):
     [12.0]
     """
 
-    rows: Any
-    value_of: Any
-    gradient_of: Any
-    dimension: int
-    strong_convexity: float
-    largest_gradient: float
-    largest_value: float
-
     def __new__(
         cls,
-        rows: ArrayLike | Any,
+        rows: ArrayLike | RowSource,
         value: Callable[..., float],
         gradient: Callable[..., None],
         *,
@@ -46,16 +76,84 @@ class Custom(Parameters, Stated, init=False):
         value_bound: float = inf,
     ) -> Self:
         made = as_rows(rows, "rows")
-        functions = as_step(as_function(value, "value")), as_step(as_function(gradient, "gradient"))
-        constants = as_constants(dimension, strong_convexity, gradient_bound, value_bound)
-        return cls.make(made, *functions, *constants)
+        functions = as_step(_as_function(value, "value")), as_step(_as_function(gradient, "gradient"))
+        return cls.make(made, *functions, *_constants(dimension, strong_convexity, gradient_bound, value_bound))
 
 
 @value.on(Custom)
-def _custom_value(loss: Any, row: Any, x: Any) -> Any:
+def _custom_value(loss: Custom, row: Vector, x: Vector) -> float:
     return loss.value_of(row, x)
 
 
 @gradient.on(Custom)
-def _custom_gradient(loss: Any, row: Any, x: Any, out: Any) -> None:
+def _custom_gradient(loss: Custom, row: Vector, x: Vector, out: Vector) -> None:
     loss.gradient_of(row, x, out)
+
+
+class Numbered(Parameters):
+    """Rows that hold nothing but their round's number; ``rounds`` 0 is endless."""
+
+    rounds: int
+
+    width = 1
+
+    @property
+    def horizon(self) -> int | None:
+        return self.rounds if self.rounds else None
+
+
+@fetch.on(Numbered)
+def _numbered(rows: Numbered, t: int, row: Vector) -> None:
+    row[0] = t
+
+
+class Callables(Stated, init=False):
+    """f_t(x) = value(x, t), with ``gradient(x, t)`` returning a subgradient: plain Python functions.
+
+    The game runs uncompiled, about a thousand times slower than :class:`Custom` with compiled
+    functions. ``horizon=None`` is endless.
+
+    >>> losses = Callables(lambda x, t: t * float(x @ x), lambda x, t: 2 * t * x, dimension=2, horizon=9)
+    >>> losses.value([1.0, 2.0], t=3)
+    15.0
+    """
+
+    def __new__(
+        cls,
+        value: Callable[..., float],
+        gradient: Callable[..., ArrayLike],
+        *,
+        dimension: int,
+        horizon: int | None,
+        strong_convexity: float = 0.0,
+        gradient_bound: float = inf,
+        value_bound: float = inf,
+    ) -> Self:
+        if horizon is not None and (int(horizon) != horizon or horizon < 1):
+            raise ArgumentError("horizon", "must be a whole number of at least 1, or None", horizon)
+        # A gradient that is returned is an allocation, so compiled functions run as Python here too.
+        functions = (_as_python(_as_function(f, n)) for f, n in ((value, "value"), (gradient, "gradient")))
+        constants = _constants(dimension, strong_convexity, gradient_bound, value_bound)
+        return cls.make(Numbered(0 if horizon is None else int(horizon)), *functions, *constants)
+
+
+def _as_python(function: Any) -> Any:
+    return getattr(function, "py_func", function)
+
+
+@value.on(Callables)
+def _called_value(loss: Callables, row: Vector, x: Vector) -> float:
+    made = float(loss.value_of(x.copy(), int(row[0])))
+    if not np.isfinite(made):
+        raise ValueError(f"value(x, t) must be finite, got {made} in round {int(row[0])}")
+    return made
+
+
+@gradient.on(Callables)
+def _called_gradient(loss: Callables, row: Vector, x: Vector, out: Vector) -> None:
+    made = np.asarray(loss.gradient_of(x.copy(), int(row[0])), dtype=np.float64)
+    if made.shape != x.shape:
+        raise ValueError(f"gradient(x, t) must return {x.size} entries, got shape {made.shape}")
+    if not np.all(np.isfinite(made)):
+        raise ValueError(f"gradient(x, t) must be finite, got {made} in round {int(row[0])}")
+    out[:] = made

@@ -12,10 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_nonnegative
+from tarry.checks import as_int, as_nonnegative
+from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, Purpose, make_key, make_seed
 from tarry.kernel.keyed import normals
-from tarry.losses.base import fetch
+from tarry.losses.base import Vector, fetch
 
 NONE, SPHERE, BALL = 0, 1, 2
 FINISHES = {"none": NONE, "sphere": SPHERE, "ball": BALL}
@@ -32,7 +33,7 @@ class Drawn(Parameters, init=False):
     True
     """
 
-    key: Any
+    key: np.uint64
     direction: np.ndarray
     drift: float
     noise: float
@@ -49,16 +50,14 @@ class Drawn(Parameters, init=False):
         *,
         rng: Any = None,
     ) -> Self:
-        for number, name in ((dimension, "dimension"), (block, "block")):
-            if int(number) != number or number < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {number}")
+        size, length = as_int(dimension, "dimension", 1), as_int(block, "block", 1)
         if finish not in FINISHES:
-            raise ValueError(f"finish must be one of {', '.join(map(repr, FINISHES))}, got {finish!r}")
+            raise ArgumentError("finish", f"must be one of {', '.join(map(repr, FINISHES))}", finish)
         around, spread = as_nonnegative(drift, "drift"), as_nonnegative(noise, "noise")
         if finish == "sphere" and around == spread == 0.0:
             raise ValueError("drift and noise are both 0: rows of zeros cannot be scaled to norm 1")
         key = make_key(make_seed(rng), Purpose.LOSSES)
-        return cls.make(key, _direction(key, int(dimension)), around, spread, int(block), FINISHES[finish])
+        return cls.make(key, _direction(key, size), around, spread, length, FINISHES[finish])
 
     @property
     def width(self) -> int:
@@ -69,13 +68,13 @@ class Drawn(Parameters, init=False):
         return None
 
     def largest_norm(self) -> float:
-        """No row is longer."""
+        """Return a length that no row exceeds."""
         if self.finish != NONE:
             return 1.0
         return self.drift if self.noise == 0.0 else inf
 
 
-def _direction(key: Any, dimension: int) -> np.ndarray:
+def _direction(key: np.uint64, dimension: int) -> np.ndarray:
     out = np.zeros(dimension)
     with np.errstate(over="ignore"):  # the keyed generator wraps around by design
         normals(key, 0, out)
@@ -83,7 +82,7 @@ def _direction(key: Any, dimension: int) -> np.ndarray:
 
 
 @fetch.on(Drawn)
-def _drawn(rows: Any, t: Any, row: Any) -> None:
+def _drawn(rows: Drawn, t: int, row: Vector) -> None:
     k = rows.direction.size
     if rows.noise > 0.0:
         normals(rows.key, (t - 1) // rows.block + 1, row)  # draw 0 is the direction's
@@ -102,7 +101,7 @@ def _drawn(rows: Any, t: Any, row: Any) -> None:
 
 
 def drifting(dimension: int, *, rng: Any = None) -> Drawn:
-    """Linear losses with drift: g_t = (0.3v + z_t)/‖·‖, z_t ~ N(0, I/k).
+    """Return rows of linear losses with drift: g_t = (0.3v + z_t)/‖·‖, z_t ~ N(0, I/k).
 
     >>> drifting(10, rng=1).largest_norm()
     1.0
@@ -111,15 +110,15 @@ def drifting(dimension: int, *, rng: Any = None) -> Drawn:
 
 
 def blocks(dimension: int, *, length: int = 200, rng: Any = None) -> Drawn:
-    """Adversarial blocks: one uniform unit vector per ``length`` rounds."""
+    """Return adversarial blocks: one uniform unit vector per ``length`` rounds."""
     return Drawn(dimension, 0.0, 1.0, length, "sphere", rng=rng)
 
 
 def drifting_targets(dimension: int, *, rng: Any = None) -> Drawn:
-    """Independent targets around a fixed one: Π(0.5v + 0.5z_t), on the unit ball."""
+    """Return independent targets around a fixed one: Π(0.5v + 0.5z_t), on the unit ball."""
     return Drawn(dimension, 0.5, 0.5, 1, "ball", rng=rng)
 
 
 def block_targets(dimension: int, *, length: int = 200, rng: Any = None) -> Drawn:
-    """Targets that jump every ``length`` rounds: Π(z_b + 0.5v), on the unit ball."""
+    """Return targets that jump every ``length`` rounds: Π(z_b + 0.5v), on the unit ball."""
     return Drawn(dimension, 0.5, 1.0, length, "ball", rng=rng)

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.kernel import Parameters
-from tarry.losses.base import Listed, Losses, as_ridge, gradient, reach, value, with_offsets
+from tarry.checks import as_nonnegative
+from tarry.losses.base import Listed, Losses, Region, Vector, gradient, reach, value, with_offsets
 
 
-class Linear(Parameters, Losses, init=False):
+class Linear(Losses, init=False):
     """f_t(x) = ⟨g_t, x⟩ + b_t + (ridge/2)‖x‖², one row g_t per round.
 
     ``rows`` is an array of shape (horizon, dimension) or a generator such as
@@ -21,13 +21,16 @@ class Linear(Parameters, Losses, init=False):
     0.5
     """
 
-    rows: Any
     ridge: float
     offsets: int
 
     def __new__(cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
         made, has_offsets = with_offsets(rows, "rows", offsets)
-        return cls.make(made, as_ridge(ridge), has_offsets)
+        return cls.make(made, as_nonnegative(ridge, "ridge"), has_offsets)
+
+    @property
+    def is_curved(self) -> bool:  # type: ignore[override]
+        return self.ridge > 0
 
     @property
     def dimension(self) -> int:
@@ -37,10 +40,10 @@ class Linear(Parameters, Losses, init=False):
     def strong_convexity(self) -> float:
         return self.ridge
 
-    def gradient_bound(self, domain: Any) -> float:
+    def gradient_bound(self, domain: Region) -> float:
         return self._largest_row() + self.ridge * reach(domain)
 
-    def value_bound(self, domain: Any) -> float:
+    def value_bound(self, domain: Region) -> float:
         far = reach(domain)
         if not isinstance(self.rows, Listed):
             largest = float(self.rows.largest_norm()) * far
@@ -59,7 +62,7 @@ class Linear(Parameters, Losses, init=False):
         return float(least) + self.ridge / 2, float(largest) + self.ridge / 2
 
     def _corners(self, part: np.ndarray) -> np.ndarray:
-        """The least and the largest entry of each piece of rows, offsets added."""
+        """Return the least and the largest entry of a piece of rows, offsets added."""
         if not self.offsets:
             return np.array([part.min(), part.max()])
         slopes, offset = part[:, :-1], part[:, -1]
@@ -71,15 +74,15 @@ class Linear(Parameters, Losses, init=False):
         k = self.dimension
         return max(float(np.linalg.norm(part[:, :k], axis=1).max()) for part in self.rows.chunks())
 
-    def _heights(self, part: np.ndarray, domain: Any) -> np.ndarray:
-        """|⟨g, center⟩ + b| + ‖g‖·outer_radius: the largest absolute value on the outer ball."""
+    def _heights(self, part: np.ndarray, domain: Region) -> np.ndarray:
+        """Return |⟨g, center⟩ + b| + ‖g‖·outer_radius by row: the largest absolute value on the outer ball."""
         slopes = part[:, : self.dimension]
         middle = slopes @ domain.center + (part[:, -1] if self.offsets else 0.0)
         return np.asarray(np.abs(middle) + np.linalg.norm(slopes, axis=1) * domain.outer_radius)
 
 
 @value.on(Linear)
-def _value(loss: Any, row: Any, x: Any) -> Any:
+def _value(loss: Linear, row: Vector, x: Vector) -> float:
     total = 0.0
     for i in range(x.size):
         total += row[i] * x[i]
@@ -94,6 +97,6 @@ def _value(loss: Any, row: Any, x: Any) -> Any:
 
 
 @gradient.on(Linear)
-def _gradient(loss: Any, row: Any, x: Any, out: Any) -> None:
+def _gradient(loss: Linear, row: Vector, x: Vector, out: Vector) -> None:
     for i in range(x.size):
         out[i] = row[i] + loss.ridge * x[i]

@@ -7,12 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
-from tarry.kernel import Parameters
-from tarry.losses.base import Listed, Losses, as_ridge, gradient, reach, value, with_offsets
+from tarry.checks import as_nonnegative, as_positive
+from tarry.losses.base import Listed, Losses, Region, Vector, gradient, reach, value, with_offsets
 
 
-class Quadratic(Parameters, Losses, init=False):
+class Quadratic(Losses, init=False):
     """f_t(x) = (λ/2)‖x − a_t‖² + b_t + (ridge/2)‖x‖², one target a_t per round.
 
     ``targets`` is an array of shape (horizon, dimension) or a generator such as
@@ -22,10 +21,11 @@ class Quadratic(Parameters, Losses, init=False):
     [-2.0, 1.0]
     """
 
-    rows: Any
     curvature: float
     ridge: float
     offsets: int
+
+    is_curved = True
 
     def __new__(
         cls,
@@ -37,7 +37,7 @@ class Quadratic(Parameters, Losses, init=False):
     ) -> Self:
         made, has_offsets = with_offsets(targets, "targets", offsets)
         curvature = as_positive(strong_convexity, "strong_convexity")
-        return cls.make(made, curvature, as_ridge(ridge), has_offsets)
+        return cls.make(made, curvature, as_nonnegative(ridge, "ridge"), has_offsets)
 
     @property
     def dimension(self) -> int:
@@ -47,17 +47,17 @@ class Quadratic(Parameters, Losses, init=False):
     def strong_convexity(self) -> float:
         return self.curvature + self.ridge
 
-    def gradient_bound(self, domain: Any) -> float:
+    def gradient_bound(self, domain: Region) -> float:
         return self._extremes(domain)[0] + self.ridge * reach(domain)
 
-    def value_bound(self, domain: Any) -> float:
+    def value_bound(self, domain: Region) -> float:
         return self._extremes(domain)[1] + self.ridge * reach(domain) ** 2 / 2
 
     def isotropic(self) -> tuple[float, float] | None:
         return self.curvature + self.ridge, -self.curvature
 
-    def _extremes(self, domain: Any) -> tuple[float, float]:
-        """The largest gradient and value on the outer ball, without the ridge."""
+    def _extremes(self, domain: Region) -> tuple[float, float]:
+        """Return the largest gradient and value on the outer ball, without the ridge."""
         radius, center = float(domain.outer_radius), domain.center
         if not isinstance(self.rows, Listed):
             away = self.rows.largest_norm() + float(np.linalg.norm(center)) + radius
@@ -75,7 +75,7 @@ class Quadratic(Parameters, Losses, init=False):
 
 
 @value.on(Quadratic)
-def _value(loss: Any, row: Any, x: Any) -> Any:
+def _value(loss: Quadratic, row: Vector, x: Vector) -> float:
     away = 0.0
     squares = 0.0
     for i in range(x.size):
@@ -89,6 +89,6 @@ def _value(loss: Any, row: Any, x: Any) -> Any:
 
 
 @gradient.on(Quadratic)
-def _gradient(loss: Any, row: Any, x: Any, out: Any) -> None:
+def _gradient(loss: Quadratic, row: Vector, x: Vector, out: Vector) -> None:
     for i in range(x.size):
         out[i] = loss.curvature * (x[i] - row[i]) + loss.ridge * x[i]

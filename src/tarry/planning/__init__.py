@@ -1,9 +1,8 @@
 """Planning: how many slots do I need, and what do the theorems promise?"""
 
-from tarry.planning.backlog import Backlog
 from tarry.planning.bounds import Bound, Constants, list_bounds, trivial_bound
 from tarry.planning.logs import Log, plan_log, read_log
-from tarry.planning.measure import Figures
+from tarry.planning.measure import Backlog, Figures
 from tarry.planning.models import MODELS, model_delays, plan_model
 from tarry.planning.plan import Plan, plan, second_moment_target
 from tarry.planning.policies import POLICIES, Policy

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.checks import as_positive
-from tarry.delays import Trace, trace
+from tarry.delays.trace import Trace, trace
+from tarry.errors import ArgumentError
 from tarry.planning.plan import Plan, plan
 
 if TYPE_CHECKING:
@@ -64,11 +65,10 @@ def read_log(
     (in the column's own unit where that holds numbers).
     """
     if missing not in MISSING:
-        raise ValueError(f"missing must be one of {', '.join(map(repr, MISSING))}, got {missing!r}")
+        raise ArgumentError("missing", f"must be one of {', '.join(map(repr, MISSING))}", missing)
     if (missing == "window") != (window is not None):
-        raise ValueError(
-            f"missing='window' goes with window=…, its length in days, and only that does, got {missing!r} and {window}"
-        )
+        problem = "is a length in days, which goes with missing='window' (--missing window) and only with that"
+        raise ArgumentError("window", problem, window)
     frame, start, end = _columns(Path(path), decided, feedback)
     rows, empty = frame.height, int(frame[end].null_count())
     if empty and missing == "refuse":

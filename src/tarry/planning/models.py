@@ -9,6 +9,7 @@ from typing import Any
 
 from tarry import delays
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 from tarry.planning.plan import Plan, plan
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -34,18 +35,17 @@ def model_delays(kind: str, *, horizon: int, per_day: float | None = None, rng: 
     """
     if kind not in MODELS:
         raise ValueError(f"there is no model {kind!r}: take one of {', '.join(MODELS)}")
-    known = [p for p in inspect.signature(MODELS[kind]).parameters if p not in ("horizon", "rng")]
+    takes = inspect.signature(MODELS[kind]).parameters
+    known = {name: one for name, one in takes.items() if name not in ("horizon", "rng")}
     for name in parameters:
         if name not in known:
-            raise ValueError(f"the model {kind!r} has no parameter {name!r}: it takes {', '.join(known)}")
+            raise ArgumentError(name, f"is no parameter of the model {kind!r}", remedy=f"it takes {', '.join(known)}")
+    for name, one in known.items():
+        if one.default is inspect.Parameter.empty and name not in parameters:
+            raise ArgumentError(name, f"is missing: the model {kind!r} takes {', '.join(known)}")
     made = {name: _rounds(name, value, per_day) for name, value in parameters.items()}
-    chance = {} if "rng" not in inspect.signature(MODELS[kind]).parameters else {"rng": rng}
-    try:
-        return MODELS[kind](horizon=as_int(horizon, "horizon", 1), **made, **chance)
-    except TypeError as error:
-        raise ValueError(
-            f"the model {kind!r} takes {', '.join(known)}, got {', '.join(parameters) or 'none'}"
-        ) from error
+    chance = {"rng": rng} if "rng" in takes else {}
+    return MODELS[kind](horizon=as_int(horizon, "horizon", 1), **made, **chance)
 
 
 def plan_model(
@@ -73,11 +73,10 @@ def _rounds(name: str, value: Any, per_day: float | None) -> Any:
     except ValueError:
         if name == "service":
             return value
-        raise ValueError(
-            f"{name} must be a number, or a length of time such as 3d, 36h, 20min, got {value!r}"
-        ) from None
+        raise ArgumentError(name, "must be a number, or a length of time such as 3d, 36h, 20min", value) from None
     if found and found[2]:
         if per_day is None:
-            raise ValueError(f"{name}={value} is a length of time: say how many decisions a day there are (per_day)")
+            remedy = "say how many decisions a day there are (per_day=, --per-day)"
+            raise ArgumentError(name, "is a length of time", value, remedy)
         number *= UNITS[found[2]] * per_day
     return round(number) if name in WHOLE and ((found and found[2]) or number == int(number)) else number

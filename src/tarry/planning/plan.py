@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.delays import array, backlog_of
-from tarry.planning.backlog import Backlog, describe
-from tarry.planning.measure import LARGEST_ERROR, Figures, Workload, measure
+from tarry.delays.base import array, backlog_of
+from tarry.errors import ArgumentError
+from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
 from tarry.planning.policies import Policy, choose_policies
 from tarry.results import html_table
 
 if TYPE_CHECKING:
     import polars as pl
 
-LARGEST_SATURATION = 0.01
-ALL_BUT_EQUAL = 0.02
+LARGEST_SATURATION = 0.01  # of rounds: what a calibrated scheduler may refuse
+ALL_BUT_EQUAL = 0.02  # of effective sample size: below what replays can tell apart
 
 Progress = Callable[[str], None]
 
@@ -168,7 +168,7 @@ def _workload(delays: Any, preemption: bool, seeds: int, precision: float) -> Wo
 
 def _share(target: float) -> float:
     if not 0 < target <= 1:
-        raise ValueError(f"target must be a share in (0, 1] of the effective sample size of all labels, got {target}")
+        raise ArgumentError("target", "must be a share in (0, 1] of the effective sample size of all labels", target)
     return float(target)
 
 

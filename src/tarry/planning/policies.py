@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry import schedulers, theory
-from tarry.delays import backlog_of
+from tarry.delays.base import backlog_of
 from tarry.errors import ArgumentError
+from tarry.theory.calibrate import pareto_survival
 
 TAIL = 0.01  # the share of rounds that may find the set full where a plan calibrates a scheduler
 RARELY = 1e-3  # the same where a study does: the schedulers' own default
@@ -102,7 +103,7 @@ def _printed_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
 
 
 def _pareto_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
-    survival = theory.pareto_survival(given.capacity)
+    survival = pareto_survival(given.capacity)
     return np.asarray(survival(np.arange(1.0, delays.size + 1.0), delays.astype(np.float64)))
 
 
@@ -137,7 +138,9 @@ POLICIES = (
     Policy("Pareto (calibrated)", _calibrated_pareto),
     Policy("Pareto (paper)", lambda given: schedulers.Pareto(), _pareto_chances, EVERY),
     Policy("Thinning", lambda given: schedulers.Thinning()),
-    Policy("Guessing", lambda given: schedulers.Guessing(), compared=None),  # its guess moves by restarts
+    Policy(
+        "DoublingBernoulli", lambda given: schedulers.DoublingBernoulli(), compared=None
+    ),  # its guess moves by restarts
     Policy("Coin", lambda given: schedulers.Coin(), compared=None),  # it must see delays
     Policy("drop newest", lambda given: schedulers.DropNewest(), compared=EVERY, is_random=False),
     Policy("drop oldest", lambda given: schedulers.DropOldest(), compared=EVERY, is_random=False),
@@ -186,17 +189,10 @@ def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preempt
     if isinstance(chosen, Mapping):
         made = [Policy(str(name), _maker(scheduler)) for name, scheduler in chosen.items()]
     else:
-        made = [_named(name, planned) for name in ([chosen] if isinstance(chosen, str) else chosen)]
+        made = [find_policy(name, planned) for name in ([chosen] if isinstance(chosen, str) else chosen)]
     if not made:
         raise ValueError("schedulers is empty: leave it out to compare all of them")
     return made
-
-
-def _named(name: str, planned: list[Policy]) -> Policy:
-    try:
-        return find_policy(name, planned)
-    except ValueError as error:
-        raise ValueError(f"{error}, or a mapping from names to schedulers") from None
 
 
 def _key(name: str) -> str:

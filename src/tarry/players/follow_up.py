@@ -8,31 +8,11 @@ from tarry import theory
 from tarry.checks import as_int, as_positive
 from tarry.errors import NotGranted
 from tarry.game import Game
-from tarry.learners import DWFTBL, EnergyRadius, EnergyRate, Power
-from tarry.players.values import spread_on
-from tarry.schedulers import Bernoulli, Guessing
+from tarry.learners import DWFTBL
+from tarry.players.recommended import Recommendation, spread_on
+from tarry.rates import EnergyRadius, EnergyRate, Power
+from tarry.schedulers import Bernoulli, DoublingBernoulli
 from tarry.tracking import Doubling, Player
-
-
-class Unreviewed(Player, init=False):
-    """A player whose regret bound is claimed in a text that nobody has reviewed."""
-
-    __slots__ = ()
-
-    @property
-    def is_proved(self) -> bool:
-        """Not to this project's knowledge."""
-        return False
-
-    @property
-    def reason(self) -> str:
-        """What the player is tuned to, and its standing."""
-        rate = "conditional energy" if isinstance(self.learner.rate, EnergyRate) else "rate 1/(λ(A+t))"
-        row = 23 if isinstance(self.learner.rate, EnergyRate) else 28
-        return f"{rate}; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row {row})"
-
-    def __repr__(self) -> str:
-        return f"Unreviewed({type(self.scheduler).__name__}, {self.reason})"
 
 
 def beyond_peak_backlog(
@@ -45,8 +25,8 @@ def beyond_peak_backlog(
     strong_convexity: float | None = None,
     backlog: int | None = None,
     factor: float = 1.0,
-) -> Player:
-    """Values with the rate from the tracking set of *Beyond Peak Backlog*: **unreviewed**.
+) -> Recommendation:
+    """Return a player for values with the rate from the tracking set of *Beyond Peak Backlog*: **unreviewed**.
 
     Convex: epochs whenever the backlog passes 2^j max(1, ⌊C/8⌋) − 1, needs the horizon, acknowledgements and
     preemption. Strongly convex: η_t = 1/(λ(A+t)), δ_t = r(A/(A+t))^(1/3), A = (νk)²/p, needs ``backlog``, a bound.
@@ -55,8 +35,8 @@ def beyond_peak_backlog(
 
     >>> from tarry.domains import Ball
     >>> game = dict(horizon=1000, capacity=16, gradient_bound=1.0, value_bound=1.0)
-    >>> beyond_peak_backlog(Ball(3), **game)
-    Unreviewed(Guessing, conditional energy; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row 23))
+    >>> beyond_peak_backlog(Ball(3), **game).reason
+    "conditional energy; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row 23)"
     """
     if isinstance(target, Game):
         if target.feedback != "value":
@@ -65,7 +45,7 @@ def beyond_peak_backlog(
             target.domain,
             horizon=target.horizon,
             capacity=target.capacity,
-            gradient_bound=float(target.losses.gradient_bound(target.domain)),
+            gradient_bound=target.gradient_bound,
             value_bound=float(target.losses.value_bound(target.domain)),
             strong_convexity=float(target.losses.strong_convexity) or None,
             backlog=backlog,
@@ -83,10 +63,11 @@ def beyond_peak_backlog(
         raise ValueError("the conditional-energy tuning fixes its radius by the horizon: give horizon=…")
     smoothing = EnergyRadius(target.inner_radius, spread, slots, horizon, factor=factor)
     learner = DWFTBL(target, rate=EnergyRate(target.diameter, steepest, smoothing), smoothing=smoothing)
-    return Unreviewed(learner, Guessing(), Doubling("backlog", unit=max(1, slots // 8)))
+    player = Player(learner, DoublingBernoulli(), Doubling("backlog", unit=max(1, slots // 8)))
+    return _unreviewed(player, "conditional energy", 23)
 
 
-def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, backlog: int | None) -> Player:
+def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, backlog: int | None) -> Recommendation:
     if backlog is None:
         raise ValueError("for strongly convex losses this tuning needs a bound on the backlog: give backlog=…")
     p = theory.energy_probability(backlog, capacity=capacity)
@@ -96,4 +77,9 @@ def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, 
         rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),
         smoothing=Power(domain.inner_radius * shift ** (1 / 3), 1 / 3, shift=shift),
     )
-    return Unreviewed(learner, Bernoulli(probability=p))
+    return _unreviewed(Player(learner, Bernoulli(probability=p)), "rate 1/(λ(A+t))", 28)
+
+
+def _unreviewed(player: Player, rate: str, row: int) -> Recommendation:
+    reason = f"{rate}; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row {row})"
+    return Recommendation(player, reason, is_proved=False)

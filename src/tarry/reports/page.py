@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tarry.reports.table import COLUMNS, LEGEND, Cell, figures, name_of
-from tarry.results.charts import altair, grouped, regret_chart
+from tarry.results.charts import altair, draw, grouped, regret_chart
 from tarry.results.intervals import CONFIDENCE, student
 
 STYLE = """
@@ -57,16 +57,7 @@ def document(title: str, body: str, style: str = STYLE) -> str:
 
 def figure(chart: Any, caption: str) -> str:
     """A chart as inline SVG with a caption."""
-    return f"<figure>{svg_of(chart)}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-def svg_of(chart: Any) -> str:
-    """The chart as SVG."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise ImportError("pages need vl-convert-python: pip install 'tarry[report]'") from error
-    return str(vl_convert.vegalite_to_svg(chart.to_json()))
+    return f"<figure>{draw(chart).decode()}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def compare(records: dict[str, Any]) -> Any:

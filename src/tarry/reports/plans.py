@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.reports.page import document, figure
+from tarry.results.charts import draw
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,6 +21,7 @@ LEGEND = (
 STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
 DASH = "– not offered at so few (or so many) slots: see docs/planning.md."
 SUFFIXES = (".svg", ".png", ".html")
+DENSITY = 144  # pixels an inch of a .png, twice the picture's own
 
 
 def plan_tables(plan: Plan) -> list[Table]:
@@ -112,10 +114,8 @@ def save_plan(plan: Plan, path: Path) -> Path:
     match path.suffix.lower():
         case ".html":
             path.write_text(_page(plan), encoding="utf-8")
-        case ".png":
-            plan.plot().save(str(path), scale_factor=2)
-        case _:
-            plan.plot().save(str(path))
+        case suffix:
+            path.write_bytes(draw(plan.plot(), suffix[1:], density=DENSITY))
     return path.resolve()
 
 

@@ -18,12 +18,13 @@ from tarry.reports.figures.scaling import scaling_figures
 from tarry.reports.figures.survival import survival_figures
 from tarry.reports.figures.timeline import timeline_figure
 from tarry.reports.figures.weights import weight_figures
-from tarry.reports.page import STYLE, document, svg_of
+from tarry.reports.page import STYLE, document
 from tarry.reports.sheets import Sheet, html, latex, markdown
 from tarry.reports.summaries import exponent_sheet, ledger_sheet, ranking, result_sheet, warning_lines
+from tarry.results.charts import draw
 
 if TYPE_CHECKING:
-    from tarry.reports.replays import Replays
+    from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
@@ -73,7 +74,7 @@ def save_report(report: Report, folder: Path, kinds: Iterable[str] = KINDS) -> l
     """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; the paths, the page first."""
     wanted, paths = set(kinds), []
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = {figure.name: svg_of(figure.chart) for figure in report.figures} if wanted & {"html", "svg"} else {}
+    drawn = {figure.name: draw(figure.chart).decode() for figure in report.figures} if wanted & {"html", "svg"} else {}
     if "html" in wanted:
         paths.append(_write(folder / "index.html", page(report, drawn).encode()))
     if "tables" in wanted:
@@ -93,14 +94,9 @@ def _write(path: Path, data: bytes) -> Path:
 
 
 def _drawn(figure: Figure, kind: str, drawn: dict[str, str]) -> bytes:
-    import vl_convert
-
     if kind == "svg":
         return drawn[figure.name].encode()
-    text = figure.chart.properties(background="white").to_json()
-    if kind == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(text))
-    return bytes(vl_convert.vegalite_to_png(text, ppi=DENSITY))
+    return draw(figure.chart.properties(background="white"), kind, density=DENSITY)
 
 
 def page(report: Report, drawn: dict[str, str]) -> str:
@@ -174,7 +170,7 @@ nav {{ font-size: .9rem; line-height: 1.9; }}
 th.text, td.text {{ text-align: left; }}
 table {{ font-size: .87rem; }}
 th, td {{ padding: .2rem .45rem; }}
-td.text {{ min-width: 7rem; }}
+td.text {{ min-width: 6rem; }}
 th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
 .note {{ font-size: .9rem; }}
 .warning {{ border-left: .3rem solid #E69F00; padding: .2rem 1rem; margin: 1rem 0; }}

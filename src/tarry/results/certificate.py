@@ -12,16 +12,16 @@ class Certificate(NamedTuple):
     """A bound on the weighted regret over the ``rounds`` that have arrived, in its parts.
 
     Σ w_s (f_s(x_s) − f_s(u)) over these rounds is at most ``bound`` for every u of the domain, as ``holds`` says:
-    except in the strongly convex form, where ``bound`` is the second sum of the inequality only. There ``left_out`` is
-    the most that the first, Σ ½(α_t − λw_t)|x_t − u|² over the rounds played, can be, and ``full_bound`` is what
-    ``bound`` is elsewhere.
+    except in the strongly convex form, where ``bound`` is the second sum of the inequality only. There
+    ``omitted_curvature`` is the most that the first, Σ ½(α_t − λw_t)|x_t − u|² over the rounds played, can be, and
+    ``full_bound`` is what ``bound`` is elsewhere.
 
-    ``regularisation`` is D²/(2η), once for each epoch; ``own`` what weights cost by their squares; ``pairs`` what they
-    cost for having been out together; ``smoothing`` what a bandit's exploration costs. ``gradient_bound`` and
+    ``regularisation`` is D²/(2η), once for each epoch; ``variance`` what weights cost by their squares; ``overlap``
+    what they cost for having been out together; ``smoothing`` what a bandit's exploration costs. ``gradient_bound`` and
     ``value_bound`` are what was assumed, None where nothing was and sizes are those observed. A part is NaN where it
     is not known; ``caveat`` then says why, and the way out.
 
-    >>> part = dict(regularisation=2.0, own=0.5, pairs=1.5, smoothing=0.0, left_out=0.0)
+    >>> part = dict(regularisation=2.0, variance=0.5, overlap=1.5, smoothing=0.0, omitted_curvature=0.0)
     >>> said = dict(feedback="gradient", gradient_bound=1.0, value_bound=None, holds="on every path", caveat="")
     >>> Certificate(rounds=3, **part, **said).bound
     4.0
@@ -29,10 +29,10 @@ class Certificate(NamedTuple):
 
     rounds: int
     regularisation: float
-    own: float
-    pairs: float
+    variance: float
+    overlap: float
     smoothing: float
-    left_out: float
+    omitted_curvature: float
     feedback: str
     gradient_bound: float | None
     value_bound: float | None
@@ -42,12 +42,12 @@ class Certificate(NamedTuple):
     @property
     def bound(self) -> float:
         """The sum of the parts."""
-        return self.regularisation + self.own + self.pairs + self.smoothing
+        return self.regularisation + self.variance + self.overlap + self.smoothing
 
     @property
     def full_bound(self) -> float:
-        """The same with ``left_out``: at least the weighted regret, on every path (values: in expectation)."""
-        return self.bound + self.left_out
+        """The same with ``omitted_curvature``: at least the weighted regret, on every path (values: in expectation)."""
+        return self.bound + self.omitted_curvature
 
     @property
     def sizes(self) -> str:
@@ -60,14 +60,14 @@ class Certificate(NamedTuple):
 
     def rows(self) -> dict[str, str]:
         """The same as text, for tables."""
-        parts = ("bound", "regularisation", "own", "pairs", "smoothing")
+        parts = ("bound", "regularisation", "variance", "overlap", "smoothing")
         shown = {"rounds": str(self.rounds)} | {name: _show(getattr(self, name)) for name in parts}
-        shown |= {"left out": _show(self.left_out)} if self.left_out != 0 else {}
+        shown |= {"omitted curvature": _show(self.omitted_curvature)} if self.omitted_curvature != 0 else {}
         shown |= {"sizes": self.sizes, "holds": self.holds}
         return shown | ({"caveat": self.caveat} if self.caveat else {})
 
     def __repr__(self) -> str:
-        parts = {"regularisation": self.regularisation, "own": self.own, "pairs": self.pairs}
+        parts = {"regularisation": self.regularisation, "variance": self.variance, "overlap": self.overlap}
         parts |= {"smoothing": self.smoothing} if self.smoothing != 0 else {}
         added = " + ".join(f"{name} {_show(number)}" for name, number in parts.items())
         caveat = f"; {self.caveat}" if self.caveat else ""

@@ -1,7 +1,9 @@
-"""Charts of results frames (needs the extra ``report``)."""
+"""Charts of results frames, and charts as pictures (needs the extra ``report``)."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from tarry.results.intervals import intervals, lost
@@ -9,6 +11,20 @@ from tarry.results.intervals import intervals, lost
 # Okabe and Ito's palette: told apart by readers with any colour vision, and in print.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D00", "#7F7F7F", "#000000"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 4], [1, 3], [12, 3, 3, 3], [3, 6]]
+
+FONT = "Liberation Sans, Arial, Helvetica, Arimo, Nimbus Sans, sans-serif"
+"""The fonts of every chart: all of the same widths but the last, for which a reader's system may put a wider one."""
+
+# A picture is laid out here in Liberation Sans, which the converter brings along, and read elsewhere in whatever is
+# there. The widest of what systems fall back to, DejaVu Sans and Verdana, need up to a quarter more room for a word.
+ROOM = 1.25
+# Vega's own sizes of letters, written down because only sizes that are said can be given room.
+SIZES = {
+    "axis": {"labelFontSize": 10, "titleFontSize": 11, "labelSeparation": 4},
+    "legend": {"labelFontSize": 10, "titleFontSize": 11, "labelLimit": 400},
+    "title": {"fontSize": 13, "subtitleFontSize": 12},
+    "text": {"fontSize": 11},
+}
 
 
 def altair() -> Any:
@@ -18,6 +34,41 @@ def altair() -> Any:
     except ImportError as error:
         raise ImportError("charts need altair: pip install 'tarry[report]'") from error
     return module
+
+
+def draw(chart: Any, kind: str = "svg", *, density: float = 72) -> bytes:
+    """Return a chart as ``svg``, ``pdf`` or ``png`` (with ``density`` pixels an inch), wide enough for any usual font.
+
+    The layout is made with letters that are ``ROOM`` times as large, which are then drawn in their true size.
+    """
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ImportError("pictures need vl-convert-python: pip install 'tarry[report]'") from error
+    spec = chart.to_dict()
+    said = spec.get("config", {})
+    spec["config"] = {"font": FONT, **said, **{part: {**sizes, **said.get(part, {})} for part, sizes in SIZES.items()}}
+    laid_out = vl_convert.vegalite_to_svg(json.dumps(_with_larger_letters(spec)))
+    text = re.sub(r'font-size="([\d.]+)px"', lambda size: f'font-size="{float(size[1]) / ROOM:.4g}px"', laid_out)
+    if kind == "pdf":
+        return bytes(vl_convert.svg_to_pdf(text))
+    return bytes(vl_convert.svg_to_png(text, ppi=density)) if kind == "png" else text.encode()
+
+
+def _with_larger_letters(spec: Any) -> Any:
+    """Return a specification with every size of letters times ``ROOM``, and its data untouched."""
+    if isinstance(spec, list):
+        return [_with_larger_letters(part) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    return {
+        name: ROOM * part
+        if name.lower().endswith("fontsize") and not isinstance(part, dict)
+        else part
+        if name in ("data", "datasets")
+        else _with_larger_letters(part)
+        for name, part in spec.items()
+    }
 
 
 def grouped(alt: Any, names: list[str]) -> dict[str, Any]:

@@ -1,26 +1,22 @@
-"""Schedulers: who is tracked, and what an arrival weighs.
+"""Schedulers: which rounds are tracked, and what an arrival weighs.
 
-The paper's: Pareto, Bernoulli, Coin, and Proxy with a curve of one's own. This project's own: VarOpt (the
-default), Priority, Morris, Thinning. For delays with a known bound: Batching. Without a limit: Always. Naive and
+The paper's: Pareto, Bernoulli, DoublingBernoulli, Coin, and Proxy with a curve of one's own. This project's own: VarOpt
+(the default), Priority, Morris, Thinning. For delays with a known bound: Batching. Without a limit: Always. Naive and
 biased, for comparison: DropNewest, DropOldest, Timeout, RandomEvict, Reservoir. For arms, biased by design: Skipping.
 """
 
-from tarry.schedulers.always import Always
+from collections.abc import Callable
+from typing import Any
+
 from tarry.schedulers.batching import Batching
-from tarry.schedulers.bernoulli import Bernoulli
-from tarry.schedulers.coin import Coin
-from tarry.schedulers.drop_newest import DropNewest
-from tarry.schedulers.drop_oldest import DropOldest
-from tarry.schedulers.guessing import Guessing
+from tarry.schedulers.given import Given
 from tarry.schedulers.morris import Morris
-from tarry.schedulers.pareto import Pareto
+from tarry.schedulers.naive import Always, DropNewest, DropOldest, RandomEvict, Reservoir, Timeout
+from tarry.schedulers.paper import Bernoulli, Coin, DoublingBernoulli, Pareto
 from tarry.schedulers.priority import Priority
-from tarry.schedulers.proxy import Proxy
-from tarry.schedulers.random_evict import RandomEvict
-from tarry.schedulers.reservoir import Reservoir
+from tarry.schedulers.proxy import AgeTable, Proxy, RoundTable
 from tarry.schedulers.skipping import Skipping
 from tarry.schedulers.thinning import Thinning
-from tarry.schedulers.timeout import Timeout
 from tarry.schedulers.varopt import VarOpt
 
 __all__ = [
@@ -28,9 +24,9 @@ __all__ = [
     "Batching",
     "Bernoulli",
     "Coin",
+    "DoublingBernoulli",
     "DropNewest",
     "DropOldest",
-    "Guessing",
     "Morris",
     "Pareto",
     "Priority",
@@ -42,3 +38,15 @@ __all__ = [
     "Timeout",
     "VarOpt",
 ]
+
+# What a sweep file or a store may name; the last three stand in stores only.
+MEMBERS: dict[str, Callable[..., Any]] = {
+    cls.__name__: cls
+    for cls in (
+        *(Always, Batching, Bernoulli, Coin, DoublingBernoulli, DropNewest, DropOldest, Morris, Pareto, Priority),
+        *(Proxy, RandomEvict, Reservoir, Skipping, Thinning, Timeout, VarOpt),
+        *(AgeTable, RoundTable, Given),
+    )
+}
+# Names of earlier versions, in sweep files and stores.
+RENAMED = {"Guessing": "DoublingBernoulli"}

@@ -1,31 +1,54 @@
-"""What a scheduler is: who is tracked, and what an arrival weighs.
+"""What a scheduler is: it decides which rounds are tracked and what each arrival weighs.
 
-The tracking set hands out numbered *slots*; a scheduler keeps whatever it needs per slot in its own
-state and answers three questions. The same interface carries members whose survival is fixed when a
-round is admitted (a proxy delay) and members whose weight or threshold moves while they wait.
+The tracking set hands out numbered *slots*; a scheduler keeps whatever it needs per slot in its own state and answers
+three verbs. The same interface carries members whose survival is fixed when a round is admitted (a proxy delay) and
+members whose weight or threshold moves while they wait.
 
     expired(scheduler, state, t, pending)   a slot to preempt at the start of round t, or -1
     admit(scheduler, state, draws, request) the slot round t lives in from now on (``request.vacancy``
                                             or one it takes over), or UNTRACKED, or SATURATED
     arrive(scheduler, state, slot, s, t)    the weight of the feedback of s, which leaves its slot
 
-``expired`` may be asked until it says -1; each slot it names is vacated by it.
-A scheduler sees the delay of round t only in the clairvoyant model and the number of pending rounds
-only where acknowledgements exist: elsewhere ``request`` holds -1.
+``expired`` may be asked until it says -1; each slot it names is vacated by it. A scheduler sees the delay of round t
+only in the clairvoyant model and the number of pending rounds only where acknowledgements exist: elsewhere ``request``
+holds -1.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import verb
+from tarry.kernel import Parameters, verb
 from tarry.kernel.keyed import uniform
 
 UNTRACKED = -1
 SATURATED = -2
-UNLIMITED = 1 << 62
+UNLIMITED = 1 << 62  # no limit, as a number that still fits 64 bits when a few are added
+
+
+class Scheduler(Parameters):
+    """Base of schedulers: a member overrides what differs from these defaults."""
+
+    needs_preemption = False  # it drops tracked rounds before their feedback arrives
+    needs_delays = False  # it reads the delay of a round when the round begins
+    needs_acknowledgements = False  # it reads the number of pending rounds
+    needs_unlimited_capacity = False  # it tracks every round, so only capacity=None will do
+    is_unbiased = True  # the mean weight of a round is 1, given room
+    withholds_feedback = False  # it answers ``withholds``: feedback may wait in its slot after arrival
+    announces_preemption = False  # every preemption goes through ``expired``; ``admit`` takes over no slot
+    has_zero_weights = False  # some feedback weighs 0 and never reaches the learner
+    fits_anytime_rates = True  # the second moments of its weights grow no faster than the backlog
+    max_wait = inf  # feedback later than so many rounds is never heard
+    # The epochs, by what ``Doubling`` is over, one of which must tell this scheduler its guess; () for none.
+    follows_epochs: ClassVar[tuple[str, ...]] = ()
+    # The kinds of draws that ``Recorded`` may give in place of random ones.
+    recorded_draws: ClassVar[tuple[str, ...]] = ("uniforms",)
+
+    def check_capacity(self, capacity: int | None) -> None:
+        """Raise ValueError if this scheduler cannot serve the capacity."""
 
 
 class Request(NamedTuple):
@@ -67,98 +90,90 @@ class RecordedLosers(NamedTuple):
     values: np.ndarray
 
 
-@verb
-def allocate(scheduler: Any, slots: int, capacity: int) -> Any:
-    """Fresh state for this many slots (Python only)."""
-
-
-@verb
-def expired(scheduler: Any, state: Any, t: int, pending: int) -> int:
-    """A slot that must be preempted before round t is considered, or -1."""
-
-
-@expired.otherwise
-def _never_expires(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
-    return -1
-
-
-@verb
-def admit(scheduler: Any, state: Any, draws: Any, request: Request) -> int:
-    """Decide about round t."""
-
-
-@verb
-def arrive(scheduler: Any, state: Any, slot: int, s: int, t: int) -> float:
-    """Forget the slot and return the weight of its feedback."""
-
-
-@verb
-def withholds(scheduler: Any, state: Any, s: int, t: int) -> bool:
-    """Whether the feedback of s, which has arrived, must still be kept from the learner when round t ends.
-
-    Asked of members with ``withholds_feedback`` only. At most one piece may wait at a time, and its slot must not
-    be given away before it is let go. That hides content, not the size of the tracking set: a learner whose rate counts
-    the tracked rounds would still learn who was drawn, and such a pair is refused.
-    """
-
-
-@verb
-def renew(scheduler: Any, state: Any, magnitude: float) -> None:
-    """An epoch begins: the set is empty, counters start over, the guess is ``magnitude``."""
-
-
-@renew.otherwise
-def _nothing_to_renew(scheduler: Any, state: Any, magnitude: Any) -> None:
-    pass
-
-
-@verb
-def held(scheduler: Any, state: Any) -> float:
-    """The total weight of tracked rounds where arrived + held = rounds on every path, else -1."""
-
-
-@held.otherwise
-def _no_invariant(scheduler: Any, state: Any) -> Any:
-    return -1.0
-
-
-@verb
-def draw(source: Any, t: int) -> float:
-    """The uniform of round t on (0, 1]."""
-
-
-@draw.on(Keyed)
-def _hashed(source: Any, t: Any) -> Any:
-    return uniform(source.key, t)
-
-
-@draw.on(RecordedUniforms)
-def _read(source: Any, t: Any) -> Any:
-    return source.values[t - 1]
+DrawSource = Keyed | RecordedUniforms | RecordedProxies | RecordedLosers
 
 
 class NoState(NamedTuple):
-    """State of schedulers that keep none (one unused cell)."""
+    """State of schedulers that keep none (one unused cell: Numba has no empty tuple of arrays)."""
 
     unused: np.ndarray
 
 
-class Traits:
-    """What a scheduler needs from the game and promises in return; members override these."""
+@verb
+def allocate(scheduler: Scheduler, slots: int, capacity: int) -> Any:
+    """Return fresh state for this many slots (Python only); by default none is kept."""
 
-    __slots__ = ()
 
-    needs_preemption = False
-    needs_delays = False
-    needs_acknowledgements = False
-    needs_unlimited_capacity = False
-    withholds_feedback = False
-    is_unbiased = True
+@allocate.otherwise
+def _no_state(scheduler: Scheduler, slots: int, capacity: int) -> NoState:
+    return NoState(np.zeros(1, np.int64))
 
-    def check_capacity(self, capacity: int | None) -> None:
-        """Refuse capacities this member cannot serve."""
+
+@verb
+def expired(scheduler: Scheduler, state: Any, t: int, pending: int) -> int:
+    """Return a slot that must be preempted before round t is considered, or -1 (the default)."""
+
+
+@expired.otherwise
+def _never_expires(scheduler: Scheduler, state: Any, t: int, pending: int) -> int:
+    return -1
+
+
+@verb
+def admit(scheduler: Scheduler, state: Any, draws: DrawSource, request: Request) -> int:
+    """Return the slot of round t, or UNTRACKED, or SATURATED."""
+
+
+@verb
+def arrive(scheduler: Scheduler, state: Any, slot: int, s: int, t: int) -> float:
+    """Forget the slot and return the weight of the feedback of round s, which arrives in round t."""
+
+
+@verb
+def withholds(scheduler: Scheduler, state: Any, s: int, t: int) -> bool:
+    """Return whether feedback of s, which has arrived, must still be kept from the learner when round t ends.
+
+    Asked of members with ``withholds_feedback`` only. At most one piece may wait at a time, and its slot must not
+    be given away before it is let go. That hides content, not the size of the tracking set: a learner whose rate counts
+    the tracked rounds would still learn which round was drawn, and such a pair is refused.
+    """
+
+
+@verb
+def renew(scheduler: Scheduler, state: Any, magnitude: float) -> None:
+    """Begin an epoch: the set is empty, counters start over, the guess is ``magnitude``."""
+
+
+@renew.otherwise
+def _nothing_to_renew(scheduler: Scheduler, state: Any, magnitude: float) -> None:
+    pass
+
+
+@verb
+def held(scheduler: Scheduler, state: Any) -> float:
+    """Return the total weight of tracked rounds where arrived + held = rounds on every path, else -1 (the default)."""
+
+
+@held.otherwise
+def _no_invariant(scheduler: Scheduler, state: Any) -> float:
+    return -1.0
+
+
+@verb
+def draw(source: DrawSource, t: int) -> float:
+    """Return the uniform of round t on (0, 1]."""
+
+
+@draw.on(Keyed)
+def _hashed(source: Keyed, t: int) -> float:
+    return uniform(source.key, t)
+
+
+@draw.on(RecordedUniforms)
+def _read(source: RecordedUniforms, t: int) -> float:
+    return source.values[t - 1]
 
 
 def as_capacity(capacity: int | None) -> int:
-    """Capacity as the formulas read it: None is UNLIMITED."""
+    """Return the capacity as the formulas read it: None is UNLIMITED."""
     return UNLIMITED if capacity is None else int(capacity)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from tarry.checks import as_int
-from tarry.kernel import Parameters, step
+from tarry.checks import Natural
+from tarry.kernel import step
 from tarry.schedulers.base import (
     SATURATED,
     UNLIMITED,
     UNTRACKED,
-    Traits,
+    DrawSource,
+    Request,
+    Scheduler,
     admit,
     allocate,
     arrive,
@@ -23,7 +25,7 @@ from tarry.schedulers.base import (
 from tarry.theory import batch_length
 
 
-class Batching(Parameters, Traits, init=False):
+class Batching(Scheduler):
     """Cut time into batches of b rounds and track one of each, drawn evenly when the batch begins; it weighs b.
 
     b = max{1, ⌈d/(C−1)⌉}, d = ``max_delay``: a window of d + 1 rounds meets at most ⌈d/b⌉ + 1 ≤ C batches, so while
@@ -39,15 +41,12 @@ class Batching(Parameters, Traits, init=False):
     14
     """
 
-    max_delay: int
+    max_delay: Natural
 
     withholds_feedback = True
 
-    def __new__(cls, max_delay: int) -> Self:
-        return cls.make(as_int(max_delay, "max_delay", 0))
-
     def batch(self, capacity: int | None) -> int:
-        """The number of rounds b in a batch."""
+        """Return the number of rounds b in a batch."""
         return 1 if capacity is None else batch_length(max_delay=self.max_delay, capacity=capacity)
 
     def check_capacity(self, capacity: int | None) -> None:
@@ -55,24 +54,24 @@ class Batching(Parameters, Traits, init=False):
 
 
 class BatchingState(NamedTuple):
-    """``batch`` = the number of rounds b in each."""
+    """``batch`` = the number of rounds b in each batch."""
 
     batch: np.ndarray
 
 
 @allocate.on(Batching)
-def _allocate(scheduler: Any, slots: int, capacity: int) -> BatchingState:
+def _allocate(scheduler: Batching, slots: int, capacity: int) -> BatchingState:
     return BatchingState(np.array([scheduler.batch(None if capacity == UNLIMITED else capacity)], np.int64))
 
 
 @step
-def batch_start(state: BatchingState, t: int) -> Any:
-    """The first round of the batch of t."""
+def batch_start(state: BatchingState, t: int) -> int:
+    """Return the first round of the batch of t."""
     return t - (t - 1) % state.batch[0]
 
 
 @admit.on(Batching)
-def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+def _admit(scheduler: Batching, state: BatchingState, draws: DrawSource, request: Request) -> int:
     first = batch_start(state, request.t)
     # Keyed by the batch's first round, so every round of it reads the same draw; u lies in (0, 1].
     chosen = first - 1 + ceil(draw(draws, first) * state.batch[0])
@@ -82,10 +81,10 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 
 
 @arrive.on(Batching)
-def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+def _arrive(scheduler: Batching, state: BatchingState, slot: int, s: int, t: int) -> float:
     return float(state.batch[0])
 
 
 @withholds.on(Batching)
-def _withholds(scheduler: Any, state: Any, s: Any, t: Any) -> Any:
+def _withholds(scheduler: Batching, state: BatchingState, s: int, t: int) -> bool:
     return t < batch_start(state, s) + state.batch[0] - 1

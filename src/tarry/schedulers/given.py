@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.kernel import Parameters
-from tarry.schedulers.base import NoState, Traits, admit, allocate, arrive
+from tarry.schedulers.base import DrawSource, NoState, Request, Scheduler, admit, arrive
 
 
-class Given(Parameters, Traits, init=False):
+class Given(Scheduler, init=False):
     """Track every round and weigh its feedback as given (one weight per round, capacity=None).
 
-    Weights are finite and not negative; a round of weight 0 is heard by nobody. ``WeightedGame`` is played with it.
+    Weights are finite and not negative; feedback of weight 0 never reaches the learner.
+    ``WeightedGame`` is played with it.
 
-    >>> state = allocate(Given([0.5, 2.0]), 2, 2)
-    >>> float(arrive(Given([0.5, 2.0]), state, 0, 2, 5))
-    2.0
+    >>> Given([0.5, 2.0, 0.0]).has_zero_weights
+    True
     """
 
     weights: np.ndarray
@@ -29,9 +28,13 @@ class Given(Parameters, Traits, init=False):
     def __new__(cls, weights: ArrayLike) -> Self:
         return cls.make(as_weights(weights))
 
+    @property
+    def has_zero_weights(self) -> bool:  # type: ignore[override]
+        return not np.all(self.weights)
+
 
 def as_weights(values: ArrayLike, horizon: int | None = None) -> np.ndarray:
-    """One weight for each round (of this many), finite and not negative, or a sentence saying why not."""
+    """Return one weight for each round (of this many), or raise ValueError if one is negative or not finite."""
     try:
         weights = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -45,16 +48,11 @@ def as_weights(values: ArrayLike, horizon: int | None = None) -> np.ndarray:
     return weights
 
 
-@allocate.on(Given)
-def _allocate(scheduler: Any, slots: int, capacity: int) -> NoState:
-    return NoState(np.zeros(1, np.int64))
-
-
 @admit.on(Given)
-def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+def _admit(scheduler: Given, state: NoState, draws: DrawSource, request: Request) -> int:
     return request.vacancy
 
 
 @arrive.on(Given)
-def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+def _arrive(scheduler: Given, state: NoState, slot: int, s: int, t: int) -> float:
     return scheduler.weights[s - 1]

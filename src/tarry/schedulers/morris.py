@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
 from tarry.checks import as_positive
-from tarry.kernel import Parameters
-from tarry.schedulers.base import SATURATED, UNTRACKED, Traits, admit, allocate, arrive, draw
+from tarry.errors import ArgumentError
+from tarry.schedulers.base import SATURATED, UNTRACKED, DrawSource, Request, Scheduler, admit, allocate, arrive, draw
 from tarry.theory import morris_epsilon
 
 
-class Morris(Parameters, Traits, init=False):
+def _as_epsilon(value: Any, name: str) -> float:
+    """Return a positive number, or 0."""
+    if value == 0:
+        return 0.0
+    if value < 0:
+        raise ArgumentError(name, "must not be negative", value, "0 admits while there is room")
+    return as_positive(value, name)
+
+
+class Morris(Scheduler):
     """Admit with probability p_t = (1+ε)^(−|S_t|), keep to arrival, weight 1/p_t (this project's own).
 
     For games that forbid preemption, without knowledge of delays: E[w_t²] ≤ 1 + ε·backlog, and a full
@@ -23,18 +32,11 @@ class Morris(Parameters, Traits, init=False):
     Morris(epsilon=0.5)
     """
 
-    epsilon: float
-
-    def __new__(cls, epsilon: float) -> Self:
-        if epsilon == 0:
-            return cls.make(0.0)  # admit while there is room
-        if epsilon < 0:
-            raise ValueError(f"epsilon must not be negative, got {epsilon!r}: 0 admits while there is room")
-        return cls.make(as_positive(epsilon, "epsilon"))
+    epsilon: Annotated[float, _as_epsilon]
 
     @classmethod
     def for_backlog(cls, backlog: int, capacity: int, *, saturation: float = 1e-3) -> Self:
-        """The smallest ε whose tail bound keeps a full set below this probability at a given backlog.
+        """Return the member with the smallest ε whose tail bound keeps a full set this rare at a given backlog.
 
         >>> Morris.for_backlog(200, 16)
         Morris(epsilon=0.477102)
@@ -49,12 +51,12 @@ class MorrisState(NamedTuple):
 
 
 @allocate.on(Morris)
-def _allocate(scheduler: Any, slots: int, capacity: int) -> MorrisState:
+def _allocate(scheduler: Morris, slots: int, capacity: int) -> MorrisState:
     return MorrisState(np.zeros(slots))
 
 
 @admit.on(Morris)
-def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+def _admit(scheduler: Morris, state: MorrisState, draws: DrawSource, request: Request) -> int:
     slot = request.vacancy
     if slot < 0:
         return SATURATED
@@ -66,5 +68,5 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 
 
 @arrive.on(Morris)
-def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+def _arrive(scheduler: Morris, state: MorrisState, slot: int, s: int, t: int) -> float:
     return state.weight[slot]

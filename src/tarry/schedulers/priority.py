@@ -12,16 +12,17 @@ entries answer for a member; when the stack is full the others are pruned. O(log
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, step
+from tarry.checks import Flag
+from tarry.kernel import KW_ONLY, step
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.schedulers.base import UNTRACKED, Traits, admit, allocate, arrive, draw
+from tarry.schedulers.base import UNTRACKED, DrawSource, Request, Scheduler, admit, allocate, arrive, draw
 
 
-class Priority(Parameters, Traits, init=False):
+class Priority(Scheduler):
     """Bottom-k tracking with expiring members (this project's own): exact weights, nothing to tune.
 
     E[w_t | all other uniforms] = 1 and E[w_s w_t] = 1, no saturation term. Who is tracked depends on
@@ -33,12 +34,10 @@ class Priority(Parameters, Traits, init=False):
     (True, True)
     """
 
-    allow_single: int
+    _: KW_ONLY
+    allow_single: Flag = False
 
     needs_preemption = True
-
-    def __new__(cls, *, allow_single: bool = False) -> Self:
-        return cls.make(int(bool(allow_single)))
 
     def check_capacity(self, capacity: int | None) -> None:
         if capacity == 1 and not self.allow_single:
@@ -60,7 +59,8 @@ class PriorityState(NamedTuple):
 
 
 @allocate.on(Priority)
-def _allocate(scheduler: Any, slots: int, capacity: int) -> PriorityState:
+def _allocate(scheduler: Priority, slots: int, capacity: int) -> PriorityState:
+    # Twice what members can read: pruning, a pass over all of them, then pays for itself.
     length = 2 * slots + 2
     return PriorityState(
         heap=make_heap(slots),
@@ -73,8 +73,8 @@ def _allocate(scheduler: Any, slots: int, capacity: int) -> PriorityState:
 
 
 @step
-def find_entry(state: PriorityState, first: int) -> Any:
-    """The lowest stack entry of an overflow not before ``first``, or the stack's size."""
+def find_entry(state: PriorityState, first: int) -> int:
+    """Return the lowest stack entry of an overflow not before ``first``, or the stack's size."""
     low = 0
     high = state.counts[1]
     while low < high:
@@ -87,8 +87,8 @@ def find_entry(state: PriorityState, first: int) -> Any:
 
 
 @step
-def threshold(state: PriorityState, slot: int) -> Any:
-    """τ of the slot's round."""
+def threshold(state: PriorityState, slot: int) -> float:
+    """Return τ of the slot's round."""
     entry = find_entry(state, state.first[slot])
     return state.value[entry] if entry < state.counts[1] else 1.0
 
@@ -127,7 +127,7 @@ def note_overflow(state: PriorityState, value: float) -> None:
 
 
 @admit.on(Priority)
-def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+def _admit(scheduler: Priority, state: PriorityState, draws: DrawSource, request: Request) -> int:
     u = draw(draws, request.t)
     slot = request.vacancy
     if slot < 0:
@@ -147,6 +147,6 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 
 
 @arrive.on(Priority)
-def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+def _arrive(scheduler: Priority, state: PriorityState, slot: int, s: int, t: int) -> float:
     discard(state.heap, slot)
     return 1.0 / threshold(state, slot)

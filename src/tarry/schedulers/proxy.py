@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.kernel import Parameters, as_step, step, verb
-from tarry.schedulers.survival import NEVER, Surviving, chance, invert, scale_of
+from tarry.schedulers.base import Request
+from tarry.schedulers.survival import NEVER, SurvivalState, Surviving, chance, invert, scale_of
 
-FARTHEST = 1 << 40
+FARTHEST = 1 << 40  # an age past which a function's curve counts as level
+# Where a function is looked at: every small age, then powers of two up to FARTHEST.
 CHECKED_ROUNDS = (1, 2, 3, 10, 100, 10_000, 1_000_000)
 CHECKED_AGES = (*range(64), *(1 << k for k in range(6, 41)))
-
-
-@verb
-def height(curve: Any, t: int, age: int) -> float:
-    """The curve of round t at this age."""
-
-
-@verb
-def reach(curve: Any) -> int:
-    """The age from which on every curve stays level."""
 
 
 class AgeTable(Parameters):
@@ -41,41 +33,54 @@ class RoundTable(Parameters):
 class AgeFunction(Parameters):
     """A function survival(t, age)."""
 
-    function: Any
+    function: Callable[[int, int], float]
+
+
+Curve = AgeTable | RoundTable | AgeFunction
+
+
+@verb
+def height(curve: Curve, t: int, age: int) -> float:
+    """Return the curve of round t at this age."""
+
+
+@verb
+def reach(curve: Curve) -> int:
+    """Return the age from which on every curve stays level."""
 
 
 @height.on(AgeTable)
-def _by_age(curve: Any, t: Any, age: Any) -> Any:
+def _by_age(curve: AgeTable, t: int, age: int) -> float:
     return curve.values[min(age, curve.values.size - 1)]
 
 
 @height.on(RoundTable)
-def _by_round(curve: Any, t: Any, age: Any) -> Any:
+def _by_round(curve: RoundTable, t: int, age: int) -> float:
     rounds, ages = curve.values.shape
     return curve.values[min(t, rounds) - 1, min(age, ages - 1)]
 
 
 @height.on(AgeFunction)
-def _by_function(curve: Any, t: Any, age: Any) -> Any:
+def _by_function(curve: AgeFunction, t: int, age: int) -> float:
     return curve.function(t, age)
 
 
 @reach.on(AgeTable)
-def _length(curve: Any) -> Any:
+def _length(curve: AgeTable) -> int:
     return curve.values.size - 1
 
 
 @reach.on(RoundTable)
-def _width(curve: Any) -> Any:
+def _width(curve: RoundTable) -> int:
     return curve.values.shape[1] - 1
 
 
 @reach.on(AgeFunction)
-def _far(curve: Any) -> Any:
+def _far(curve: AgeFunction) -> int:
     return FARTHEST
 
 
-class Proxy(Parameters, Surviving, init=False):
+class Proxy(Surviving, init=False):
     """Proxy delays with P(d'_t ≥ age) = survival: a table, or a function survival(t, age).
 
     A one-dimensional table has one value per age and its last value continues; a two-dimensional one
@@ -91,14 +96,14 @@ class Proxy(Parameters, Surviving, init=False):
     [1.0, 0.5, 0.25]
     """
 
-    curve: Any
+    curve: Curve
     is_level: int
     has_zeros: int
 
     def __new__(cls, survival: ArrayLike | Callable[[int, int], float], *, allow_zero: bool = False) -> Self:
         if callable(survival):
-            curve: Any = AgeFunction.make(as_step(survival))
-            seen = _sampled(curve.function)
+            curve: Curve = AgeFunction.make(as_step(survival))
+            seen = _sampled(survival)
         else:
             seen = np.array(survival, dtype=np.float64, order="C")
             if seen.ndim not in (1, 2) or seen.size == 0:
@@ -117,7 +122,7 @@ class Proxy(Parameters, Surviving, init=False):
         return not self.has_zeros
 
     def survival(self, t: int, age: ArrayLike, capacity: int | None = None) -> NDArray[np.float64]:
-        """P(d'_t ≥ age); the capacity does not matter."""
+        """Return P(d'_t ≥ age); the capacity does not matter."""
         ages = np.asarray(age, dtype=np.int64)
         return np.array([height(self.curve, t, int(a)) for a in ages.ravel()]).reshape(ages.shape)
 
@@ -146,8 +151,8 @@ def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
 
 
 @step
-def largest_age(curve: Any, t: int, u: float) -> Any:
-    """Doubling, then bisection, between an age that survives and one that does not."""
+def largest_age(curve: Curve, t: int, u: float) -> float:
+    """Return the last age that survives, by doubling and then bisection."""
     last = reach(curve)
     if height(curve, t, last) >= u:
         return NEVER
@@ -169,15 +174,15 @@ def largest_age(curve: Any, t: int, u: float) -> Any:
 
 
 @scale_of.on(Proxy)
-def _scale_of(scheduler: Any, state: Any, request: Any) -> Any:
-    return 0.0
+def _scale_of(scheduler: Proxy, state: SurvivalState, request: Request) -> float:
+    return 0.0  # the curve alone tells
 
 
 @chance.on(Proxy)
-def _chance(scheduler: Any, scale: Any, s: Any, age: Any) -> Any:
+def _chance(scheduler: Proxy, scale: float, s: int, age: int) -> float:
     return height(scheduler.curve, s, age)
 
 
 @invert.on(Proxy)
-def _invert(scheduler: Any, scale: Any, t: Any, u: Any) -> Any:
+def _invert(scheduler: Proxy, scale: float, t: int, u: float) -> float:
     return largest_age(scheduler.curve, t, u)

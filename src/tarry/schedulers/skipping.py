@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from math import ceil, log, sqrt
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.kernel import Parameters
 from tarry.kernel.heap import Heap, discard, make_heap, push, take_due
-from tarry.schedulers.base import SATURATED, Traits, admit, allocate, arrive, expired, renew
+from tarry.schedulers.base import SATURATED, DrawSource, Request, admit, allocate, arrive, expired, renew
+from tarry.schedulers.naive import Unweighted
 
 
-class Skipping(Parameters, Traits, init=False):
+class Skipping(Unweighted, init=False):
     """Track while there is room, with weight 1, and give up round s when t − s > c·√(W_t/ln K).
 
     W_t is how long the tracked rounds have waited so far, in all: at the start of each round it grows by their number,
@@ -34,7 +34,7 @@ class Skipping(Parameters, Traits, init=False):
     actions: int
 
     needs_preemption = True
-    is_unbiased = False
+    announces_preemption = True
 
     def __new__(cls, actions: int, *, patience: float = 1.0) -> Self:
         return cls.make(as_positive(patience, "patience"), as_int(actions, "actions", 2))
@@ -51,17 +51,17 @@ WAITED, UNTIL = range(2)
 
 
 @allocate.on(Skipping)
-def _allocate(scheduler: Any, slots: int, capacity: int) -> SkippingState:
+def _allocate(scheduler: Skipping, slots: int, capacity: int) -> SkippingState:
     return SkippingState(make_heap(slots), np.zeros(2))
 
 
 @renew.on(Skipping)
-def _renew(scheduler: Any, state: Any, magnitude: Any) -> None:
+def _renew(scheduler: Skipping, state: SkippingState, magnitude: float) -> None:
     state.waited[WAITED] = 0.0
 
 
 @expired.on(Skipping)
-def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
+def _expired(scheduler: Skipping, state: SkippingState, t: int, pending: int) -> int:
     if state.waited[UNTIL] != t:
         state.waited[UNTIL] = t
         state.waited[WAITED] += state.heap.size[0]
@@ -70,7 +70,7 @@ def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
 
 
 @admit.on(Skipping)
-def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+def _admit(scheduler: Skipping, state: SkippingState, draws: DrawSource, request: Request) -> int:
     slot = request.vacancy
     if slot < 0:
         return SATURATED
@@ -79,6 +79,6 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 
 
 @arrive.on(Skipping)
-def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+def _arrive(scheduler: Skipping, state: SkippingState, slot: int, s: int, t: int) -> float:
     discard(state.heap, slot)
     return 1.0

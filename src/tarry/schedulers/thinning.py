@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from tarry.checks import as_positive
-from tarry.kernel import Parameters
+from tarry.checks import Positive
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.schedulers.base import SATURATED, UNTRACKED, Traits, admit, allocate, arrive, draw, expired
+from tarry.schedulers.base import (
+    SATURATED,
+    UNTRACKED,
+    DrawSource,
+    Request,
+    Scheduler,
+    admit,
+    allocate,
+    arrive,
+    draw,
+    expired,
+)
 
 
-class Thinning(Parameters, Traits, init=False):
+class Thinning(Scheduler):
     """Bernoulli without knowing the backlog: p_t = min{1, C/(safety·(1 + max_{s≤t} σ_s))}.
 
     Each round draws one uniform; it stays tracked for as long as its uniform is at most p, so when p
@@ -24,13 +34,11 @@ class Thinning(Parameters, Traits, init=False):
     Thinning(safety=8)
     """
 
-    safety: float
+    safety: Positive = 8.0
 
     needs_preemption = True
     needs_acknowledgements = True
-
-    def __new__(cls, safety: float = 8.0) -> Self:
-        return cls.make(as_positive(safety, "safety"))
+    announces_preemption = True
 
 
 class ThinningState(NamedTuple):
@@ -41,12 +49,13 @@ class ThinningState(NamedTuple):
 
 
 @allocate.on(Thinning)
-def _allocate(scheduler: Any, slots: int, capacity: int) -> ThinningState:
+def _allocate(scheduler: Thinning, slots: int, capacity: int) -> ThinningState:
     return ThinningState(make_heap(slots), np.array([0.0, 1.0, float(capacity)]))
 
 
 @expired.on(Thinning)
-def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
+def _expired(scheduler: Thinning, state: ThinningState, t: int, pending: int) -> int:
+    # Asked again within a round, it finds the same p: the backlog of a round does not change.
     state.level[0] = max(state.level[0], pending)
     state.level[1] = min(1.0, state.level[2] / (scheduler.safety * (state.level[0] + 1.0)))
     slot = top(state.heap)
@@ -57,7 +66,7 @@ def _expired(scheduler: Any, state: Any, t: Any, pending: Any) -> Any:
 
 
 @admit.on(Thinning)
-def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+def _admit(scheduler: Thinning, state: ThinningState, draws: DrawSource, request: Request) -> int:
     u = draw(draws, request.t)
     if u > state.level[1]:
         return UNTRACKED
@@ -69,6 +78,6 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 
 
 @arrive.on(Thinning)
-def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+def _arrive(scheduler: Thinning, state: ThinningState, slot: int, s: int, t: int) -> float:
     discard(state.heap, slot)
     return 1.0 / state.level[1]

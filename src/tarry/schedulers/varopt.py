@@ -13,15 +13,27 @@ plus a binary search over runs for each departure.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, step, verb
-from tarry.schedulers.base import Keyed, RecordedLosers, RecordedUniforms, Traits, admit, allocate, arrive, draw, held
+from tarry.kernel import step, verb
+from tarry.schedulers.base import (
+    DrawSource,
+    Keyed,
+    RecordedLosers,
+    RecordedUniforms,
+    Request,
+    Scheduler,
+    admit,
+    allocate,
+    arrive,
+    draw,
+    held,
+)
 
 
-class VarOpt(Parameters, Traits):
+class VarOpt(Scheduler):
     """Variance-optimal tracking (the default, this project's own): unbiased for delays fixed in advance.
 
     E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
@@ -37,9 +49,7 @@ class VarOpt(Parameters, Traits):
     """
 
     needs_preemption = True
-
-    def __new__(cls) -> Self:
-        return cls.make()
+    recorded_draws = ("uniforms", "lost")
 
 
 class VarOptState(NamedTuple):
@@ -55,7 +65,8 @@ class VarOptState(NamedTuple):
 
 
 @allocate.on(VarOpt)
-def _allocate(scheduler: Any, slots: int, capacity: int) -> VarOptState:
+def _allocate(scheduler: VarOpt, slots: int, capacity: int) -> VarOptState:
+    # Twice the members: compaction, a pass over all of them, is then paid for by the gaps it closes.
     length = 2 * slots + 2
     return VarOptState(
         members=np.zeros(length, np.int64),
@@ -69,8 +80,8 @@ def _allocate(scheduler: Any, slots: int, capacity: int) -> VarOptState:
 
 
 @step
-def find_run(state: VarOptState, place: int) -> Any:
-    """The run that covers this place."""
+def find_run(state: VarOptState, place: int) -> int:
+    """Return the run that covers this place."""
     low = 0
     high = state.top[0] - 1
     while low < high:
@@ -159,12 +170,14 @@ def merge_last_two(state: VarOptState) -> None:
 
 
 @verb
-def choose_loser(source: Any, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
-    """The place that loses, among the runs from ``first`` up and the newcomer (-1)."""
+def choose_loser(source: DrawSource, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
+    """Return the place that loses, among the runs from ``first`` up and the newcomer (-1)."""
 
 
 @choose_loser.on(Keyed, RecordedUniforms)
-def _by_uniform(source: Any, state: Any, t: Any, newcomer: Any, first: Any, theta: Any) -> Any:
+def _by_uniform(
+    source: Keyed | RecordedUniforms, state: VarOptState, t: int, newcomer: int, first: int, theta: float
+) -> int:
     # The newcomer stands first on the line [0, 1]; the runs follow from the lightest.
     left = draw(source, t) - (1.0 - 1.0 / theta)
     if left <= 0.0:
@@ -185,7 +198,7 @@ def _by_uniform(source: Any, state: Any, t: Any, newcomer: Any, first: Any, thet
 
 
 @choose_loser.on(RecordedLosers)
-def _by_record(source: Any, state: Any, t: Any, newcomer: Any, first: Any, theta: Any) -> Any:
+def _by_record(source: RecordedLosers, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
     lost = source.values[t - 1]
     if lost == t:
         return -1
@@ -198,7 +211,7 @@ def _by_record(source: Any, state: Any, t: Any, newcomer: Any, first: Any, theta
 
 
 @admit.on(VarOpt)
-def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
+def _admit(scheduler: VarOpt, state: VarOptState, draws: DrawSource, request: Request) -> int:
     if request.vacancy >= 0:
         append(state, request.vacancy, request.t)
         return request.vacancy
@@ -225,7 +238,7 @@ def _admit(scheduler: Any, state: Any, draws: Any, request: Any) -> Any:
 
 
 @arrive.on(VarOpt)
-def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
+def _arrive(scheduler: VarOpt, state: VarOptState, slot: int, s: int, t: int) -> float:
     place = state.place[slot]
     run = find_run(state, place)
     weight = state.weight[run]
@@ -234,7 +247,7 @@ def _arrive(scheduler: Any, state: Any, slot: Any, s: Any, t: Any) -> Any:
 
 
 @held.on(VarOpt)
-def _held(scheduler: Any, state: Any) -> Any:
+def _held(scheduler: VarOpt, state: VarOptState) -> float:
     total = 0.0
     for run in range(state.top[0]):
         total += state.size[run] * state.weight[run]

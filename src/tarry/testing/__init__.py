@@ -8,6 +8,7 @@ from tarry.testing.domains import DomainContract
 from tarry.testing.learners import LearnerContract
 from tarry.testing.losses import LossContract
 from tarry.testing.schedulers import SchedulerContract, Trace, follow
+from tarry.testing.stores import StoreContract
 
 __all__ = [
     "DelaysContract",
@@ -15,6 +16,7 @@ __all__ = [
     "LearnerContract",
     "LossContract",
     "SchedulerContract",
+    "StoreContract",
     "Trace",
     "follow",
 ]

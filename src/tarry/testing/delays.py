@@ -1,4 +1,4 @@
-"""What every delays type promises, as a pytest class."""
+"""The contract of delays: what every type must do."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.delays import Delays, Generated, backlog_of, delay
+from tarry.delays.base import Counts, Delays, backlog_of, delay
+from tarry.delays.generated import Generated
 from tarry.kernel import entry
 
 
 @entry
-def _ask_each(delays: Any, out: Any) -> None:
+def _ask_each(delays: Delays, out: Counts) -> None:
     for t in range(1, out.size + 1):
         out[t - 1] = delay(delays, t)
 
@@ -35,7 +36,7 @@ class DelaysContract:
     horizons: ClassVar[tuple[int, ...]] = (1, 2, 37, 700)
 
     def make(self, horizon: int, rng: int) -> Any:
-        """The delays under test, with this horizon and this seed."""
+        """Return the delays to check, with this horizon and this seed: override this."""
         raise NotImplementedError(f"{type(self).__name__} needs a make(horizon, rng)")
 
     def _all(self) -> list[Any]:
@@ -43,7 +44,7 @@ class DelaysContract:
 
     def test_is_a_delays_type(self) -> None:
         for delays in self._all():
-            assert isinstance(delays, Delays), f"{type(delays).__name__} lacks the Delays mixin"
+            assert isinstance(delays, Delays), f"{type(delays).__name__} does not inherit Delays"
 
     def test_delays_fit_the_horizon(self) -> None:
         for delays in self._all():
@@ -57,7 +58,7 @@ class DelaysContract:
     def test_the_verb_gives_the_values(self) -> None:
         for delays in self._all():
             asked = np.zeros(delays.horizon, np.int64)
-            _ask_each.of(delays)(delays, asked)
+            _ask_each.dispatcher_for(delays)(delays, asked)
             assert np.array_equal(asked, delays.values), "delay(delays, t) differs from values"
 
     def test_backlog_adds_up(self) -> None:

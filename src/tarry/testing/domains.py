@@ -1,4 +1,4 @@
-"""What every domain must do."""
+"""The contract of domains: what every one must do."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.domains import nearest, project
+from tarry.domains import Domain, nearest, project
 from tarry.kernel import entry
 
 Points = NDArray[np.float64]
 
 
 @entry
-def _project_rows(domain: Any, points: Any, scratch: Any) -> None:
+def _project_rows(domain: Domain, points: Points, scratch: Points) -> None:
     for i in range(points.shape[0]):
         project(domain, points[i], scratch)
 
@@ -36,17 +36,17 @@ class DomainContract:
     tolerance = 1e-9
 
     def domain(self) -> Any:
-        """The domain to check: override this."""
+        """Return the domain to check: override this."""
         raise NotImplementedError(f"{type(self).__name__} must say which domain it checks: override domain()")
 
-    def scattered(self, domain: Any) -> Points:
-        """Points near, around and far from the set."""
+    def scattered(self, domain: Domain) -> Points:
+        """Return points near, around and far from the set."""
         rng = np.random.default_rng(self.seed)
         reach = max(domain.outer_radius, 1e-3) * 10.0 ** rng.uniform(-1.5, 1.5, (self.count, 1))
         return np.asarray(domain.center + reach * _directions(rng, self.count, domain.dimension))
 
-    def members(self, domain: Any) -> Points:
-        """Points of the set: projections, minimisers in random directions, and means of two of them."""
+    def members(self, domain: Domain) -> Points:
+        """Return points of the set: projections, minimisers in random directions, and means of two of them."""
         rng = np.random.default_rng(self.seed + 1)
         found = [nearest(domain, x) for x in self.scattered(domain)]
         found += [domain.linear_minimiser(g) for g in _directions(rng, self.count, domain.dimension)]
@@ -54,10 +54,10 @@ class DomainContract:
         mixed = rng.uniform(size=(len(ends), 1))
         return np.concatenate((ends, mixed * ends + (1 - mixed) * ends[rng.permutation(len(ends))]))
 
-    def slack(self, domain: Any, *points: Points) -> float:
-        """How much rounding to forgive at these points."""
+    def slack(self, domain: Domain, *points: Points) -> float:
+        """Return how much rounding to forgive at these points."""
         sizes = [domain.diameter, domain.outer_radius, float(np.linalg.norm(domain.center))]
-        return float(self.tolerance * max([*sizes, *(np.linalg.norm(x) for x in points)]))
+        return float(self.tolerance * max([*sizes, *(float(np.linalg.norm(x)) for x in points)]))
 
     def test_center_has_the_dimension(self) -> None:
         domain = self.domain()
@@ -113,7 +113,7 @@ class DomainContract:
         domain = self.domain()
         points = self.scattered(domain)
         expected = np.array([nearest(domain, x) for x in points])
-        _project_rows.of(domain)(domain, points, np.full(domain.dimension, np.nan))
+        _project_rows.dispatcher_for(domain)(domain, points, np.full(domain.dimension, np.nan))
         assert np.max(np.abs(points - expected)) <= 1e-3 * self.slack(domain, *expected)
 
     def test_diameter_covers_the_set(self) -> None:
@@ -171,7 +171,7 @@ class DomainContract:
 
 
 def _directions(rng: np.random.Generator, count: int, dimension: int) -> Points:
-    """Unit vectors; one in four has a single non-zero entry, where corners and ties are."""
+    """Return unit vectors; one in four has a single non-zero entry, where corners and ties are."""
     drawn = rng.standard_normal((count, dimension))
     for i in range(0, count, 4):
         only = rng.integers(dimension)

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from tarry.delays import array
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
-from tarry.game.engine import Bench, Stop, Task, set_up
-from tarry.game.plans import Options, Plans
 from tarry.game.rounds import deliver
+from tarry.game.run import Buffers, Run, Stop, prepare
 from tarry.game.world import run_rounds
 from tarry.learners.base import predict, queries_of, rate_in_force, restart, width_of
 from tarry.losses import LeastSquares, Linear
+from tarry.tracking import keyed_draws
 from tarry.tracking.table import find
 
 SEED = 5
@@ -44,34 +44,33 @@ def arrays_of(state: Any) -> list[np.ndarray]:
 class Course(NamedTuple):
     """A weighted game that is played in pieces by the text of the engine's loop."""
 
-    task: Task
-    bench: Bench
+    run: Run
+    buffers: Buffers
 
     @classmethod
     def of(cls, game: WeightedGame, learner: Any) -> Course:
         """Before the first round."""
-        plan = Plans(game, None, learner, checkpoints=1, bound=False).of(SEED)
-        task = plan.task(SEED, Options(None, 1, keep_rounds=True, allow_large=False, threads=1))
-        return cls(task, set_up(task, game.horizon)._replace(run=run_rounds.function))
+        run = prepare(game, learner, bound=False, keep_rounds=True)
+        return cls(run._replace(compiled=run_rounds.function), run.start(keyed_draws(SEED), game.horizon))
 
     @property
     def learnt(self) -> Any:
         """The learner's state."""
-        return self.bench.state.learner
+        return self.buffers.state.learner
 
     def play(self, first: int, last: int) -> Array:
         """The plays of rounds first..last."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # as in compiled code
-            self.bench.rounds(self.task, Stop(), first, last)
-        return np.array(self.bench.log.plays[first - 1 : last])
+            self.run.advance(self.buffers, Stop(), first, last)
+        return np.array(self.buffers.log.plays[first - 1 : last])
 
     def resumed(self) -> Course:
         """The same from copies of everything that changes."""
-        return self._replace(bench=copy.deepcopy(self.bench))
+        return self._replace(buffers=copy.deepcopy(self.buffers))
 
     def taught(self, state: Any) -> Course:
         """The same with another state of the learner."""
-        return self._replace(bench=self.bench._replace(state=self.bench.state._replace(learner=state)))
+        return self._replace(buffers=self.buffers._replace(state=self.buffers.state._replace(learner=state)))
 
 
 class LearnerContract:
@@ -132,14 +131,14 @@ class LearnerContract:
     def test_a_weight_of_zero_changes_nothing(self) -> None:
         """The engine keeps it from the learner, whose state stays as it is to the bit."""
         learner, t, weights = self.learner(), self.horizon // 2, np.ones(self.horizon)
-        if getattr(learner, "watches_tracked", False):
+        if learner.watches_tracked:
             return  # it counts arrivals, and a player refuses such weights
         s = max(s for s in range(1, t + 1) if s + self.waits()[s - 1] > t)
         weights[s - 1] = 0.0
         course = self._course(learner, weights)
         course.play(1, t)
-        player, setting, draws = course.task[:3]
-        state, feedback = course.bench.state, np.full(width_of(learner), 9.0)
+        player, setting, draws = course.run.player, course.run.setting, course.buffers.draws
+        state, feedback = course.buffers.state, np.full(width_of(learner), 9.0)
         before = copy.deepcopy(arrays_of(course.learnt))
         assert deliver(player, setting, draws, state, s, t, find(state.table, s), feedback) == 0.0
         assert all(np.array_equal(a, b) for a, b in zip(before, arrays_of(course.learnt), strict=True))
@@ -150,8 +149,8 @@ class LearnerContract:
         course.play(1, 20)
         for _ in range(2):
             with np.errstate(over="ignore"):
-                predict(learner, course.learnt, course.task.draws.directions, 21, course.bench.state.play)
-            shown.append(course.bench.state.play.copy())
+                predict(learner, course.learnt, course.buffers.draws.directions, 21, course.buffers.state.play)
+            shown.append(course.buffers.state.play.copy())
         assert np.array_equal(shown[0], shown[1])
         whole = self._course(learner).play(1, self.horizon)
         assert np.array_equal(whole[20:], course.play(21, self.horizon))

@@ -19,16 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.domains import Ball
 from tarry.game.problem import check_grants, setting_of
-from tarry.game.rounds import CLAIRVOYANT, acknowledge, begin, deliver
+from tarry.game.rounds import CLAIRVOYANT, Setting, acknowledge, begin, deliver
 from tarry.kernel import entry
 from tarry.learners import DWFTRL
 from tarry.results import Fate
-from tarry.schedulers.base import held
+from tarry.schedulers.base import DrawSource, Scheduler, held
 from tarry.tracking import Draws, Player, Single, State, fresh_state, grow_state, keyed_draws
-from tarry.tracking.table import find
+from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import OCCUPANCY, WEIGHT
 
-Watch = Callable[[Any, State, int], None]
+Watch = Callable[[Player, State, int], None]
 
 
 class Trace(NamedTuple):
@@ -56,23 +56,23 @@ class _Arrivals(NamedTuple):
 
 @entry
 def _drive(
-    player: Any,
-    setting: Any,
-    draws: Any,
-    state: Any,
-    arrivals: Any,
-    trace: Any,
-    nothing: Any,
-    first: Any,
-    last: Any,
+    player: Player,
+    setting: Setting,
+    draws: Draws,
+    state: State,
+    arrivals: _Arrivals,
+    trace: Trace,
+    nothing: NDArray[np.float64],
+    first: int,
+    last: int,
 ) -> None:
     for t in range(first, last + 1):
         disclosed = arrivals.delays[t - 1] if setting.information == CLAIRVOYANT else -1
         occupancy = state.tally.sums[OCCUPANCY]
         trace.slot[t - 1] = begin(player, setting, draws, state, t, disclosed)
         trace.before[t - 1] = state.tally.sums[OCCUPANCY] - occupancy
-        trace.after[t - 1] = state.table.counts[0]
-        for i in range(state.table.counts[2]):
+        trace.after[t - 1] = state.table.counts[TRACKED]
+        for i in range(state.table.counts[RELEASED]):
             trace.preempted_at[state.table.released[i] - 1] = t
         k = arrivals.next[0]
         while k < arrivals.due.size and arrivals.due[k] == t:
@@ -86,24 +86,24 @@ def _drive(
         arrivals.next[0] = k
 
 
-def _alone(scheduler: Any) -> Player:
-    """A scheduler without the epochs that some ask a Player for: it keeps its first guess."""
+def _alone(scheduler: Scheduler) -> Player:
+    """Return a player of this scheduler without the epochs that some ask a Player for: it keeps its first guess."""
     return Player.make(DWFTRL(Ball(1), rate=1.0), scheduler, Single())
 
 
 def follow(
-    scheduler: Any,
+    scheduler: Scheduler,
     delays: ArrayLike,
     *,
     capacity: int | None,
     information: str = "semi-clairvoyant",
     seed: int = 0,
-    draws: Any = None,
+    draws: DrawSource | None = None,
     compiled: bool = False,
     grow: bool = False,
     watch: Watch | None = None,
 ) -> Trace:
-    """Play delays (cut to their number) against a scheduler and write down what it did.
+    """Play delays (cut to their number) against a scheduler and return what it did.
 
     ``draws`` replaces the seed's draws by recorded ones; ``grow`` starts with half the room and makes
     more on the way; ``watch(player, state, t)`` is called after every round.
@@ -123,7 +123,7 @@ def follow(
     trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), state.tally.fates)
     drawn = keyed_draws(seed)
     source = drawn if draws is None else Draws(draws, drawn.directions)
-    run = _drive.of(player) if compiled else _drive.function
+    run = _drive.dispatcher_for(player) if compiled else _drive.function
     with np.errstate(over="ignore"):
         for first, last in _blocks(horizon, half if grow else horizon, watch is not None):
             if grow and first == half + 1:
@@ -153,7 +153,7 @@ class SchedulerContract:
     unbiased member must have mean weight 1 in full rounds too.
     """
 
-    scheduler: Any
+    scheduler: Scheduler
     capacity: int | None = 4
     information: str = "semi-clairvoyant"
     preemption: bool = True
@@ -163,13 +163,13 @@ class SchedulerContract:
 
     @property
     def delays(self) -> NDArray[np.int64]:
-        """Short, long and same-round delays, a backlog well above the capacity."""
+        """Return short, long and same-round delays, a backlog well above the capacity."""
         rng = np.random.default_rng(20)
         usual = rng.geometric(1 / 12, self.horizon) - 1
         return np.where(rng.random(self.horizon) < 0.05, self.horizon, usual)
 
     def follow(self, seed: int = 0, **options: Any) -> Trace:
-        """One run of this contract's game."""
+        """Return one run of this contract's game."""
         chosen = {"capacity": self.capacity, "information": self.information, **options}
         return follow(self.scheduler, self.delays, seed=seed, **chosen)
 
@@ -185,10 +185,10 @@ class SchedulerContract:
     def test_tracks_pending_rounds_within_capacity(self) -> None:
         due = np.arange(1, self.horizon + 1) + self.delays
 
-        def watch(player: Any, state: State, t: int) -> None:
+        def watch(player: Player, state: State, t: int) -> None:
             tracked = state.table.rounds[state.table.rounds > 0]
             assert np.all((tracked <= t) & (due[tracked - 1] > t)), f"a round is tracked past its life at {t}"
-            assert tracked.size == state.table.counts[0], f"the set has lost count in round {t}"
+            assert tracked.size == state.table.counts[TRACKED], f"the set has lost count in round {t}"
             holding = held(player.scheduler, state.scheduler)
             total = state.tally.sums[WEIGHT] + holding
             assert holding < 0 or abs(total - t) <= 1e-9 * t, f"arrived + held is {total} after round {t}"

@@ -9,7 +9,7 @@ from tarry.theory.actions import (
     pareto_second_moments,
 )
 from tarry.theory.arguments import spread_of
-from tarry.theory.calibrate import calibrated_probability, morris_epsilon, pareto_survival, universal_safety
+from tarry.theory.calibrate import calibrated_probability, calibrated_safety, morris_epsilon, universal_safety
 from tarry.theory.keeping import (
     batch_length,
     batching_convex_bound,
@@ -34,11 +34,16 @@ from tarry.theory.paper import (
     doubling_bound,
     energy_offset,
     energy_probability,
+    energy_smoothing,
     pareto_cost,
     strongly_convex_bound,
     total_doubling_bound,
 )
 from tarry.theory.tracking import (
+    bandit_free_rate,
+    bandit_free_smoothing,
+    bandit_rate,
+    bandit_smoothing,
     moment_level,
     moment_limit,
     optimised_rate,
@@ -57,6 +62,10 @@ __all__ = [
     "bandit_convex_line",
     "bandit_convex_rate",
     "bandit_convex_smoothing",
+    "bandit_free_rate",
+    "bandit_free_smoothing",
+    "bandit_rate",
+    "bandit_smoothing",
     "bandit_strongly_convex_bound",
     "bandit_strongly_convex_smoothing",
     "batch_length",
@@ -66,11 +75,13 @@ __all__ = [
     "batching_strongly_convex_bound",
     "bernoulli_anytime_bound",
     "calibrated_probability",
+    "calibrated_safety",
     "convex_bound",
     "convex_rate",
     "doubling_bound",
     "energy_offset",
     "energy_probability",
+    "energy_smoothing",
     "experts_bound",
     "experts_rate",
     "moment_level",
@@ -84,7 +95,6 @@ __all__ = [
     "optimised_rate",
     "pareto_cost",
     "pareto_second_moments",
-    "pareto_survival",
     "spread_of",
     "strongly_convex_bound",
     "total_doubling_bound",

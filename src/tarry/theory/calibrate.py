@@ -8,13 +8,13 @@ P(d'_s ≥ age), asked with arrays of rounds (from 1) and of ages.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import Array, probability
+from tarry.theory.arguments import Array, Counts, cut, probability
 from tarry.theory.keeping import morris_tail
 
 Survival = Callable[[Array, Array], ArrayLike]
@@ -38,6 +38,27 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
     while binomial_tail(n, p, c) > target:  # the inverse is right to rounding only
         p, slack = p * (1.0 - slack), min(2.0 * slack, 0.5)
     return p
+
+
+def calibrated_safety(
+    *, capacity: int, target: float, delays: ArrayLike | None = None, horizon: int | None = None
+) -> float:
+    """The smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail at or below target.
+
+    On the given ``delays``, or, given ``horizon`` alone, on the worst of all sequences: every round pending to the
+    end, d_t = T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from
+    above; 0 if the backlog never reaches C. The paper takes 16; :func:`universal_safety` needs neither.
+
+    >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
+    2.17
+    """
+    if (delays is None) == (horizon is None):
+        raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
+    waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
+    return _smallest(
+        lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
+        probability(target, "target"),
+    )
 
 
 def universal_safety(*, capacity: int, target: float) -> float:
@@ -65,7 +86,7 @@ def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
         return 0.0
     if c == 1:
         raise ValueError("Morris admits whenever the set is empty, so one slot is always full: use capacity 2 or more")
-    return smallest(lambda e: morris_tail(epsilon=e, backlog=n, capacity=c), probability(target, "target"))
+    return _smallest(lambda e: morris_tail(epsilon=e, backlog=n, capacity=c), probability(target, "target"))
 
 
 def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
@@ -78,6 +99,22 @@ def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
 
     scale = as_int(capacity, "capacity", 1) / as_positive(safety, "safety")
     return lambda s, age: np.minimum(1.0, scale / ((digamma(s + 1.0) + np.euler_gamma) * (age + 1.0)))
+
+
+def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Array:
+    """P(at least C rounds of B_t last to t) ≥ P(|S_t| = C) for t = 1..T, exact but for refusals. O(C·d_tot).
+
+    Equal to it where no earlier round can have been refused.
+
+    >>> saturation_tails([3, 2, 1, 0], bernoulli_survival(0.5), capacity=2)
+    array([0.  , 0.  , 0.25, 0.5 ])
+    """
+    d = cut(delays)
+    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))
+    table[:, 0] = 1.0
+    for age, s in by_age(d, 1):
+        toss(table, s + age, chances_at(survival, s, age))
+    return table[:, -1].copy()
 
 
 def binomial_tail(count: int, chance: float, capacity: int) -> float:
@@ -103,7 +140,7 @@ def poisson_mean(capacity: int, target: float) -> float:
     return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
 
 
-def smallest(tail: Callable[[float], float], target: float) -> float:
+def _smallest(tail: Callable[[float], float], target: float) -> float:
     """The smallest x with tail(x) ≤ target for a non-increasing tail, from above, by bisection in ln x."""
     high = 1.0
     while tail(high) > target:
@@ -117,3 +154,24 @@ def smallest(tail: Callable[[float], float], target: float) -> float:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if tail(middle) <= target else (middle, high)
     return high
+
+
+def by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
+    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
+    s = np.arange(delays.size)
+    for age in range(first, int(delays.max()) + 1):
+        s = s[delays[s] >= age]
+        yield age, s
+
+
+def chances_at(survival: Survival, s: Counts, age: int) -> Array:
+    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
+
+
+def toss(table: Array, rows: Counts, chances: Array) -> None:
+    """One more coin for each of these rows; the last column absorbs."""
+    old, q = table[rows], chances[:, np.newaxis]
+    new = old * (1.0 - q)
+    new[:, 1:] += old[:, :-1] * q
+    new[:, -1] = old[:, -1] + old[:, -2] * chances
+    table[rows] = new

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 from tarry.theory.arguments import harmonic
 
 PATIENCE = 8  # orders without improvement after which the tail's search ends: the bound is all but convex in the order
@@ -120,10 +121,8 @@ def batch_length(*, max_delay: int, capacity: int) -> int:
     slots = as_int(capacity, "capacity", 1)
     delay = as_int(max_delay, "max_delay")
     if slots == 1 and delay > 0:
-        raise ValueError(
-            f"batches need a capacity of at least 2 for delays of up to {delay}, got 1: raise it, or use "
-            "Bernoulli(probability=…), which keeps its rounds too"
-        )
+        remedy = "raise it, or use Bernoulli(probability=…), which keeps its rounds too"
+        raise ArgumentError("capacity", f"must be at least 2 for batches and delays of up to {delay}", slots, remedy)
     return max(1, -(-delay // max(1, slots - 1)))
 
 

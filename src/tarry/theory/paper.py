@@ -3,7 +3,7 @@
 As printed they hold for C ≥ ln T + 1 and for the paper's rates and schedulers. ``sharpened`` walks the same
 proof without rounding up: ½ on w_t², D²/(2η), 1/p as it is, η_{t−1} itself instead of 2η_t, no factor 2 on
 the bandit terms, and T·e^(−C) in place of 1, so that it holds for every capacity (this project's own). ``t`` is a
-round or an array of rounds, from 1. Bandit schedules know the game by its *spread* νk = kM/(Gr). The two ``energy``
+round or an array of rounds, from 1. Bandit schedules know the game by its *spread* νk = kM/(Gr). The ``energy``
 functions are of the follow-up *Beyond Peak Backlog*, **unreviewed and not checked here**.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 from tarry.theory.arguments import Array, harmonic, previous, rounds
 from tarry.theory.tracking import tracking_convex_bound
 
@@ -40,8 +41,8 @@ def bandit_convex_smoothing(
 
     δ_t = r, so that the centre is ignored, for every t ≤ (νk)² (1 + σ_max/C).
 
-    >>> float(bandit_convex_smoothing(81, spread=1.0, max_backlog=15, capacity=1))
-    0.6666666666666666
+    >>> round(float(bandit_convex_smoothing(81, spread=1.0, max_backlog=15, capacity=1)), 6)
+    0.666667
     """
     crowding = 1.0 + max_backlog / as_int(capacity, "capacity", 1)
     return inner_radius * np.minimum(1.0, math.sqrt(spread) * (crowding / np.asarray(t, dtype=np.float64)) ** 0.25)
@@ -281,6 +282,16 @@ def energy_probability(threshold: int, *, capacity: int, safety: float = 8.0) ->
     return min(1.0, as_int(capacity, "capacity", 1) / room)
 
 
+def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:
+    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed; the constant c is left open).
+
+    >>> energy_smoothing(spread=1.0, horizon=256, probability=1.0)
+    0.25
+    """
+    scale = as_positive(factor, "factor") * math.sqrt(as_positive(spread, "spread"))
+    return min(1.0, scale * math.pow(as_int(horizon, "horizon", 1) * as_positive(probability, "probability"), -0.25))
+
+
 def energy_offset(*, spread: float, probability: float) -> float:
     """A = (νk)²/p (unreviewed).
 
@@ -309,10 +320,8 @@ def _full(capacity: int, horizon: int) -> float:
 def _ask(capacity: int, horizon: int) -> None:
     least = math.log(as_int(horizon, "horizon", 1)) + 1.0
     if as_int(capacity, "capacity", 1) < least:
-        raise ValueError(
-            f"the theorem asks for a capacity of at least ln T + 1 = {least:.2f}, got {capacity}: "
-            "sharpened=True holds for every capacity"
-        )
+        problem = f"must, for the theorem, be at least ln T + 1 = {least:.2f}"
+        raise ArgumentError("capacity", problem, capacity, "sharpened=True holds for every capacity")
 
 
 def _ceil_log4(value: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 from tarry.theory.arguments import cut, harmonic
 
 
@@ -36,10 +37,8 @@ def moment_level(*, max_backlog: int, capacity: int, horizon: int) -> float:
     c = as_int(capacity, "capacity", 1)
     least = max(3.0, 1.0 + math.log(as_int(horizon, "horizon", 1)))
     if c < least:
-        raise ValueError(
-            f"this level needs a capacity of at least {least:.2f} (3 and 1 + ln T), got {c}: "
-            "take the largest of priority_moments instead"
-        )
+        problem = f"must, for this level, be at least {least:.2f} (3 and 1 + ln T)"
+        raise ArgumentError("capacity", problem, c, "raise it, or give a level of your own")
     return max(1.0, math.e**2 * as_int(max_backlog, "max_backlog") / (c - 2.0))
 
 
@@ -74,6 +73,52 @@ def tracking_cost(*, horizon: int, total_delay: float, capacity: int) -> float:
     1301.0
     """
     return 0.5 * (horizon + (2.0 + 3.0 * kappa(capacity)) * total_delay)
+
+
+def bandit_smoothing(*, spread: float, level: float, horizon: int) -> float:
+    """δ/r = min{1, √(νk√(2ρ/T)/3)}, Theorem 5 (a) of this project.
+
+    >>> bandit_smoothing(spread=3.0, level=8.0, horizon=160_000)
+    0.1
+    """
+    return min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / as_int(horizon, "horizon", 1)) / 3.0))
+
+
+def bandit_rate(
+    *, diameter: float, gradient_bound: float, spread: float, level: float, horizon: int, total_delay: float
+) -> float:
+    """η = D/(G√(2a²Tρ + 3d_tot)), a = νk/(δ/r) with the δ of :func:`bandit_smoothing`: Theorem 5 (a).
+
+    >>> game = dict(diameter=2.0, gradient_bound=1.0, spread=3.0, level=8.0, horizon=160_000)
+    >>> round(bandit_rate(**game, total_delay=0) * (16 * 160_000 * 900) ** 0.5, 9)
+    2.0
+    """
+    length = spread / bandit_smoothing(spread=spread, level=level, horizon=horizon)
+    return diameter / (gradient_bound * math.sqrt(2.0 * length**2 * horizon * level + 3.0 * total_delay))
+
+
+def bandit_free_smoothing(*, spread: float, horizon: int, total_delay: float, capacity: int) -> float:
+    """δ/r = min{1, √(νk√B/(3T))}, B = T + (1 + 3κ_C) d_tot: the balance behind Theorem 5 (c), no ρ.
+
+    >>> bandit_free_smoothing(spread=3.0, horizon=10_000, total_delay=0, capacity=16)
+    0.1
+    """
+    budget = horizon + (1.0 + 3.0 * kappa(capacity)) * total_delay
+    return min(1.0, math.sqrt(spread * math.sqrt(budget) / (3.0 * as_int(horizon, "horizon", 1))))
+
+
+def bandit_free_rate(
+    *, diameter: float, gradient_bound: float, spread: float, horizon: int, total_delay: float, capacity: int
+) -> float:
+    """η = D/(G√(a²B + 3d_tot)), a = νk/(δ/r) with the δ and B of :func:`bandit_free_smoothing`.
+
+    >>> game = dict(diameter=2.0, gradient_bound=1.0, spread=3.0, horizon=10_000, capacity=16)
+    >>> round(bandit_free_rate(**game, total_delay=0) * 3_000, 9)
+    2.0
+    """
+    ratio = bandit_free_smoothing(spread=spread, horizon=horizon, total_delay=total_delay, capacity=capacity)
+    budget = horizon + (1.0 + 3.0 * kappa(capacity)) * total_delay
+    return diameter / (gradient_bound * math.sqrt((spread / ratio) ** 2 * budget + 3.0 * total_delay))
 
 
 def tracking_convex_bound(

@@ -2,7 +2,16 @@
 
 from tarry.tracking.certificate import Terms, bound_warnings, certificate_now, terms_of
 from tarry.tracking.doubling import Doubling, Single
-from tarry.tracking.player import Draws, Player, State, fresh_state, grow_state, keyed_draws, restart_warnings
+from tarry.tracking.player import (
+    Draws,
+    Player,
+    State,
+    as_player,
+    fresh_state,
+    grow_state,
+    keyed_draws,
+    restart_warnings,
+)
 
 __all__ = [
     "Doubling",
@@ -11,6 +20,7 @@ __all__ = [
     "Single",
     "State",
     "Terms",
+    "as_player",
     "bound_warnings",
     "certificate_now",
     "fresh_state",

@@ -23,12 +23,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.learners import Power
-from tarry.learners.base import VALUE, allocate, closing_rate, rate_in_force, smoothing_in_force
+from tarry.learners.base import VALUE, closing_rate
 from tarry.learners.norms import diameter_in
+from tarry.rates import Power
 from tarry.results import Certificate, Fate
 from tarry.tracking.player import Player, State
-from tarry.tracking.tally import CAPPED, CLOSED, LENGTHS, LONGEST, OBSERVED, OWN, PAIRS, PLAIN, SMOOTHED, SPREADS
+from tarry.tracking.tally import (
+    CAPPED,
+    CLOSED_EPOCHS,
+    INVERSE_RADII,
+    LONGEST,
+    OBSERVED,
+    OVERLAPS,
+    PLAIN,
+    RADII,
+    RADIUS_OVERLAPS,
+    SQUARES,
+)
 
 Array = NDArray[np.float64]
 _SLACK = 1e-9  # of a size above its bound: rounding
@@ -61,28 +72,24 @@ class Terms(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The parts of a bound, one entry for each row of books; ``left_out`` is no part of it."""
+    """The parts of a bound, one entry for each row of books; ``omitted_curvature`` is no part of it."""
 
     regularisation: Array
-    own: Array
-    pairs: Array
+    variance: Array
+    overlap: Array
     smoothing: Array
-    left_out: Array
+    omitted_curvature: Array
 
     @property
     def bound(self) -> Array:
         """Their sum, in the order in which a Certificate adds."""
-        return self.regularisation + self.own + self.pairs + self.smoothing
+        return self.regularisation + self.variance + self.overlap + self.smoothing
 
 
 def is_certified(learner: Any) -> bool:
-    """Whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
-    if not hasattr(learner, "norm"):
-        return False
-    state = allocate(learner, 1)
-    if isnan(rate_in_force(learner, state, 1)) or isnan(closing_rate(learner, state, 1)):
-        return False
-    return learner.feedback != VALUE or (hasattr(learner, "inner_radius") and smoothing_in_force(learner, state, 1) > 0)
+    """Return whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
+    traits = ("norm", "rate") if learner.feedback != VALUE else ("norm", "rate", "inner_radius", "smoothing")
+    return all(getattr(learner, name) is not None for name in traits)
 
 
 def terms_of(
@@ -93,14 +100,13 @@ def terms_of(
     strong_convexity: float = inf,
     restarts: bool = False,
 ) -> Terms | None:
-    """The constants for a learner, None where :func:`is_certified` says no.
+    """Return the constants for a learner, None where :func:`is_certified` says no.
 
     ``strong_convexity`` is that of the losses: below λ the rate 1/(λt) counts as any other.
     """
     if not is_certified(learner):
         return None
-    quadratic = getattr(learner.norm, "is_quadratic", True)
-    curvature = _curvature(getattr(learner, "rate", None)) if quadratic else 0.0
+    curvature = _curvature(learner.rate) if learner.norm.is_quadratic else 0.0
     return Terms(
         diameter=float(diameter_in(learner.norm, learner.domain)),
         gradient_bound=float(gradient_bound),
@@ -113,45 +119,46 @@ def terms_of(
 
 
 def _curvature(rate: Any) -> float:
-    """λ of η_t = 1/(λt), else 0."""
+    """Return λ of η_t = 1/(λt), 0 for other rates."""
     if isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0 and rate.cap >= rate.scale:
         return float(1.0 / rate.scale)
     return 0.0
 
 
 def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
-    """The parts from rows of a tally's sums and the closing rates there."""
+    """Return the parts from rows of a tally's sums and the closing rates there."""
     steep, flat = terms.gradient_bound if isfinite(terms.gradient_bound) else nan, np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
     level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
     square = level**2 if terms.sizes == PLAIN else 1.0
-    spread, left_out = terms.diameter**2 * (sums[..., CLOSED] + 0.5 / np.asarray(rate)), flat
+    spread, omitted_curvature = terms.diameter**2 * (sums[..., CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
     if terms.strong_convexity:
         heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., CAPPED]
-        spread, left_out = flat, np.maximum(0.0, spread - heard)
+        spread, omitted_curvature = flat, np.maximum(0.0, spread - heard)
     if not terms.inner_radius:
-        return Parts(spread, 0.5 * square * sums[..., OWN], square * sums[..., PAIRS], flat, left_out)
+        return Parts(spread, 0.5 * square * sums[..., SQUARES], square * sums[..., OVERLAPS], flat, omitted_curvature)
     k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
+    lengths = np.sqrt(sums[..., INVERSE_RADII] * sums[..., RADIUS_OVERLAPS])
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
     return Parts(
         regularisation=spread,
-        own=0.5 * k**2 * square * sums[..., OWN],
-        pairs=k * most * steep * np.sqrt(sums[..., LENGTHS] * sums[..., SPREADS]) + steep**2 * sums[..., PAIRS],
-        smoothing=steep * drift / r * sums[..., SMOOTHED],
-        left_out=left_out,
+        variance=0.5 * k**2 * square * sums[..., SQUARES],
+        overlap=k * most * steep * lengths + steep**2 * sums[..., OVERLAPS],
+        smoothing=steep * drift / r * sums[..., RADII],
+        omitted_curvature=omitted_curvature,
     )
 
 
 def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
-    """The certificate of ``rounds`` used arrivals."""
+    """Return the certificate of ``rounds`` used arrivals."""
     parts = parts_of(terms, sums, rate)
     return Certificate(
         rounds=rounds,
         regularisation=float(parts.regularisation),
-        own=float(parts.own),
-        pairs=float(parts.pairs),
+        variance=float(parts.variance),
+        overlap=float(parts.overlap),
         smoothing=float(parts.smoothing),
-        left_out=float(parts.left_out),
+        omitted_curvature=float(parts.omitted_curvature),
         feedback="value" if terms.inner_radius else "gradient",
         gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
         value_bound=terms.value_bound if isfinite(terms.value_bound) else None,
@@ -161,7 +168,7 @@ def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certific
 
 
 def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -> Certificate | None:
-    """The certificate after round t of a player; None before the first round and without terms."""
+    """Return the certificate after round t; None before the first round and without terms."""
     if terms is None or t == 0:
         return None
     rate = float(closing_rate(player.learner, state.learner, t))
@@ -169,7 +176,7 @@ def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -
 
 
 def bound_warnings(terms: Terms | None, sums: Array) -> tuple[str, ...]:
-    """A sentence if feedback was larger than it was said to be."""
+    """Return a sentence if feedback was larger than its bound."""
     longest = float(sums[LONGEST])
     return (_caveat(terms, longest),) if terms is not None and _exceeded(terms, longest) else ()
 
@@ -188,8 +195,8 @@ def _holds(terms: Terms, longest: float) -> str:
     dropped = ", but a round that a restart dropped adds up to ½λD² to it" if terms.restarts else ""
     return (
         f"second sum only, {extent}: for losses strongly convex with λ = {terms.strong_convexity:.6g} the first, "
-        f"Σ ½(α_t − λw_t)|{play} − u|² over the rounds played, is left out (left_out is the most it can be); its mean "
-        f"is zero for unbiased weights once all rounds are settled{dropped}"
+        f"Σ ½(α_t − λw_t)|{play} − u|² over the rounds played, is left out (omitted_curvature is the most it can be); "
+        f"its mean is zero for unbiased weights once all rounds are settled{dropped}"
     )
 
 
@@ -206,5 +213,5 @@ def _caveat(terms: Terms, longest: float) -> str:
     missing = [name for name, bound in unknown.items() if not isfinite(bound)]
     if not (terms.inner_radius and missing):
         return ""
-    parts = "pairs and smoothing are" if "gradient_bound" in missing else "pairs are"
+    parts = "overlap and smoothing are" if "gradient_bound" in missing else "overlap is"
     return f"{parts} unknown without {' and '.join(missing)}: give them to the session, or state them with the losses"

@@ -20,11 +20,12 @@ from typing import Any, Self
 import numpy as np
 
 from tarry.checks import as_int
+from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, verb
 
-LABEL, START, TOTAL = range(3)
+LABEL, START, TOTAL = range(3)  # of an epoch's memory
 KINDS = ("backlog", "total", "pair")
-_PAIR = 64
+_PAIR = 64  # a label of two exponents is h·64 + w: neither passes 63 in 64-bit rounds
 
 
 class Single(Parameters):
@@ -34,9 +35,6 @@ class Single(Parameters):
     needs_preemption = False
     guesses_backlog = False
     over = ""
-
-    def __new__(cls) -> Self:
-        return cls.make()
 
 
 class Doubling(Parameters, init=False):
@@ -60,11 +58,11 @@ class Doubling(Parameters, init=False):
 
     def __new__(cls, over: str = "total", *, first: int = 0, unit: int = 1) -> Self:
         if over not in KINDS:
-            raise ValueError(f"over must be one of {', '.join(map(repr, KINDS))}, got {over!r}")
+            raise ArgumentError("over", f"must be one of {', '.join(map(repr, KINDS))}", over)
         if first != int(first) or first < 0 or (first and over != "backlog"):
-            raise ValueError(f"first must be a whole number, and is for over='backlog' only, got {first}")
+            raise ArgumentError("first", "must be a whole number, and is for over='backlog' only", first)
         if as_int(unit, "unit", 1) != 1 and over != "backlog":
-            raise ValueError(f"unit is for over='backlog' only, got {unit}")
+            raise ArgumentError("unit", "is for over='backlog' only", unit)
         return cls.make(KINDS.index(over), int(first), int(unit))
 
     @property
@@ -83,22 +81,22 @@ class Doubling(Parameters, init=False):
 
 
 def fresh_epochs() -> np.ndarray:
-    """Before the first round: no label, nothing counted."""
+    """Return the memory before the first round: no label, nothing counted."""
     return np.array([-1.0, 0.0, 0.0])
 
 
 @verb
-def enters_epoch(epochs: Any, memory: Any, t: int, pending: int) -> int:
-    """Whether round t is the first of an epoch."""
+def enters_epoch(epochs: Any, memory: np.ndarray, t: int, pending: int) -> int:
+    """Return whether round t is the first of an epoch."""
 
 
 @enters_epoch.on(Single)
-def _never(epochs: Any, memory: Any, t: Any, pending: Any) -> Any:
+def _never(epochs: Single, memory: np.ndarray, t: int, pending: int) -> bool:
     return False
 
 
 @enters_epoch.on(Doubling)
-def _outgrown(epochs: Any, memory: Any, t: Any, pending: Any) -> Any:
+def _outgrown(epochs: Doubling, memory: np.ndarray, t: int, pending: int) -> bool:
     old: Any = np.int64(memory[LABEL])
     label: Any = old
     if epochs.kind == 0:
@@ -127,17 +125,17 @@ def _outgrown(epochs: Any, memory: Any, t: Any, pending: Any) -> Any:
 
 
 @verb
-def magnitude(epochs: Any, memory: Any) -> float:
-    """What the epoch's label stands for."""
+def magnitude(epochs: Any, memory: np.ndarray) -> float:
+    """Return what the epoch's label stands for."""
 
 
 @magnitude.on(Single)
-def _one(epochs: Any, memory: Any) -> Any:
+def _one(epochs: Single, memory: np.ndarray) -> float:
     return 1.0
 
 
 @magnitude.on(Doubling)
-def _of_label(epochs: Any, memory: Any) -> Any:
+def _of_label(epochs: Doubling, memory: np.ndarray) -> Any:
     label = np.int64(memory[LABEL])
     if epochs.kind == 0:
         return epochs.unit * 2.0**label

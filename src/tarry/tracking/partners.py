@@ -5,21 +5,17 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from tarry.errors import NotGranted
-from tarry.learners import EnergyRadius, EnergyRate
-from tarry.learners.base import notice
-from tarry.learners.rules import counts_tracked, rules_of
-from tarry.schedulers import Guessing, Skipping, Timeout
-from tarry.schedulers.given import Given
-from tarry.schedulers.survival import Surviving
+from tarry.learners.base import notice, rules_of
+from tarry.rates import EnergyRadius, EnergyRate
+from tarry.rates.base import counts_tracked
+from tarry.schedulers import DoublingBernoulli
 
 
 def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
-    """Refuse a player whose parts contradict each other."""
+    """Raise ValueError for a player whose parts contradict each other."""
     rules = rules_of(learner)
-    if any(getattr(rule, "follows_backlog", False) for rule in rules) and not getattr(epochs, "guesses_backlog", False):
+    if any(rule.follows_backlog for rule in rules) and not getattr(epochs, "guesses_backlog", False):
         raise ValueError(
             "the learner's rules follow a guess of the backlog, which nobody makes: give "
             'epochs=Doubling("backlog"), or max_backlog=… to the rules'
@@ -31,14 +27,14 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
             f"{type(scheduler).__name__} withholds feedback so that plays do not know who of a batch was drawn, but "
             "the learner's rate counts the tracked rounds, which tells: use another rate, or another scheduler"
         )
-    if getattr(learner, "watches_tracked", False):
+    if learner.watches_tracked:
         _check_counted(learner, scheduler)
     if any(isinstance(rule, (EnergyRate, EnergyRadius)) for rule in rules):
         _check_energy(rules, scheduler)
 
 
 def _check_followed(member: Any, epochs: Any) -> None:
-    """Refuse a member that follows a guess (``follows_epochs``: of these kinds) where nobody makes one."""
+    """Raise ValueError for a member that follows a guess (``follows_epochs``: of these kinds) which no epoch makes."""
     kinds = getattr(member, "follows_epochs", ())
     if kinds and getattr(epochs, "over", "") not in kinds:
         fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
@@ -50,35 +46,34 @@ def _check_followed(member: Any, epochs: Any) -> None:
 
 
 def check_room(learner: Any, capacity: int | None) -> None:
-    """Refuse rules that were tuned to another capacity than this."""
+    """Raise NotGranted for rules that were tuned to another capacity than this."""
     room = inf if capacity is None else capacity
     for rule in rules_of(learner):
-        tuned = getattr(rule, "capacity", room)
-        if tuned != room:
+        if rule.tuned_capacity not in (None, room):
             raise NotGranted(
-                f"{type(rule).__name__} is tuned to a capacity of {tuned:g}, this game or session has {room:g}: "
-                "give it that capacity"
+                f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
+                f"{room:g}: give it that capacity"
             )
 
 
 def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
-    """Whether it takes notice of how many are tracked: learners with rates, and wrappers, do where a rule does."""
-    if hasattr(learner, "watches_tracked"):
+    """Return whether plays depend on how many rounds are tracked: those of learners with rates do where a rule does."""
+    if learner.watches_tracked is not None:
         return bool(learner.watches_tracked)
-    if hasattr(learner, "rate") or hasattr(learner, "base"):
+    if learner.rate is not None or learner.base is not None:
         return any(counts_tracked(rule) for rule in rules)
     return isinstance(learner, tuple(notice.registry.members))
 
 
 def _check_counted(learner: Any, scheduler: Any) -> None:
-    """A learner that counts entries and arrivals by itself may miss neither."""
+    """Raise ValueError where a learner that counts entries and arrivals by itself would miss one."""
     name = type(learner).__name__
-    if scheduler.needs_preemption and not isinstance(scheduler, (Skipping, Timeout, Surviving)):
+    if scheduler.needs_preemption and not scheduler.announces_preemption:
         raise ValueError(
             f"{name} counts the tracked rounds, and does not notice when {type(scheduler).__name__} hands a slot on to "
             'another round: use Skipping or a scheduler that never preempts, or counts="pending"'
         )
-    if isinstance(scheduler, Given) and not np.all(scheduler.weights):
+    if scheduler.has_zero_weights:
         raise ValueError(
             f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
             'use positive weights, or counts="pending"'
@@ -86,7 +81,7 @@ def _check_counted(learner: Any, scheduler: Any) -> None:
 
 
 def _check_energy(rules: list[Any], scheduler: Any) -> None:
-    """One coin for all: the radius, the rate and the scheduler of the conditional-energy tuning."""
+    """Raise ValueError unless radius, rate and scheduler of the conditional-energy tuning share one coin."""
     tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
     if len(rules) != 2 or len(tunings) != 1:
         raise ValueError(
@@ -94,8 +89,8 @@ def _check_energy(rules: list[Any], scheduler: Any) -> None:
             "rate=EnergyRate(diameter, gradient_bound, radius)"
         )
     safety = rules[0].safety
-    if scheduler != Guessing(safety):
+    if scheduler != DoublingBernoulli(safety):
         raise ValueError(
             f"the conditional-energy rules assume the coin min{{1, C/({safety:g}·guess)}}, got {scheduler!r}: "
-            f"use Guessing({safety:g}), or give the radius safety=…"
+            f"use DoublingBernoulli({safety:g}), or give the radius safety=…"
         )

@@ -8,18 +8,17 @@ import numpy as np
 
 from tarry import schedulers
 from tarry.kernel import Parameters, Purpose, make_key
-from tarry.learners.base import KeyedDirections
+from tarry.learners.base import KeyedDirections, Learner, rules_of
 from tarry.learners.base import allocate as allocate_learner
-from tarry.learners.rules import rules_of
 from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
+from tarry.tracking.buffer import make_buffer
 from tarry.tracking.doubling import Single, fresh_epochs
 from tarry.tracking.partners import check_partners
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
-from tarry.tracking.waiting import make_waiting
 
-NOTICEABLE = 0.01
+NOTICEABLE = 0.01  # of the mean weight: a smaller shortfall is noise
 
 
 class Player(Parameters, init=False):
@@ -38,8 +37,9 @@ class Player(Parameters, init=False):
     epochs: Any
 
     def __new__(cls, learner: Any, scheduler: Any = None, epochs: Any = None) -> Self:
-        if isinstance(learner, type) or not hasattr(learner, "feedback"):
-            raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}")
+        if not isinstance(learner, Learner):
+            own = ": one of your own inherits tarry.learners.base.Learner" if hasattr(learner, "feedback") else ""
+            raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}{own}")
         chosen = schedulers.VarOpt() if scheduler is None else scheduler
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
@@ -48,8 +48,14 @@ class Player(Parameters, init=False):
         return cls.make(learner, chosen, restarts)
 
 
+def as_player(chosen: Any) -> Player:
+    """Return the player of what may stand for one: a player, a recommendation that holds one, or a bare learner."""
+    chosen = getattr(chosen, "player", chosen)
+    return chosen if isinstance(chosen, Player) else Player(chosen)
+
+
 def restart_warnings(player: Player, mean_weight: float) -> list[str]:
-    """What restarts did to the weights, and whether anybody heeds them."""
+    """Return what restarts did to the weights, and whether a member heeds them, in sentences."""
     if not getattr(player.epochs, "over", ""):
         return []
     found = []
@@ -60,7 +66,7 @@ def restart_warnings(player: Player, mean_weight: float) -> list[str]:
         )
     rules = rules_of(player.learner)
     members = (player.scheduler, *rules)
-    follows = any(getattr(rule, "follows_backlog", False) for rule in rules)
+    follows = any(rule.follows_backlog for rule in rules)
     if not follows and not any(getattr(member, "follows_epochs", ()) for member in members):
         found.append(
             "nothing follows the guesses that restarts correct: restarting only costs, leave out epochs=, or use a "
@@ -85,16 +91,16 @@ class State(NamedTuple):
     learner: Any
     epochs: np.ndarray
     play: np.ndarray
-    waiting: Any
+    buffer: Any
 
 
 def keyed_draws(seed: int) -> Draws:
-    """The player's own randomness under a seed."""
+    """Return the player's own randomness under a seed."""
     return Draws(Keyed(make_key(seed, Purpose.SCHEDULE)), KeyedDirections(make_key(seed, Purpose.DIRECTIONS)))
 
 
 def fresh_state(player: Player, slots: int, capacity: int) -> State:
-    """State before the first round."""
+    """Return the state before the first round."""
     return State(
         table=make_table(slots),
         tally=make_tally(slots),
@@ -102,12 +108,12 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
         learner=_checked("learner", player.learner, allocate_learner(player.learner, slots)),
         epochs=fresh_epochs(),
         play=np.zeros(player.learner.dimension),
-        waiting=make_waiting(player),
+        buffer=make_buffer(player),
     )
 
 
 def _checked(kind: str, member: Any, state: Any) -> Any:
-    """A state that compiled code can hold, or a sentence saying why not."""
+    """Return a state that compiled code can hold; raise TypeError where it cannot."""
     parts = [state]
     while parts:
         part = parts.pop()
@@ -123,13 +129,13 @@ def _checked(kind: str, member: Any, state: Any) -> Any:
 
 
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
-    """The same state with more slots (unlimited capacity only)."""
+    """Return the same state with more slots (unlimited capacity only)."""
     larger = fresh_state(player, slots, capacity)
     _copy_prefix(state.scheduler, larger.scheduler)
     _copy_prefix(state.tally, larger.tally)
     _copy_prefix(state.learner, larger.learner)
     return larger._replace(
-        table=grow_table(state.table, slots), epochs=state.epochs, play=state.play, waiting=state.waiting
+        table=grow_table(state.table, slots), epochs=state.epochs, play=state.play, buffer=state.buffer
     )
 
 

@@ -8,14 +8,15 @@ import numpy as np
 
 from tarry.kernel import step
 
-_SPREAD = 0x9E3779B1
+_SPREAD = 0x9E3779B1  # 2³² over the golden ratio: neighbouring rounds land far apart
+TRACKED, ENDED, RELEASED = range(3)  # of ``counts``
 
 
 class Table(NamedTuple):
     """``rounds[slot]`` (0: free), a stack of free slots, and an open-addressing index by round.
 
-    ``counts`` = (tracked, rounds that have ended, slots released by the current round); ``released`` lists
-    the rounds that the current round preempted.
+    ``counts`` are the rounds TRACKED, those that have ENDED and those RELEASED by the current round; ``released``
+    lists the last.
     """
 
     rounds: np.ndarray
@@ -27,8 +28,8 @@ class Table(NamedTuple):
 
 
 def make_table(slots: int) -> Table:
-    """An empty table with this many slots."""
-    size = 1 << max(3, int(4 * slots - 1).bit_length())
+    """Return an empty table with this many slots."""
+    size = 1 << max(3, int(4 * slots - 1).bit_length())  # at most a quarter full: probes stay short
     return Table(
         rounds=np.zeros(slots, np.int64),
         vacant=np.arange(slots - 1, -1, -1, dtype=np.int64),
@@ -40,13 +41,13 @@ def make_table(slots: int) -> Table:
 
 
 def grow_table(table: Table, slots: int) -> Table:
-    """The same set with more slots; slots keep their numbers."""
+    """Return the same set with more slots; slots keep their numbers."""
     old = table.rounds.size
     larger = make_table(slots)
     larger.rounds[:old] = table.rounds
     larger.counts[:] = table.counts
     larger.released[: old + 1] = table.released
-    free = old - int(table.counts[0])
+    free = old - int(table.counts[TRACKED])
     # Old free slots stay on top of the stack, so that growing changes no slot number.
     fresh = np.arange(slots - 1, old - 1, -1, dtype=np.int64)
     larger.vacant[: fresh.size] = fresh
@@ -73,7 +74,7 @@ def index(table: Table, s: int, slot: int) -> None:
 
 @step
 def find(table: Table, s: int) -> Any:
-    """The slot of round s, or -1."""
+    """Return the slot of round s, or -1."""
     i = home(table, s)
     mask = table.keys.size - 1
     while table.keys[i] != 0:
@@ -105,8 +106,8 @@ def unindex(table: Table, s: int) -> None:
 
 @step
 def vacancy(table: Table, capacity: int) -> Any:
-    """A free slot, or -1 when the set is full."""
-    tracked = table.counts[0]
+    """Return a free slot, or -1 when the set is full."""
+    tracked = table.counts[TRACKED]
     if tracked >= capacity:
         return -1
     return table.vacant[np.uint64(table.rounds.size - tracked - 1)]
@@ -116,7 +117,7 @@ def vacancy(table: Table, capacity: int) -> Any:
 def occupy(table: Table, slot: int, t: int) -> None:
     """Put round t into a vacant slot (the one ``vacancy`` named)."""
     table.rounds[slot] = t
-    table.counts[0] += 1
+    table.counts[TRACKED] += 1
     index(table, t, slot)
 
 
@@ -125,12 +126,12 @@ def vacate(table: Table, slot: int) -> None:
     """Free a slot."""
     unindex(table, table.rounds[slot])
     table.rounds[slot] = 0
-    table.counts[0] -= 1
-    table.vacant[table.rounds.size - table.counts[0] - 1] = slot
+    table.counts[TRACKED] -= 1
+    table.vacant[table.rounds.size - table.counts[TRACKED] - 1] = slot
 
 
 @step
 def release(table: Table, s: int) -> None:
     """Note that the current round preempted s."""
-    table.released[table.counts[2]] = s
-    table.counts[2] += 1
+    table.released[table.counts[RELEASED]] = s
+    table.counts[RELEASED] += 1

@@ -12,28 +12,33 @@ over pairs.
 
 from __future__ import annotations
 
-from math import nan
-from typing import Any, NamedTuple
+from math import isnan, log2, nan
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tarry.errors import BrokenInvariant
 from tarry.kernel import step
-from tarry.results import Weights
+from tarry.results import Fate, Weights
+from tarry.schedulers.base import held
+
+if TYPE_CHECKING:
+    from tarry.tracking.player import Player, State
 
 SUMS = 13
 (
-    WEIGHT,
-    SQUARE,
-    LARGEST,
-    OCCUPANCY,
-    FORFEITED,
-    OWN,  # Σ η m²; for values Σ η (w f/δ)²
-    PAIRS,  # Σ η_{t−1} m_t m_s over pairs; for values of the weights alone
-    CLOSED,  # Σ 1/(2η) over epochs that have ended
+    WEIGHT,  # Σ w
+    SQUARE,  # Σ w²
+    LARGEST,  # max w
+    OCCUPANCY,  # Σ |S| as rounds find it
+    FORFEITED,  # Σ w of tracked rounds that ended without an outcome
+    SQUARES,  # Σ η m²; for values Σ η (w f/δ)²
+    OVERLAPS,  # Σ η_{t−1} m_t m_s over pairs; for values of the weights alone
+    CLOSED_EPOCHS,  # Σ 1/(2η) over epochs that have ended
     LONGEST,  # the largest |g| or |f| that was used
-    LENGTHS,  # Σ c_t
-    SPREADS,  # Σ c_t q_t
-    SMOOTHED,  # Σ w δ
+    INVERSE_RADII,  # Σ c_t
+    RADIUS_OVERLAPS,  # Σ c_t q_t
+    RADII,  # Σ w δ
     CAPPED,  # Σ min(w, 1)
 ) = range(SUMS)
 FULL_ROUNDS, PEAK = range(2)
@@ -43,27 +48,32 @@ UNCERTIFIED, PLAIN, OBSERVED = range(3)
 class Tally(NamedTuple):
     """``fates`` by Fate; ``sums`` and ``counts`` by the names above; all else by slot.
 
-    ``rate`` is η_{t−1} and ``sharpness`` 1/δ_t (0 for gradients) of the round in a slot. When it arrives, ``cross``
-    and ``line`` are multiplied by its weight and ``arc`` by the square of it.
+    ``rate`` is η_{t−1} and ``inverse_radius`` 1/δ_t (0 for gradients) of the round in a slot. The others are sums over
+    the arrivals s during its life, each with the rate and radius of the later of the two:
+
+        pair_sum     Σ η m_s        times m_t when t arrives
+        pair_sum_w2  Σ η w_s²/δ     times w_t      (the pair's c is t's)
+        pair_sum_w   Σ η w_s/δ      times w_t²     (the pair's c is s's)
     """
 
     fates: np.ndarray
     sums: np.ndarray
     counts: np.ndarray
-    cross: np.ndarray
+    pair_sum: np.ndarray
     rate: np.ndarray
-    sharpness: np.ndarray
-    line: np.ndarray
-    arc: np.ndarray
+    inverse_radius: np.ndarray
+    pair_sum_w2: np.ndarray
+    pair_sum_w: np.ndarray
 
 
 def make_tally(slots: int) -> Tally:
-    """Empty books."""
-    return Tally(np.zeros(6, np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *(np.zeros(slots) for _ in range(5)))
+    """Return empty books for this many slots."""
+    by_slot = (np.zeros(slots) for _ in range(5))
+    return Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
 
 
 def weights_of(tally: Tally, settled: int) -> Weights:
-    """The moments of the weights over so many settled rounds (NaN before the first)."""
+    """Return the moments of the weights over so many settled rounds (NaN before the first)."""
     total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
     return Weights(
         mean=total / settled if settled else nan,
@@ -73,67 +83,91 @@ def weights_of(tally: Tally, settled: int) -> Weights:
     )
 
 
+def balance(player: Player, state: State, t: int) -> float:
+    """Return arrived, forfeited and held weight per round; NaN for schedulers without the identity.
+
+    The weights that arrived and those still held sum to the rounds played: on every path for VarOpt, up to rounding.
+    """
+    holding = float(held(player.scheduler, state.scheduler))
+    if holding < 0 or t == 0:
+        return nan
+    return (float(state.tally.sums[WEIGHT] + state.tally.sums[FORFEITED]) + holding) / t
+
+
+def check_balance(player: Player, state: State, t: int) -> None:
+    """Raise BrokenInvariant where the identity should hold and does not."""
+    found = balance(player, state, t)
+    # Rounding grows like the depth of VarOpt's merges, which is logarithmic in the rounds.
+    if isnan(found) or abs(found - 1.0) <= 1e-9 * max(1.0, log2(t)):
+        return
+    raise BrokenInvariant(
+        f"after round {t} the weights that arrived and are held sum to {found * t}, not {t}: "
+        "the state is corrupted, or this is a defect worth reporting"
+    )
+
+
 @step
 def book_entry(tally: Tally, rate: float, radius: float, slot: int) -> None:
-    """A round enters a slot; ``rate`` is η_{t−1}, the one that made its play, ``radius`` δ_t or 0."""
+    """Open a slot's sums; ``rate`` is η_{t−1}, the one that made the play, ``radius`` δ_t or 0."""
     tally.rate[slot] = rate
-    tally.sharpness[slot] = 1.0 / radius if radius > 0.0 else 0.0
-    tally.cross[slot] = 0.0
-    tally.line[slot] = 0.0
-    tally.arc[slot] = 0.0
+    tally.inverse_radius[slot] = 1.0 / radius if radius > 0.0 else 0.0
+    tally.pair_sum[slot] = 0.0
+    tally.pair_sum_w2[slot] = 0.0
+    tally.pair_sum_w[slot] = 0.0
 
 
 @step
-def book_arrival(tally: Tally, rounds: Any, slot: int, s: int, weight: float, size: float) -> None:
-    """A certificate's share of a used arrival; ``rounds`` are the slots' rounds, s still among them.
+def book_arrival(tally: Tally, rounds: np.ndarray, slot: int, s: int, weight: float, size: float) -> None:
+    """Add a used arrival to the certificate's sums; ``rounds`` are the slots' rounds, s still among them.
 
     ``size`` is that of its feedback, or 1 where a bound on it is put in later.
     """
     # Free slots are a stack, and a fresh one is opened only when all opened before are taken: so only the first
     # peak + 1 were ever in use. Vacant ones among them are written to as well; an entry resets them.
     used = min(rounds.size, tally.counts[PEAK] + 1)
-    if tally.sharpness[slot] > 0.0:
+    if tally.inverse_radius[slot] > 0.0:
         book_value(tally, rounds, used, slot, s, weight, size)
     else:
         book_gradient(tally, rounds, used, slot, s, weight * size)
 
 
 @step
-def book_gradient(tally: Tally, rounds: Any, used: int, slot: int, s: int, mass: float) -> None:
+def book_gradient(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, mass: float) -> None:
     own = tally.rate[slot]
-    tally.sums[OWN] += own * mass * mass
-    tally.sums[PAIRS] += mass * tally.cross[slot]
+    tally.sums[SQUARES] += own * mass * mass
+    tally.sums[OVERLAPS] += mass * tally.pair_sum[slot]
     for other in range(used):
         rate = own if s > rounds[other] else tally.rate[other]
-        tally.cross[other] += mass * rate
+        tally.pair_sum[other] += mass * rate
 
 
 @step
-def book_value(tally: Tally, rounds: Any, used: int, slot: int, s: int, weight: float, size: float) -> None:
-    own, sharpness = tally.rate[slot], tally.sharpness[slot]
-    length = weight * sharpness
-    tally.sums[OWN] += own * (length * size) * (length * size)
-    tally.sums[PAIRS] += weight * tally.cross[slot]
-    tally.sums[LENGTHS] += own * length
-    tally.sums[SPREADS] += weight * (tally.line[slot] + weight * tally.arc[slot])
-    tally.sums[SMOOTHED] += weight / sharpness
+def book_value(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, weight: float, size: float) -> None:
+    own, inverse_radius = tally.rate[slot], tally.inverse_radius[slot]
+    length = weight * inverse_radius
+    tally.sums[SQUARES] += own * (length * size) * (length * size)
+    tally.sums[OVERLAPS] += weight * tally.pair_sum[slot]
+    tally.sums[INVERSE_RADII] += own * length
+    tally.sums[RADIUS_OVERLAPS] += weight * (tally.pair_sum_w2[slot] + weight * tally.pair_sum_w[slot])
+    tally.sums[RADII] += weight / inverse_radius
     for other in range(used):
         if s > rounds[other]:  # c of the pair is that of s, its q gains the square of the other's weight
-            tally.cross[other] += weight * own
-            tally.arc[other] += own * length
+            tally.pair_sum[other] += weight * own
+            tally.pair_sum_w[other] += own * length
         else:
-            tally.cross[other] += weight * tally.rate[other]
-            tally.line[other] += weight * weight * tally.rate[other] * tally.sharpness[other]
+            tally.pair_sum[other] += weight * tally.rate[other]
+            tally.pair_sum_w2[other] += weight * weight * tally.rate[other] * tally.inverse_radius[other]
 
 
 @step
 def book_epoch(tally: Tally, rate: float) -> None:
-    """An epoch ends; ``rate`` is its closing rate."""
-    tally.sums[CLOSED] += 0.5 / rate
+    """Add an epoch that ends; ``rate`` is its closing rate."""
+    tally.sums[CLOSED_EPOCHS] += 0.5 / rate
 
 
 @step
 def book_weight(tally: Tally, weight: float) -> None:
+    """Add the weight of a used arrival to the moments."""
     tally.sums[WEIGHT] += weight
     tally.sums[SQUARE] += weight * weight
     tally.sums[CAPPED] += min(weight, 1.0)
@@ -142,7 +176,7 @@ def book_weight(tally: Tally, weight: float) -> None:
 
 @step
 def book_occupancy(tally: Tally, tracked: int, capacity: int) -> None:
-    """|S| as round t finds it: after expiries, before a member is replaced."""
+    """Add |S| as round t finds it: after expiries, before a member is replaced."""
     tally.sums[OCCUPANCY] += tracked
     if tracked >= capacity:
         tally.counts[FULL_ROUNDS] += 1

@@ -12,7 +12,6 @@ from river_models import PHISHING, Mean, Spy, classifier, regressor, trees
 
 import tarry
 from tarry.adapters import river as late
-from tarry.kernel import is_compiled
 
 
 def test_live_recovers_the_truth_only_with_weights():
@@ -55,8 +54,6 @@ KINDS = {
         regressor(), 200, on=name_of, scheduler=tarry.schedulers.Morris(0.5)
     ),
 }
-if is_compiled():  # nothing in the checks depends on the compiler
-    KINDS = {name: KINDS[name] for name in ("classifier", "regressor")}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,7 +12,6 @@ from river_models import PHISHING, TRUMP, Mean, Spy, classifier, regressor, tree
 
 import tarry
 from tarry.adapters import river as late
-from tarry.kernel import is_compiled
 
 
 def date_of(x):
@@ -97,7 +96,7 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("scheduler", "information"), TOLD[:1] if is_compiled() else TOLD)
+@pytest.mark.parametrize(("scheduler", "information"), TOLD)
 def test_a_delay_of_theirs_is_one_less_of_ours(scheduler, information):
     delays = np.random.default_rng(2).integers(0, 60, 300)
     ours = np.maximum(delays - 1, 0)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from tarry.game import Record
-from tarry.learners import DWFTBL, LevelRadius, LevelRate
-from tarry.learners.shrunken import Scales, scales_of
+from tarry.learners import DWFTBL
+from tarry.learners.from_values import Scales, scales_of
+from tarry.rates import BanditRadius, BanditRate
 from tests.oracles import theory
 from tests.oracles.methods.stated import curve, shared_logarithm, steepness, waited
 
@@ -137,8 +138,8 @@ def of_steady_bandit(game: Any, record: Record) -> float:
 def anytime_bandit(game: Any) -> DWFTBL:
     """DW-FTBL that follows the observed backlog, unit weights."""
     spread = spread_in(game)
-    rate = LevelRate(game.domain.diameter, steepness(game), spread, 1.0)
-    return DWFTBL(game.domain, rate, LevelRadius(game.domain.inner_radius, spread, 1.0))
+    rate = BanditRate(game.domain.diameter, steepness(game), spread, 1.0)
+    return DWFTBL(game.domain, rate, BanditRadius(game.domain.inner_radius, spread, 1.0))
 
 
 def of_anytime_bandit(game: Any, record: Record) -> float:

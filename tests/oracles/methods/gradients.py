@@ -21,11 +21,10 @@ from tarry.learners import (
     AdaFTRL,
     Adaptive,
     AdaptiveRevision,
-    Anytime,
     FTRLProximal,
     Interleaving,
-    inverse_time,
 )
+from tarry.rates import Anytime, inverse_time
 from tests.oracles.hard import bowl, lagged, prompt, segment
 from tests.oracles.methods.stated import (
     both_rates,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tarry.game import Record
-from tarry.learners import DWFTRL, FPL, AdaFTRL, BestOfBoth
+from tarry.learners import DWFTRL, FPL, AdaFTRL
+from tarry.rates import BestOfBoth
 from tests.oracles import theory
 
 

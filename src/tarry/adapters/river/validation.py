@@ -18,8 +18,9 @@ from river import base, metrics, stream, utils
 from tarry.adapters.river.late_labels import LateLabels
 from tarry.adapters.river.rows import Rows
 from tarry.adapters.river.weights import check_weighted
-from tarry.adapters.waiting import Slots
+from tarry.adapters.waiting import make_slots
 from tarry.checks import as_int
+from tarry.live.core import Slots
 from tarry.live.streams import AT_END
 
 
@@ -66,7 +67,7 @@ def iter_progressive_val_score(
         raise ValueError(f"{type(metric).__name__} does not score what {model} predicts: choose another metric")
     step = as_int(step, "step (0 for no reports)")
     is_told = getattr(scheduler, "needs_delays", False)
-    slots = Slots(capacity, scheduler, seed, "clairvoyant" if is_told else "semi-clairvoyant")
+    slots = make_slots(capacity, scheduler, seed, "clairvoyant" if is_told else "semi-clairvoyant")
     rows = Rows(dataset, moment, delay, is_number=isinstance(model, base.Regressor), is_told=is_told)
     report = _Reports(model, metric, measure_time, measure_memory, yield_predictions, capacity is not None)
     return _play(rows, model, metric, slots, step, report, at_end == "drop")
@@ -87,6 +88,7 @@ def _play(
         own = options.pop("w", 1.0) if extra else 1.0
         if y is None:
             predictions[i] = predict(copy(x), **options)
+            slots.prepare()
             slots.open(rows.wait)
             if drops and rows.delay is not None:
                 due[i] = rows.due

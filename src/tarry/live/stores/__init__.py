@@ -6,32 +6,52 @@ import re
 from os import PathLike, fspath
 from typing import Any
 
-from tarry.live.stores.base import MAIN, POWER, PROCESS, Head, Store
-from tarry.live.stores.memory import Memory
+from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Chunk, Head, Memory, Store
 
-__all__ = ["MAIN", "POWER", "PROCESS", "Head", "Memory", "Store", "open_store", "stored_names", "without_password"]
+__all__ = [
+    "MAIN",
+    "POWER",
+    "PROCESS",
+    "Change",
+    "Chunk",
+    "Head",
+    "Memory",
+    "Store",
+    "open_store",
+    "stored_names",
+    "without_password",
+]
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
 
 
-def open_store(url: str, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False) -> Store:
-    """The place of the session of this name in the database at this address."""
+def open_store(
+    url: str | Store, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False
+) -> Store | None:
+    """Return the place of the session of this name in the database at this address; None for ``memory:``.
+
+    A store of your own is given as it is, with the session's name in it.
+    """
     if durability not in (POWER, PROCESS):
         raise ValueError(f"durability must be {POWER!r} or {PROCESS!r}, got {durability!r}")
     if not isinstance(name, str) or not name or re.search("[\x00\ud800-\udfff]", name):
         raise ValueError(f"the name of a session or join must be a text that databases can hold, got {name!r}")
     if url == "memory:":
-        return Memory()
-    if str(url).startswith(_SQLITE) and len(url) > len(_SQLITE):
+        return None
+    if not isinstance(url, str):
+        if hasattr(url, "begin"):
+            return url
+        raise ValueError(f"store must be {FORMS}, got {_shown(url)}")
+    if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
         from tarry.live.stores.sqlite import SQLite
 
         path = url.removeprefix(_SQLITE)
         if path == ":memory:" or "\0" in path:
             raise ValueError(f"{url!r} is no file: write store='memory:', or sqlite:/// with the path of one")
         return SQLite(path, name, durability=durability, must_exist=must_exist)
-    if str(url).startswith(_POSTGRES):
+    if url.startswith(_POSTGRES):
         from tarry.live.stores.postgres import Postgres
 
         return Postgres(url, name, durability=durability, must_exist=must_exist)
@@ -74,6 +94,8 @@ def without_password(url: str) -> str:
 def stored_names(url: str) -> list[str]:
     """The names of the sessions in a database."""
     store = open_store(url, must_exist=True)
+    if store is None:
+        return []
     try:
         return store.names()
     finally:

@@ -1,119 +1,209 @@
 """What a store is: numbered versions of a session's bytes, changed in one transaction each.
 
-A store keeps, for each named session, its configuration, chunks of the regions (see ``live.regions``), and one row
-for each tracked or recent round. It knows nothing of what they mean. A transaction begins by telling the version
-that is stored; whoever holds an older one loads the chunks that have changed since.
+A store keeps, for each named session, its configuration, the chunks of its regions (see ``live.buffers``) and one row
+for each tracked or recent round. It knows nothing of what they mean and checks nothing: checksums, versions and what
+to write are worked out in ``live.transactions``. ``tarry.testing.StoreContract`` says what a store must do, and
+:class:`Memory` is the plainest one that does it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from struct import Struct
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.items import ItemRow
-from tarry.live.regions import FATES, IDS, STATE
+from tarry.live.buffers import REGIONS
+from tarry.live.encoding import ItemRow
 
 MAIN = "main"
 POWER, PROCESS = "power", "process"
-TABLES = {STATE: "tarry_state", FATES: "tarry_fates", IDS: "tarry_ids"}
 CLOSED = "this was closed: open it again"
-
-
-class Head(NamedTuple):
-    """Where a session stands: its version, and the slots its state is laid out for."""
-
-    version: int
-    slots: int
+FORMAT = 2  # of everything that is stored; see ``live.configuration.upgraded`` for what came before
+HEAD = -1  # the chunk of the state region that says where the session stands
+# Slots, token and total. Together with four chunks it just fills a page of SQLite: wider numbers would cost every
+# transaction another page.
+_HEAD = Struct("<III")
+TOKENS = 1 << 32
 
 
 class Chunk(NamedTuple):
-    """A piece of a region."""
+    """A piece of a region, with the version it was written at and a checksum of all that."""
 
     number: int
+    version: int
+    checksum: int
     data: bytes
 
 
-def checksum_of(place: int, version: int, data: bytes) -> int:
-    """A checksum of a chunk, where it belongs and the version it was written at; -1 of what is no chunk."""
+class Head(NamedTuple):
+    """Where a session stands: its version, the slots its state is laid out for, and which history it is of.
+
+    ``token`` is drawn for each transaction, ``total`` is the sum of the checksums of all chunks (modulo 2³²). A store
+    that went back in time, and perhaps on from there, has another token, and chunks that sum to another total.
+    """
+
+    version: int
+    slots: int
+    token: int
+    total: int
+
+    def chunk(self) -> Chunk:
+        """Return the head as it is stored."""
+        return make_chunk(HEAD, self.version, _HEAD.pack(self.slots, self.token, self.total))
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Head:
+        """Return the head of a chunk that was checked."""
+        return cls(chunk.version, *_HEAD.unpack(chunk.data))
+
+
+class Change(NamedTuple):
+    """What one transaction writes: the new head, changed chunks by region, and rows by round (None: deleted)."""
+
+    head: Chunk
+    chunks: Mapping[str, list[Chunk]]
+    rows: Mapping[int, ItemRow | None]
+
+
+def make_chunk(number: int, version: int, data: bytes) -> Chunk:
+    """Return a chunk with its checksum."""
+    return Chunk(number, version, chunk_checksum(number, version, data), data)
+
+
+def chunk_checksum(number: int, version: Any, data: Any) -> int:
+    """Return a checksum of a chunk, where it belongs and the version it was written at; -1 of what is no chunk."""
     if not (isinstance(version, int) and isinstance(data, bytes)):
         return -1  # SQLite's columns have no fixed type: damage may turn bytes into a number
-    return crc32(data, crc32(b"%d at %d" % (place, version)))
-
-
-Damaged = Callable[[str], StoreError]  # what to raise about a place in the tables
-
-
-def chunk_of(region: int, row: tuple[Any, ...], damaged: Damaged) -> Chunk:
-    """The chunk of a row of number, version, checksum and data."""
-    number, version, checksum, data = row
-    if checksum_of(number, version, data) != checksum:
-        raise damaged(f"chunk {number} of {TABLES[region]}")
-    return Chunk(number, data)
-
-
-def item_row_of(t: int, row: tuple[Any, ...] | None, damaged: Damaged) -> ItemRow | None:
-    """The item row of body, play, payload and checksum, if there is one."""
-    if row is None:
-        return None
-    *parts, checksum = row
-    found = ItemRow(*parts)
-    if found.checksum(t) != checksum:
-        raise damaged(f"round {t} of tarry_items")
-    return found
-
-
-def configuration_of(text: Any, checksum: int, damaged: Damaged) -> str:
-    """A configuration that is as it was written."""
-    if crc32(str(text).encode()) != checksum:
-        raise damaged("tarry_sessions")
-    return str(text)
+    return crc32(data, crc32(b"%d at %d" % (number, version)))
 
 
 class Store(Protocol):
-    """One session's place in a database. Failures are ``errors``; ``explain`` says them in a sentence."""
+    """The place of one session in a database.
 
-    is_durable: bool
+    Failures of the database are ``errors``, which ``explain`` turns into sentences; ``where`` names the database in
+    sentences. Between ``begin`` and ``commit`` or ``rollback`` lies one transaction. A store is used by one thread at a
+    time, and by whichever thread has its turn.
+    """
+
+    where: str
     errors: tuple[type[Exception], ...]
 
     def names(self) -> list[str]:
-        """The sessions in the database."""
+        """Return the names of the sessions in the database, oldest first."""
 
-    def configuration(self) -> str | None:
-        """The session's configuration, or None if there is none of this name."""
+    def configuration(self) -> tuple[str, int] | None:
+        """Return the session's configuration and its checksum, or None if there is none of this name."""
 
-    def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
-        """Write a new session at version 1; False if somebody was faster."""
+    def create(self, configuration: str, checksum: int, change: Change) -> bool:
+        """Write a new session, all of it or nothing, making the database if need be; False if it exists."""
 
-    def begin(self) -> Head:
-        """Start a transaction that may write; others wait."""
+    def begin(self, *, writes: bool) -> Chunk:
+        """Start a transaction and return the head. One that writes waits for others; readers wait for nobody."""
 
-    def look(self) -> Head:
-        """Start a transaction that only reads; nobody waits."""
+    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterable[Chunk]:
+        """Return the chunks of a region written after a version, among these numbers, in their order."""
 
-    def leave(self) -> None:
-        """End a transaction without a trace."""
+    def row(self, t: int) -> ItemRow | None:
+        """Return the row of a round, or None."""
 
-    def changed(self, region: int, since: int, only: range | None = None) -> Iterable[Chunk]:
-        """Chunks of a region newer than a version, among those in ``only``."""
+    def commit(self, change: Change) -> None:
+        """Write a change and end the transaction; durable when it returns. If it raises, nothing was written."""
 
-    def item(self, t: int) -> ItemRow | None:
-        """The row of a round."""
-
-    def commit(
-        self,
-        head: Head,
-        chunks: Mapping[int, Iterable[tuple[int, bytes]]],
-        items: Mapping[int, ItemRow | None],
-    ) -> None:
-        """Write changed chunks and rows (None: deleted) and the new head; durable when it returns."""
+    def rollback(self) -> None:
+        """End a transaction without a trace; do nothing where none is open."""
 
     def size(self) -> int:
-        """Bytes in use."""
+        """Return the bytes in use."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database; may be called again."""
 
     def explain(self, error: Exception) -> str:
-        """A failure as a sentence."""
+        """Return a sentence for one of ``errors``."""
+
+
+class _Session:
+    """What :class:`Memory` keeps of one session."""
+
+    def __init__(self, configuration: str, checksum: int) -> None:
+        self.configuration = configuration, checksum
+        self.head = Chunk(HEAD, 0, 0, b"")
+        self.chunks: dict[str, dict[int, Chunk]] = {region: {} for region in REGIONS}
+        self.rows: dict[int, ItemRow] = {}
+
+
+class Memory:
+    """A store in dictionaries, for tests and as a pattern: one thread, and gone with its process.
+
+    ``Memory(name, database)`` of the same database share what is in it. A session without a store (``"memory:"``) is
+    something else: it works on objects and writes no bytes at all.
+    """
+
+    where = "the store in memory"
+    errors: tuple[type[Exception], ...] = ()
+
+    def __init__(self, name: str = MAIN, database: dict[str, Any] | None = None) -> None:
+        self.name, self.database = name, {} if database is None else database
+        self._is_closed = False
+
+    def _session(self) -> _Session:
+        if self._is_closed:
+            raise StoreError(f"{self.where}: {CLOSED}")
+        if self.name not in self.database:
+            raise StoreError(f"{self.name!r} is gone from {self.where}")
+        found: _Session = self.database[self.name]
+        return found
+
+    def names(self) -> list[str]:
+        return list(self.database)
+
+    def configuration(self) -> tuple[str, int] | None:
+        return self._session().configuration if self.name in self.database else None
+
+    def create(self, configuration: str, checksum: int, change: Change) -> bool:
+        if self.name in self.database:
+            return False
+        self.database[self.name] = _Session(configuration, checksum)
+        self.commit(change)
+        return True
+
+    def begin(self, *, writes: bool) -> Chunk:
+        return self._session().head
+
+    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterable[Chunk]:
+        kept = self._session().chunks[region]
+        return [kept[i] for i in sorted(kept) if kept[i].version > since and (numbers is None or i in numbers)]
+
+    def row(self, t: int) -> ItemRow | None:
+        return self._session().rows.get(t)
+
+    def commit(self, change: Change) -> None:
+        session = self._session()
+        for region, chunks in change.chunks.items():
+            session.chunks[region].update((chunk.number, chunk) for chunk in chunks)
+        for t, row in change.rows.items():
+            if row is None:
+                session.rows.pop(t, None)
+            else:
+                session.rows[t] = row
+        session.head = change.head
+
+    def rollback(self) -> None:
+        pass
+
+    def size(self) -> int:
+        session = self._session()
+        return sum(len(chunk.data) for chunks in session.chunks.values() for chunk in chunks.values())
+
+    def close(self) -> None:
+        self._is_closed = True
+
+    def explain(self, error: Exception) -> str:
+        return str(error)
+
+
+def upgraded_head(version: int, slots: int, checksums: Iterable[int]) -> Chunk:
+    """Return the head that the first format would have had, from the checksums of all chunks."""
+    return Head(version, slots, 0, sum(checksums) % TOKENS).chunk()

@@ -4,46 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.items import ItemRow
+from tarry.live.buffers import REGIONS, STATE
+from tarry.live.configuration import upgraded
+from tarry.live.encoding import ItemRow
 from tarry.live.stores import without_password
-from tarry.live.stores.base import (
-    CLOSED,
-    PROCESS,
-    TABLES,
-    Chunk,
-    Head,
-    checksum_of,
-    chunk_of,
-    configuration_of,
-    item_row_of,
-)
+from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, Chunk, upgraded_head
 
 try:
     import psycopg
 except ImportError as error:
     raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
 
-FORMAT = 1
 PATIENCE = 60.0  # seconds to wait for another writer
-_LOCK = 0x54617279  # an advisory lock, so that two processes do not make the tables at once
+_LOCK = 0x54617279  # an advisory lock, so that two processes do not make or change the tables at once
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_sessions "
     "(number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL, checksum BIGINT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS tarry_heads "
-    "(session INTEGER PRIMARY KEY, version BIGINT NOT NULL, slots BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tarry_items (session INTEGER, round BIGINT, body TEXT NOT NULL, "
     "play BYTEA NOT NULL, payload BYTEA, checksum BIGINT NOT NULL, PRIMARY KEY (session, round))",
     *(
-        f"CREATE TABLE IF NOT EXISTS {table} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
+        f"CREATE TABLE IF NOT EXISTS tarry_{region} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
         "checksum BIGINT NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (session, chunk))"
-        for table in TABLES.values()
+        for region in REGIONS
     ),
 )
 # A process that has stopped in the middle of a call must not keep the others waiting for ever.
@@ -55,9 +44,9 @@ _inherited: list[Any] = []  # connections of a parent process, which must not be
 
 
 class Postgres:
-    """One session in a PostgreSQL database."""
+    """One session in a PostgreSQL database. No table is made before :meth:`create`."""
 
-    is_durable = True
+    where = "the database"
     errors: tuple[type[Exception], ...] = (psycopg.Error,)
 
     def __init__(self, url: str, name: str, *, durability: str, must_exist: bool = False) -> None:
@@ -68,10 +57,7 @@ class Postgres:
         try:
             self._connect()
             try:
-                if must_exist:
-                    self._check_tables()
-                else:
-                    self._make_tables()
+                self._has_tables = self._check_tables(must_exist)
             except BaseException:
                 self.close()
                 raise
@@ -87,26 +73,60 @@ class Postgres:
             raise
         self._process, self._database = os.getpid(), database
 
+    def _check_tables(self, must_exist: bool) -> bool:
+        """Return whether there are tables of this format; those of an earlier one are brought to it.
+
+        Whoever opens a session needs no right to make tables, and leaves none.
+        """
+        run = self._database.execute
+        found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
+        written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
+        if written is None:
+            if must_exist:
+                raise StoreError("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
+            return False
+        if written[0] > FORMAT:
+            raise StoreError(f"the database is in format {written[0]}, this version of Tarry reads {FORMAT}")
+        if written[0] < FORMAT:
+            self._upgrade()
+        return True
+
     def _make_tables(self) -> None:
         with self._database.transaction():
             run = self._database.execute
             run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             for statement in _SCHEMA:
                 run(statement)
-            written = run("SELECT version FROM tarry_format").fetchone()
-            if written is None:
+            if run("SELECT version FROM tarry_format").fetchone() is None:
                 run("INSERT INTO tarry_format VALUES (%s)", (FORMAT,))
-            else:
-                _check_format(written[0])
+        self._has_tables = True
 
-    def _check_tables(self) -> None:
-        """Only look: whoever opens a session needs no right to make tables, and leaves none."""
-        run = self._database.execute
-        found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
-        written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
-        if written is None:
-            raise StoreError("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
-        _check_format(written[0])
+    def _upgrade(self) -> None:
+        """Bring tables of the first format, which had a table of heads, to this one, in one transaction."""
+        with self._database.transaction():
+            run = self._database.execute
+            run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            written = run("SELECT version FROM tarry_format").fetchone()
+            if written is None or written[0] >= FORMAT:
+                return  # somebody was faster
+            run("LOCK TABLE tarry_heads IN ACCESS EXCLUSIVE MODE")
+            sessions = run(
+                "SELECT number, configuration, version, slots FROM tarry_sessions JOIN tarry_heads ON number = session"
+            ).fetchall()
+            for number, text, version, slots in sessions:
+                new = upgraded(text)
+                run(
+                    "UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s",
+                    (new, crc32(new.encode()), number),
+                )
+                sums = (
+                    run(f"SELECT coalesce(sum(checksum), 0) FROM tarry_{region} WHERE session = %s", (number,))
+                    for region in REGIONS
+                )
+                head = upgraded_head(version, slots, (int(found[0]) for s in sums if (found := s.fetchone())))
+                run(_UPSERT.format("state"), (number, *head))
+            run("DROP TABLE tarry_heads")
+            run("UPDATE tarry_format SET version = %s", (FORMAT,))
 
     def _ready(self) -> psycopg.Connection[Any]:
         if self._is_closed:
@@ -119,9 +139,13 @@ class Postgres:
         return self._database
 
     def names(self) -> list[str]:
+        if not self._has_tables:
+            return []
         return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
 
-    def configuration(self) -> str | None:
+    def configuration(self) -> tuple[str, int] | None:
+        if not self._has_tables:
+            return None
         found = (
             self._ready()
             .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = %s", (self.name,))
@@ -130,37 +154,43 @@ class Postgres:
         if found is None:
             return None
         self._number, text, checksum = found
-        return configuration_of(text, checksum, _damaged)
+        return text, checksum
 
-    def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
+    def create(self, configuration: str, checksum: int, change: Change) -> bool:
         run = self._ready().execute
+        if not self._has_tables:
+            self._make_tables()
         run("BEGIN")
         try:
             added = run(
                 "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (%s, %s, %s) "
                 "ON CONFLICT DO NOTHING RETURNING number",
-                (self.name, configuration, crc32(configuration.encode())),
+                (self.name, configuration, checksum),
             ).fetchone()
             if added is None:
-                self.leave()
+                self.rollback()
                 return False
             self._number = added[0]
-            run("INSERT INTO tarry_heads VALUES (%s, 0, 0)", (self._number,))
-            self.commit(Head(1, slots), chunks, {})
+            self.commit(change)
         except BaseException:
-            self.leave()
+            self.rollback()
             raise
         return True
 
-    def begin(self) -> Head:
-        self._ready().execute("BEGIN")
-        return self._head("FOR UPDATE")
+    def begin(self, *, writes: bool) -> Chunk:
+        run = self._ready().execute
+        run("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        found = run(
+            "SELECT version, checksum, data FROM tarry_state WHERE session = %s AND chunk = %s"
+            + " FOR UPDATE" * writes,
+            (self._number, HEAD),
+            binary=True,
+        ).fetchone()
+        if found is None:
+            raise StoreError(f"{self.name!r} is gone from the database")
+        return Chunk(HEAD, *found)
 
-    def look(self) -> Head:
-        self._ready().execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        return self._head("")
-
-    def leave(self) -> None:
+    def rollback(self) -> None:
         if self._process != os.getpid():  # the transaction is the parent's own, and so is the connection
             return
         try:
@@ -169,57 +199,43 @@ class Postgres:
         except psycopg.Error:  # the end of a connection is the end of its transaction too
             self._database.close()
 
-    def _head(self, lock: str) -> Head:
+    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterator[Chunk]:
+        first, last = (0, 1 << 40) if numbers is None else (numbers.start, numbers.stop - 1)
         found = self._database.execute(
-            f"SELECT version, slots FROM tarry_heads WHERE session = %s {lock}", (self._number,)
-        ).fetchone()
-        if found is None:
-            raise StoreError(f"{self.name!r} is gone from the database")
-        return Head(*found)
-
-    def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
-        first, last = (0, 1 << 40) if only is None else (only.start, only.stop - 1)
-        found = self._database.execute(
-            f"SELECT chunk, version, checksum, data FROM {TABLES[region]} "
+            f"SELECT chunk, version, checksum, data FROM tarry_{region} "
             "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s ORDER BY chunk",
             (self._number, first, last, since),
             binary=True,
         )
         for row in found:
-            yield chunk_of(region, row, _damaged)
+            yield Chunk(*row)
 
-    def item(self, t: int) -> ItemRow | None:
+    def row(self, t: int) -> ItemRow | None:
         found = self._database.execute(
             "SELECT body, play, payload, checksum FROM tarry_items WHERE session = %s AND round = %s",
             (self._number, t),
             binary=True,
         ).fetchone()
-        return item_row_of(t, found, _damaged)
+        return None if found is None else ItemRow(*found)
 
-    def commit(
-        self,
-        head: Head,
-        chunks: Mapping[int, Iterable[tuple[int, bytes]]],
-        items: Mapping[int, ItemRow | None],
-    ) -> None:
+    def commit(self, change: Change) -> None:
         cursor = self._database.cursor()
-        gone = [t for t, row in items.items() if row is None]
-        kept = [(self._number, t, *row, row.checksum(t)) for t, row in items.items() if row is not None]
+        gone = [t for t, row in change.rows.items() if row is None]
+        kept = [(self._number, t, *row) for t, row in change.rows.items() if row is not None]
         with self._database.pipeline():
-            for region, pieces in chunks.items():
-                rows = [(self._number, i, head.version, checksum_of(i, head.version, data), data) for i, data in pieces]
-                if rows:
-                    cursor.executemany(_UPSERT.format(TABLES[region]), rows)
+            for region, chunks in change.chunks.items():
+                wanted = [*chunks, change.head] if region == STATE else chunks
+                if wanted:
+                    cursor.executemany(_UPSERT.format(region), [(self._number, *chunk) for chunk in wanted])
             if gone:
                 cursor.execute("DELETE FROM tarry_items WHERE session = %s AND round = ANY(%s)", (self._number, gone))
             if kept:
                 cursor.executemany(_KEEP, kept)
-            cursor.execute("UPDATE tarry_heads SET version = %s, slots = %s WHERE session = %s", (*head, self._number))
             cursor.execute("COMMIT")
 
     def size(self) -> int:
-        tables = ", ".join(f"pg_total_relation_size('{t}')" for t in (*TABLES.values(), "tarry_items"))
-        found = self._ready().execute(f"SELECT {tables.replace(', ', ' + ')}").fetchone()
+        tables = " + ".join(f"pg_total_relation_size('tarry_{table}')" for table in (*REGIONS, "items"))
+        found = self._ready().execute(f"SELECT {tables}").fetchone()
         return int(found[0]) if found else 0
 
     def close(self) -> None:
@@ -252,17 +268,8 @@ class Postgres:
         return text
 
 
-def _check_format(written: int) -> None:
-    if written != FORMAT:
-        raise StoreError(f"the database is in format {written}, this version of Tarry reads {FORMAT}")
-
-
-def _damaged(place: str) -> StoreError:
-    return StoreError(f"the database is damaged ({place}): restore a copy")
-
-
 _UPSERT = (
-    "INSERT INTO {0} VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, chunk) "
+    "INSERT INTO tarry_{0} VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, chunk) "
     "DO UPDATE SET version = excluded.version, checksum = excluded.checksum, data = excluded.data"
 )
 _KEEP = (

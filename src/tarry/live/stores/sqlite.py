@@ -3,64 +3,78 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from struct import unpack_from
+from typing import Any, NamedTuple
+from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.items import ItemRow
-from tarry.live.regions import STATE
-from tarry.live.stores.base import (
-    CLOSED,
-    PROCESS,
-    TABLES,
-    Chunk,
-    Head,
-    checksum_of,
-    chunk_of,
-    configuration_of,
-    item_row_of,
-)
-from tarry.live.stores.files import check_file, check_same_file, identity_of, network_file_system
-from tarry.live.stores.forks import let_go_of_parents, open_stores
+from tarry.live.buffers import REGIONS, STATE
+from tarry.live.configuration import upgraded
+from tarry.live.encoding import ItemRow
+from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, Chunk, upgraded_head
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 APPLICATION = 0x54617279
-FORMAT = 1
 PATIENCE = 60.0  # seconds to wait for another writer
+MOUNTS = Path("/proc/mounts")
+_NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
+_LOGS = ("-wal", "-journal")  # with one of these, SQLite makes the file whole by itself
 _SCHEMA = (
     "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, "
     "configuration TEXT NOT NULL, checksum INTEGER NOT NULL)",
     "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB, "
     "checksum INTEGER NOT NULL)",
     *(
-        f"CREATE TABLE {table} "
+        f"CREATE TABLE tarry_{region} "
         "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"
-        for table in TABLES.values()
+        for region in REGIONS
     ),
 )
-# The key of a row is the session's number above this bit and the chunk or round below it: rows of one
-# session lie together, and a table that grows at its end stays packed. Row 0 of the state is the head (its data are
-# the slots): a table of its own would cost every transaction another page.
+# The key of a row is the session's number above this bit and the chunk or round below it: rows of one session lie
+# together, and a table that grows at its end stays packed. The head is a row of the state: a table of its own would
+# cost every transaction another page.
 _BITS = 40
-_HEAD = 0
-_FIRST = 1
+_FIRST = 1  # where chunk 0 lies, since the head is chunk -1
+
+_open: WeakSet[SQLite] = WeakSet()  # connections of this process, or of one that it was forked from
+_opening = threading.Lock()  # from a look at a file's first bytes until it is connected to
+
+
+def _renew_lock() -> None:
+    """Make a lock that nobody holds: after a fork, the thread that held it may not be there."""
+    global _opening
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 class SQLite:
-    """One session in a SQLite file."""
+    """One session in a SQLite file. Nothing is made on the disk before :meth:`create`."""
 
-    is_durable = True
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
     def __init__(self, path: str, name: str, *, durability: str, must_exist: bool = False) -> None:
         self.path, self.name = Path(path).absolute(), name  # wherever the process goes later
+        self.where = str(self.path)
         self._synchronous = "NORMAL" if durability == PROCESS else "FULL"
-        check_file(self.path, APPLICATION, FORMAT, must_exist=must_exist)
+        self._number: int | None = None
+        self._is_closed = self._is_lost = False
+        self.database: sqlite3.Connection | None = None
         shared = network_file_system(self.path)
         if shared:
             warnings.warn(
@@ -68,84 +82,67 @@ class SQLite:
                 "use a local disk, or a postgresql:// store",
                 stacklevel=2,
             )
-        self._number: int | None = None
-        self._is_closed = False
+        if _is_there(self.path, must_exist=must_exist):
+            self._explained(self._connect)
+
+    def _explained(self, work: Callable[[], Any]) -> Any:
         try:
-            self._connect(must_exist=must_exist)
-            self._file = identity_of(self.path)
+            return work()
         except sqlite3.Error as error:
             raise StoreError(self.explain(error)) from error
 
-    def _connect(self, *, must_exist: bool) -> None:
-        let_go_of_parents()
-        self.process, self._is_lost = os.getpid(), False
-        address = f"{self.path.as_uri()}?mode={'rw' if must_exist else 'rwc'}"
-        self.database = sqlite3.connect(
-            address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-        )
-        try:
-            self._set_up(must_exist)
-        except BaseException:  # whoever keeps the error must not keep the file locked
-            self.database.close()
-            raise
-        open_stores.add(self)
+    def _connect(self) -> None:
+        """Open a file that is there, bring it to this format, and have a write-ahead log."""
+        with _opening:
+            marks = _marks_of(self.path)
+            _check_marks(self.path, marks)
+            _let_go_of_parents()
+            address = f"{self.path.as_uri()}?mode=rw"
+            database = sqlite3.connect(
+                address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._set_up(database, marks)
+            except BaseException:  # whoever keeps the error must not keep the file locked
+                database.close()
+                raise
+            self.database, self.process, self._is_lost = database, os.getpid(), False
+            self._file = _identity_of(self.path)
+            _open.add(self)
 
-    def _set_up(self, must_exist: bool) -> None:
-        if self._is_empty():
-            if must_exist:
-                raise StoreError(
-                    f"{self.path} is empty: make a session or join first (tarry join new), or restore a copy"
-                )
-            self._make_tables()
-        run = self.database.execute
-        mode = self._switch_to_log()
+    def _set_up(self, database: sqlite3.Connection, marks: _Marks) -> None:
+        mode = _switch_to_log(database)
         if mode != "wal":
             raise StoreError(
                 f"{self.path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait "
                 "for writers: put the file on a local disk"
             )
-        run(f"PRAGMA synchronous = {self._synchronous}")
-        run("PRAGMA fullfsync = 1")
-        run("PRAGMA checkpoint_fullfsync = 1")
-
-    def _switch_to_log(self) -> str:
-        """Have a write-ahead log; SQLite does not wait by itself while another process is just doing the same."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return str(self.database.execute("PRAGMA journal_mode = WAL").fetchone()[0])
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-
-    def _make_tables(self) -> None:
-        run = self.database.execute
-        run("BEGIN IMMEDIATE")
-        if self._is_empty():  # nobody was faster
-            # The mark is written before the write-ahead log is switched on, so it stands in the file itself.
-            run(f"PRAGMA application_id = {APPLICATION}")
-            run(f"PRAGMA user_version = {FORMAT}")
-            for statement in _SCHEMA:
-                run(statement)
-        run("COMMIT")
-
-    def _is_empty(self) -> bool:
-        return not self.database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise _empty(self.path)
+        if marks.version < FORMAT:
+            _upgrade(database)
+        database.execute(f"PRAGMA synchronous = {self._synchronous}")
+        database.execute("PRAGMA fullfsync = 1")
+        database.execute("PRAGMA checkpoint_fullfsync = 1")
 
     def _ready(self) -> sqlite3.Connection:
+        """Return the connection; after a fork or a failure, a new one."""
         if self._is_closed:
             raise StoreError(f"{self.path}: {CLOSED}")
-        if self._is_lost or self.process != os.getpid():  # a connection does not survive a fork
-            self._connect(must_exist=True)
-        check_same_file(self.path, self._file)
+        if self.database is None or self._is_lost or self.process != os.getpid():
+            self._connect()
+        assert self.database is not None
+        _check_same_file(self.path, self._file)
         return self.database
 
     def names(self) -> list[str]:
-        """The sessions in this file."""
+        if self.database is None:
+            return []
         return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
 
-    def configuration(self) -> str | None:
+    def configuration(self) -> tuple[str, int] | None:
+        if self.database is None:  # there is no file yet
+            return None
         found = (
             self._ready()
             .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = ?", (self.name,))
@@ -153,10 +150,13 @@ class SQLite:
         )
         if found is None:
             return None
-        self._number, text, checksum = found
-        return configuration_of(text, checksum, self._damaged)
+        self._number = found[0]
+        return str(found[1]), found[2]
 
-    def create(self, configuration: str, slots: int, chunks: Mapping[int, Iterable[tuple[int, bytes]]]) -> bool:
+    def create(self, configuration: str, checksum: int, change: Change) -> bool:
+        if self.database is None:
+            _make_file(self.path)
+            self._connect()
         run = self._ready().execute
         run("BEGIN IMMEDIATE")
         try:
@@ -165,25 +165,27 @@ class SQLite:
                 return False
             added = run(
                 "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (?, ?, ?)",
-                (self.name, configuration, crc32(configuration.encode())),
+                (self.name, configuration, checksum),
             )
             self._number = added.lastrowid
-            self.commit(Head(1, slots), chunks, {})
+            self.commit(change)
         except BaseException:
-            self.leave()
+            self.rollback()
             raise
         return True
 
-    def begin(self) -> Head:
-        self._ready().execute("BEGIN IMMEDIATE")
-        return self._head()
+    def begin(self, *, writes: bool) -> Chunk:
+        run = self._ready().execute
+        run("BEGIN IMMEDIATE" if writes else "BEGIN")
+        found = run(
+            "SELECT version, checksum, data FROM tarry_state WHERE place = ?", (self._place(_FIRST + HEAD),)
+        ).fetchone()
+        if found is None:
+            raise StoreError(f"{self.name!r} is gone from {self.path}")
+        return Chunk(HEAD, *found)
 
-    def look(self) -> Head:
-        self._ready().execute("BEGIN")
-        return self._head()
-
-    def leave(self) -> None:
-        if self._is_closed or self.process != os.getpid():  # the transaction is the parent's own
+    def rollback(self) -> None:
+        if self._is_closed or self.database is None or self.process != os.getpid():  # then it is the parent's own
             return
         try:
             if self.database.in_transaction:
@@ -192,56 +194,41 @@ class SQLite:
             self._let_go()
             self._is_lost = True
 
-    def _head(self) -> Head:
-        found = self.database.execute(
-            "SELECT version, checksum, data FROM tarry_state WHERE place = ?", (self._place(_HEAD),)
-        ).fetchone()
-        if found is None:
-            raise StoreError(f"{self.name!r} is gone from {self.path}")
-        version, checksum, slots = found
-        if checksum_of(_HEAD, version, slots) != checksum:
-            raise self._damaged("head of tarry_state")
-        return Head(version, int.from_bytes(slots, "little"))
-
-    def changed(self, region: int, since: int, only: range | None = None) -> Iterator[Chunk]:
+    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterator[Chunk]:
+        assert self.database is not None
         base = self._place(_FIRST)
-        first, last = (0, (1 << _BITS) - 1 - _FIRST) if only is None else (only.start, only.stop - 1)
+        first, last = (0, (1 << _BITS) - 1 - _FIRST) if numbers is None else (numbers.start, numbers.stop - 1)
         found = self.database.execute(
-            f"SELECT place, version, checksum, data FROM {TABLES[region]} WHERE place BETWEEN ? AND ? AND version > ? "
+            f"SELECT place, version, checksum, data FROM tarry_{region} WHERE place BETWEEN ? AND ? AND version > ? "
             "ORDER BY place",
             (base + first, base + last, since),
         )
         for place, *rest in found:
-            yield chunk_of(region, (place - base, *rest), self._damaged)
+            yield Chunk(place - base, *rest)
 
-    def item(self, t: int) -> ItemRow | None:
+    def row(self, t: int) -> ItemRow | None:
+        assert self.database is not None
         found = self.database.execute(
             "SELECT body, play, payload, checksum FROM tarry_items WHERE place = ?", (self._place(t),)
         ).fetchone()
-        return item_row_of(t, found, self._damaged)
+        return None if found is None else ItemRow(*found)
 
-    def commit(
-        self,
-        head: Head,
-        chunks: Mapping[int, Iterable[tuple[int, bytes]]],
-        items: Mapping[int, ItemRow | None],
-    ) -> None:
+    def commit(self, change: Change) -> None:
+        assert self.database is not None
         run, many = self.database.execute, self.database.executemany
         base = self._place(_FIRST)
-        for region, pieces in chunks.items():
-            rows = [(base + i, head.version, checksum_of(i, head.version, data), data) for i, data in pieces]
-            if region == STATE:
-                slots = head.slots.to_bytes(8, "little")
-                rows.append((self._place(_HEAD), head.version, checksum_of(_HEAD, head.version, slots), slots))
-            if rows:
-                many(f"INSERT OR REPLACE INTO {TABLES[region]} VALUES (?, ?, ?, ?)", rows)
-        gone = [(self._place(t),) for t, row in items.items() if row is None]
-        kept = [(self._place(t), *row, row.checksum(t)) for t, row in items.items() if row is not None]
+        for region, chunks in change.chunks.items():
+            wanted = [*chunks, change.head] if region == STATE else chunks
+            if wanted:
+                rows = [(base + number, *rest) for number, *rest in wanted]
+                many(f"INSERT OR REPLACE INTO tarry_{region} VALUES (?, ?, ?, ?)", rows)
+        gone = [(self._place(t),) for t, row in change.rows.items() if row is None]
+        kept = [(self._place(t), *row) for t, row in change.rows.items() if row is not None]
         if gone:
             many("DELETE FROM tarry_items WHERE place = ?", gone)
         if kept:
             many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
-        check_same_file(self.path, self._file)
+        _check_same_file(self.path, self._file)
         run("COMMIT")
 
     def _place(self, index: int) -> int:
@@ -257,12 +244,10 @@ class SQLite:
         self._let_go()
 
     def _let_go(self) -> None:
-        if self.process == os.getpid():
-            open_stores.discard(self)
+        if self.database is not None and self.process == os.getpid():
+            with _opening:
+                _open.discard(self)
             self.database.close()
-
-    def _damaged(self, place: str) -> StoreError:
-        return StoreError(f"{self.path} is damaged ({place}) and was left as it is: restore a copy")
 
     def explain(self, error: Exception) -> str:
         text = str(error)
@@ -282,3 +267,223 @@ _SENTENCES: dict[str, Any] = {
     "unable to open": "the file cannot be opened: does its folder exist, and may this user write there?",
     "disk I/O error": f"the disk reports an error ({sys.platform}); nothing was changed",
 }
+
+
+def _switch_to_log(database: sqlite3.Connection) -> str:
+    """Have a write-ahead log; SQLite does not wait by itself while another process is just doing the same."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return str(database.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _upgrade(database: sqlite3.Connection) -> None:
+    """Bring a file of an earlier format to this one, in one transaction."""
+    run = database.execute
+    run("BEGIN IMMEDIATE")
+    try:
+        if run("PRAGMA user_version").fetchone()[0] < FORMAT:  # nobody was faster
+            for number, text in run("SELECT number, configuration FROM tarry_sessions").fetchall():
+                new = upgraded(text)
+                run(
+                    "UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?",
+                    (new, crc32(new.encode()), number),
+                )
+                _upgrade_head(run, number << _BITS)
+            run(f"PRAGMA user_version = {FORMAT}")
+        run("COMMIT")
+    except BaseException:
+        run("ROLLBACK")
+        raise
+
+
+def _upgrade_head(run: Callable[..., sqlite3.Cursor], place: int) -> None:
+    """The first format kept a version and the slots, but nothing that tells one history from another."""
+    version, slots = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
+    checksums = (
+        run(f"SELECT total(checksum) FROM tarry_{region} WHERE place > ? AND place < ?", (place, place + (1 << _BITS)))
+        for region in REGIONS
+    )
+    head = upgraded_head(version, int.from_bytes(slots, "little"), (int(found.fetchone()[0]) for found in checksums))
+    run("UPDATE tarry_state SET checksum = ?, data = ? WHERE place = ?", (head.checksum, head.data, place))
+
+
+def _make_file(path: Path) -> None:
+    """Make a file with empty tables, or find that another process has made it: there is nothing, or all of it.
+
+    It is made beside its place and moved there when it is whole and on the disk. What stands in its place until then is
+    an empty file, whose lock says whose turn it is to make it.
+    """
+    new = path.with_name(f"{path.name}.new")
+    try:
+        with path.open("ab") as place:
+            if fcntl is not None:
+                fcntl.flock(place, fcntl.LOCK_EX)
+            if _identity_of(path) != _identity_of(place.fileno()) or path.stat().st_size:
+                return  # somebody was faster
+            for left in (new, *(Path(f"{new}{end}") for end in (*_LOGS, "-shm"))):
+                left.unlink(missing_ok=True)  # of a process that was killed here
+            _make_tables(new)
+            new.chmod(path.stat().st_mode & 0o7777)
+            _sync(new)
+            new.replace(path)
+            _sync(path.parent)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(
+            f"{path}: the file cannot be made ({error}); nothing was changed: is there room, and may this user write "
+            "there?"
+        ) from error
+
+
+def _make_tables(path: Path) -> None:
+    database = sqlite3.connect(str(path), isolation_level=None)
+    try:
+        run = database.execute
+        run("PRAGMA synchronous = OFF")  # the whole file is synchronised at the end
+        run("BEGIN")
+        run(f"PRAGMA application_id = {APPLICATION}")
+        run(f"PRAGMA user_version = {FORMAT}")
+        for statement in _SCHEMA:
+            run(statement)
+        run("COMMIT")
+        run("PRAGMA journal_mode = WAL")
+    finally:
+        database.close()
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if os.name == "nt" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class _Marks(NamedTuple):
+    """What the first bytes of a SQLite file say of it."""
+
+    application: int
+    version: int
+    page: int
+
+
+def _is_there(path: Path, *, must_exist: bool) -> bool:
+    """Return whether there is a file with something in it; raise StoreError if it must exist, or cannot."""
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder: give the path of a file in it")
+    is_file = path.exists()
+    if is_file and path.stat().st_size:
+        return True
+    if must_exist:
+        missing = f"{path} is empty" if is_file else f"there is no file {path}"
+        raise StoreError(f"{missing}: make a session or join first (tarry join new)")
+    if not path.parent.exists():
+        raise StoreError(f"there is no folder {path.parent} to put {path.name} in: make it first")
+    return False
+
+
+def _marks_of(path: Path) -> _Marks:
+    """Read the marks in a file's first bytes, as they stand on the disk: SQLite itself would first want the log.
+
+    To close the file again takes the locks of every connection that this process has to it, so a file that is open
+    here already is not opened beside SQLite: it is ours.
+    """
+    try:
+        if any(store._file == _identity_of(path) for store in _open):
+            return _Marks(APPLICATION, FORMAT, 1)
+        with path.open("rb") as file:
+            first = file.read(100)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read or cannot be opened ({error}): may this user read it?") from error
+    if not first:
+        raise _empty(path)
+    if len(first) < 100 or not first.startswith(b"SQLite format 3\0"):
+        raise StoreError(f"{path} is not a SQLite file; it was left as it is: give another path")
+    (page,), (version,), (application,) = (
+        unpack_from(kind, first, at) for kind, at in ((">H", 16), (">I", 60), (">I", 68))
+    )
+    return _Marks(application, version, 65536 if page == 1 else page)
+
+
+def _empty(path: Path) -> StoreError:
+    return StoreError(f"{path} is empty: make a session or join first (tarry join new), or restore a copy")
+
+
+def _check_marks(path: Path, marks: _Marks) -> None:
+    """Refuse what is not ours, before anything is opened for writing."""
+    if marks.application != APPLICATION:
+        raise StoreError(f"{path} is a database of some other program; it was left as it is: give another path")
+    if marks.version > FORMAT:
+        raise StoreError(
+            f"{path} is in format {marks.version}, this version of Tarry reads {FORMAT}; it was left as it is"
+        )
+    if path.stat().st_size % marks.page and not any(Path(f"{path}{end}").exists() for end in _LOGS):
+        raise StoreError(f"{path} is damaged (its end is missing) and was left as it is: restore a copy")
+
+
+def _identity_of(path: Path | int) -> tuple[int, int]:
+    """Return what a file is known by, whatever it is called."""
+    found = os.stat(path)  # noqa: PTH116 - a call's time counts here
+    return found.st_dev, found.st_ino
+
+
+def _check_same_file(path: Path, opened: tuple[int, int]) -> None:
+    """Refuse to go on where the path leads to another file than was opened: what is written there nobody finds."""
+    try:
+        now = _identity_of(path)
+    except OSError:
+        now = None
+    if now != opened:
+        raise StoreError(
+            f"{path} was deleted, moved or replaced while it was open, so nothing was changed: put it back, or open "
+            "again what is there now"
+        )
+
+
+def _let_go_of_parents() -> None:
+    """After a fork, close what the parent had open.
+
+    Locks are not inherited, but SQLite believes it has them for as long as a connection of the parent's is open here,
+    and takes none of its own: others would then remove the log beneath us. Closing takes nothing from the parent.
+    """
+    parents = [store for store in _open if store.process != os.getpid()]
+    for store in parents:
+        assert store.database is not None
+        if _is_busy(store.database):
+            raise StoreError(
+                f"this process was forked while another thread was busy with {store.path}: fork before that, or spawn"
+            )
+        store.database.close()
+    for store in parents:
+        _open.discard(store)
+
+
+def _is_busy(database: sqlite3.Connection) -> bool:
+    try:
+        return database.in_transaction
+    except sqlite3.ProgrammingError:
+        return False  # closed already
+
+
+def network_file_system(path: Path) -> str:
+    """Return the kind of network file system a path lies on, or nothing."""
+    try:
+        mounts = MOUNTS.read_text().splitlines()
+    except OSError:
+        return ""  # no such list on this system: nothing is known
+    folder = str(path.resolve().parent)
+    best, kind = "", ""
+    for line in mounts:
+        _, place, name, *_ = line.split(" ")
+        place = re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), place)  # blanks are written \040
+        inside = folder == place or folder.startswith(place.rstrip("/") + "/")
+        if inside and len(place) >= len(best):
+            best, kind = place, name
+    return kind if kind.startswith(_NETWORKED) else ""

@@ -10,7 +10,7 @@ from tarry.reports.figures.look import Figure, data_of, panels
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:
-    from tarry.reports.replays import Replays
+    from tarry.experiments.replays import Replays
 
 TEXT = (
     "Regret so far is against one fixed action for the whole game. Here the game is cut into equal pieces and the "

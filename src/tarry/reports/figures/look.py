@@ -28,7 +28,6 @@ DARK = {
 """What a colour becomes on a dark screen: the same hue, lighter."""
 
 WIDTH, HALF = 740, 340
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
 class Figure(NamedTuple):
@@ -71,7 +70,6 @@ def dressed(chart: Any) -> Any:
     axis = {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": INK}
     lines = {"gridColor": GRID, "domainColor": RULE, "tickColor": RULE, "labelLimit": 240, "titleLimit": 560}
     return chart.configure(
-        font=FONT,
         padding=8,
         background="transparent",
         axis={**axis, **lines},

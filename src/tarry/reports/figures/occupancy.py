@@ -11,7 +11,7 @@ from tarry.reports.figures.metrics import Metric, metric_chart
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:
-    from tarry.reports.replays import Replays
+    from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
 TEXT = (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tarry.experiments.replays import DELAYS
 from tarry.reports.figures.axes import ticks
 from tarry.reports.figures.cast import Cast, encodings
 from tarry.reports.figures.look import FAINT, Figure, data_of, panels
-from tarry.reports.replays import DELAYS
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:
-    from tarry.reports.replays import Replays
+    from tarry.experiments.replays import Replays
 
 TEXT = (
     "Grey: the share of rounds whose feedback is still out at an age. Lines: the chance that a scheduler still tracks "

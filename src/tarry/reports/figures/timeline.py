@@ -9,7 +9,7 @@ from tarry.reports.figures.look import FAINT, WIDTH, Figure, data_of, dressed
 from tarry.results.charts import altair
 
 if TYPE_CHECKING:
-    from tarry.reports.replays import Replays
+    from tarry.experiments.replays import Replays
 
 ENDS = ("used", "preempted", "expired", "pending")
 LANES = 40

@@ -1,0 +1,210 @@
+"""Laws of delays: fixed, uniform, geometric, heavy-tailed, log-normal, and bursts.
+
+A law is a rule of the round and of a key, made by the function of its name.
+"""
+
+from __future__ import annotations
+
+from math import cos, exp, expm1, inf, log, log1p, pi, sqrt
+from typing import Annotated, Any, Self
+
+import numpy as np
+
+from tarry.checks import Count, Natural, Positive, as_int, as_positive
+from tarry.delays.generated import Generated, uncut, whole_rounds
+from tarry.errors import ArgumentError
+from tarry.kernel import Purpose, keyed, make_key, make_seed
+
+STEEPEST = 700.0  # exp of more is near the end of the floats and far past any delay
+
+
+def _as_key(rng: Any, name: str) -> np.uint64:
+    return make_key(make_seed(rng), Purpose.DELAYS)
+
+
+Key = Annotated[Any, _as_key]
+
+
+def _as_wait(value: Any, name: str) -> int:
+    return as_int(value, "delay")  # what :func:`fixed` calls it
+
+
+class Fixed(Generated):
+    """Feedback of every round arrives ``every`` rounds later."""
+
+    every: Annotated[int, _as_wait]
+
+
+@uncut.on(Fixed)
+def _fixed(delays: Fixed, t: int) -> int:
+    return delays.every
+
+
+def fixed(*, horizon: int, delay: int) -> Fixed:
+    """Return the same delay in every round.
+
+    >>> fixed(horizon=4, delay=2).values.tolist()
+    [2, 2, 1, 0]
+    """
+    return Fixed(horizon, delay)
+
+
+class Bursts(Generated):
+    """d_t = slow where ⌊(t − 1)/length⌋ is even, else fast."""
+
+    length: Count
+    slow: Natural
+    fast: Natural
+
+
+@uncut.on(Bursts)
+def _bursts(delays: Bursts, t: int) -> int:
+    if ((t - 1) // delays.length) % 2 == 0:
+        return delays.slow
+    return delays.fast
+
+
+def bursts(*, horizon: int, length: int = 250, slow: int = 400, fast: int = 3) -> Bursts:
+    """Return stretches of ``length`` rounds, slow and fast in turn, beginning with a slow one.
+
+    >>> bursts(horizon=8, length=2, slow=3, fast=0).values.tolist()
+    [3, 3, 0, 0, 3, 2, 0, 0]
+    """
+    return Bursts(horizon, length, slow, fast)
+
+
+class Uniform(Generated):
+    """Independent delays, P(d = j) = 1/(high − low + 1) for j = low, …, high."""
+
+    low: Natural
+    high: Natural
+    key: Key
+
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        low, high = fields["low"], fields["high"]
+        if high < low:
+            raise ValueError(f"high must be at least low, got low={low} and high={high}")
+        if high - low >= 2**52:  # a uniform has 52 bits or so: not every value could come
+            raise ValueError(f"high - low must be below 2**52, got {high - low}")
+
+
+@uncut.on(Uniform)
+def _uniform(delays: Uniform, t: int) -> int:
+    below = 1.0 - keyed.uniform(delays.key, t)
+    drawn = delays.low + whole_rounds(below * (delays.high - delays.low + 1))
+    # The product may round up to the number of values itself.
+    return min(drawn, delays.high)
+
+
+def uniform(*, horizon: int, low: int = 0, high: int, rng: Any = None) -> Uniform:
+    """Return delays drawn evenly from low, low + 1, …, high (both ends included).
+
+    ``0 <= low <= high`` are whole numbers; ``rng`` is an int, SeedSequence, Generator or None.
+
+    >>> delays = uniform(horizon=1000, low=2, high=4, rng=1)
+    >>> delays.uncut(6).tolist(), delays.max_delay
+    ([3, 3, 3, 3, 3, 4], 4)
+    """
+    return Uniform(horizon, low, high, rng)
+
+
+class Geometric(Generated, init=False):
+    """Independent delays, P(d = j) = (1 − p)^j p for j = 0, 1, …: failures before a success.
+
+    That is Geom(p) − 1 where Geom(p) counts trials; the mean is (1 − p)/p.
+    """
+
+    probability: float
+    log_failure: float
+    key: np.uint64
+
+    def __new__(cls, horizon: int, probability: float, rng: Any = None) -> Self:
+        p = as_positive(probability, "probability")
+        if p > 1.0:
+            raise ArgumentError("probability", "must be in (0, 1]", probability)
+        log_failure = log1p(-p) if p < 1.0 else -inf
+        return cls.make(as_int(horizon, "horizon", 1), p, log_failure, _as_key(rng, "rng"))
+
+    @property
+    def mean(self) -> float:
+        """The mean delay before the cut, (1 − p)/p."""
+        return (1.0 - self.probability) / self.probability
+
+
+@uncut.on(Geometric)
+def _geometric(delays: Geometric, t: int) -> int:
+    # P(d >= j) = P(U <= (1 - p)^j) with U on (0, 1].
+    return whole_rounds(log(keyed.uniform(delays.key, t)) / delays.log_failure)
+
+
+def geometric(
+    *, horizon: int, mean: float | None = None, probability: float | None = None, rng: Any = None
+) -> Geometric:
+    """Return geometric delays by their mean, or by the probability p that feedback comes in a given round.
+
+    P(d = j) = (1 − p)^j p for j ≥ 0, with mean (1 − p)/p ≥ 0 and p in (0, 1]; give one of the two.
+    Geom(1/200) − 1 is ``probability=1/200`` or ``mean=199``.
+
+    >>> geometric(horizon=1000, probability=1 / 200, rng=1).mean
+    199.0
+    """
+    if (mean is None) == (probability is None):
+        raise ValueError(f"give either mean or probability, got mean={mean} and probability={probability}")
+    if probability is None:
+        probability = 1.0 if mean == 0 else 1.0 / (1.0 + as_positive(mean, "mean"))
+    return Geometric(horizon, probability, rng)
+
+
+class Pareto(Generated):
+    """Independent delays ⌊scale · L⌋, P(L > x) = (1 + x)^(−shape); the mean is infinite for shape ≤ 1."""
+
+    shape: Positive
+    scale: Positive
+    key: Key
+
+
+@uncut.on(Pareto)
+def _pareto(delays: Pareto, t: int) -> int:
+    steepness = -log(keyed.uniform(delays.key, t)) / delays.shape
+    return whole_rounds(delays.scale * expm1(min(steepness, STEEPEST)))
+
+
+def pareto(*, horizon: int, shape: float, scale: float, rng: Any = None) -> Pareto:
+    """Return heavy-tailed delays ⌊scale · Lomax(shape)⌋, Lomax(a) = (1 − U)^(−1/a) − 1 with U uniform on [0, 1).
+
+    P(d ≥ j) = (1 + j/scale)^(−shape) for whole j; ``shape > 0`` and ``scale > 0``. Draws past 2**62
+    are clipped there before the cut to the horizon.
+
+    >>> delays = pareto(horizon=100_000, shape=0.9, scale=20, rng=1)
+    >>> int(np.median(delays.values)), delays.truncated
+    (23, 265)
+    """
+    return Pareto(horizon, shape, scale, rng)
+
+
+class Lognormal(Generated):
+    """Independent delays ⌊median · exp(spread · Z)⌋ with Z standard normal."""
+
+    median: Positive
+    spread: Positive
+    key: Key
+
+
+@uncut.on(Lognormal)
+def _lognormal(delays: Lognormal, t: int) -> int:
+    radius = sqrt(-2.0 * log(keyed.uniform_at(delays.key, t, 0)))
+    z = radius * cos(2.0 * pi * keyed.uniform_at(delays.key, t, 1))
+    return whole_rounds(delays.median * exp(min(delays.spread * z, STEEPEST)))
+
+
+def lognormal(*, horizon: int, median: float, spread: float, rng: Any = None) -> Lognormal:
+    """Return delays ⌊median · exp(spread · Z)⌋, Z standard normal; ``median > 0`` rounds, ``spread > 0``.
+
+    Before rounding down the mean is median · exp(spread²/2).
+
+    >>> delays = lognormal(horizon=10_000, median=30, spread=1.0, rng=1)
+    >>> int(np.median(delays.values))
+    29
+    """
+    return Lognormal(horizon, median, spread, rng)

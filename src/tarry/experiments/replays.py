@@ -1,0 +1,269 @@
+"""One setting of a sweep played again for a while, for the figures that need more than results hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tarry import delays as late
+from tarry.experiments.play import build_game, build_player
+from tarry.game import Game, simulate
+from tarry.game.hindsight import comparator
+from tarry.losses.base import Listed
+from tarry.results import FATES
+
+LONGEST = 100_000  # rounds of a game that is played again: a few seconds
+PLAYED = 6_000  # of these, rounds whose events are kept
+SHOWN = 120  # of these, rounds on the timeline: a slot is still a few pixels wide
+POINTS = 300  # of a curve
+AGES = 80  # of a survival curve
+CANDIDATES, LINES = 8, 4  # players to choose from, by rank, and players that are played
+PIECES = (1, 2, 4, 8, 16, 32)
+SHORTEST = 8  # rounds of a piece
+DELAYS = "feedback itself"
+"""The line of the delays in the frame of survivals."""
+
+Frame = dict[str, list[Any]]
+Tell = Callable[[str], None]
+
+
+class Replays(NamedTuple):
+    """What a replay gave: plain frames, each with a column ``line``; empty where there is nothing to show.
+
+    stays     lane, start, stop, fate: tracked rounds that touch rounds first..last, a lane for each slot
+    passed    t, fate: rounds in first..last that were never tracked; untracked, saturated, or empty if that is unknown
+    tracked   t, tracked: how many are tracked in a round, before its feedback
+    waiting   t, waiting: how many rounds wait for feedback (no line: the same for all)
+    survival  age, share: P(delay ≥ age), P(proxy delay ≥ age)
+    segments  pieces, regret: against the best action of each of so many equal pieces of the game
+    """
+
+    setting: str
+    seed: int
+    capacity: int | None
+    first: int
+    last: int
+    played: int
+    stays: pl.DataFrame
+    passed: pl.DataFrame
+    tracked: pl.DataFrame
+    waiting: pl.DataFrame
+    survival: pl.DataFrame
+    segments: pl.DataFrame
+
+    @property
+    def lines(self) -> list[str]:
+        """The players that were replayed."""
+        return list(dict.fromkeys(self.tracked["line"]))
+
+
+class _Scene(NamedTuple):
+    """A setting, the seed, and the content of each line's cell."""
+
+    setting: str
+    seed: int
+    contents: dict[str, dict[str, Any]]
+
+
+def replay_lines(
+    cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str], losses: pl.DataFrame, tell: Tell
+) -> tuple[Replays | None, str]:
+    """Play a setting in the middle of the sweep again; return it, or None and a sentence that says why not.
+
+    ``cells`` and ``runs`` name the ``setting`` and the ``line`` (player) of each cell; ``ranked`` has the lines, best
+    first; ``losses`` are the runs to be held against the best actions of pieces of the game.
+    """
+    scene = _scene(cells, runs, ranked)
+    if scene is None:
+        return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
+    try:
+        return _replayed(scene, losses, tell), ""
+    except (ValueError, TypeError, OSError) as error:  # what results show does not hang on what can be played now
+        return None, f"{scene.setting} could not be played again, so figures that need it are left out: {error}."
+
+
+def _replayed(scene: _Scene, losses: pl.DataFrame, tell: Tell) -> Replays:
+    whole = build_game(next(iter(scene.contents.values()))["game"], scene.seed).game
+    played = min(whole.horizon, PLAYED)
+    short = head(whole, played)
+    backlog, thin = short.delays.backlog(), _thinned(played)
+    first = _busy(backlog, min(SHOWN, played))
+    last = min(played, first + SHOWN - 1)
+    frames: dict[str, Frame] = {name: {} for name in ("stays", "passed", "tracked", "survival")}
+    for line, content in scene.contents.items():
+        tell(line)
+        player = build_player(content["player"], whole)
+        record = simulate(short, player, [scene.seed], bound=False, checkpoints=1, keep_rounds=True, threads=1)
+        told = _followed(record.events().iter_rows(), first, last, played)
+        told["passed"]["fate"] = _why(told["passed"], whole.capacity, dict(zip(FATES, record.fates[0], strict=True)))
+        _add(frames, line, told)
+        _add(frames, line, {"survival": _survival(player.scheduler, whole)})
+    _add(frames, DELAYS, {"survival": _still_out(whole)})
+    tell("comparators")
+    return Replays(
+        scene.setting,
+        scene.seed,
+        whole.capacity,
+        first,
+        last,
+        played,
+        **{name: pl.DataFrame(columns) for name, columns in frames.items()},
+        waiting=pl.DataFrame({"t": thin, "waiting": backlog[thin - 1]}),
+        segments=_segments(losses, scene, whole),
+    )
+
+
+def _scene(cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str]) -> _Scene | None:
+    """Return the middle one of the settings with a limit that are short enough, and its best lines."""
+    runs = runs.filter(pl.col("horizon") <= LONGEST)
+    limited = runs.filter(pl.col("capacity").is_not_null())
+    runs = limited if limited.height else runs
+    if not runs.height:
+        return None
+    lines = runs.group_by("setting", maintain_order=True).agg(pl.col("line").n_unique(), pl.col("capacity").first())
+    full = lines.filter(pl.col("line") == pl.col("line").max()).sort("capacity", maintain_order=True)
+    setting = full["setting"][(full.height - 1) // 2]
+    mine = runs.filter(pl.col("setting") == setting)
+    seed = int(mine["seed"].min())  # type: ignore[arg-type]
+    played = dict(mine.filter(pl.col("seed") == seed).select("line", "cell").iter_rows())
+    contents = dict(cells.select("cell", "content").iter_rows())
+    chosen = _various([line for line in ranked if line in played][:CANDIDATES], mine)
+    return _Scene(setting, seed, {line: json.loads(contents[played[line]]) for line in chosen})
+
+
+def _various(lines: list[str], runs: pl.DataFrame) -> list[str]:
+    """Return the best few, with as many schedulers among them as there are; in the order given."""
+    played = dict(runs.select("line", "scheduler_played").unique().iter_rows())
+    first = {played[line]: line for line in reversed(lines)}.values()
+    chosen = [*(line for line in lines if line in first), *(line for line in lines if line not in first)][:LINES]
+    return [line for line in lines if line in chosen]
+
+
+def _busy(backlog: np.ndarray, rounds: int) -> int:
+    """Return a round at which the backlog is what it is on average, with a stretch of rounds after it."""
+    start = int(np.argmax(backlog >= np.mean(backlog))) + 1
+    return max(1, min(start, int(backlog.size) - rounds + 1))
+
+
+def _thinned(rounds: int) -> np.ndarray:
+    return np.unique(np.linspace(1, rounds, min(rounds, POINTS)).astype(np.int64))
+
+
+def _followed(events: Iterable[tuple[Any, ...]], first: int, last: int, played: int) -> dict[str, Frame]:
+    """Return stays in lanes, rounds passed over, and the size of the set, from the events in their order."""
+    stays: Frame = {name: [] for name in ("lane", "start", "stop", "fate")}
+    inside: dict[int, int] = {}
+    free: list[int] = []
+    change = np.zeros(played + 2, np.int64)
+
+    def leave(s: int, t: int, fate: str) -> None:
+        lane = inside.pop(s)
+        free.append(lane)
+        stop = t if fate == "preempted" else t + 1  # dropped as a round begins, heard as it ends
+        change[stop] -= 1
+        if stop > first and s <= last:
+            for name, value in zip(stays, (lane, max(s, first), min(stop, last + 1), fate), strict=True):
+                stays[name].append(value)
+
+    entered = np.zeros(played + 1, bool)
+    for t, event, s, _weight in events:
+        if event == "entered":
+            free.sort(reverse=True)
+            inside[s] = free.pop() if free else len(inside)
+            change[t] += 1
+            entered[s] = True
+        elif s in inside and event in ("preempted", "feedback", "expired"):
+            leave(s, t, "used" if event == "feedback" else event)
+    size = np.cumsum(change)
+    for s in sorted(inside):
+        leave(s, played, "pending")
+    thin = _thinned(played)
+    passed = [t for t in range(first, last + 1) if not entered[t]]
+    return {
+        "stays": stays,
+        "passed": {"t": passed, "tracked": size[passed].tolist()},
+        "tracked": {"t": thin.tolist(), "tracked": size[thin].tolist()},
+    }
+
+
+def _why(passed: Frame, capacity: int | None, fates: dict[str, Any]) -> list[str]:
+    """Return declined or without room: events do not say which, but the ledger does unless a player does both."""
+    if not (fates["saturated"] and fates["untracked"]):
+        return ["saturated" if fates["saturated"] else "untracked"] * len(passed["t"])
+    return ["untracked" if capacity is None or size < capacity else "" for size in passed["tracked"]]
+
+
+def _ages(game: Game) -> np.ndarray:
+    longest = max(2, int(game.delays.max_delay))
+    return np.unique(np.geomspace(1, longest, AGES).astype(np.int64))
+
+
+def _survival(scheduler: Any, game: Game) -> Frame:
+    """Return P(proxy delay ≥ age) of a round in the middle of the game, where the scheduler has such a law."""
+    if not hasattr(scheduler, "survival"):
+        return {"age": [], "share": []}
+    ages = _ages(game)
+    shares = scheduler.survival(max(1, game.horizon // 2), ages, game.capacity)
+    return {"age": ages.tolist(), "share": np.asarray(shares, dtype=float).tolist()}
+
+
+def _still_out(game: Game) -> Frame:
+    """Return P(delay ≥ age), over rounds early enough that the end of the game does not cut them."""
+    ages, values = _ages(game), game.delays.values
+    early = np.sort(values[: max(1, values.size - int(values.max()))])
+    shares = 1.0 - np.searchsorted(early, ages, side="left") / early.size
+    return {"age": ages.tolist(), "share": shares.tolist()}
+
+
+def _segments(losses: pl.DataFrame, scene: _Scene, game: Game) -> pl.DataFrame:
+    """Return the regret of every line under the seed against the best action of each of some equal pieces."""
+    same = (pl.col("setting") == scene.setting) & (pl.col("seed") == scene.seed)
+    least = best_of_pieces(game)
+    lost = losses.filter(same).select("line", "loss").rows()
+    rows = [(line, m, loss - low) for line, loss in lost for m, low in least.items()]
+    return pl.DataFrame(rows, schema=["line", "pieces", "regret"], orient="row")
+
+
+def _add(frames: dict[str, Frame], line: str, told: dict[str, Frame]) -> None:
+    for name, columns in told.items():
+        length = len(next(iter(columns.values())))
+        for column, values in {"line": [line] * length, **columns}.items():
+            frames[name].setdefault(column, []).extend(values)
+
+
+def _rows_of(losses: Any, rounds: int) -> np.ndarray:
+    """Return the data of the first rounds, a row each."""
+    return np.array([losses.row(t) for t in range(1, rounds + 1)])
+
+
+def head(game: Game, rounds: int) -> Game:
+    """Return the first rounds of a game, just as they are in the whole."""
+    if rounds == game.horizon:
+        return game
+    endless = game.losses.horizon is None
+    losses = game.losses if endless else game.losses.with_rows(Listed(_rows_of(game.losses, rounds)))
+    kept = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption")}
+    return Game(game.domain, losses, late.array(game.delays.first(rounds)), **kept)
+
+
+def best_of_pieces(game: Game) -> dict[int, float]:
+    """Return the summed losses of the best action of each piece, by the number of equal pieces.
+
+    A sequence of actions with changes at the cuts only: one that may change anywhere loses no more.
+    """
+    rows = _rows_of(game.losses, game.horizon)
+    return {m: _least(game, rows, m) for m in PIECES if game.horizon >= SHORTEST * m}
+
+
+def _least(game: Game, rows: np.ndarray, pieces: int) -> float:
+    cuts = np.linspace(0, game.horizon, pieces + 1).astype(np.int64)
+    total = 0.0
+    for first, last in pairwise(cuts):
+        losses = game.losses.with_rows(Listed(rows[first:last]))
+        total += float(comparator(game.domain, losses, int(last - first), np.array([last - first])).losses[-1])
+    return total

@@ -1,0 +1,187 @@
+"""What sessions and joins have in common: they are made or opened, asked about themselves, and closed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Never, Self
+
+from tarry.checks import as_int
+from tarry.errors import StoreError, TarryError
+from tarry.kernel import make_seed
+from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
+from tarry.live.configuration import JOIN, SESSION, Configuration, parse, settled
+from tarry.live.encoding import as_id
+from tarry.live.status import Status, export_of, ledger_of, status_of
+from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
+from tarry.live.tracker import Tracker
+from tarry.live.transactions import Rows, Stored, Turns
+from tarry.results import Answer, html_table
+from tarry.tracking import Player
+
+_TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
+
+
+class StoredObject(ABC):
+    """A session or a join: calls on a tracker, one at a time, kept in a store if there is one."""
+
+    _kind: ClassVar[str]
+
+    def _take(self, turns: Turns) -> None:
+        """Begin to make calls on the tracker of these turns."""
+        self._turns, self._tracker = turns, turns.tracker
+        self._change, self._look = turns.change, turns.look
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Look up what every call needs of the tracker's configuration."""
+
+    @classmethod
+    def open(
+        cls, store: str | Store, *, name: str = MAIN, player: Player | None = None, durability: str = POWER
+    ) -> Self:
+        """Continue what is in a store; ``player`` is needed only if parts of it are not Tarry's own."""
+        opened = cls.__new__(cls)
+        opened._take(_reopen(cls._kind, store, name=name, player=player, durability=durability))
+        return opened
+
+    def expire(self, id: Hashable) -> Receipt:
+        """Say that no outcome will come: the empty acknowledgement of an untracked round.
+
+        On a *tracked* round it frees the slot and nothing is learnt, which biases: a missing outcome that means
+        something must be told as a value or a label at the end of its window.
+        """
+        return self._change(self._tracker.answer, id, None)[0]
+
+    def expire_many(self, ids: Any) -> Receipts:
+        """Say so of several rounds (a list of ids, or a frame with a column id) in one transaction."""
+        names, answer = as_ids(ids), self._tracker.answer
+        return receipts_of(names, self._change(lambda: [answer(id, None)[0] for id in names]))
+
+    def fate(self, id: Hashable) -> Answer:
+        """Return what became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""
+        return self._look(self._tracker.fate, as_id(id))
+
+    def status(self) -> Status:
+        """Return rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
+        return self._look(status_of, self._tracker)
+
+    def ledger(self, last: int = 0) -> dict[str, Any]:
+        """Return rounds by fate and their sum; under ``last``, round, id, fate and whether answered, newest first."""
+        return self._look(ledger_of, self._tracker, as_int(last, "last"))
+
+    def export(self, *, payloads: bool = False) -> dict[str, Any]:
+        """Return everything as plain values: configuration, status, and the tracked rounds with their ids.
+
+        Of payloads the size is told, or with ``payloads=True`` what they are.
+        """
+        return self._look(export_of, self._tracker, payloads)
+
+    @property
+    def is_numbered(self) -> bool | None:
+        """Whether rounds go by their numbers (True) or by the caller's ids (False); None before the first."""
+        return self._look(lambda: self._tracker.is_numbered)
+
+    def close(self) -> None:
+        """Let go of the store; what was answered is safe without it.
+
+        A call under way in another thread ends first; calls that come later are told that this was closed.
+        """
+        self._turns.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> Never:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be copied or pickled, for there would be two of it: keep it in a store, "
+            f"and where it is needed open it again, {type(self).__name__}.open('sqlite:///…')"
+        )
+
+    def __repr__(self) -> str:
+        kind, rounds = type(self).__name__, {SESSION: "rounds", JOIN: "decisions"}[self._kind]
+        try:
+            s = self.status()
+        except TarryError as error:  # closed, or broken
+            return f"{kind}({error})"
+        capacity = self._tracker.configuration.capacity
+        return f"{kind}({s.rounds} {rounds}, {s.pending} pending, {s.tracked} tracked of {capacity})"
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, self.status().rows())
+
+
+def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str) -> Turns:
+    """Return calls on what this store holds: continued if the same is there, made otherwise."""
+    wanted = settled(wanted)
+    place = open_store(store, name, durability=durability)
+    wanted = wanted._replace(seed=make_seed(rng))
+    if place is None:
+        return Turns(_tracker_of(wanted))
+    with _closed_on_failure(place):
+        found = place.configuration()
+        if found is None:
+            made = Stored(_tracker_of(wanted, Rows(place)), place)
+            if made.create():
+                return made
+            found = place.configuration()  # somebody was faster
+            assert found is not None
+        parsed = parse(found, place.where, wanted.player)
+        parsed.check_same(wanted, with_seed=rng is not None)
+        return _continued(parsed, place)
+
+
+def _reopen(kind: str, store: str | Store, *, name: str, player: Player | None, durability: str) -> Turns:
+    place = open_store(store, name, durability=durability, must_exist=True)
+    if place is None:
+        raise StoreError(
+            f"a {kind} in memory ends with its object and cannot be opened again: make a new one, or give the "
+            "sqlite:/// or postgresql:// store that one was made with"
+        )
+    with _closed_on_failure(place):
+        found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
+        if found is None:
+            known = ", ".join(map(repr, place.names())) or "none"
+            raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
+        parsed = parse(found, place.where, player)
+        if parsed.configuration.kind != kind:
+            raise StoreError(f"{name!r} in {said} is a {parsed.configuration.kind}, not a {kind}")
+        if player is not None:
+            parsed.check_same(parsed.configuration, with_seed=False)
+        return _continued(parsed, place)
+
+
+def _continued(parsed: Any, place: Store) -> Stored:
+    tracker = _tracker_of(parsed.configuration, Rows(place))
+    parsed.check_layout(tracker.slots.layout)
+    return Stored(tracker, place)
+
+
+def _tracker_of(configuration: Configuration, items: Any = None) -> Tracker:
+    """Return a tracker; raise ValueError where the machine has no room for it."""
+    try:
+        if max(configuration.capacity or 0, configuration.memory) > _TOO_MANY:
+            raise MemoryError
+        return Tracker(configuration, items)
+    except MemoryError:
+        raise ValueError(
+            f"a {configuration.kind} of capacity {configuration.capacity} that remembers memory={configuration.memory} "
+            "rounds takes more memory than there is: give a smaller capacity or memory"
+        ) from None
+
+
+@contextmanager
+def _closed_on_failure(place: Store) -> Iterator[None]:
+    """Let go of a store that cannot be used, and say why."""
+    try:
+        yield
+    except BaseException as error:
+        place.close()
+        if isinstance(error, place.errors):
+            raise StoreError(place.explain(error)) from error
+        raise

@@ -1,0 +1,309 @@
+"""Bytes that must survive: arrays in one buffer, fates and ids of past rounds, and which pieces have changed.
+
+A store keeps a region in chunks of ``CHUNK`` bytes. Compiled code and the calls in memory work on the same bytes, so a
+session in memory and one in a database run the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Iterable
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from tarry.results import Fate
+
+CHUNK = 984  # four rows of that size fill a page of SQLite; a multiple of 8, so no number straddles two chunks
+STATE, FATES, IDS = REGIONS = ("state", "fates", "ids")
+_NUMBERS = CHUNK // 8  # 64-bit numbers in a chunk
+
+
+class Region:
+    """A buffer, the chunks of it that differ from what is stored, and the checksums of those that are stored."""
+
+    def __init__(self, buffer: np.ndarray) -> None:
+        self.buffer = buffer
+        self.dirty: set[int] = set()
+        self._checksums: dict[int, int] = {}
+        self.total = 0  # of the checksums: tells one stored content from another
+
+    def changes(self) -> list[tuple[int, bytes]]:
+        """Return the changed chunks, whole."""
+        return [(i, self.buffer[i * CHUNK : (i + 1) * CHUNK].tobytes()) for i in sorted(self.dirty)]
+
+    def load(self, chunk: int, checksum: int, data: bytes) -> None:
+        """Take a chunk from the store."""
+        self.buffer[chunk * CHUNK : (chunk + 1) * CHUNK] = np.frombuffer(data, np.uint8)
+        self._note(chunk, checksum)
+
+    def settle(self, stored: Iterable[tuple[int, int]]) -> None:
+        """Note that the changed chunks are stored now, with these checksums by chunk."""
+        for chunk, checksum in stored:
+            self._note(chunk, checksum)
+        self.dirty.clear()
+
+    def total_with(self, stored: Iterable[tuple[int, int]]) -> int:
+        """Return the sum of all checksums once chunks with these checksums are stored too."""
+        return self.total + sum(checksum - self._checksums.get(chunk, 0) for chunk, checksum in stored)
+
+    def clear(self) -> None:
+        """Forget everything before all chunks are loaded anew: those the store does not have are zero."""
+        for i in {*self._checksums, *self.dirty}:  # the rest was never written to, and stays unallocated
+            self.buffer[i * CHUNK : (i + 1) * CHUNK] = 0
+        self._checksums.clear()
+        self.dirty.clear()
+        self.total = 0
+
+    def _note(self, chunk: int, checksum: int) -> None:
+        self.total += checksum - self._checksums.get(chunk, 0)
+        self._checksums[chunk] = checksum
+
+
+class Watched(Region):
+    """A region that compiled code writes to: changes are found by comparing with what is stored."""
+
+    def __init__(self, buffer: np.ndarray) -> None:
+        super().__init__(buffer)
+        self._starts = range(0, buffer.size, CHUNK)
+        self._stored = [b""] * len(self._starts)  # nothing yet: everything is new
+
+    def changes(self) -> list[tuple[int, bytes]]:
+        """Return the chunks that differ from what is stored."""
+        whole = self.buffer.tobytes()
+        pieces = (whole[start : start + CHUNK] for start in self._starts)
+        # Slices and comparisons of bytes are cheaper than arrays at the few thousand bytes of a usual state.
+        found = [(i, now) for i, (now, then) in enumerate(zip(pieces, self._stored, strict=True)) if now != then]
+        self.dirty = {i for i, _ in found}
+        return found
+
+    def load(self, chunk: int, checksum: int, data: bytes) -> None:
+        """Take a chunk from the store, and remember it."""
+        super().load(chunk, checksum, data)
+        self._stored[chunk] = bytes(data)
+
+    def settle(self, stored: Iterable[tuple[int, int]]) -> None:
+        """Note that what is in the buffer is now what is stored."""
+        for i in self.dirty:
+            self._stored[i] = self.buffer[i * CHUNK : (i + 1) * CHUNK].tobytes()
+        super().settle(stored)
+
+    def clear(self) -> None:
+        """Forget everything before all chunks are loaded anew."""
+        super().clear()
+        self._stored = [b""] * len(self._starts)
+
+
+def zeros(size: int) -> np.ndarray:
+    """Return bytes in whole chunks, aligned for 64-bit numbers."""
+    return np.zeros(-(-size // CHUNK) * _NUMBERS, np.uint64).view(np.uint8)
+
+
+def lay_out(tree: Any) -> tuple[np.ndarray, Any]:
+    """Return a buffer holding every array of a tree of named tuples, and the same tree with views of it.
+
+    Small arrays come first: they change in every round, and so lie together in few chunks.
+    """
+    arrays = leaves(tree)
+    buffer = zeros(sum(_padded(a) for a in arrays))
+    views: dict[int, np.ndarray] = {}
+    start = 0
+    for i in sorted(range(len(arrays)), key=lambda i: arrays[i].nbytes):
+        a = arrays[i]
+        views[i] = buffer[start : start + a.nbytes].view(a.dtype).reshape(a.shape)
+        views[i][...] = a
+        start += _padded(a)
+    return buffer, _rebuild(tree, iter(views[i] for i in range(len(arrays))))
+
+
+def describe(tree: Any) -> str:
+    """Return the arrays of a tree in order, as text: two trees with one description share a layout."""
+    return ";".join(f"{a.dtype.str}{'x'.join(map(str, a.shape))}" for a in leaves(tree))
+
+
+def leaves(tree: Any) -> list[np.ndarray]:
+    """Return the arrays of a tree of tuples, in order."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [leaf for branch in tree for leaf in leaves(branch)]
+
+
+def _padded(a: np.ndarray) -> int:
+    return -(-a.nbytes // 8) * 8
+
+
+def _rebuild(tree: Any, views: Any) -> Any:
+    if isinstance(tree, np.ndarray):
+        return next(views)
+    parts = [_rebuild(branch, views) for branch in tree]
+    return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+
+
+# Fates: three bits a round, 21 rounds to a 64-bit word. An even code is a fate without an answer yet; the code above
+# it is the same fate, answered.
+UNTRACKED, SATURATED, PREEMPTED, USED, EXPIRED = 0, 2, 4, 6, 7
+# A tracked round is known from the tracking set. If it leaves unanswered it was preempted: that stands there from
+# the start, so preempting writes nothing.
+PENDING = PREEMPTED
+_PER_WORD = 21
+# Ready-made for each place in a word: what to keep of it, and a code put there.
+_KEEP = tuple(~(7 << 3 * r) & (1 << 64) - 1 for r in range(_PER_WORD))
+_PUT = tuple(tuple(code << 3 * r for r in range(_PER_WORD)) for code in range(8))
+_ANSWERED = (False, True, False, True, False, True, True, True)
+_FATES = (
+    *(Fate.UNTRACKED, Fate.UNTRACKED),
+    *(Fate.SATURATED, Fate.SATURATED),
+    *(Fate.PREEMPTED, Fate.PREEMPTED),
+    *(Fate.USED, Fate.EXPIRED),
+)
+
+
+class Fates(Region):
+    """The fates of the last ``memory`` rounds and whether each was answered; a round's place is (t − 1) mod memory."""
+
+    def __init__(self, memory: int) -> None:
+        super().__init__(zeros(8 * -(-memory // _PER_WORD)))
+        self._memory = memory
+        self._words = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
+
+    def write(self, t: int, code: int) -> None:
+        """Note what became of round t."""
+        i, r = divmod((t - 1) % self._memory, _PER_WORD)
+        words = self._words
+        words[i] = words[i] & _KEEP[r] | _PUT[code][r]
+        self.dirty.add(i // _NUMBERS)
+
+    def read(self, t: int) -> int:
+        """Return the code of round t, which is not tracked."""
+        place = (t - 1) % self._memory
+        return self._words[place // _PER_WORD] >> place % _PER_WORD * 3 & 7
+
+    def fate(self, t: int) -> Fate:
+        """Return the fate of round t, which is not tracked."""
+        return _FATES[self.read(t)]
+
+    def was_tracked(self, t: int) -> bool:
+        """Return whether round t held a slot at first, whatever became of it."""
+        return self.read(t) >= PREEMPTED
+
+    def was_answered(self, t: int) -> bool:
+        """Return whether feedback, or its end, has come for round t."""
+        return _ANSWERED[self.read(t)]
+
+
+class Ids(Region):
+    """An index from the caller's ids to the last ``memory`` rounds: a keyed 64-bit hash each.
+
+    That two of a million ids share a hash has a chance of 3·10⁻⁸; where the id itself is still kept, the tracker
+    compares it. Tracked rounds that have left the ring are kept aside.
+    """
+
+    def __init__(self, memory: int, seed: int) -> None:
+        super().__init__(zeros(8 * memory))
+        self._memory = memory
+        self._key = str(seed).encode()[:64]
+        self._hashes = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
+        # Places of hashes, plus one, by linear probing; kept at most half full.
+        self._mask = (1 << max(3, int(2 * memory - 1).bit_length())) - 1
+        self._places = memoryview(np.zeros(self._mask + 1, np.int32))  # type: ignore[arg-type]
+        self._aside: dict[int, int] = {}
+
+    def hash(self, id: Hashable) -> int:
+        """Return the keyed hash of an id; 0 stands for none."""
+        if isinstance(id, str):
+            text = b"s" + id.encode("utf-8", "surrogatepass")
+        elif isinstance(id, bytes):
+            text = b"b" + id
+        else:
+            text = f"i{id}".encode()
+        return int.from_bytes(blake2b(text, digest_size=8, key=self._key).digest(), "little") or 1
+
+    def find(self, id: Hashable, rounds: int) -> int | None:
+        """Return the round of this id when so many have begun, or None."""
+        wanted = self.hash(id)
+        i = self._seek(wanted)
+        if self._places[i]:
+            place = self._places[i] - 1
+            return rounds - (rounds - 1 - place) % self._memory
+        return self._aside.get(wanted)
+
+    def add(self, id: Hashable, t: int, tracked: Container[int]) -> None:
+        """Give round t this id; the round whose place it takes is kept aside if it is tracked."""
+        place = (t - 1) % self._memory
+        former = self._hashes[place]
+        if former:
+            self._remove(former)
+            if t - self._memory in tracked:
+                self._aside[former] = t - self._memory
+        wanted = self.hash(id)
+        self._hashes[place] = wanted
+        self._places[self._seek(wanted)] = place + 1
+        self.dirty.add(place // _NUMBERS)
+
+    def forget(self, id: Hashable) -> None:
+        """Forget the id of an old tracked round that has ended."""
+        self._aside.pop(self.hash(id), None)
+
+    def chunks_between(self, before: int, rounds: int) -> range | None:
+        """Return the chunks that rounds before+1..rounds lie in, or None where the ring came round.
+
+        Then an id may have left one place and come back at an earlier one, so everything is indexed anew.
+        """
+        if rounds == before:
+            return range(0)
+        first, last = before % self._memory, (rounds - 1) % self._memory
+        if rounds - before >= self._memory or first > last:
+            return None
+        return range(first // _NUMBERS, last // _NUMBERS + 1)
+
+    def take(self, chunk: int, checksum: int, data: bytes) -> None:
+        """Load a chunk that others have written and index what is new in it."""
+        theirs = np.frombuffer(data, np.uint64)
+        first = chunk * _NUMBERS
+        for i in np.flatnonzero(theirs != np.asarray(self._hashes[first : first + _NUMBERS])).tolist():
+            if self._hashes[first + i]:
+                self._remove(self._hashes[first + i])
+            self._hashes[first + i] = int(theirs[i])
+            self._places[self._seek(int(theirs[i]))] = first + i + 1
+        self._note(chunk, checksum)
+
+    def keep_aside(self, aside: Iterable[tuple[Hashable, int]]) -> None:
+        """Keep the ids of tracked rounds that have left the ring."""
+        self._aside = {self.hash(id): t for id, t in aside}
+
+    def rebuild(self) -> None:
+        """Index everything anew after all chunks were loaded."""
+        hashes = np.asarray(self._hashes)
+        places = np.asarray(self._places)
+        places[:] = 0
+        waiting = np.flatnonzero(hashes)
+        spots = (hashes[waiting] & np.uint64(self._mask)).astype(np.int64)
+        while waiting.size:  # all try a spot; the first to come takes a free one, the others move on
+            free = places[spots] == 0
+            _, first = np.unique(spots, return_index=True)
+            winners = np.zeros(waiting.size, bool)
+            winners[first] = True
+            winners &= free
+            places[spots[winners]] = waiting[winners] + 1
+            waiting, spots = waiting[~winners], (spots[~winners] + 1) & self._mask
+
+    def _seek(self, wanted: int) -> int:
+        """Return where this hash is indexed, or the free spot where it would be."""
+        i = wanted & self._mask
+        while self._places[i] and self._hashes[self._places[i] - 1] != wanted:
+            i = (i + 1) & self._mask
+        return i
+
+    def _remove(self, hash: int) -> None:
+        places, mask = self._places, self._mask
+        hole = i = self._seek(hash)
+        while True:
+            i = (i + 1) & mask
+            if not places[i]:
+                break
+            home = self._hashes[places[i] - 1] & mask
+            # An entry may fill the hole unless its home lies after the hole on the way to it.
+            if (i - home) & mask >= (i - hole) & mask:
+                places[hole] = places[i]
+                hole = i
+        places[hole] = 0

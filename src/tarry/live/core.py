@@ -1,0 +1,204 @@
+"""The core of everything live: who of rounds 1, 2, … holds a slot, and what feedback weighs when it comes.
+
+``Slots`` is arrays and compiled steps: no ids, no locks, no stores. It can be copied and pickled, so that an adapter
+can keep one inside a model, and its arrays lie in one buffer, so that a store can keep them as bytes.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tarry.game.problem import setting_of
+from tarry.game.rounds import acknowledge, begin, deliver, forfeit
+from tarry.kernel import handle, live_entry
+from tarry.live.buffers import describe, lay_out
+from tarry.results import FATES, Answer, Weights
+from tarry.tracking import Player, State, fresh_state, grow_state, keyed_draws
+from tarry.tracking.table import find
+from tarry.tracking.tally import UNCERTIFIED, check_balance, weights_of
+
+FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full
+CHECKED = 4096  # rounds between two checks of the weights' balance: often enough, and not seen in the speed
+MALFORMED = -1.0  # no weight is negative
+LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
+ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers by kind come last
+_SUMS = 8  # numbers that an estimate is made of
+_SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
+
+
+class StepContext(NamedTuple):
+    """Everything a compiled live call needs, behind one handle."""
+
+    player: Any
+    setting: Any
+    draws: Any
+    state: Any
+
+
+@live_entry
+def open_round(box: Any, t: int, delay: int) -> Any:
+    """Begin round t; return its slot, UNTRACKED or SATURATED."""
+    context = box.body
+    return begin(context.player, context.setting, context.draws, context.state, t, delay)
+
+
+@live_entry
+def hand_over(box: Any, s: int, t: int, feedback: np.ndarray) -> Any:
+    """Deliver the feedback of s in round t; return its weight, or MALFORMED with nothing changed."""
+    context = box.body
+    for i in range(feedback.size):
+        if not abs(feedback[i]) < LARGEST:  # also true of NaN
+            return MALFORMED
+    slot = find(context.state.table, s)
+    if slot < 0:
+        acknowledge(context.state)
+        return 0.0
+    return deliver(context.player, context.setting, context.draws, context.state, s, t, slot, feedback)
+
+
+@live_entry
+def give_up(box: Any, s: int, t: int) -> None:
+    """End round s without an outcome."""
+    context = box.body
+    slot = find(context.state.table, s)
+    if slot < 0:
+        acknowledge(context.state)
+    else:
+        forfeit(context.player, context.state, s, t, slot)
+
+
+def is_malformed(feedback: np.ndarray) -> bool:
+    """Return whether an entry is not finite or too large, as ``hand_over`` says of feedback that comes so far."""
+    return any(not abs(number) < LARGEST for number in feedback.tolist())
+
+
+class Held(NamedTuple):
+    """All arrays: the player's state, the counts by the names above, and the sums of an estimate."""
+
+    play: State
+    counts: np.ndarray
+    sums: np.ndarray
+
+
+class Slots:
+    """The slots of a player that was checked before. ``counts`` and ``sums`` are views of the same buffer."""
+
+    def __init__(
+        self,
+        player: Player,
+        capacity: int | None,
+        information: str = "non-clairvoyant",
+        *,
+        seed: int = 0,
+        certify: Any = UNCERTIFIED,
+    ) -> None:
+        self.player, self.capacity, self.seed = player, capacity, seed
+        self._setting = setting_of(capacity, information, certify=certify)
+        self.clear(capacity or FIRST_SLOTS)
+
+    def clear(self, slots: int) -> None:
+        """Go back to before the first round, with room for this many."""
+        play = fresh_state(self.player, slots, self._setting.capacity)
+        self._place(Held(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(_SUMS)))
+
+    def _place(self, held: Held) -> None:
+        """Lay the arrays out in one buffer."""
+        self.buffer, self._held = lay_out(held)
+        self.state: State = self._held.play
+        # Memory views are cheaper than arrays to read and add to, one number at a time.
+        self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
+        self._table = memoryview(self.state.table.counts)
+        self.__dict__.pop("_box", None)
+
+    @cached_property
+    def _box(self) -> Any:
+        """The handle of what compiled code needs, made at the first round: who only looks needs none."""
+        return handle(StepContext(self.player, self._setting, keyed_draws(self.seed), self.state))
+
+    # The compiled code itself, found at the first call: to dispatch on a handle's type would cost 0.5 µs a call.
+    # Growing moves the arrays and changes no type, so what was found stays good.
+
+    @cached_property
+    def _open(self) -> Any:
+        return open_round.machine_code_for((self._box, 1, -1), self.player)
+
+    @cached_property
+    def _hand(self) -> Any:
+        return hand_over.machine_code_for((self._box, 1, 1, _SOME_FEEDBACK), self.player)
+
+    @cached_property
+    def _drop(self) -> Any:
+        return give_up.machine_code_for((self._box, 1, 1), self.player)
+
+    def prepare(self) -> None:
+        """Make room for the next round and check the weights from time to time; nothing is begun."""
+        if (self.counts[ROUNDS] + 1) % CHECKED == 0:
+            check_balance(self.player, self.state, self.counts[ROUNDS])
+        if self.capacity is None and self._table[0] == self.size:
+            self._grow()
+
+    def open(self, delay: int = -1) -> int:
+        """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay."""
+        t = self.counts[ROUNDS] + 1
+        slot: int = self._open(self._box, t, delay)
+        self.counts[ROUNDS] = t
+        return slot
+
+    def answer(self, s: int, feedback: np.ndarray = _SOME_FEEDBACK) -> float:
+        """Hand over the feedback of round s; return its weight, 0 if it is not tracked, or MALFORMED."""
+        return float(self._hand(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
+
+    def expire(self, s: int) -> None:
+        """End round s without feedback."""
+        self._drop(self._box, s, self.counts[ROUNDS])
+
+    def released(self) -> list[int]:
+        """Return the rounds whose slots the last round took over."""
+        gone = self._table[2]
+        numbers: list[int] = self.state.table.released[:gone].tolist() if gone else []
+        return numbers
+
+    def _grow(self) -> None:
+        play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
+        self._place(self._held._replace(play=play))
+
+    @property
+    def size(self) -> int:
+        """Slots there is room for."""
+        return int(self.state.table.rounds.size)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds begun so far."""
+        return self.counts[ROUNDS]
+
+    @property
+    def tracked(self) -> int:
+        """Slots taken."""
+        return self._table[0]
+
+    @property
+    def layout(self) -> str:
+        """How the arrays lie in the buffer, as text."""
+        return describe(self._held)
+
+    def fates(self) -> dict[str, int]:
+        """Return the rounds by fate; they sum to the rounds begun."""
+        counts = dict(zip(FATES, self.state.tally.fates.tolist(), strict=True))
+        return counts | {"pending": self.tracked}
+
+    def weights(self) -> Weights:
+        """Return the moments of the weights over settled rounds; their mean tends to 1."""
+        return weights_of(self.state.tally, self.rounds - self.tracked)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("player", "capacity", "seed", "_setting", "_held")  # the rest points into memory and is made anew
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        held = kept.pop("_held")
+        self.__dict__.update(kept)
+        self._place(held)

@@ -1,0 +1,267 @@
+"""Values, ids and rows as JSON and bytes: what a durable store can hold, checked before anything is stored.
+
+The limits are the same for every process, whatever its own recursion limit is: what one may write, all can read.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Hashable
+from math import isfinite
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from tarry.errors import StoreError
+from tarry.results import Answer
+
+DEEPEST = 100  # levels of nesting: Python reads about ten times as many, unless it is deep in calls already
+LARGEST_TEXT = 1 << 26  # bytes of one payload or label: far below what SQLite and PostgreSQL take for one value
+_MOST_DIGITS = 4000  # of a whole number: Python refuses to read more than 4300
+_MOST_BITS = int(_MOST_DIGITS * 3.3)
+_LONG_PATH = 30  # letters of a path: the value may contain itself
+_LARGEST_ID = 1 << 1024
+_JSON, _BYTES = b"j", b"b"  # the first byte of a payload says what the others are
+
+
+class Unreadable(StoreError):
+    """A row that this process cannot read, though it is as it was written; other rounds are not harmed."""
+
+
+def as_id(id: Any) -> Hashable:
+    """Return an id that can be stored and compared anywhere: a string, a whole number or bytes."""
+    if type(id) is str or (type(id) is int and -_LARGEST_ID < id < _LARGEST_ID):
+        return id
+    if isinstance(id, np.integer):
+        return int(id)
+    if isinstance(id, str):
+        return str.__str__(id)
+    if isinstance(id, bytes):
+        return bytes(id)
+    if isinstance(id, int) and not isinstance(id, bool):
+        if -_LARGEST_ID < id < _LARGEST_ID:
+            return int(id)
+        raise ValueError(f"an id that is a number must lie below 2¹⁰²⁴, got one of {id.bit_length()} bits")
+    if isinstance(id, float):
+        raise TypeError(
+            f"an id must be a string, a whole number or bytes, got {id!r}: pandas makes such numbers of a column of "
+            "whole ones that has a gap, so drop the rows without an id and give whole numbers or texts"
+        )
+    way = "leave out rows without one" if id is None else "use str(…) of it"
+    if hasattr(id, "_fields") and hasattr(id, "id"):  # a ticket, or a round
+        way = f"give its id, here {id.id!r}"
+    raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: {way}")
+
+
+def plain_id(id: Hashable) -> Any:
+    """Return an id as a JSON value."""
+    return {"bytes": b64encode(id).decode()} if isinstance(id, bytes) else id
+
+
+def id_of(plain: Any) -> Hashable:
+    """Return the id of a JSON value."""
+    return b64decode(plain["bytes"]) if isinstance(plain, dict) else plain
+
+
+def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
+    """Return a value as JSON text; raise ValueError naming the part that JSON does not have or that is too much.
+
+    >>> text_of({"a": [1, None]}, "features")
+    '{"a": [1, null]}'
+    """
+    problem = _problem(value)
+    if problem:
+        raise ValueError(f"a durable store {problem.format(what=what)}")
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        part, path = _offender(value)
+        raise ValueError(
+            f"a durable store takes {takes}, got {brief(part)} as {what}{path and f' at {path}'}: {_way_out(part)}"
+        ) from error
+    _check_length(text, what)
+    return text
+
+
+def _check_length(data: str | bytes, what: str) -> None:
+    """Refuse a text or bytes that are too long to be stored."""
+    if len(data) > LARGEST_TEXT:
+        raise ValueError(
+            f"a durable store takes at most {LARGEST_TEXT} bytes at once, got {len(data)} as {what}: keep them "
+            "elsewhere and store where they are"
+        )
+
+
+def _problem(value: Any, deep: int = 0) -> str:
+    """Return what is wrong with a value that JSON itself would take, or nothing."""
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            keys = [json.dumps(key if isinstance(key, str) else json.dumps(key, default=repr)) for key in value]
+            if len(set(keys)) < len(keys):
+                again = next(key for i, key in enumerate(keys) if key in keys[:i])
+                return f"writes keys as texts, and {{what}} would have the key {again} twice: rename one of the two"
+        value = value.values()
+    elif isinstance(value, int):
+        is_long = value.bit_length() > _MOST_BITS
+        return f"takes whole numbers of at most {_MOST_DIGITS} digits, got more in {{what}}: write a text" * is_long
+    elif not isinstance(value, (list, tuple)):
+        return ""
+    if deep == DEEPEST:
+        return (
+            f"takes at most {DEEPEST} levels of nesting, got more in {{what}}: flatten it; nothing may contain itself"
+        )
+    return next((found for part in value if (found := _problem(part, deep + 1))), "")
+
+
+def brief(value: Any) -> str:
+    """Return a value as a few words."""
+    kind = f"a {type(value).__name__}"
+    try:
+        text = kind if isinstance(value, (list, tuple, dict)) else repr(value)
+    except ValueError:  # a whole number of too many digits
+        text = kind
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def _offender(value: Any, path: str = "") -> tuple[Any, str]:
+    """Return the innermost part that is no JSON value, and where it is."""
+    parts: Any = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)
+    for key, part in parts:
+        if len(path) < _LONG_PATH and not _is_json(part):
+            return _offender(part, f"{path}[{key!r}]")
+    return value, path
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _way_out(part: Any) -> str:
+    if isinstance(part, float) and not isfinite(part):
+        return "JSON has no such number, so give None or a text instead"
+    if isinstance(part, (dict, list, tuple)):
+        return "keys must be texts, and nothing may contain itself"
+    if hasattr(part, "tolist"):
+        return "convert it, for example with .tolist()"
+    return "convert it to texts, numbers, and lists or dictionaries of them"
+
+
+class Item(NamedTuple):
+    """What is kept of a tracked or recent round: how it was opened, and while tracked, what the caller left with it.
+
+    ``payload`` is as its container packed it. ``gathered`` are the labels that have come so far, where a decision may
+    have several, and ``keys`` the names that some of them came under.
+    """
+
+    id: Hashable
+    tracked: bool
+    released: tuple[Hashable, ...]
+    answer: Answer
+    play: np.ndarray | None
+    payload: Any = None
+    gathered: tuple[Any, ...] = ()
+    keys: tuple[Hashable, ...] = ()
+
+
+class ItemRow(NamedTuple):
+    """An item as text and bytes, with a checksum of them and of the round they belong to."""
+
+    body: str
+    play: bytes
+    payload: bytes | None
+    checksum: int
+
+
+class Objects(dict[int, Item]):
+    """Items by round, in memory: the caller's own objects."""
+
+    def pack(self, payload: Any) -> Any:
+        """Return a payload as it is kept."""
+        return payload
+
+    def unpack(self, payload: Any) -> Any:
+        """Return a payload as it was given."""
+        return payload
+
+    def pack_label(self, label: Any, what: str) -> Any:
+        """Return a label as it is kept."""
+        return label
+
+
+def encode_item(t: int, item: Item) -> ItemRow:
+    """Return the item of round t, whose payload is packed, as a row."""
+    body = {
+        "id": plain_id(item.id),
+        "tracked": item.tracked,
+        "released": [plain_id(id) for id in item.released],
+        "answer": int(item.answer),
+        "gathered": item.gathered,
+        "keys": [plain_id(key) for key in item.keys],
+    }
+    play = b"" if item.play is None else item.play.tobytes()
+    text = json.dumps(body, allow_nan=False)
+    return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
+
+
+def decode_item(t: int, row: ItemRow) -> Item:
+    """Return the item of a row; its payload stays packed. Raise Unreadable if this process cannot read it."""
+    try:
+        body = json.loads(row.body)
+        return Item(
+            id=id_of(body["id"]),
+            tracked=body["tracked"],
+            released=tuple(id_of(id) for id in body["released"]),
+            answer=Answer(body["answer"]),
+            play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
+            payload=row.payload,
+            gathered=tuple(body["gathered"]),
+            keys=tuple(id_of(key) for key in body["keys"]),
+        )
+    except (RecursionError, ValueError, KeyError, TypeError) as error:
+        raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
+
+
+def row_checksum(t: int, body: Any, play: Any, payload: Any) -> int:
+    """Return a checksum of a row and the round it belongs to; -1 of what is no row."""
+    if not (isinstance(body, str) and isinstance(play, bytes) and isinstance(payload or b"", bytes)):
+        return -1  # SQLite's columns have no fixed type: damage may turn bytes into a number
+    return crc32(payload or b"", crc32(play, crc32(body.encode(), t & 0xFFFFFFFF)))
+
+
+def encode_payload(payload: Any) -> bytes | None:
+    """Return a payload as bytes: bytes as they are, JSON values as text."""
+    if payload is None:
+        return None
+    if isinstance(payload, bytes):
+        _check_length(payload, "features")
+        return _BYTES + payload
+    return _JSON + text_of(payload, "features", "JSON values or bytes").encode()
+
+
+def decode_payload(data: bytes | None) -> Any:
+    """Return the payload of bytes; raise Unreadable if this process cannot read it."""
+    if data is None:
+        return None
+    if data[:1] == _BYTES:
+        return bytes(data[1:])
+    try:
+        return json.loads(data[1:])
+    except (RecursionError, ValueError) as error:
+        raise Unreadable(
+            f"the features stored here cannot be read ({brief(str(error))}): expire their round"
+        ) from error
+
+
+def plain_payload(payload: Any) -> Any:
+    """Return a payload as a JSON value."""
+    return {"bytes": b64encode(payload).decode()} if isinstance(payload, bytes) else payload

@@ -1,0 +1,346 @@
+"""One call at a time, and what it changes stored in one transaction.
+
+``change(work, …)`` runs a tracker's method alone and makes what it changed durable; if anything fails on the way,
+nothing has changed. ``look(work, …)`` runs one that only reads, and keeps no other process waiting.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+from zlib import crc32
+
+from tarry.errors import StoreError, TarryError
+from tarry.live.buffers import FATES, IDS, STATE, Ids, Region, Watched
+from tarry.live.configuration import encode
+from tarry.live.core import NAMING
+from tarry.live.encoding import (
+    Item,
+    ItemRow,
+    decode_item,
+    decode_payload,
+    encode_item,
+    encode_payload,
+    row_checksum,
+    text_of,
+)
+from tarry.live.stores.base import HEAD, TOKENS, Change, Chunk, Head, Store, chunk_checksum, make_chunk
+from tarry.live.tracker import CALLERS, Tracker
+
+T = TypeVar("T")
+_NEVER = -1  # a version before all others
+_forks = 0  # how often this process or its ancestors were forked
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class Turns:
+    """Calls on a tracker in memory: one at a time, and none any more once one has been cut short.
+
+    Threads wait for each other at ``_lock``. ``_busy`` tells a call from within a call (a signal handler, a function
+    called back), which gets the reentrant lock too: both are given back by the interpreter itself, whatever exception
+    comes at whatever line, so neither can be left behind by an interrupt.
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+        self._why_broken = ""
+        self._renew_locks()
+
+    def _renew_locks(self) -> None:
+        """Make locks that nobody holds: after a fork, whoever held the old ones is not there to let go of them."""
+        self._lock, self._busy, self._born = threading.RLock(), threading.Lock(), _forks
+
+    def change(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Return what a method of the tracker returns, with what it changed made durable."""
+        if self._born != _forks:
+            self._renew_locks()
+        with self._lock:
+            if self._busy.locked():
+                raise self._occupied()
+            with self._busy:
+                return self._write(work, arguments)
+
+    def look(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Return what a method of the tracker returns that changes nothing."""
+        if self._born != _forks:
+            self._renew_locks()
+        with self._lock:
+            if self._busy.locked():
+                raise self._occupied()
+            with self._busy:
+                return self._read(work, arguments)
+
+    def close(self) -> None:
+        """Do nothing: there is no store to let go of."""
+
+    def _occupied(self) -> TarryError:
+        return TarryError(
+            f"this {self.tracker.configuration.kind} is in the middle of a call: a signal handler, or a function "
+            "called back, must wait until that call is done"
+        )
+
+    def _write(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        tracker = self.tracker
+        if tracker.is_midway:  # the last call was cut short where nothing could note it
+            self._mark_broken("a call was interrupted")
+        if self._why_broken:
+            raise TarryError(
+                f"{self._why_broken} in the middle of a round, so this {tracker.configuration.kind}'s state cannot "
+                "be trusted: start a new one"
+            )
+        try:
+            return work(*arguments)
+        except Exception:
+            if tracker.is_midway:
+                self._mark_broken("a function of your own failed")
+            raise
+
+    def _read(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        return self._write(work, arguments)
+
+    def _mark_broken(self, why: str) -> None:
+        """Refuse from now on: without a store, what a call leaves half done cannot be put right."""
+        self._why_broken = self._why_broken or why
+        self.tracker.is_midway = False
+
+
+class Rows:
+    """Items by round, in a store: read when they are asked for, written with the next commit."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[int, Item] = {}
+        self.touched: dict[int, ItemRow | None] = {}
+
+    def get(self, t: int) -> Item | None:
+        """Return the item of round t; raise StoreError if its row is damaged."""
+        kept = self._kept.get(t)
+        if kept is None and t not in self.touched:
+            row = self._store.row(t)
+            if row is not None:
+                if row_checksum(t, *row[:3]) != row.checksum:
+                    raise damaged(self._store, f"round {t} of tarry_items")
+                kept = self._kept[t] = decode_item(t, row)
+        return kept
+
+    def __setitem__(self, t: int, item: Item) -> None:
+        self.touched[t] = encode_item(t, item)
+        self._kept[t] = item
+
+    def pop(self, t: int, default: None = None) -> None:
+        """Keep nothing for round t any more."""
+        self._kept.pop(t, default)
+        self.touched[t] = None
+
+    def clear(self) -> None:
+        """Forget what was read and what was to be written."""
+        self._kept.clear()
+        self.touched.clear()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    pack = staticmethod(encode_payload)
+    unpack = staticmethod(decode_payload)
+
+    @staticmethod
+    def pack_label(label: Any, what: str) -> Any:
+        """Return a label as other processes will read it; the caller's own object may change."""
+        return json.loads(text_of(label, what))
+
+
+class Stored(Turns):
+    """Calls on a tracker that a store keeps: each is one transaction."""
+
+    def __init__(self, tracker: Tracker, store: Store) -> None:
+        super().__init__(tracker)
+        self.store, self._rows = store, tracker.items
+        self._head: Head | None = None  # where the tracker stands; None: it must be loaded from the store
+        self._state = Watched(tracker.slots.buffer)
+
+    def create(self) -> bool:
+        """Store the session before its first round; False if it is there already."""
+        text = encode(self.tracker.configuration, self.tracker.slots.layout)
+        head, chunks = self._next(Head(0, 0, 0, 0))
+        made = self.store.create(text, crc32(text.encode()), Change(head.chunk(), chunks, {}))
+        if made:
+            self._settle(head, chunks)
+        return made
+
+    def _write(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        known = None
+        try:
+            self._begin(writes=True)
+            known, self._head = self._head, None  # known again once this call has ended well
+            assert known is not None
+            before = self.tracker.rounds
+            result = work(*arguments)
+            self._commit(known, before)
+            return result
+        except BaseException as error:
+            self._abandon(known)
+            if isinstance(error, self.store.errors):
+                raise StoreError(self.store.explain(error)) from error
+            raise
+
+    def _read(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        try:
+            self._begin(writes=False)
+            return work(*arguments)
+        except self.store.errors as error:
+            raise StoreError(self.store.explain(error)) from error
+        finally:
+            self._rollback()
+
+    def close(self) -> None:
+        """Let go of the store, once the call under way in another thread has ended."""
+        if self._born != _forks:
+            self._renew_locks()
+        with self._lock:
+            if self._busy.locked():
+                raise self._occupied()
+            self.store.close()
+
+    def _begin(self, *, writes: bool) -> None:
+        """Start a transaction and load what others have changed."""
+        self._rollback()  # an interrupt may have left a transaction open
+        self.tracker.is_midway = False
+        head = Head.of(self._checked(STATE, self.store.begin(writes=writes)))
+        if head != self._head:
+            known, self._head = self._head, None  # until everything is loaded
+            self._load(head, known)
+            self._head = head
+
+    def _commit(self, known: Head, before: int) -> None:
+        head, chunks = self._next(known)
+        if not any(chunks.values()) and not self._rows.touched:
+            self._rollback()
+            self._head = known
+            return
+        # A round begun and forgotten within this call was never stored.
+        rows = {t: row for t, row in sorted(self._rows.touched.items()) if row is not None or t <= before}
+        self.store.commit(Change(head.chunk(), chunks, rows))
+        self._settle(head, chunks)
+
+    def _next(self, known: Head) -> tuple[Head, dict[str, list[Chunk]]]:
+        """Return the head and the chunks of the version after a known one."""
+        version = known.version + 1
+        chunks, total = {}, 0
+        for name, region in self._regions().items():
+            chunks[name] = [make_chunk(i, version, data) for i, data in region.changes()]
+            total += region.total_with((chunk.number, chunk.checksum) for chunk in chunks[name])
+        token = int.from_bytes(os.urandom(4), "little")  # another history has another, but for one chance in 2³²
+        return Head(version, self.tracker.slots.size, token, total % TOKENS), chunks
+
+    def _settle(self, head: Head, chunks: dict[str, list[Chunk]]) -> None:
+        for name, region in self._regions().items():
+            region.settle((chunk.number, chunk.checksum) for chunk in chunks[name])
+        self._rows.touched.clear()
+        self._head = head
+
+    def _regions(self) -> dict[str, Region]:
+        """Return what is kept in chunks: the state, which may lie in new memory, the fates, and ids if any."""
+        if self._state.buffer is not self.tracker.slots.buffer:
+            self._state = Watched(self.tracker.slots.buffer)
+        regions: dict[str, Region] = {STATE: self._state, FATES: self.tracker.fates}
+        if self.tracker.ids is not None:
+            regions[IDS] = self.tracker.ids
+        return regions
+
+    def _abandon(self, known: Head | None) -> None:
+        """Leave the transaction; if anything was changed in memory, everything is loaded again."""
+        self._rollback()
+        if known is None or self._rows.touched:
+            return
+        if not any(region.changes() for region in self._regions().values()):
+            self._head = known
+
+    def _rollback(self) -> None:
+        try:
+            self.store.rollback()
+        except self.store.errors:
+            self._head = None  # the connection is gone: so is the transaction
+
+    def _load(self, head: Head, known: Head | None) -> None:
+        """Load what is new since a known head, or everything; all of it must be there."""
+        self._rows.clear()
+        if known is None or known.version >= head.version or known.slots != head.slots:
+            known = None
+        if known is not None and not self._load_since(head, known.version):
+            known = None  # the store went back in time, and on from there
+        if known is None and not self._load_since(head, _NEVER):
+            kind = self.tracker.configuration.kind
+            raise StoreError(f"{self.store.where} has lost some of a {kind}'s bytes: restore a copy of it")
+
+    def _load_since(self, head: Head, since: int) -> bool:
+        """Load the chunks written after a version; return whether all chunks are those the head was written with."""
+        tracker, before = self.tracker, self.tracker.rounds
+        if since == _NEVER:
+            if head.slots != tracker.slots.size:
+                tracker.slots.clear(head.slots)
+            for region in self._regions().values():
+                region.clear()
+        self._load_chunks(STATE, self._regions()[STATE].load, since)
+        self._load_chunks(FATES, tracker.fates.load, since)
+        slots = tracker.slots.state.table.rounds
+        tracker.tracked = set(slots[slots > 0].tolist())
+        if tracker.slots.counts[NAMING] == CALLERS:
+            self._load_ids(since, before)
+        else:
+            tracker.ids = None  # the first one to come was not written
+        total = sum(region.total for region in self._regions().values())
+        if total % TOKENS != head.total:
+            return False
+        self._keep_aside()
+        return True
+
+    def _load_ids(self, since: int, before: int) -> None:
+        tracker = self.tracker
+        ids = tracker.ids
+        if ids is None:
+            ids, since = Ids(tracker.memory, tracker.configuration.seed), _NEVER
+            tracker.ids = ids
+        new = None if since == _NEVER else ids.chunks_between(before, tracker.rounds)
+        if new is None:
+            self._load_chunks(IDS, ids.load, since)
+            ids.rebuild()
+        elif new:
+            self._load_chunks(IDS, ids.take, since, new)
+
+    def _keep_aside(self) -> None:
+        """Find the ids of tracked rounds that are older than the memory: only their rows have them."""
+        tracker = self.tracker
+        old = [t for t in tracker.tracked if t <= tracker.rounds - tracker.memory]
+        if tracker.ids is not None:
+            tracker.ids.keep_aside((id, t) for t in old if (id := tracker.id_of(t)) is not None)
+
+    def _load_chunks(
+        self, name: str, load: Callable[[int, int, bytes], None], since: int, only: range | None = None
+    ) -> None:
+        for chunk in self.store.chunks(name, since, only):
+            if chunk.number != HEAD:
+                self._checked(name, chunk)
+                load(chunk.number, chunk.checksum, chunk.data)
+
+    def _checked(self, name: str, chunk: Chunk) -> Chunk:
+        """Return a chunk that is as it was written."""
+        number, version, checksum, data = chunk
+        if chunk_checksum(number, version, data) != checksum:
+            raise damaged(self.store, f"{'head' if number == HEAD else f'chunk {number}'} of tarry_{name}")
+        return chunk
+
+
+def damaged(store: Store, place: str) -> StoreError:
+    """Return what to raise about a place in the tables."""
+    return StoreError(f"{store.where} is damaged ({place}) and was left as it is: restore a copy")

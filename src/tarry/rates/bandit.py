@@ -1,0 +1,206 @@
+"""Rates and radii for values: at a level of the weights' moments, or at a largest backlog.
+
+A *level* ρ bounds E[w_t²] and E[w_t w_s²]; at a largest backlog σ_max and a capacity C it is 1 + σ_max/C. νk = kM/(Gr)
+is the game's *spread* (:func:`tarry.theory.spread_of`).
+"""
+
+from __future__ import annotations
+
+from math import inf, isnan, log, nan, sqrt
+from typing import Any, Self
+
+import numpy as np
+
+from tarry.checks import as_bool, as_int, as_positive
+from tarry.errors import ArgumentError
+from tarry.kernel import step
+from tarry.rates.base import MAGNITUDE, SUM, Rate, first_rate, last_rate, next_rate, radius, scale_of
+
+GUESSED = -1.0  # of ``max_backlog``: a doubling trick guesses it
+NO_LEVEL = 0.0  # of ``level``, which is at least 1: it follows from the backlog
+
+
+def _as_level(level: Any) -> float:
+    """Return a level; raise ValueError if it is below 1."""
+    if as_positive(level, "level") < 1:
+        raise ArgumentError("level", "bounds second moments of weights with mean one and is at least 1", level)
+    return float(level)
+
+
+def _as_room(capacity: int | None) -> float:
+    """Return a capacity as the formulas read it: infinite where there is no limit."""
+    return inf if capacity is None else float(as_int(capacity, "capacity", 1))
+
+
+def _as_backlog(max_backlog: int | None) -> float:
+    return GUESSED if max_backlog is None else float(as_int(max_backlog, "max_backlog"))
+
+
+@step
+def _ratio(spread: float, level: float, curved: int, t: int) -> float:
+    """Return δ_t/r = min{1, √(νk) (ρ/t)^(1/4)}, or min{1, ((νk)²ρ ln(t+1)/t)^(1/3)} if ``curved``."""
+    if curved:
+        return min(1.0, (spread * spread * level * log(t + 1.0) / t) ** (1.0 / 3.0))
+    return min(1.0, sqrt(spread) * (level / t) ** 0.25)
+
+
+@step
+def _guess(memory: np.ndarray) -> float:
+    """Return the largest backlog that the epoch allows: its magnitude less one."""
+    return max(memory[MAGNITUDE], 1.0) - 1.0
+
+
+class BanditRadius(Rate, init=False):
+    """δ_t = r min{1, √(νk) (ρ/t)^(1/4)}; ``curved``, for strongly convex losses: r min{1, ((νk)²ρ ln(t+1)/t)^(1/3)}.
+
+    ``level`` is ρ: Theorem 5 (b) and (d) of this project. :meth:`for_backlog` sets ρ = 1 + σ_max/C: the radii of the
+    paper's theorem "Capacity-Constrained BCO with Delays" and of its doubling appendix.
+
+    >>> import numpy as np
+    >>> round(float(radius(BanditRadius(1.0, spread=1.0, level=16.0), np.zeros(2), 81)), 6)
+    0.666667
+    >>> float(radius(BanditRadius.for_backlog(1.0, spread=1.0, capacity=8, max_backlog=8), np.zeros(2), 32))
+    0.5
+    """
+
+    inner_radius: float
+    spread: float
+    level: float
+    capacity: float
+    curved: int
+
+    def __new__(cls, inner_radius: float, spread: float, level: float, *, curved: bool = False) -> Self:
+        known = as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread")
+        return cls.make(*known, _as_level(level), nan, int(as_bool(curved, "curved")))
+
+    @classmethod
+    def for_backlog(
+        cls,
+        inner_radius: float,
+        spread: float,
+        capacity: int | None,
+        max_backlog: int | None = None,
+        *,
+        curved: bool = False,
+    ) -> Self:
+        """Return the radii at ρ = 1 + σ_max/C.
+
+        Without ``max_backlog`` σ_max is 2^j − 1 in an epoch of ``Doubling("backlog")`` whose guess is 2^j, and t counts
+        from the epoch's start.
+        """
+        known = as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread")
+        room, backlog = _as_room(capacity), _as_backlog(max_backlog)
+        level = NO_LEVEL if backlog == GUESSED else 1.0 + backlog / room
+        return cls.make(*known, level, room, int(as_bool(curved, "curved")))
+
+    @property
+    def follows_backlog(self) -> bool:
+        return self.level == NO_LEVEL
+
+    @property
+    def tuned_capacity(self) -> float | None:
+        return None if isnan(self.capacity) else self.capacity
+
+
+@radius.on(BanditRadius)
+def _radius(rate: BanditRadius, memory: np.ndarray, t: int) -> float:
+    level = rate.level if rate.level > NO_LEVEL else 1.0 + _guess(memory) / rate.capacity
+    return rate.inner_radius * _ratio(rate.spread, level, rate.curved, t)
+
+
+class BanditRate(Rate, init=False):
+    """η_{t−1} = D / (2G √Σ_{s≤t} (1.5σ_s + a_s²ρ)), a_s = νk/(δ_s/r) with the δ_s of :class:`BanditRadius`.
+
+    For convex losses and values, any scheduler whose moments are at most the ``level`` ρ: neither the horizon nor the
+    total delay need be known. Needs acknowledgements. Proved by this project: docs/theory.md, Theorem 5 (b).
+    :meth:`for_backlog` knows the largest backlog instead of observing it. For strongly convex losses the rate is
+    ``inverse_time(λ)``, which needs neither.
+
+    >>> import numpy as np
+    >>> round(float(next_rate(BanditRate(2.0, 1.0, spread=1.0, level=1.0), np.zeros(2), 1, 2)), 4)  # σ_2 = 2
+    0.4298
+    """
+
+    scale: float
+    spread: float
+    level: float
+    capacity: float
+    max_backlog: float
+
+    def __new__(cls, diameter: float, gradient_bound: float, spread: float, level: float) -> Self:
+        scale = as_positive(diameter, "diameter") / (2.0 * as_positive(gradient_bound, "gradient_bound"))
+        return cls.make(scale, as_positive(spread, "spread"), _as_level(level), nan, GUESSED)
+
+    @classmethod
+    def for_backlog(
+        cls, diameter: float, gradient_bound: float, spread: float, capacity: int | None, max_backlog: int | None = None
+    ) -> Self:
+        """Return η_t = (D/G) / (√t √(σ_max + a_t²ρ)), ρ = 1 + σ_max/C.
+
+        ``max_backlog`` as in :meth:`BanditRadius.for_backlog`; needs no acknowledgements. The paper's theorem
+        "Capacity-Constrained BCO with Delays" and its doubling appendix.
+        """
+        scale = scale_of(diameter, gradient_bound)
+        return cls.make(scale, as_positive(spread, "spread"), NO_LEVEL, _as_room(capacity), _as_backlog(max_backlog))
+
+    @property
+    def needs_acknowledgements(self) -> bool:
+        return self.level > NO_LEVEL
+
+    @property
+    def follows_backlog(self) -> bool:
+        return self.level == NO_LEVEL and self.max_backlog == GUESSED
+
+    @property
+    def tuned_capacity(self) -> float | None:
+        return None if isnan(self.capacity) else self.capacity
+
+
+@step
+def _noise(rate: BanditRate, level: float, t: int) -> float:
+    """Return a_t²ρ."""
+    length = rate.spread / _ratio(rate.spread, level, 0, t)
+    return length * length * level
+
+
+@step
+def _for_backlog(rate: BanditRate, memory: np.ndarray, t: int) -> float:
+    # The level is computed anew each time, since a guess of the backlog changes with the epoch.
+    backlog = rate.max_backlog if rate.max_backlog >= 0.0 else _guess(memory)
+    return rate.scale / sqrt(t * (backlog + _noise(rate, 1.0 + backlog / rate.capacity, t)))
+
+
+@first_rate.on(BanditRate)
+def _first(rate: BanditRate, memory: np.ndarray) -> float:
+    if rate.level > NO_LEVEL:
+        return rate.scale / sqrt(_noise(rate, rate.level, 1))
+    return _for_backlog(rate, memory, 1)
+
+
+@next_rate.on(BanditRate)
+def _next(rate: BanditRate, memory: np.ndarray, t: int, pending: int) -> float:
+    if rate.level > NO_LEVEL:
+        # The sum is over the rounds after the first, whose backlog is empty.
+        memory[SUM] += 1.5 * pending + _noise(rate, rate.level, t + 1)
+        return rate.scale / sqrt(_noise(rate, rate.level, 1) + memory[SUM])
+    return _for_backlog(rate, memory, t)
+
+
+@last_rate.on(BanditRate)
+def _last(rate: BanditRate, memory: np.ndarray, in_force: float, t: int) -> float:
+    return in_force if rate.level > NO_LEVEL else _for_backlog(rate, memory, t)
+
+
+def from_first_version(name: str, fields: dict[str, Any]) -> BanditRadius | BanditRate | None:
+    """Return the rate or radius that the first version stored under this name; None for other names.
+
+    >>> from_first_version("LevelRate", {"scale": 1.0, "spread": 1.0, "level": 2.0}).level
+    2.0
+    """
+    backlog, room = fields.get("max_backlog", GUESSED), fields.get("capacity", nan)
+    if name in ("LevelRate", "BacklogRate"):
+        return BanditRate.make(fields["scale"], fields["spread"], fields.get("level", NO_LEVEL), room, backlog)
+    if name in ("LevelRadius", "BacklogRadius"):
+        level = fields.get("level", NO_LEVEL if backlog == GUESSED else 1.0 + backlog / room)
+        return BanditRadius.make(fields["inner_radius"], fields["spread"], level, room, fields["curved"])
+    return None

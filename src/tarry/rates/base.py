@@ -1,0 +1,335 @@
+"""What a rate is: a positive, non-increasing sequence of learning rates or of smoothing radii.
+
+A rate of time answers ``at(rate, t)`` for t = 1, 2, …. Numbers become :class:`Constant`, arrays :class:`Sequence`,
+functions of t :class:`Rule`. A rate that learns from play answers ``next_rate`` instead, or ``radius`` as smoothing. It
+keeps ``MEMORY`` numbers in the learner's state: a sum of its own, and the magnitude of the epoch, which a doubling
+trick guesses (0 before the first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from math import inf
+from typing import Annotated, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
+from tarry.domains import as_vector
+from tarry.errors import ArgumentError
+from tarry.kernel import KW_ONLY, Parameters, as_step, verb
+
+MEMORY = 2
+SUM, MAGNITUDE = range(MEMORY)
+
+CHECKED_ROUNDS = 1024  # a user's function is tried at this many rounds, spaced by powers: enough to see it rise
+ENDLESS = 10**9  # the round up to which a session, which has no end, tries a user's function
+SLACK = 1e-5  # relative: warnings show six digits, and a number copied from one must not be warned of again
+
+
+class Facts(Protocol):
+    """What is known of a game when a member is asked for its ``doubts``."""
+
+    @property
+    def losses(self) -> Any: ...
+    @property
+    def scheduler(self) -> Any: ...
+    @property
+    def gradient_bound(self) -> float | None: ...
+    @property
+    def strong_convexity(self) -> float | None: ...
+    @property
+    def corner_range(self) -> tuple[float, float] | None: ...
+    @property
+    def max_delay(self) -> int: ...
+    @property
+    def is_curved(self) -> bool: ...
+
+
+class Rate(Parameters):
+    """Base of all rates and radii: what one needs from the game, with the defaults."""
+
+    follows_epochs: ClassVar[tuple[str, ...]] = ()
+    """Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played."""
+
+    follows_feedback: ClassVar[bool] = False
+    """Whether the rate depends on the learner's own feedback, and on nothing else of the game."""
+
+    @property
+    def needs_acknowledgements(self) -> bool:
+        """Whether the rate counts pending rounds."""
+        return False
+
+    @property
+    def follows_backlog(self) -> bool:
+        """Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog."""
+        return False
+
+    @property
+    def tuned_horizon(self) -> float | None:
+        """The most rounds the rate is tuned to; None: any number."""
+        return None
+
+    @property
+    def tuned_capacity(self) -> float | None:
+        """The capacity the rate is tuned to; None: any."""
+        return None
+
+    def doubts(self, facts: Facts) -> Iterable[str]:
+        """Yield a sentence for each assumption that the game does not meet."""
+        return ()
+
+
+@verb
+def at(rate: Rate, t: int) -> float:
+    """Return the value in round t (from 1)."""
+
+
+@verb
+def first_rate(rate: Rate, memory: np.ndarray) -> float:
+    """Return η_0, the rate before anything is known."""
+
+
+@first_rate.otherwise
+def _first(rate: Rate, memory: np.ndarray) -> float:
+    return at(rate, 1)
+
+
+@verb
+def count_tracked(rate: Rate, memory: np.ndarray, tracked: int) -> None:
+    """Take note that a round found this many rounds tracked, before it asked for a slot itself."""
+
+
+@count_tracked.otherwise
+def _count_nothing(rate: Rate, memory: np.ndarray, tracked: int) -> None:
+    pass
+
+
+@verb
+def next_rate(rate: Rate, memory: np.ndarray, t: int, pending: int) -> float:
+    """Return η_t, t counted in the epoch; ``pending`` is σ_{t+1}, or -1 where it is not disclosed."""
+
+
+@next_rate.otherwise
+def _by_round(rate: Rate, memory: np.ndarray, t: int, pending: int) -> float:
+    return at(rate, t)
+
+
+@verb
+def last_rate(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
+    """Return η_t if the game ended after round t, given the rate in force."""
+
+
+@last_rate.otherwise
+def _last(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
+    return at(rate, t)
+
+
+@verb
+def radius(rate: Rate, memory: np.ndarray, t: int) -> float:
+    """Return δ_t of a round of the current epoch, t counted in it."""
+
+
+@radius.otherwise
+def _radius_by_round(rate: Rate, memory: np.ndarray, t: int) -> float:
+    return at(rate, t)
+
+
+class Constant(Rate):
+    """The same value in every round.
+
+    >>> at(Constant(0.5), 7)
+    0.5
+    """
+
+    value: Positive
+
+
+@at.on(Constant)
+def _constant(rate: Constant, t: int) -> float:
+    return rate.value
+
+
+def as_listed(values: ArrayLike, name: str) -> np.ndarray:
+    """Return one value per round; raise ValueError unless they are positive and non-increasing."""
+    listed = as_vector(values, name)
+    check_decreasing(listed, name)
+    return listed
+
+
+class Sequence(Rate):
+    """One value per round; the game may not be longer.
+
+    >>> float(at(Sequence([0.5, 0.25]), 2))
+    0.25
+    """
+
+    values: Annotated[np.ndarray, as_listed]
+
+
+@at.on(Sequence)
+def _sequence(rate: Sequence, t: int) -> float:
+    return rate.values[t - 1]
+
+
+def _as_exponent(value: Any, name: str) -> float:
+    return as_nonnegative(value, f"{name}, with which rules fall,")
+
+
+def _as_cap(value: Any, name: str) -> float:
+    limit = as_nonnegative(value, name, allow_inf=True)
+    if limit == 0:
+        raise ArgumentError(name, "must be positive", value)
+    return limit
+
+
+class Power(Rate):
+    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
+
+    >>> [float(at(Power(2.0, 0.5, cap=1.5), t)) for t in (1, 4, 16)]
+    [1.5, 1.0, 0.5]
+    """
+
+    scale: Positive
+    exponent: Annotated[float, _as_exponent]
+    cap: Annotated[float, _as_cap] = inf
+    _: KW_ONLY
+    shift: NonNegative = 0.0
+
+
+@at.on(Power)
+def _power(rate: Power, t: int) -> float:
+    # Division is exact to half a unit in the last place where ** is not, and 1/(λt) is the common case.
+    if rate.exponent == 1.0:
+        return min(rate.cap, rate.scale / (t + rate.shift))
+    return min(rate.cap, rate.scale * np.float64(t + rate.shift) ** -rate.exponent)
+
+
+class Rule(Rate, init=False):
+    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise.
+
+    >>> at(Rule(lambda t: 1.0 / (t + 1)), 3)
+    0.25
+    """
+
+    function: Callable[[int], float]
+
+    def __new__(cls, function: Callable[[int], float]) -> Self:
+        if not callable(function):
+            raise TypeError(f"function must be a function of t, got {function!r}: use Constant, Sequence or Power")
+        made = cls.make(as_step(function))
+        _check_function(made, ENDLESS)
+        return made
+
+
+@at.on(Rule)
+def _rule(rate: Rule, t: int) -> float:
+    return rate.function(t)
+
+
+def inverse_time(strong_convexity: float) -> Power:
+    """Return η_t = 1/(λt), the rate for λ-strongly convex losses.
+
+    >>> at(inverse_time(0.5), 4)
+    0.5
+    """
+    return Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0)
+
+
+def as_rate(value: Any, name: str) -> Any:
+    """Return the rate that a number, a sequence, a function of t or a rate stands for."""
+    answers = (at, radius) if name == "smoothing" else (at, next_rate)
+    if any(isinstance(value, cls) for verb in answers for cls in verb.registry.members):
+        return value
+    if isinstance(value, Parameters):
+        raise TypeError(f"{type(value).__name__} is no rule for the {name}: give a number, a sequence or a rule")
+    if callable(value):
+        return Rule(value)
+    if isinstance(value, str) or not hasattr(value, "__len__"):
+        return Constant(as_positive(value, name))
+    return Sequence.make(as_listed(value, name))
+
+
+def as_rate_of_time(value: Any, name: str, counts: str = "feedbacks") -> Any:
+    """Return a rate that depends on its clock alone, which ``counts`` feedbacks or blocks."""
+    rate = as_rate(value, name)
+    if not any(isinstance(rate, cls) for cls in at.registry.members):
+        raise TypeError(
+            f"a rate whose clock is the number of {counts} cannot follow the game as {type(rate).__name__} does: "
+            "give a number, a sequence or a rule of time"
+        )
+    return rate
+
+
+# Fields of learners are declared with these; what a user may give is said at ``as_rate``.
+AnyRate = Annotated[Any, as_rate]
+RateOfTime = Annotated[Any, as_rate_of_time]
+RateOfBlocks = Annotated[Any, partial(as_rate_of_time, counts="blocks")]
+
+
+def counts_tracked(rate: Any) -> bool:
+    """Return whether a rate looks at how many rounds are tracked."""
+    return isinstance(rate, tuple(count_tracked.registry.members))
+
+
+def scale_of(diameter: float, gradient_bound: float) -> float:
+    """Return D/G, which most rates are proportional to."""
+    return as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound")
+
+
+def check_length(rate: Any, horizon: int | None, name: str) -> None:
+    """Raise ValueError if a rate ends, or was tuned to end, before the game does (None: a session, which has no end).
+
+    A user's function is tried at rounds of that horizon. What is no rate, such as a number, is passed over.
+    """
+    if not isinstance(rate, Rate):
+        return
+    if isinstance(rate, Rule):
+        _check_function(rate, ENDLESS if horizon is None else horizon)
+    if rate.tuned_horizon is not None and horizon is not None and horizon > rate.tuned_horizon:
+        raise ValueError(
+            f"{type(rate).__name__} is tuned to a horizon of {rate.tuned_horizon:g}, the game has {horizon} rounds: "
+            "give it the game's horizon"
+        )
+    if not isinstance(rate, Sequence):
+        return
+    if horizon is None:
+        raise ValueError(f"the {name} sequence has {rate.values.size} rounds, a session has no end: use a rule")
+    if rate.values.size < horizon:
+        raise ValueError(
+            f"the {name} sequence has {rate.values.size} rounds, the game has {horizon}: lengthen it, or use a rule"
+        )
+
+
+def _check_function(rate: Rule, last: int) -> None:
+    """Raise ValueError if a function is not positive, or increases, at sample rounds up to ``last``."""
+    rounds = np.unique(np.geomspace(1, last, min(CHECKED_ROUNDS, last)).astype(np.int64))
+    check_decreasing(np.array([rate.function(int(t)) for t in rounds]), "the rule", rounds)
+
+
+def check_decreasing(values: np.ndarray, name: str, rounds: np.ndarray | None = None) -> None:
+    """Raise ValueError unless values are positive, finite and non-increasing, at these rounds (default 1, 2, …)."""
+    at_round = np.arange(1, values.size + 1) if rounds is None else rounds
+    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if bad.size:
+        raise ValueError(f"{name} must be positive and finite, got {values[bad[0]]} at round {at_round[bad[0]]}")
+    up = np.flatnonzero(np.diff(values) > 0)
+    if up.size:
+        i = int(up[0])
+        raise ValueError(
+            f"{name} may not increase, got {values[i]} at round {at_round[i]} and {values[i + 1]} at round "
+            f"{at_round[i + 1]}: take the running minimum"
+        )
+
+
+def warn_if_less_convex(member: Any, facts: Facts, instead: str) -> Iterator[str]:
+    """Yield a warning if the losses lack the ``strong_convexity`` that a member was given."""
+    assumed, known = member.strong_convexity, facts.strong_convexity
+    if known is not None and assumed > known * (1 + SLACK):
+        has = f"have {known:g}: give strong_convexity={known:g}, or use" if known > 0 else "have none: use"
+        yield (
+            f"{type(member).__name__} assumes losses of strong convexity {assumed:g}, these "
+            f"({type(facts.losses).__name__}) {has} {instead}"
+        )

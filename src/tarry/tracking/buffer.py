@@ -1,0 +1,106 @@
+"""Feedback on its way from an arrival to the learner.
+
+Feedback goes straight to the learner, unless the scheduler withholds it: then it is buffered, with its weight, until a
+round ends in which the scheduler lets it go. Weights, fates and the set know nothing of this: the slot is free from the
+arrival on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tarry.kernel import verb
+from tarry.learners.base import absorb, width_of
+from tarry.schedulers.base import withholds
+
+if TYPE_CHECKING:
+    from tarry.tracking.player import Draws, Player, State
+
+Arrival = tuple[int, int, int, float]
+
+
+class NoBuffer(NamedTuple):
+    """Nothing is ever withheld, the normal case; one unused cell, since a state has at least one array."""
+
+    unused: np.ndarray
+
+
+class Buffer(NamedTuple):
+    """The one piece of feedback withheld: ``origin`` = (its round or 0, its slot), weight and content."""
+
+    origin: np.ndarray
+    weight: np.ndarray
+    feedback: np.ndarray
+
+
+def make_buffer(player: Player) -> NoBuffer | Buffer:
+    """Return the empty buffer that the player's scheduler calls for."""
+    if not getattr(player.scheduler, "withholds_feedback", False):
+        return NoBuffer(np.zeros(1))
+    return Buffer(np.zeros(2, np.int64), np.zeros(1), np.zeros(width_of(player.learner)))
+
+
+@verb
+def deliver_or_buffer(
+    buffer: Any, player: Player, draws: Draws, state: State, arrival: Arrival, feedback: np.ndarray
+) -> None:
+    """Give the learner the feedback that has arrived, or buffer it; ``arrival`` = (s, t, slot, weight)."""
+
+
+@verb
+def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int) -> None:
+    """Give the learner, at the end of round t, what the scheduler withholds no longer."""
+
+
+@verb
+def clear_buffer(buffer: Any) -> None:
+    """Drop what is buffered: an epoch begins, and it belongs to the last."""
+
+
+@deliver_or_buffer.on(NoBuffer)
+def _deliver(
+    buffer: NoBuffer, player: Player, draws: Draws, state: State, arrival: Arrival, feedback: np.ndarray
+) -> None:
+    s, _, slot, weight = arrival
+    absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
+
+
+@flush_buffer.on(NoBuffer)
+def _nothing_to_flush(buffer: NoBuffer, player: Player, draws: Draws, state: State, t: int) -> None:
+    pass
+
+
+@clear_buffer.on(NoBuffer)
+def _nothing_to_clear(buffer: NoBuffer) -> None:
+    pass
+
+
+@deliver_or_buffer.on(Buffer)
+def _buffer(buffer: Buffer, player: Player, draws: Draws, state: State, arrival: Arrival, feedback: np.ndarray) -> None:
+    s, t, slot, weight = arrival
+    if not withholds(player.scheduler, state.scheduler, s, t):
+        absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
+        return
+    # One cell is enough: schedulers that withhold track one round of a batch at a time.
+    buffer.origin[0] = s
+    buffer.origin[1] = slot
+    buffer.weight[0] = weight
+    for i in range(feedback.size):
+        buffer.feedback[i] = feedback[i]
+
+
+@flush_buffer.on(Buffer)
+def _flush(buffer: Buffer, player: Player, draws: Draws, state: State, t: int) -> None:
+    s = buffer.origin[0]
+    if s == 0 or withholds(player.scheduler, state.scheduler, s, t):
+        return
+    buffer.origin[0] = 0
+    slot = buffer.origin[1]
+    absorb(player.learner, state.learner, draws.directions, slot, s, buffer.weight[0], buffer.feedback)
+
+
+@clear_buffer.on(Buffer)
+def _clear(buffer: Buffer) -> None:
+    buffer.origin[0] = 0

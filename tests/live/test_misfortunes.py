@@ -1,0 +1,245 @@
+"""What services meet: they are stopped in the middle of a call, their store goes back in time, a row cannot be read."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import sqlite3
+import sys
+import threading
+import time
+import weakref
+
+import psycopg
+import pytest
+
+import tarry
+from tarry.errors import StoreError, TarryError
+from tarry.live.buffers import Ids
+from tarry.live.encoding import DEEPEST, LARGEST_TEXT, row_checksum
+
+KINDS = ["sqlite", "postgresql"]
+
+
+def make(store, capacity=8, **options):
+    return tarry.LabelJoin(capacity, rng=5, store=store, durability="process", **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_closing_waits_for_the_call_of_another_thread(kind, new_store):
+    """The call ends, or is told that this was closed; what was answered is there."""
+    for trial in range(6):
+        store, done, told = new_store(kind), [], []
+        join = make(store)
+
+        def decide(join=join, done=done, told=told):
+            try:
+                while True:
+                    done.append(join.decide({"x": 1}, id=f"d{len(done)}").id)
+            except StoreError as error:
+                told.append(str(error))
+
+        thread = threading.Thread(target=decide)
+        thread.start()
+        time.sleep(0.01 * (trial + 1))
+        join.close()
+        thread.join(60)
+        assert not thread.is_alive()
+        assert "this was closed: open it again" in told[0]
+        with tarry.LabelJoin.open(store) as again:
+            assert again.status().rounds == len(done)
+
+
+def test_closing_from_within_a_call_is_refused(tmp_path):
+    join = make(f"sqlite:///{tmp_path / 'a.db'}")
+    with pytest.raises(TarryError, match="in the middle of a call"):
+        join._change(join.close)
+    assert join.decide(id="a").tracked
+    join.close()
+
+
+def roll_back_sqlite(store, scratch):
+    """Return a function that brings a SQLite file back to now, through SQLite's own backup."""
+    path, kept = store.removeprefix("sqlite:///"), scratch / "kept.db"
+
+    def copy(source, target):
+        with sqlite3.connect(source) as one, sqlite3.connect(target) as other:
+            one.backup(other)
+        one.close()
+        other.close()
+
+    copy(path, kept)
+    return lambda: copy(kept, path)
+
+
+def roll_back_postgresql(store, scratch):
+    """The same for the tables of a PostgreSQL database."""
+    tables = ("tarry_state", "tarry_fates", "tarry_ids", "tarry_items", "tarry_sessions")
+    with psycopg.connect(store, autocommit=True) as database:
+        for table in tables:
+            database.execute(f"CREATE TABLE kept_{table} AS TABLE {table}")
+
+    def restore():
+        with psycopg.connect(store) as database:
+            for table in tables:
+                database.execute(f"DELETE FROM {table}")
+                database.execute(f"INSERT INTO {table} SELECT * FROM kept_{table}")
+
+    return restore
+
+
+@pytest.mark.parametrize("others", [0, 20, 80])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_that_went_back_in_time_is_noticed(kind, others, new_store, tmp_path):
+    """An open client goes on from what is stored now, also where others have gone on from there."""
+    store = new_store(kind)
+    join = make(store)
+    for i in range(100):
+        join.decide({"i": i}, id=f"d{i}")
+    back = (roll_back_sqlite if kind == "sqlite" else roll_back_postgresql)(store, tmp_path)
+    for i in range(50):
+        join.decide({"i": i}, id=f"lost{i}")
+    back()
+    with make(store) as other:
+        for i in range(others):
+            other.decide({"i": i}, id=f"other{i}")
+        for i in range(10):
+            join.decide({"i": i}, id=f"new{i}")
+            other.label(f"d{90 + i}", 1.0)
+        assert repr(join.status()) == repr(other.status())
+        assert join.status().rounds == 100 + others + 10
+        assert join.fate("lost1") is tarry.Answer.UNKNOWN
+    join.close()
+    twin = tarry.LabelJoin(8, rng=5)
+    for name, count in (("d", 100), ("other", others)):
+        for i in range(count):
+            twin.decide({"i": i}, id=f"{name}{i}")
+    for i in range(10):
+        twin.decide({"i": i}, id=f"new{i}")
+        twin.label(f"d{90 + i}", 1.0)
+    with tarry.LabelJoin.open(store) as again:
+        assert repr(again.status()) == repr(twin.status())
+        assert again.ledger(120) == twin.ledger(120)
+
+
+@pytest.mark.parametrize("name", ["features", "label"])
+def test_what_others_could_not_read_is_never_stored(name, tmp_path):
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    with make(f"sqlite:///{tmp_path / 'a.db'}", labels="all") as join:
+        join.decide(id="a")
+        call = (
+            (lambda value: join.decide(value, id="b")) if name == "features" else lambda value: join.label("a", value)
+        )
+        limits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
+        sys.setrecursionlimit(20_000)
+        sys.set_int_max_str_digits(0)
+        try:
+            for bad, said in ((deep, "levels of nesting"), (10**5000, "digits"), ({"n": [10**5000]}, "digits")):
+                with pytest.raises(ValueError, match=said):
+                    call(bad)
+        finally:
+            sys.setrecursionlimit(limits[0])
+            sys.set_int_max_str_digits(limits[1])
+        with pytest.raises(ValueError, match="bytes at once"):
+            call("x" * (LARGEST_TEXT + 1))
+        nested = 1
+        for _ in range(DEEPEST):
+            nested = [nested]
+        call(nested if name == "label" else {"deep": nested[0]})
+        assert join.status().rounds == (2 if name == "features" else 1)
+
+
+def poison(path, t, **columns):
+    """Write a row that this process cannot read, with the checksum it should have."""
+    with sqlite3.connect(path) as database:
+        place = (1 << 40) + t
+        found = database.execute("SELECT body, play, payload FROM tarry_items WHERE place = ?", (place,)).fetchone()
+        body, play, payload = (
+            columns.get(name, was) for name, was in zip(("body", "play", "payload"), found, strict=True)
+        )
+        database.execute(
+            "UPDATE tarry_items SET body = ?, payload = ?, checksum = ? WHERE place = ?",
+            (body, payload, row_checksum(t, body, play, payload), place),
+        )
+    database.close()
+
+
+@pytest.mark.parametrize("column", ["payload", "body"])
+def test_a_row_that_cannot_be_read_harms_itself_alone(column, tmp_path):
+    path = tmp_path / "a.db"
+    store = f"sqlite:///{path}"
+    with make(store, 4) as join:
+        for i in range(4):
+            join.decide({"i": i}, id=f"d{i}")
+    deep = "[" * 100_000
+    body = json.dumps({"id": "d1", "tracked": True, "released": [], "answer": 5, "keys": []})
+    poison(
+        path,
+        2,
+        **({"payload": b"j" + deep.encode()} if column == "payload" else {"body": f'{body[:-1]}, "gathered": {deep}'}),
+    )
+    with make(store, 4) as join:
+        with pytest.raises(StoreError, match="cannot be read"):
+            join.label("d1", 1.0)
+        assert join.fate("d1") is tarry.Answer.PENDING
+        exported = join.export(payloads=True)["tracked"]
+        assert ["unreadable" in one for one in exported] == [False, True, False, False]
+        for i in range(300):
+            join.decide({"i": i}, id=f"more{i}")
+            assert join.status().tracked == 4
+        if join.fate("d1") is tarry.Answer.PENDING:
+            assert join.expire("d1").status is tarry.Answer.EXPIRED
+    with make(store, 4) as join:
+        assert join.status().rounds == 304
+
+
+def test_two_ids_with_one_hash_are_told_apart(monkeypatch):
+    """Where the id itself is kept it is compared: the second is refused and not taken for the first."""
+    plain = Ids.hash
+    monkeypatch.setattr(Ids, "hash", lambda ids, id: plain(ids, "same" if id in ("one", "two") else id))
+    join = tarry.LabelJoin(4, rng=1)
+    join.decide({"x": 1}, id="one")
+    for call in (lambda: join.decide({"x": 2}, id="two"), lambda: join.label("two", 1.0), lambda: join.fate("two")):
+        with pytest.raises(ValueError, match="the ids 'one' and 'two' cannot be told apart"):
+            call()
+    assert join.status().rounds == 1
+    assert join.label("one", 1.0).features == {"x": 1}
+
+
+@pytest.mark.parametrize("kind", ["memory", *KINDS])
+def test_what_is_closed_is_gone_at_once(kind, new_store):
+    """No reference cycle keeps the arrays of a closed session until the next collection of garbage."""
+    store = "memory:" if kind == "memory" else new_store(kind)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            join = make(store)
+            join.decide(id="a")
+            join.label("a", 1.0)
+            join.status()
+            arrays = weakref.ref(join._tracker)
+            join.close()
+            del join
+            assert arrays() is None
+    finally:
+        gc.enable()
+
+
+def test_a_file_whose_log_holds_the_truth_is_opened(tmp_path):
+    """A checkpoint that was cut short leaves a main file that is not whole; with the log beside it, it is."""
+    path, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    with make(f"sqlite:///{path}") as join:
+        for i in range(300):
+            join.decide({"i": i}, id=f"d{i}")
+        expected = repr(join.status())
+        for end in ("", "-wal"):
+            shutil.copy(f"{path}{end}", f"{copy}{end}")
+    with path.open("rb") as whole, copy.open("r+b") as file:
+        file.write(whole.read(4096))  # page 1 was written back, and says that there are more pages than there are
+        assert copy.stat().st_size < path.stat().st_size
+    with make(f"sqlite:///{copy}") as again:
+        assert repr(again.status()) == expected

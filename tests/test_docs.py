@@ -1,0 +1,103 @@
+"""The code in README, docs and examples runs as shown, and every member is mentioned."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from examples import DELAYS, DOMAINS, LEARNERS, LOSSES, SCHEDULERS
+
+ROOT = Path(__file__).parents[1]
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
+
+
+def blocks(language):
+    """Return the blocks of code in this language by page and number."""
+    fence = re.compile(rf"```{language}\n(.*?)```", flags=re.S)
+    return {f"{page}-{i}": text for page in sorted(PAGES) for i, text in enumerate(fence.findall(PAGES[page]))}
+
+
+BLOCKS, SHELL_BLOCKS, SWEEPS = blocks("python"), blocks("sh"), blocks("toml")
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def needs_torch(block):
+    return "import torch" in block and find_spec("torch") is None
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_block_runs(name, tmp_path, monkeypatch, capsys):
+    """In a folder of its own: some leave files behind, or load the sweep that their page shows."""
+    if needs_torch(BLOCKS[name]):
+        pytest.skip("torch is not installed")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(BLOCKS[name], name, "exec"), {"__name__": "block"})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("name", BLOCKS)
+def test_block_runs_as_a_script(name, tmp_path):
+    if needs_torch(BLOCKS[name]):
+        pytest.skip("torch is not installed")
+    script = tmp_path / "block.py"
+    script.write_text(BLOCKS[name], encoding="utf-8")
+    assert _output([sys.executable, str(script)], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_prints_what_is_shown(path):
+    # As modules from the root: some use the studies, which stand there.
+    command = [sys.executable, "-m", f"examples.{path.stem}"]
+    assert _output(command, ROOT) == path.with_suffix(".out").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
+def test_shell_block_of_live_runs(tmp_path):
+    (block,) = (text for name, text in SHELL_BLOCKS.items() if name.startswith("live.md"))
+    command = f'set -e\ntarry() {{ "{sys.executable}" -m tarry "$@"; }}\n{block}'
+    assert "naive" in _output(["sh", "-c", command], tmp_path)
+    assert (tmp_path / "audit.json").exists()
+
+
+@pytest.mark.slow
+def test_readme_blocks_pass_the_strict_type_checker(tmp_path):
+    shown = {name: text for name, text in BLOCKS.items() if name.startswith(("README.md", "members.md"))}
+    plain = [name for name in shown if "\ndef " not in shown[name]]  # members are defined without annotations
+    assert len(plain) >= 3
+    for name in plain:
+        (tmp_path / f"{name.replace('.', '_').replace('-', '_')}.py").write_text(shown[name], encoding="utf-8")
+    config = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
+    paths = [str(path) for path in tmp_path.glob("*.py")]
+    assert "Success" in _output([sys.executable, "-m", "mypy", *config, *paths], ROOT)
+
+
+def _output(command, folder):
+    """Return what a command prints in this folder; it has to end well."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    options = {"capture_output": True, "text": True, "timeout": 300, "check": False}
+    done = subprocess.run(command, cwd=folder, env=environment, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def members():
+    made = [example.learner() for example in LEARNERS.values()] + [make() for make in LOSSES.values()]
+    made += [policy.scheduler for policy in SCHEDULERS.values()] + list(DOMAINS.values())
+    return sorted({type(member).__name__ for member in made} | set(DELAYS))
+
+
+@pytest.mark.parametrize("name", members())
+def test_member_is_mentioned(name):
+    assert any(re.search(rf"\b{name}\b", text) for text in PAGES.values())
