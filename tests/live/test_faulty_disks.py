@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 STEP = 9  # every ninth write of making, using and closing a store; the first of them differ by kind
 
 pytestmark = [
-    pytest.mark.wide,
+    pytest.mark.slow,
     pytest.mark.skipif(
         not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="needs Linux and a C compiler (gcc)"
     ),

@@ -21,8 +21,7 @@ from tarry.game import Game
 from tarry.game.problem import check_grants
 from tarry.game.run import Buffers, Stop, make_run
 from tarry.game.world import EXPIRED, FEEDBACK, note, note_round
-from tarry.kernel import Parameters
-from tarry.learners.base import GRADIENT, VALUE, absorb, advance, allocate, predict, restart
+from tarry.learners.base import GRADIENT, VALUE, Learner, absorb, advance, allocate, predict, restart
 from tarry.losses import Quadratic
 from tarry.schedulers.base import UNLIMITED
 from tarry.tracking import Player, keyed_draws
@@ -38,7 +37,7 @@ except ImportError as error:
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-class Outside(Parameters, init=False):
+class Outside(Learner, init=False):
     """A learner that is elsewhere: it plays what it is handed and keeps what arrives until it is read.
 
     ``width`` numbers of feedback a round; ``gives`` is 1 for gradients, 0 for values.

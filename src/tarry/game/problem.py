@@ -15,7 +15,7 @@ from tarry.domains import Simplex
 from tarry.errors import ArgumentError, NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
 from tarry.learners.actions import OnSimplex
-from tarry.learners.base import queries_of
+from tarry.learners.base import Learner, queries_of
 from tarry.losses.supervised import Supervised
 from tarry.results import html_table
 from tarry.schedulers.base import UNLIMITED
@@ -184,9 +184,12 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
     """
     if not isinstance(game, (Game, WeightedGame)):
         raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
-    chosen = as_player(player(game) if callable(player) else player)
-    if isinstance(game, WeightedGame):
-        chosen = Player(chosen.learner, Given(np.asarray(game.weights)))
+    given = player(game) if callable(player) else player
+    if isinstance(game, WeightedGame):  # not by way of a player with another scheduler, which may refuse the learner
+        learner = given if isinstance(given, Learner) else as_player(given).learner
+        chosen = Player(learner, Given(np.asarray(game.weights)))
+    else:
+        chosen = as_player(given)
     rules = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
     check_grants(chosen, **rules)
     learner = chosen.learner

@@ -72,6 +72,7 @@ class Buffers(NamedTuple):
     state: State
     world: World
     log: Any
+    kind: Kind  # several queries have room in it, so seeds that are played in threads may not share one
 
 
 class Played(NamedTuple):
@@ -97,7 +98,6 @@ class Run(NamedTuple):
     game: Any
     player: Player
     setting: Setting
-    kind: Kind
     checkpoints: np.ndarray
     terms: Terms | None
     compiled: Callable[..., None]
@@ -119,13 +119,15 @@ class Run(NamedTuple):
         block = min(FIRST_BLOCK, self.horizon) if block is None else block
         learner, losses, capacity = self.player.learner, self.game.losses, self.setting.capacity
         slots = block if capacity == UNLIMITED else min(capacity, self.horizon)
-        widths = {"gradient": learner.dimension, "example": losses.rows.width}
-        width = widths.get(self.game.feedback, queries_of(learner))
+        widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, queries_of(learner)
+        width = widths.get(self.game.feedback, queries)
+        points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         return Buffers(
             draws=draws,
             state=fresh_state(self.player, slots, capacity),
             world=make_world(losses.rows.width, width, slots, block, self.checkpoints),
             log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
+            kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
 
     def compile(self, buffers: Buffers) -> None:
@@ -138,8 +140,8 @@ class Run(NamedTuple):
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last, for which there is room."""
-        game, (draws, state, world, log) = self.game, buffers
-        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, self.kind)
+        game, (draws, state, world, log, kind) = self.game, buffers
+        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, kind)
         self.compiled(*fixed, world, log, stop.cell, first, last)
 
     def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played | None:
@@ -197,13 +199,11 @@ def make_run(
 
     ``hears`` says whether the ends of untracked rounds are played out.
     """
-    certify, queries = UNCERTIFIED if terms is None else terms.sizes, queries_of(player.learner)
-    points = Points(np.zeros((queries, player.learner.dimension)), np.zeros(queries))
+    certify = UNCERTIFIED if terms is None else terms.sizes
     return Run(
         game=game,
         player=player,
         setting=setting_of(game.capacity, game.information, certify=certify, hears=hears),
-        kind=KINDS[game.feedback] if queries == 1 else points,
         checkpoints=checkpoints,
         terms=terms,
         compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),

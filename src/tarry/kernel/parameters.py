@@ -47,6 +47,9 @@ class _Declared(type):
         # A default is not a class attribute: the attribute of that name is the field itself.
         defaults = {key: body.pop(key) for key in list(named) if key in body}
         cls: Any = super().__new__(mcs, name, bases, body)
+        if "__new__" in body:  # its arguments are what one may give, not the fields
+            given = inspect.signature(body["__new__"]).parameters.values()
+            cls.__signature__ = inspect.Signature(list(given)[1:])
         own = _fields_of(cls, defaults) if named else {}
         for key in defaults.keys() - own.keys():
             setattr(cls, key, defaults[key])  # a ClassVar
