@@ -10,6 +10,7 @@ import ctypes
 import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import tarry
@@ -37,10 +38,8 @@ def use(store: str, heard: Path) -> None:
             except StoreError:
                 continue
             log.write(f"d{i}\n")
-        try:
+        with suppress(StoreError):
             join.close()
-        except StoreError:
-            pass
 
 
 def main(library: str, folder: str, kind: str, first: int, step: int) -> None:
