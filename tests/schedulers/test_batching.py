@@ -110,7 +110,7 @@ def make_game(delays, capacity, rows, **rules):
 
 def test_one_slot_is_refused():
     game = make_game([3, 0, 0, 0], 1, np.ones((4, 1)))
-    with pytest.raises(ValueError, match="need a capacity of at least 2 for delays of up to 3, got 1"):
+    with pytest.raises(ValueError, match="capacity must be at least 2 for batches and delays of up to 3, got 1"):
         tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.1), Batching(3)))
     with pytest.raises(ValueError, match="hands each row out when its label comes"):
         tarry.LabelJoin(capacity=4, scheduler=Batching(3))
