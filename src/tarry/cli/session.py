@@ -32,7 +32,7 @@ from tarry.cli.stored import (
 )
 from tarry.live import Receipts, Round, Rounds, Session
 from tarry.live.stores import MAIN, POWER, without_password
-from tarry.results import Answer
+from tarry.outcomes import Answer
 
 session_app = typer.Typer(
     no_args_is_help=True, help="Decide now, learn later: a session kept in a store.", epilog=EPILOG

@@ -12,7 +12,7 @@ from tarry.live.core import ANSWERED, ANSWERS
 from tarry.live.encoding import Unreadable, encode_payload, plain_id, plain_payload
 from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.tracker import Tracker
-from tarry.results import Answer, Certificate, Weights
+from tarry.outcomes import Answer, Certificate, Weights
 from tarry.tracking import bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import balance
 

@@ -12,7 +12,7 @@ from tarry.adapters.river.rows import check_label, check_weight
 from tarry.adapters.river.weights import check_weighted
 from tarry.adapters.waiting import Waiting
 from tarry.live import Ticket
-from tarry.results import Weights
+from tarry.outcomes import Weights
 
 _WHOSE = "the decision {!r}"
 
