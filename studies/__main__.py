@@ -128,15 +128,16 @@ def _run(
             figures = case.figures(seeds, tell=tell)
             others = case.others(min(seeds, 6), learners, tell) if learners else []
             pictures = case.pictures(figures, seeds, tell) if out is not None else {}
-        console.print(figures_table(case.stream, figures))
+        console.print(figures_table(case.stream, figures).rich())
         if others:
-            console.print(others_table(case.stream, others, learners))
+            console.print(others_table(case.stream, others, learners).rich())
         console.print(f"{case.story}\n\n{findings(case.stream, figures)}", highlight=False)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(_numbers(case, figures, others), indent=1) + "\n", encoding="utf-8")
         if out is not None:
-            console.print(f"page: {save_page(case, figures, others, pictures, out / 'index.html')}", soft_wrap=True)
+            page = save_page(case, figures, others, pictures, out / "index.html", learners)
+            console.print(f"page: {page}", soft_wrap=True)
 
 
 def _check(first: int | None, seeds: int, learners: int) -> None:

@@ -6,20 +6,21 @@ The text says how labels come late, and what is known of the full run; what a ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from studies.charts import bias_chart, busiest, precision_chart, timeline, timeline_chart
+from studies.charts import bias_chart, busiest, precision_chart, timeline_chart
 from studies.flights import flights
-from studies.measure import FOUR, SLICE, LearnerResult, Scores, Spread, believe, measure, other_learners, scheduler_for
+from studies.measure import SLICE, LearnerResult, Scores, Spread, believe, measure, other_learners, scheduler_for
 from studies.streams import Stream, clinical, desk
-from studies.tables import LEGEND, OTHERS, cells, columns, findings, html, others_rows
+from studies.tables import figures_table, findings, others_table
 from tarry import schedulers
+from tarry.charts import draw
 from tarry.checks import as_int
 from tarry.planning.policies import POLICIES, Policy
-from tarry.reports.page import document, figure
-from tarry.results.charts import draw
+from tarry.reports.page import Page
+from tarry.reports.page import save_page as write_page
+from tarry.reports.style import Figure
 
 # These need restarts, or to see delays, or shine without preemption only.
 LEFT_OUT = ("Batching", "Thinning", "DoublingBernoulli", "Coin", "random evict")
@@ -28,7 +29,6 @@ USUAL = tuple(policy for policy in POLICIES if policy.name not in LEFT_OUT)
 BY_LONGEST = Policy("Bernoulli (by d_max)", lambda given: schedulers.Bernoulli(max_backlog=given.max_delay))
 CAPACITIES = (2, 4, 8, 16, 32, 64, 128, 256)
 COMPARED = ("VarOpt", "Priority", "Bernoulli (calibrated)", "drop newest", "drop oldest", "time out")
-DENSITY = 144  # pixels an inch of a .png
 SHOWN = 150  # rounds in the picture of the tracking set
 LANES = 12  # and slots at most: more cannot be told apart
 
@@ -65,6 +65,13 @@ QUEUE = (
     "comes off well, because tickets come steadily and who finds the set full has little to do with the ticket; it is "
     "dropping what is old, or slow, that distorts. These delays are generated, not recorded."
 )
+
+# Of the three pictures: a title, and a sentence under it.
+CAPTIONS = {
+    "bias": ("Bias", "The mean label as each policy believes it, with the range of most single runs."),
+    "precision": ("Precision", "The typical error of the believed mean label against the number of slots."),
+    "timeline": ("Who holds a slot", "A stretch of decisions, and until when each is followed."),
+}
 
 Tell = Callable[[str], None]
 
@@ -108,11 +115,10 @@ class Case(NamedTuple):
         shown = min(SHOWN, self.stream.horizon // 2)
         first = busiest(self.stream, shown)
         slots = min(self.capacity, LANES)
-        stays = timeline(self.stream, slots, first, first + shown - 1)
         return {
             "bias": bias_chart(self.stream, figures),
             "precision": precision_chart(self.stream, self.precision(2 * seeds, tell)),
-            "timeline": timeline_chart(self.stream, stays, slots),
+            "timeline": timeline_chart(self.stream, slots, first, first + shown - 1),
         }
 
 
@@ -121,24 +127,19 @@ def save_pictures(pictures: dict[str, Any], folder: Path, kind: str = "svg") -> 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{kind}" for name in pictures]
     for path, chart in zip(paths, pictures.values(), strict=True):
-        path.write_bytes(draw(chart, kind, density=DENSITY))
+        path.write_bytes(draw(chart, kind))
     return paths
 
 
 def save_page(
-    case: Case, figures: list[Scores], others: list[LearnerResult], pictures: dict[str, Any], path: Path
+    case: Case, figures: list[Scores], others: list[LearnerResult], pictures: dict[str, Any], path: Path, rounds: int
 ) -> Path:
-    """Write one self-contained page: story, pictures, tables."""
+    """Write one self-contained page: story, pictures, tables; return its absolute path."""
     stream = case.stream
-    parts = [f"<h1>{escape(stream.name)}</h1>", f"<p>{escape(stream.facts)}.</p>", f"<p>{escape(case.story)}</p>"]
-    parts.append(f"<p>{escape(findings(stream, figures))}</p>")
-    parts += [figure(chart, name) for name, chart in pictures.items()]
-    parts.append(html(columns(stream), [cells(one) for one in figures], LEGEND))
-    if others:
-        parts.append(html(("learner", "what", *(p.name for p in FOUR)), others_rows(others), OTHERS))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(document(stream.name, "\n".join(parts)), encoding="utf-8")
-    return path.resolve()
+    drawn = [Figure(name, *CAPTIONS[name], chart) for name, chart in pictures.items()]
+    tables = [figures_table(stream, figures), *([others_table(stream, others, rounds)] if others else [])]
+    text = [f"{stream.facts}.", case.story, findings(stream, figures)]
+    return write_page(Page(stream.name, text, parts=[*drawn, *tables]), path)
 
 
 def flights_case(label: str = "departure", first: int | None = None, capacity: int | None = None) -> Case:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from tarry.experiments import Tables
-from tarry.results.exponents import Exponent, fit_exponent
+from tarry.reports.exponents import Exponent, fit_exponent
 
 SWEEPS = Path(__file__).parent / "sweeps"
 QUICK, FULL = SWEEPS / "table1_quick.toml", SWEEPS / "table1_full.toml"

@@ -1,4 +1,4 @@
-"""Table 1 as measured: a sheet for each row of the table, a figure of all exponents, one page, and the command."""
+"""Table 1 as measured: a table for each row of the table, a figure of all exponents, one page, and the command."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from html import escape
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
 from studies.table1 import (
     ATTAINED,
@@ -35,17 +32,16 @@ from studies.table1 import (
     claims,
     measure,
 )
+from tarry.charts import FAINT, INK, altair, data_of, dressed
 from tarry.cli.console import Format, refusing, screen
 from tarry.cli.sweep import EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
 from tarry.experiments import Folder, Sweep, load_sweep
 from tarry.experiments.atomic import write_whole
 from tarry.experiments.run import parse_task
-from tarry.reports.figures.look import FAINT, INK, data_of, dressed, rows_height
-from tarry.reports.page import document
-from tarry.reports.sheets import DASH, Sheet, html, latex, markdown
-from tarry.reports.sweeps import style
-from tarry.results.charts import altair, draw
-from tarry.results.exponents import Exponent
+from tarry.reports.exponents import Exponent
+from tarry.reports.page import Origin, Page
+from tarry.reports.style import Figure, rows_height
+from tarry.reports.table import DASH, Table, latex, markdown
 
 FAILED = 1  # the exit code of a sweep in which cells failed
 TITLE = "Table 1, as measured"
@@ -62,9 +58,9 @@ JUDGED = (
     "not been played; both say why. Points are the means that the slope goes through, of those played: a mean that "
     "is not positive has no logarithm."
 )
-# The last column says why, where there is something to say: in several lines.
-WRAPPED = "td:last-child, th:last-child { text-align: left; white-space: normal; min-width: 8rem; }"
+WORDS = ("source", "in", "game", "verdict")  # columns of words; a verdict says why, where there is something to say
 
+FENCES = "Every slope with its interval, less its claim: what lies between the dashed lines at -0.1 and 0.1 is ok."
 MARKS = {ATTAINED: "circle", UPPER: "triangle-left"}
 COLOURS = {OK: INK, WIDE: "#0072B2", FLATTER: "#E69F00", STEEPER: "#D55E00"}
 UPPER_SAID = (
@@ -85,13 +81,21 @@ def power(exponent: float) -> str:
     return str(Fraction(exponent).limit_denominator(12))
 
 
-def sheets(measured: Sequence[MeasuredClaim]) -> list[Sheet]:
-    """A sheet for each row of the table."""
+def tables(measured: Sequence[MeasuredClaim]) -> list[Table]:
+    """Return a table of claims for each row of the paper's table."""
     rates: dict[str, list[str]] = {}
     for cell in CELLS:
         rates.setdefault(cell.row, []).append(f"{cell.column}: {cell.rate}")
     return [
-        Sheet(f"row-{i}", row, COLUMNS, [_line(one) for one in measured if one.claim.row == row], 3, "; ".join(said))
+        Table(
+            row,
+            COLUMNS,
+            [_line(one) for one in measured if one.claim.row == row],
+            "; ".join(said),
+            text=WORDS,
+            wrap=("verdict",),
+            name=f"row-{i}",
+        )
         for i, (row, said) in enumerate(rates.items(), 1)
     ]
 
@@ -105,7 +109,7 @@ def _line(one: MeasuredClaim) -> tuple[str, ...]:
 
 
 def _figures(one: MeasuredClaim) -> tuple[str, str, str]:
-    """Slope, interval and points."""
+    """Return slope, interval and points as text."""
     found = one.found
     if found is None:
         return DASH, DASH, DASH
@@ -119,7 +123,7 @@ def _rounded(number: float) -> str:
 
 
 def exponent_chart(measured: Sequence[MeasuredClaim]) -> Any:
-    """Every slope with its interval, less its claim: all between the lines at -0.1 and 0.1 is ok."""
+    """Return a chart of every slope with its interval, less its claim: all between the lines at -0.1 and 0.1 is ok."""
     alt = altair()
     rows = [_off(one, one.found) for one in measured if one.found is not None and isfinite(one.found.slope)]
     base, known = (alt.Chart(data_of(part)) for part in (rows, [row for row in rows if row["low"] is not None]))
@@ -143,7 +147,7 @@ def exponent_chart(measured: Sequence[MeasuredClaim]) -> Any:
 
 
 def _off(one: MeasuredClaim, found: Exponent) -> dict[str, Any]:
-    """How far a slope and its interval, if that is known, are from the claim."""
+    """Return how far a slope and its interval, if that is known, are from the claim."""
     ends = {"low": found.low, "high": found.high, "off": found.slope}
     away = {name: end - one.claim.exponent if isfinite(end) else None for name, end in ends.items()}
     return {"name": _name(one.claim), "kind": one.claim.kind, "verdict": one.verdict, **away}
@@ -154,17 +158,20 @@ def _name(claim: Claim) -> str:
 
 
 def told(measured: Sequence[MeasuredClaim]) -> str:
-    """How many claims came out how, in a sentence."""
+    """Return how many claims came out how, in a sentence."""
     counts = Counter(one.verdict for one in measured)
     return f"Of {len(measured)} exponents: {'; '.join(f'{counts[one]} {one}' for one in VERDICTS if counts[one])}."
 
 
 def save_table1(measured: Sequence[MeasuredClaim], folder: Path, command: str) -> list[Path]:
-    """Write table1.html, table1.md and table1.tex, each whole or not at all."""
-    made = sheets(measured)
+    """Write table1.html, table1.md and table1.tex, each whole or not at all; return their paths."""
+    made = tables(measured)
     said = (SAID, JUDGED, UPPER_SAID, told(measured))
+    drawn = []
+    if any(one.found is not None for one in measured):
+        drawn.append(Figure("exponents", "All of them at once", FENCES, exponent_chart(measured)))
     texts = {
-        "html": document(TITLE, _body(measured, made, said, command), style() + WRAPPED),
+        "html": Page(TITLE, said, parts=[*made, *drawn], origin=Origin(command)).html(),
         "md": "\n\n".join([f"# {TITLE}", *said, markdown(made)]),
         "tex": latex(made),
     }
@@ -172,16 +179,6 @@ def save_table1(measured: Sequence[MeasuredClaim], folder: Path, command: str) -
     for kind, path in paths.items():
         write_whole(path, texts[kind].encode())
     return list(paths.values())
-
-
-def _body(measured: Sequence[MeasuredClaim], made: Sequence[Sheet], said: Sequence[str], command: str) -> str:
-    parts = [f"<h1>{TITLE}</h1>", *(f"<p>{escape(text)}</p>" for text in said)]
-    parts += [f"<section><h2>{escape(sheet.title)}</h2>{html(sheet)}</section>" for sheet in made]
-    if any(one.found is not None for one in measured):
-        drawn = f'<figure role="img" aria-label="{TITLE}">{draw(exponent_chart(measured)).decode()}</figure>'
-        parts.append(f"<section><h2>All of them at once</h2>{drawn}</section>")
-    parts.append(f"<section><h2>Where this comes from</h2><pre>{escape(command)}</pre></section>")
-    return "\n".join(parts)
 
 
 def table1_command(
@@ -215,7 +212,7 @@ def table1_command(
 
 
 def _played(sweep: Sweep, folder: Folder, command: str, task: str, chosen: dict[str, Any]) -> int:
-    """Play, and the exit code: where cells failed there is still something to measure."""
+    """Play, and return the exit code: where cells failed there is still something to measure."""
     try:
         play_sweep(sweep, folder, command, task=task, aside=True, **chosen)
     except typer.Exit as ended:
@@ -229,22 +226,11 @@ def _show(found: list[MeasuredClaim], paths: list[Path], output: Format) -> None
     if output is Format.json:
         typer.echo(json.dumps([_plain(one) for one in found], indent=2))
         return
-    for sheet in sheets(found):
-        screen().print(_table(sheet))
+    for table in tables(found):
+        screen().print(table.rich())
     typer.echo(told(found))
     for path in paths:
         typer.echo(str(path))
-
-
-def _table(sheet: Sheet) -> Table:
-    table = Table(title=sheet.title, caption=sheet.note, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    *figures, verdict = sheet.columns
-    for i, name in enumerate(figures):
-        table.add_column(name, justify="left" if i < sheet.left else "right", no_wrap=True)
-    table.add_column(verdict)
-    for row in sheet.rows:
-        table.add_row(*row)
-    return table
 
 
 def _plain(one: MeasuredClaim) -> dict[str, Any]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from math import hypot
-
-from rich import box
-from rich.table import Table
 
 from studies.measure import FOUR, LearnerResult, Scores, Spread
 from studies.streams import Stream
+from tarry.reports.table import DASH, Table
 
 CLEAR = 2.0  # standard errors, beyond which a difference is more than chance
 _VERDICTS = {
@@ -29,21 +26,8 @@ OTHERS = (
 )
 
 
-def columns(stream: Stream) -> tuple[str, ...]:
-    """The heads of the first table."""
-    unit = stream.unit
-    return (
-        "policy",
-        f"progressive, {unit}²",
-        f"last model, {unit}²",
-        f"believed mean, {unit}",
-        "seen",
-        "pending, bytes",
-    )
-
-
 def cells(one: Scores) -> tuple[str, ...]:
-    """A row of the first table as text."""
+    """Return a row of the first table as text."""
     return (
         one.policy if one.is_unbiased else f"{one.policy} *",
         shown(one.progressive),
@@ -55,12 +39,12 @@ def cells(one: Scores) -> tuple[str, ...]:
 
 
 def shown(spread: Spread) -> str:
-    """A mean with its standard error, where there is one."""
+    """Return a mean with its standard error, where there is one."""
     return _with(spread.mean, spread.error if spread.runs > 1 else None)
 
 
 def rounded(mean: float) -> float:
-    """A mean as it is shown, so that what is said of it can be checked against the table."""
+    """Return a mean as it is shown, so that what is said of it can be checked against the table."""
     return round(mean, _digits(mean))
 
 
@@ -75,62 +59,36 @@ def _with(mean: float, error: float | None) -> str:
 
 
 def figures_table(stream: Stream, figures: list[Scores]) -> Table:
-    """The policies side by side, for ``rich`` to print."""
+    """Return the policies side by side."""
     unit, best = stream.unit, stream.best_error
     slots = max((one.capacity or 0) for one in figures)
-    title = f"{stream.name}, {slots} slots: true mean {stream.mean:.1f} {unit}, best linear model {best:,.0f} {unit}²"
-    table = _table(title, LEGEND, columns(stream))
-    for one in figures:
-        table.add_row(*cells(one), style="bold" if one.policy == "VarOpt" else None)
-    return table
-
-
-def others_rows(results: list[LearnerResult]) -> list[tuple[str, ...]]:
-    """A row per learner, a column per policy."""
-    rows = []
-    for learner, what in dict.fromkeys((r.learner, r.what) for r in results):
-        found = {r.policy: r for r in results if r.learner == learner}
-        rows.append((learner, what, *(shown(found[p.name].value) if p.name in found else "–" for p in FOUR)))
-    return rows
+    # What a number measures goes above its unit.
+    measured = (f"progressive\n{unit}²", f"last model\n{unit}²", f"believed mean\n{unit}", "seen", "pending\nbytes")
+    return Table(
+        f"{stream.name}, {slots} slots: true mean {stream.mean:.1f} {unit}, best linear model {best:,.0f} {unit}²",
+        ("policy", *measured),
+        [cells(one) for one in figures],
+        LEGEND,
+        text=("policy",),
+        wrap=("policy",),
+        bold=tuple(i for i, one in enumerate(figures) if one.policy == "VarOpt"),
+        name="policies",
+    )
 
 
 def others_table(stream: Stream, results: list[LearnerResult], rounds: int) -> Table:
-    """The other learners, for ``rich`` to print."""
-    heads = ("learner", "what", *(p.name for p in FOUR))
-    table = _table(f"Other learners, first {min(rounds, stream.horizon):,} decisions", OTHERS, heads)
-    for row in others_rows(results):
-        table.add_row(*row)
-    return table
-
-
-def html(heads: tuple[str, ...], rows: list[tuple[str, ...]], legend: str) -> str:
-    """A table for the page."""
-    top = "".join(f"<th>{escape(head)}</th>" for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<div class=scroll><table><tr>{top}</tr>{body}</table></div><p><small>{escape(legend)}</small></p>"
-
-
-def _table(title: str, caption: str, heads: tuple[str, ...]) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        caption=caption,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for head in heads:
-        is_text = head in ("policy", "learner", "what")
-        # What a number measures goes above its unit; words may be wrapped, figures may not.
-        table.add_column(
-            head if is_text else head.replace(", ", "\n"), justify="left" if is_text else "right", no_wrap=not is_text
-        )
-    return table
+    """Return the other learners, a row for each, a column for each policy."""
+    rows = []
+    for learner, what in dict.fromkeys((r.learner, r.what) for r in results):
+        found = {r.policy: r for r in results if r.learner == learner}
+        rows.append((learner, what, *(shown(found[p.name].value) if p.name in found else DASH for p in FOUR)))
+    title = f"Other learners, first {min(rounds, stream.horizon):,} decisions"
+    words = ("learner", "what")
+    return Table(title, (*words, *(p.name for p in FOUR)), rows, OTHERS, text=words, wrap=words, name="learners")
 
 
 def findings(stream: Stream, figures: list[Scores]) -> str:
-    """The outcome of this run: beliefs, the way there, the last model, and whether weights paid."""
+    """Return the outcome of this run in sentences: beliefs, the way there, the last model, and whether weights paid."""
     limited = [one for one in figures if one.capacity is not None]
     if len(limited) < 2:
         return ""
@@ -146,7 +104,7 @@ def findings(stream: Stream, figures: list[Scores]) -> str:
 
 
 def _beliefs(limited: list[Scores], truth: float, unit: str) -> str:
-    """Who comes nearest to the true mean and who stays farthest off, with all that chance may have put behind them."""
+    """Say who comes nearest to the true mean and who stays farthest off, with all whom chance may have put there."""
 
     def off(one: Scores) -> float:
         return round(abs(rounded(one.believed.mean) - rounded(truth)), 1)
@@ -172,7 +130,7 @@ def _listed(ones: list[Scores]) -> str:
 
 
 def _distortion(limited: list[Scores], truth: float) -> str:
-    """How many times the true mean the unweighted policies believe in, where that makes sense."""
+    """Say how many times the true mean the unweighted policies believe in, where that makes sense."""
     believed = [rounded(one.believed.mean) for one in limited if not one.is_unbiased]
     if not believed or not rounded(truth) > 0.0 or min(believed) < 0.0:
         return ""
@@ -181,7 +139,7 @@ def _distortion(limited: list[Scores], truth: float) -> str:
 
 
 def _contest(limited: list[Scores], where: str, unit: str, read: Callable[[Scores], Spread]) -> str:
-    """Who errs least, and by how much VarOpt, or the next one, is behind."""
+    """Say who errs least, and by how much VarOpt, or the next one, is behind."""
     best, *others = sorted(limited, key=lambda one: read(one).mean)
     rival = next((one for one in others if one.policy == "VarOpt"), others[0])
     apart = "" if _is_clear(read(best), read(rival)) else ", a difference that may be chance"
@@ -194,7 +152,7 @@ def _contest(limited: list[Scores], where: str, unit: str, read: Callable[[Score
 
 
 def _moral(limited: list[Scores]) -> str:
-    """Whether weights paid: the best weighted policy against the best of the others."""
+    """Say whether weights paid: the best weighted policy against the best of the others."""
     weighted = [one for one in limited if one.is_unbiased]
     others = [one for one in limited if not one.is_unbiased]
     if not weighted or not others:

@@ -13,8 +13,7 @@ import tarry
 
 ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
 ROOMS += [
-    f"tarry.{name}"
-    for name in ("experiments", "planning", "rates", "results", "schedulers", "testing", "theory", "tracking")
+    f"tarry.{name}" for name in ("experiments", "planning", "rates", "schedulers", "testing", "theory", "tracking")
 ]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tarry.game import Game, Record, Recorded, WeightedGame
     from tarry.game.simulate import simulate
     from tarry.live import LabelJoin, Session
-    from tarry.results import Answer, Fate
+    from tarry.outcomes import Answer, Fate
     from tarry.tracking import Doubling, Player
     from tarry.versions import show_versions
 
@@ -47,7 +47,7 @@ __all__ = [
 _HOMES = {
     "tarry.game": ("Game", "Record", "Recorded", "WeightedGame", "simulate"),
     "tarry.live": ("LabelJoin", "Session"),
-    "tarry.results": ("Answer", "Fate"),
+    "tarry.outcomes": ("Answer", "Fate"),
     "tarry.tracking": ("Doubling", "Player"),
     "tarry.versions": ("show_versions",),
 }

@@ -16,9 +16,8 @@ from tarry.experiments import Folder, load_sweep, run_sweep
 from tarry.experiments.play import build_game, build_player
 from tarry.experiments.replays import DELAYS, _why, best_of_pieces, head, replay_lines
 from tarry.game import simulate
-from tarry.reports.baselines import with_baselines
-from tarry.reports.summaries import ranking
-from tarry.reports.view import view
+from tarry.reports.sweeps import ranking
+from tarry.reports.view import view, with_baselines
 
 SWEEP = f"""name = "tiny"{PAIR}
 [players.wrong]

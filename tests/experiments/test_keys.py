@@ -8,9 +8,9 @@ from pathlib import Path
 
 import tarry
 from tarry.experiments import summary
+from tarry.experiments.columns import CELLS, GAME_KEYS, GAME_PARTS, GAME_RULES, PLAYER_KEYS
 from tarry.experiments.tables import GameTable, PlayerTable
 from tarry.reports.view import PLAIN, WORDY
-from tarry.results.columns import CELLS, GAME_KEYS, GAME_PARTS, GAME_RULES, PLAYER_KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
 

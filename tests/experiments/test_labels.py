@@ -14,7 +14,7 @@ from tarry.experiments import Folder, Tables, load_sweep, run_sweep
 from tarry.experiments.folder import plan_frame
 from tarry.experiments.members import describe
 from tarry.experiments.summary import summarise, varied
-from tarry.reports.summaries import ledger_sheet, result_sheet
+from tarry.reports.sweeps import ledger_table, result_table
 from tarry.reports.view import _said, view
 
 GAME = """
@@ -52,8 +52,8 @@ def test_lists_that_are_too_long_to_tell(tables, stored):
     assert shown["runs"].to_list() == [2, 2]
     seen = view(*mine)
     assert seen.settings == [f"g, {LABEL}", f"g, {LABEL} #2"]
-    assert [(row[0], row[2]) for row in result_sheet(seen).rows] == [(f"g, {LABEL}", "2"), (f"g, {LABEL} #2", "2")]
-    assert len(ledger_sheet(seen).rows) == 2
+    assert [(row[0], row[2]) for row in result_table(seen).rows] == [(f"g, {LABEL}", "2"), (f"g, {LABEL} #2", "2")]
+    assert len(ledger_table(seen).rows) == 2
     assert seen.named(seen.runs, ["capacity"])["panel"].n_unique() == 2
     for setting, cell in zip(seen.settings, mine.cells["cell"], strict=True):
         assert seen.runs.filter(setting=setting)["cell"].unique().to_list() == [cell]

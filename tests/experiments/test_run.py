@@ -11,10 +11,10 @@ from sweeping import TINY, collected, sweep_of, tables_of
 
 import tarry
 from tarry.experiments import Folder, run_sweep, standing
+from tarry.experiments.columns import CELLS, CURVES, RUNS
 from tarry.experiments.engines import Outcome, Threads
 from tarry.experiments.parts import MERGED, Writer, list_parts, read_part
 from tarry.experiments.play import build_game, build_player, play_cell
-from tarry.results.columns import CELLS, CURVES, RUNS
 
 
 def finished(folder):

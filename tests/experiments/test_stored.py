@@ -7,10 +7,10 @@ import pytest
 from sweeping import TINY, sweep_of
 
 from tarry.experiments import Folder, read_tables, run_sweep, standing, write_tables
+from tarry.experiments.columns import CELLS, RUNS, SCHEMA, part_schema
 from tarry.experiments.parts import frame_of, list_parts, read_part, write_part
 from tarry.experiments.play import play_cell
 from tarry.experiments.summary import summarise
-from tarry.results.columns import CELLS, RUNS, SCHEMA, part_schema
 
 TEXT = TINY.replace("seeds = 3", "seeds = 1").replace("[2, 4]", "[2]").replace("[3, 6]", "[3]")
 

@@ -180,11 +180,13 @@ def test_thinning_by_name():
 
 def test_cells_without_a_figure_are_explained():
     rich = pytest.importorskip("rich.console")
-    from tarry.reports import plan_tables
+    from tarry.reports.plans import plan_tables
 
     def text(capacities):
         console = rich.Console(width=120, record=True, file=io.StringIO())
-        console.print(plan_tables(plan(SMALL, capacities=capacities, schedulers=["VarOpt", "Priority"], **QUICK))[1])
+        console.print(
+            plan_tables(plan(SMALL, capacities=capacities, schedulers=["VarOpt", "Priority"], **QUICK))[1].rich()
+        )
         return console.export_text()
 
     assert "– not offered" in text([2, 8])

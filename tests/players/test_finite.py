@@ -14,8 +14,8 @@ from tarry.game.problem import setting_of
 from tarry.game.rounds import CLAIRVOYANT, acknowledge, begin, deliver
 from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import RecordedDirections
+from tarry.outcomes import Fate
 from tarry.players import finite_actions
-from tarry.results import Fate
 from tarry.schedulers import Batching, Coin, Pareto
 from tarry.schedulers.base import RecordedUniforms
 from tarry.tracking import Draws, Player, fresh_state

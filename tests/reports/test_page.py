@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from tarry.reports import Cell, demo_page
-from tarry.reports.page import _against_capacity
+from tarry.reports.demo import PolicyResult, against_capacity, demo_page
 
 pytest.importorskip("vl_convert")
 
@@ -19,12 +18,14 @@ def cell(capacity, regrets):
     error = float(np.std(regrets, ddof=1) / np.sqrt(len(regrets))) if len(regrets) > 1 else float("nan")
     figures = dict.fromkeys(("observed", "mean_weight", "second_moment", "saturated", "bound"), 1.0)
     curve = pl.DataFrame({"seed": range(len(regrets)), "t": [1] * len(regrets), "regret": regrets})
-    return Cell("A", capacity, True, {"regret": float(np.mean(regrets)), "standard_error": error, **figures}, curve)
+    return PolicyResult(
+        "A", capacity, True, {"regret": float(np.mean(regrets)), "standard_error": error, **figures}, curve
+    )
 
 
 def test_bars_are_students():
-    drawn = json.loads(_against_capacity([cell(4, [1.0, 2.0, 3.0]), cell(8, [5.0])]).to_json())
-    several, one = drawn["layer"][0]["data"]["values"] if "data" in drawn["layer"][0] else drawn["data"]["values"]
+    drawn = json.loads(against_capacity([cell(4, [1.0, 2.0, 3.0]), cell(8, [5.0])]).to_json())
+    several, one = json.loads(drawn["layer"][0]["data"]["values"])
     half = stats.t.ppf(0.975, 2) / np.sqrt(3)
     assert (several["low"], several["high"]) == (pytest.approx(2 - half), pytest.approx(2 + half))
     assert (one["low"], one["high"]) == (5.0, 5.0)

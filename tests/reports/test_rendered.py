@@ -19,10 +19,9 @@ from studies.table1_page import save_table1
 from tarry.cli.app import app
 from tarry.experiments import Folder, run_sweep
 from tarry.experiments.replays import replay_lines
-from tarry.reports.summaries import ranking
-from tarry.reports.sweeps import Story, make_report, save_report
+from tarry.reports.exponents import fit_exponent
+from tarry.reports.sweeps import Story, make_report, ranking, save_report
 from tarry.reports.view import view
-from tarry.results.exponents import fit_exponent
 
 pytest.importorskip("vl_convert")
 

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 from sweep_tables import tables
 
-from tarry.reports.figures.quantities import fits, quantities
-from tarry.reports.summaries import ranking, warning_lines
-from tarry.reports.sweeps import KINDS, Story, make_report, save_report
+from tarry.reports.exponents import fits, quantities
+from tarry.reports.sweeps import KINDS, Story, make_report, ranking, save_report, warning_lines
 from tarry.reports.view import view
 
 pytest.importorskip("vl_convert")
@@ -23,8 +22,8 @@ def names(report):
     return [figure.name for figure in report.figures]
 
 
-def sheet(report, name):
-    return next(one for one in report.sheets if one.name == name)
+def table(report, name):
+    return next(one for one in report.tables if one.name == name)
 
 
 def test_every_file_is_written_and_means_what_it_says(tmp_path):
@@ -63,13 +62,13 @@ def test_exponents_are_those_put_in():
             assert fit.exponent.points == (9 if quantity.name == "load" else 3)
     report = make_report(seen, STORY)
     assert {f"regret-{name}" for name in slopes} < set(names(report))
-    assert len(sheet(report, "exponents").rows) == 2 * (3 + 1 + 3 + 3)
+    assert len(table(report, "exponents").rows) == 2 * (3 + 1 + 3 + 3)
 
 
 @pytest.mark.parametrize("capacities", [(4, 16), (4, 16, 64)])
 def test_two_points_say_nothing_of_how_straight_a_line_is(capacities):
     report = make_report(view(*tables({"A": 1.0}, capacities=capacities)), STORY)
-    (row,) = [row for row in sheet(report, "exponents").rows if row[0].startswith("capacity")]
+    (row,) = [row for row in table(report, "exponents").rows if row[0].startswith("capacity")]
     assert row[-2] == str(len(capacities))
     assert row[-1].endswith("%") == (len(capacities) > 2)
 
@@ -78,7 +77,7 @@ def test_one_cell_one_seed(tmp_path):
     report = make_report(view(*tables({"A": 1.0}, capacities=(4,), seeds=1)), STORY)
     assert names(report) == ["regret", "bounds", "weights", "occupancy", "fates"]
     save_report(report, tmp_path, ["html"])
-    assert [one.name for one in report.sheets] == ["results", "ledger"]
+    assert [one.name for one in report.tables] == ["results", "ledger"]
 
 
 @pytest.mark.slow
@@ -106,7 +105,7 @@ def _scales(tree):
 def test_bounds_that_are_not_there(tmp_path):
     report = make_report(view(*tables({"A": 1.0}, bound=float("nan"))), STORY)
     assert "bounds" not in names(report)
-    assert [row[4] for row in sheet(report, "results").rows] == ["–"] * 3
+    assert [row[4] for row in table(report, "results").rows] == ["–"] * 3
     assert "NaN" not in "".join(figure.chart.to_json() for figure in report.figures)
     save_report(report, tmp_path, ["html"])
 
@@ -114,7 +113,7 @@ def test_bounds_that_are_not_there(tmp_path):
 def test_regret_below_zero_is_drawn_on_plain_axes(tmp_path):
     report = make_report(view(*tables({"A": -1.0})), STORY)
     save_report(report, tmp_path, ["html"])
-    assert sheet(report, "exponents").rows[0][3:5] == ("–", "–")
+    assert table(report, "exponents").rows[0][3:5] == ("–", "–")
     assert "no slope" in next(f for f in report.figures if f.name == "regret-capacity").chart.to_json()
 
 
@@ -131,7 +130,7 @@ def test_results_while_they_come(tmp_path):
         view(waiting, runs.filter(pl.col("cell").is_in(some)), curves.filter(pl.col("cell").is_in(some))), STORY
     )
     save_report(part, tmp_path, ["html"])
-    assert len(sheet(part, "results").rows) == 2
+    assert len(table(part, "results").rows) == 2
 
 
 def test_what_went_wrong_is_told(tmp_path):
@@ -161,14 +160,14 @@ def test_runs_without_a_finite_regret_are_counted(tmp_path):
     worse = [t.with_columns(regret=pl.when(astray).then(float("inf")).otherwise("regret")) for t in (runs, curves)]
     report = make_report(view(cells, *worse), STORY)
     save_report(report, tmp_path, ["html"])
-    seeds = [row[2] for row in sheet(report, "results").rows]
+    seeds = [row[2] for row in table(report, "results").rows]
     assert seeds == ["2 of 4", "4", "4", "4", "4", "0 of 4"]
-    assert sheet(report, "results").rows[-1][3] == "–"
-    assert "6 runs without a finite value are left out" in sheet(report, "results").note
+    assert table(report, "results").rows[-1][3] == "–"
+    assert "6 runs without a finite value are left out" in table(report, "results").caption
     for name in ("regret", "regret-capacity", "regret-load"):
         text = next(figure.text for figure in report.figures if figure.name == name)
         assert "6 runs without a finite value are left out" in text, name
-    assert {row[3] for row in sheet(report, "exponents").rows} == {"–"}, "no slope through what went astray"
+    assert {row[3] for row in table(report, "exponents").rows} == {"–"}, "no slope through what went astray"
 
 
 def test_metrics_without_a_finite_value_are_counted():

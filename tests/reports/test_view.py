@@ -7,8 +7,7 @@ import json
 import polars as pl
 from sweep_tables import tables
 
-from tarry.reports.baselines import with_baselines
-from tarry.reports.view import view
+from tarry.reports.view import view, with_baselines
 
 
 def test_only_what_varies_is_named():

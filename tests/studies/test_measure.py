@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from river import linear_model, optim
 
 from studies.cases import BY_LONGEST, USUAL, flights_case
-from studies.charts import busiest, timeline
+from studies.charts import busiest, stays
 from studies.measure import FOUR, _arrivals, _river, believe, heard, measure, other_learners, scheduler_for
 from studies.streams import Stream, desk
 from tarry.delays import array
@@ -63,15 +62,15 @@ def test_stays_do_not_overlap_and_end_as_the_delays_say():
     waits = np.array([3, 0, 5, 1, 1, 0, 2, 0, 0, 0])
     stream = Stream("", np.ones((10, 1)), np.ones(10), array(waits), np.arange(10.0), "min", 1.0, 0.5)
     assert busiest(stream, 3) == 4
-    panels = timeline(stream, 2, 1, 8)
+    panels = stays(stream, 2, 1, 8)
     assert list(panels) == ["VarOpt", "drop newest", "drop oldest"]
-    for rows in panels.values():
-        for lane in (0, 1):
-            stays = sorted((row["start"], row["stop"]) for row in rows if row["lane"] == lane)
-            assert all(a[1] <= b[0] for a, b in pairwise(stays))
-    newest = {(row["start"], row["stop"], row["end"]) for row in panels["drop newest"]}
-    assert newest == {(0.0, 3.0, "heard"), (2.0, 7.0, "heard"), (4.0, 5.0, "heard"), (6.0, 7.0, "heard")}
-    assert {row["end"] for row in panels["drop oldest"]} == {"heard", "pushed out"}
+    for frame in panels.values():
+        for _lane, held in frame.group_by("lane"):
+            ordered = held.sort("start")
+            assert (ordered["stop"][:-1] <= ordered["start"][1:]).all()
+    newest = set(panels["drop newest"].select("start", "stop", "fate").iter_rows())
+    assert newest == {(0.0, 4.0, "used"), (2.0, 8.0, "used"), (4.0, 6.0, "used"), (6.0, 8.0, "used")}
+    assert set(panels["drop oldest"]["fate"]) == {"used", "preempted"}
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from studies.table1 import ATTAINED, CELLS, FINE, FULL, QUICK, UPPER, Claim, MeasuredClaim, claims, measure
 from tarry.experiments import Folder, Tables, load_sweep, run_sweep
-from tarry.results.exponents import fit_exponent
+from tarry.reports.exponents import fit_exponent
 
 # The paper's table as printed, both halves: its columns, and for each row the rates of these, "NA" where there is none.
 PAPER = {

@@ -14,7 +14,7 @@ from studies.__main__ import app
 from studies.table1 import QUICK, MeasuredClaim, claims
 from tarry.cli.sweep import play_sweep
 from tarry.experiments import Folder
-from tarry.results.exponents import Exponent
+from tarry.reports.exponents import Exponent
 
 pytest.importorskip("vl_convert")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from studies.table1 import MeasuredClaim, claims
-from studies.table1_page import save_table1, sheets
-from tarry.results.exponents import fit_exponent
+from studies.table1_page import save_table1, tables
+from tarry.reports.exponents import fit_exponent
 
 pytest.importorskip("vl_convert")
 
@@ -30,7 +30,7 @@ def measured():
 
 
 def test_every_claim_has_a_line(measured):
-    rows = [row for sheet in sheets(measured) for row in sheet.rows]
+    rows = [row for table in tables(measured) for row in table.rows]
     assert len(rows) == len(claims())
     assert rows[0][4:] == ("–", "–", "–", "missing: 2 of 4 cells are not finished")
     assert rows[1][3:5] == ("1/2", "0.90")
@@ -74,6 +74,6 @@ def test_nothing_measured_is_a_page_without_a_figure(measured, tmp_path):
 def test_one_seed_has_no_interval(measured, tmp_path):
     alone = fit_exponent(X, X[:, None] ** 0.5)
     save_table1([measured[4]._replace(found=alone)], tmp_path, "python -m studies table1")
-    (row,) = [row for sheet in sheets([measured[4]._replace(found=alone)]) for row in sheet.rows]
+    (row,) = [row for table in tables([measured[4]._replace(found=alone)]) for row in table.rows]
     assert row[4:6] == ("0.50", "–")
     assert row[-1].startswith("ok, wide")

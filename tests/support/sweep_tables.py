@@ -7,7 +7,7 @@ import json
 import numpy as np
 import polars as pl
 
-from tarry.results.columns import CELLS, CURVES, RUNS, polars_schema
+from tarry.experiments.columns import CELLS, CURVES, RUNS, polars_schema
 
 CHECKPOINTS = [1, 10, 100, 1000]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tarry.adapters.waiting import Waiting, check_id
 from tarry.kernel import make_seed
 from tarry.live import Ticket
-from tarry.results import Weights
+from tarry.outcomes import Weights
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor

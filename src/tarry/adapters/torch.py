@@ -9,7 +9,7 @@ from typing import Any
 from tarry.adapters.waiting import Waiting
 from tarry.checks import as_int
 from tarry.live import Ticket
-from tarry.results import Weights
+from tarry.outcomes import Weights
 
 _SUCH_AS = {"module": "torch.nn.Linear(3, 1)", "loss": "torch.nn.MSELoss(reduction='none')"}
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tarry import delays, domains, learners, losses
 from tarry.game import Game, simulate
 from tarry.planning.policies import Conditions, Policy, find_policy
-from tarry.reports import Cell, demo_page, summary_table
+from tarry.reports.demo import PolicyResult, demo_page, summary_table
 from tarry.tracking import Player
 
 CAPACITIES = (4, 8, 16, 32)
@@ -69,7 +69,7 @@ def run_demo(console: Console, out: Path, seeds: int, horizon: int) -> None:
         f"{horizon:,} rounds on the unit ball of R^{DIMENSION}, DW-FTRL, {seeds} seeds;\n"
         f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
     )
-    cells = []
+    results = []
     with progress_bar(console) as progress:
         task = progress.add_task("compiling (the first run only)", total=len(plan))
         for capacity, policy in plan:
@@ -77,11 +77,11 @@ def run_demo(console: Console, out: Path, seeds: int, horizon: int) -> None:
             given = Conditions.of(game.delays, capacity or 1, patience=MEAN_DELAYS[0])
             scheduler = policy.make(given)
             record = simulate(replace(game, capacity=capacity), Player(learner, scheduler), seeds=seeds)
-            cells.append(Cell(policy.name, capacity, scheduler.is_unbiased, record.summary(), record.curve))
+            results.append(PolicyResult(policy.name, capacity, scheduler.is_unbiased, record.summary(), record.curve))
             progress.update(task, advance=1, description=f"{policy.name}, {capacity or 'no limit'}")
-    console.print(summary_table(cells))
+    console.print(summary_table(results).rich())
     story = STORY.format(fast=MEAN_DELAYS[0], slow=MEAN_DELAYS[1])
-    path = demo_page(cells, out / "index.html", title="Late feedback under a capacity", story=story)
+    path = demo_page(results, out / "index.html", title="Late feedback under a capacity", story=story)
     console.print(f"curves: {path}", soft_wrap=True)
 
 

@@ -24,7 +24,7 @@ from tarry.planning import (
     trivial_bound,
 )
 from tarry.planning.policies import choose_policies
-from tarry.reports import bounds_table, check_chart, plan_tables, save_plan
+from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
 
 
 def plan_command(
@@ -151,7 +151,7 @@ def _print(made: Plan, output: Format) -> None:
         console.print(f"Beware: {warning}.", style="yellow", highlight=False)
     for table in plan_tables(made):
         console.print()
-        console.print(table)
+        console.print(table.rich())
     console.print()
     console.print(made.recommendation, style="bold", highlight=False)
 
@@ -197,4 +197,4 @@ def bound_command(
         found = {"constants": constants.known(), "trivial": trivial, "bounds": [b._asdict() for b in bounds]}
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        screen().print(bounds_table(bounds, trivial))
+        screen().print(bounds_table(bounds, trivial).rich())

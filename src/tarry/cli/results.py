@@ -97,10 +97,8 @@ def report_command(
 ) -> None:
     """Write one self-contained page, figures (SVG, PDF, PNG) and tables (Markdown, LaTeX) of a sweep's results."""
     from tarry.experiments.replays import replay_lines
-    from tarry.reports.baselines import with_baselines
-    from tarry.reports.summaries import ranking
-    from tarry.reports.sweeps import KINDS, make_report, save_report
-    from tarry.reports.view import view
+    from tarry.reports.sweeps import KINDS, make_report, ranking, save_report
+    from tarry.reports.view import view, with_baselines
 
     with refusing():
         for kind in only or ():

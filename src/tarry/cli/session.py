@@ -32,9 +32,9 @@ from tarry.domains import Ball, Box, Simplex
 from tarry.learners import DWFTBL, DWFTRL
 from tarry.live import Receipts, Round, Rounds, Session
 from tarry.live.stores import MAIN, POWER, without_password
+from tarry.outcomes import Answer
 from tarry.players import recommended
 from tarry.players.recommended import choose_scheduler
-from tarry.results import Answer
 from tarry.tracking import Player
 
 DOMAINS = ("ball", "box", "simplex")

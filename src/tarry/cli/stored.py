@@ -26,7 +26,7 @@ from tarry.live.base import StoredObject
 from tarry.live.batches import Receipts
 from tarry.live.encoding import brief, id_of, plain_id
 from tarry.live.stores import MAIN, POWER, without_password
-from tarry.results import Answer
+from tarry.outcomes import Answer
 
 ABSENT, REFUSED, STORE = 1, 2, 3
 STANDARD_INPUT = "-"

@@ -10,11 +10,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tarry.checks import pick
+from tarry.experiments.columns import GAME_KEYS, GAME_PARTS, PLAYER_KEYS, READY, Labels
 from tarry.experiments.files import Text, without_file_names
 from tarry.experiments.members import Spec, check, describe, names
 from tarry.experiments.sweep import REVISION, Cell, canonical, identity
-from tarry.results.columns import GAME_KEYS, GAME_PARTS, PLAYER_KEYS
-from tarry.results.labels import READY, Labels
 
 if TYPE_CHECKING:
     from tarry.experiments.tables import BlockTable, SweepTable

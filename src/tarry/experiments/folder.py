@@ -17,10 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tarry.experiments.atomic import sweep_away, write_whole
-from tarry.experiments.files import one_after_another, without_file_names
-from tarry.experiments.parts import list_parts, read_part
-from tarry.experiments.sweep import Sweep, canonical
-from tarry.results.columns import (
+from tarry.experiments.columns import (
     CELL_FIGURES,
     CELLS,
     CURVE_LISTS,
@@ -30,8 +27,11 @@ from tarry.results.columns import (
     conformed,
     part_schema,
     polars_schema,
+    told_apart,
 )
-from tarry.results.labels import told_apart
+from tarry.experiments.files import one_after_another, without_file_names
+from tarry.experiments.parts import list_parts, read_part
+from tarry.experiments.sweep import Sweep, canonical
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +42,7 @@ PATIENCE = 20  # readings of a folder whose parts other runs merge meanwhile
 
 
 class Tables(NamedTuple):
-    """What a sweep gave: see :mod:`tarry.results.columns`."""
+    """What a sweep gave: see :mod:`tarry.experiments.columns`."""
 
     cells: pl.DataFrame
     runs: pl.DataFrame

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tarry.experiments.atomic import write_whole
-from tarry.results.columns import conformed, part_schema
+from tarry.experiments.columns import conformed, part_schema
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry import delays
+from tarry.experiments.columns import GAME_RULES, SCHEMA
 from tarry.experiments.members import TOLD, facts_of, make
 from tarry.game import Game, Record, simulate
 from tarry.game.run import prepare
-from tarry.results import FATES
-from tarry.results.columns import GAME_RULES, SCHEMA
+from tarry.outcomes import FATES
 from tarry.tracking import Player
 from tarry.versions import versions
 

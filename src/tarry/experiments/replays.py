@@ -15,7 +15,7 @@ from tarry.experiments.play import build_game, build_player
 from tarry.game import Game, simulate
 from tarry.game.hindsight import comparator
 from tarry.losses.base import Listed
-from tarry.results import FATES
+from tarry.outcomes import FATES
 
 LONGEST = 100_000  # rounds of a game that is played again: a few seconds
 PLAYED = 6_000  # of these, rounds whose events are kept
@@ -35,7 +35,7 @@ Tell = Callable[[str], None]
 class Replays(NamedTuple):
     """What a replay gave: plain frames, each with a column ``line``; empty where there is nothing to show.
 
-    stays     lane, start, stop, fate: tracked rounds that touch rounds first..last, a lane for each slot
+    stays     lane, start, stop, fate, weight: tracked rounds that touch rounds first..last, a lane for each slot
     passed    t, fate: rounds in first..last that were never tracked; untracked, saturated, or empty if that is unknown
     tracked   t, tracked: how many are tracked in a round, before its feedback
     waiting   t, waiting: how many rounds wait for feedback (no line: the same for all)
@@ -99,7 +99,7 @@ def _replayed(scene: _Scene, losses: pl.DataFrame, tell: Tell) -> Replays:
         tell(line)
         player = build_player(content["player"], whole)
         record = simulate(short, player, [scene.seed], bound=False, checkpoints=1, keep_rounds=True, threads=1)
-        told = _followed(record.events().iter_rows(), first, last, played)
+        told = follow(record.events().iter_rows(), first, last, played)
         told["passed"]["fate"] = _why(told["passed"], whole.capacity, dict(zip(FATES, record.fates[0], strict=True)))
         _add(frames, line, told)
         _add(frames, line, {"survival": _survival(player.scheduler, whole)})
@@ -154,34 +154,36 @@ def _thinned(rounds: int) -> np.ndarray:
     return np.unique(np.linspace(1, rounds, min(rounds, POINTS)).astype(np.int64))
 
 
-def _followed(events: Iterable[tuple[Any, ...]], first: int, last: int, played: int) -> dict[str, Frame]:
+def follow(events: Iterable[tuple[Any, ...]], first: int, last: int, played: int) -> dict[str, Frame]:
     """Return stays in lanes, rounds passed over, and the size of the set, from the events in their order."""
-    stays: Frame = {name: [] for name in ("lane", "start", "stop", "fate")}
+    stays: Frame = {name: [] for name in ("lane", "start", "stop", "fate", "weight")}
     inside: dict[int, int] = {}
     free: list[int] = []
     change = np.zeros(played + 2, np.int64)
 
-    def leave(s: int, t: int, fate: str) -> None:
+    def leave(s: int, t: int, fate: str, weight: float) -> None:
         lane = inside.pop(s)
         free.append(lane)
         stop = t if fate == "preempted" else t + 1  # dropped as a round begins, heard as it ends
         change[stop] -= 1
         if stop > first and s <= last:
-            for name, value in zip(stays, (lane, max(s, first), min(stop, last + 1), fate), strict=True):
+            told = weight if stop <= last else 0.0  # what lasts longer is cut, and not heard yet
+            for name, value in zip(stays, (lane, max(s, first), min(stop, last + 1), fate, told), strict=True):
                 stays[name].append(value)
 
     entered = np.zeros(played + 1, bool)
-    for t, event, s, _weight in events:
+    for t, event, s, weight in events:
         if event == "entered":
             free.sort(reverse=True)
             inside[s] = free.pop() if free else len(inside)
             change[t] += 1
             entered[s] = True
         elif s in inside and event in ("preempted", "feedback", "expired"):
-            leave(s, t, "used" if event == "feedback" else event)
+            is_heard = event == "feedback"
+            leave(s, t, "used" if is_heard else event, float(weight) if is_heard else 0.0)
     size = np.cumsum(change)
     for s in sorted(inside):
-        leave(s, played, "pending")
+        leave(s, played, "pending", 0.0)
     thin = _thinned(played)
     passed = [t for t in range(first, last + 1) if not entered[t]]
     return {

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tarry.checks import pick
+from tarry.experiments.columns import GAME_PARTS, GAME_RULES, GAME_SIZES, PLAYER_KEYS, contents_of, labelled
 from tarry.experiments.folder import Tables
-from tarry.results.columns import GAME_PARTS, GAME_RULES, GAME_SIZES, PLAYER_KEYS
-from tarry.results.labels import contents_of, labelled
 
 if TYPE_CHECKING:
     import polars as pl

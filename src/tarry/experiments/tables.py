@@ -24,10 +24,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tarry.checks import pick
+from tarry.experiments.columns import GAME_PARTS
 from tarry.experiments.expand import is_reference
 from tarry.experiments.files import Text, read_files
 from tarry.experiments.members import Spec, check
-from tarry.results.columns import GAME_PARTS
 
 UNLIMITED = "unlimited"
 MOST = 2**63 - 1  # results keep whole numbers in 64 bits

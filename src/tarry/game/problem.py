@@ -17,7 +17,7 @@ from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
 from tarry.learners.actions import OnSimplex
 from tarry.learners.base import Learner, queries_of
 from tarry.losses.supervised import Supervised
-from tarry.results import html_table
+from tarry.outcomes import html_facts
 from tarry.schedulers.base import UNLIMITED
 from tarry.schedulers.given import Given, as_weights
 from tarry.tracking import Player, as_player
@@ -130,7 +130,7 @@ class Game(_Fixed):
             "information": self.information,
             "preemption": "allowed" if self.preemption else "forbidden",
         }
-        return html_table("Game", rows)
+        return html_facts("Game", rows)
 
 
 @dataclass(frozen=True, repr=False)

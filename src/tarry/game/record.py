@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tarry.charts import regret_chart
 from tarry.game.hindsight import Comparator
 from tarry.game.run import Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
-from tarry.results import FATES, Certificate, Fate, Weights, html_table
-from tarry.results.charts import regret_chart
+from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.tracking import Player, restart_warnings
 from tarry.tracking.certificate import certificate, parts_of
 from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
@@ -250,7 +250,7 @@ class Record(SeedResults):
 
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
-        return html_table(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
+        return html_facts(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
 
 
 def _bounds(one: Played) -> Array:

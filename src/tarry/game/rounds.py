@@ -26,7 +26,7 @@ from tarry.learners.base import (
     restart,
     smoothing_in_force,
 )
-from tarry.results import Fate
+from tarry.outcomes import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
 from tarry.tracking.buffer import clear_buffer, deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude

@@ -26,7 +26,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # Compiled rounds are assembled from these rooms and from the numbers of fates; no other file of the package can
 # change them, so an edit elsewhere (a help text, a report) keeps what is compiled.
 ROOMS = ("kernel", "domains", "losses", "delays", "schedulers", "rates", "learners", "tracking", "game")
-NUMBERS = ("outcomes.py", "results/fates.py")
+NUMBERS = ("outcomes.py",)
 # A sweep may meet hundreds of combinations of types, each with a folder of its own; those of other versions of the
 # package go as a whole.
 KEPT_VERSIONS = 8

@@ -17,7 +17,7 @@ from tarry.live.status import Status, export_of, ledger_of, status_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
 from tarry.live.tracker import Tracker
 from tarry.live.transactions import Rows, Stored, Turns
-from tarry.results import Answer, html_table
+from tarry.outcomes import Answer, html_facts
 from tarry.tracking import Player
 
 _TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
@@ -113,7 +113,7 @@ class StoredObject(ABC):
         return f"{kind}({s.rounds} {rounds}, {s.pending} pending, {s.tracked} tracked of {capacity})"
 
     def _repr_html_(self) -> str:
-        return html_table(type(self).__name__, self.status().rows())
+        return html_facts(type(self).__name__, self.status().rows())
 
 
 def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str) -> Turns:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tarry.checks import as_int
 from tarry.live.encoding import as_id, brief, plain_id
-from tarry.results import Answer
+from tarry.outcomes import Answer
 
 if TYPE_CHECKING:
     import polars as pl

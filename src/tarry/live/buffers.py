@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tarry.results import Fate
+from tarry.outcomes import Fate
 
 CHUNK = 984  # four rows of that size fill a page of SQLite; a multiple of 8, so no number straddles two chunks
 STATE, FATES, IDS = REGIONS = ("state", "fates", "ids")

@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from tarry.errors import StoreError
-from tarry.results import Answer
+from tarry.outcomes import Answer
 
 DEEPEST = 100  # levels of nesting: Python reads about ten times as many, unless it is deep in calls already
 LARGEST_TEXT = 1 << 26  # bytes of one payload or label: far below what SQLite and PostgreSQL take for one value

@@ -28,7 +28,7 @@ from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.labels import RULES, UNSAID, as_gathered, as_missing, check_label, check_rule, gather, gathered_for
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.streams import AT_END, DROP, check_features, in_order, log_of
-from tarry.results import Answer
+from tarry.outcomes import Answer
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)

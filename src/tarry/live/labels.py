@@ -13,7 +13,7 @@ from tarry.live.batches import is_missing
 from tarry.live.core import LARGEST
 from tarry.live.encoding import as_id, brief
 from tarry.live.tracker import Tracker
-from tarry.results import Answer
+from tarry.outcomes import Answer
 
 FIRST, SUM = "first", "sum"
 # What the labels that have gathered come to; with "first" none gather.

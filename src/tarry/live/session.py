@@ -29,7 +29,7 @@ from tarry.live.batches import (
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.core import LARGEST
 from tarry.live.stores import MAIN, POWER, Store
-from tarry.results import Answer
+from tarry.outcomes import Answer
 from tarry.tracking import Player, as_player
 
 _FLOATS = np.dtype(np.float64)

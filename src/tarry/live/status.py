@@ -15,7 +15,7 @@ from tarry.live.core import ANSWERED, ANSWERS, Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id, plain_payload
 from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.tracker import RECENT, Tracker
-from tarry.results import Answer, Certificate, Weights
+from tarry.outcomes import Answer, Certificate, Weights
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import balance
 

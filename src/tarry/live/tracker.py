@@ -22,7 +22,7 @@ from tarry.live.configuration import Configuration, check_naming, disclosed_dela
 from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, ROUNDS, Slots, is_malformed
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
 from tarry.live.estimates import book_label
-from tarry.results import Answer
+from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import keyed_draws
 from tarry.tracking.tally import UNCERTIFIED

@@ -11,9 +11,9 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.delays.base import array, backlog_of
 from tarry.errors import ArgumentError
+from tarry.outcomes import html_facts
 from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
 from tarry.planning.policies import Policy, choose_policies
-from tarry.results import html_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,7 +106,7 @@ class Plan:
         return f"Plan({self.backlog.sentence} {self.recommendation})"
 
     def _repr_html_(self) -> str:
-        return html_table("Plan", {"backlog": self.backlog.sentence, "recommendation": self.recommendation})
+        return html_facts("Plan", {"backlog": self.backlog.sentence, "recommendation": self.recommendation})
 
 
 def plan(

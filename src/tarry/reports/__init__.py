@@ -1,26 +1,7 @@
-"""Reports: results and theory as tables, curves and pages. They never run a game."""
+"""Reports: results and theory as tables, charts and pages. They never run a game."""
 
-from tarry.experiments.replays import Replays
-from tarry.reports.page import compare, demo_page
-from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
-from tarry.reports.sweeps import Report, Story, make_report, save_report
-from tarry.reports.table import Cell, summary_table
-from tarry.reports.view import View, view
+from tarry.reports.demo import compare
+from tarry.reports.plans import save_plan
+from tarry.reports.sweeps import make_report, save_report
 
-__all__ = [
-    "Cell",
-    "Replays",
-    "Report",
-    "Story",
-    "View",
-    "bounds_table",
-    "check_chart",
-    "compare",
-    "demo_page",
-    "make_report",
-    "plan_tables",
-    "save_plan",
-    "save_report",
-    "summary_table",
-    "view",
-]
+__all__ = ["compare", "make_report", "save_plan", "save_report"]

@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.baselines import with_baselines
-from tarry.reports.figures.cast import choose_cast
-from tarry.reports.figures.comparators import comparator_figures
-from tarry.reports.figures.curves import regret_curves
-from tarry.reports.figures.ledger import ledger_figures
-from tarry.reports.figures.look import DARK, Figure
-from tarry.reports.figures.occupancy import occupancy_figures, tracked_figure
+from tarry.charts import draw, intervals, lost
+from tarry.outcomes import FATES
+from tarry.reports.exponents import Fit
+from tarry.reports.figures.curves import comparator_figures, regret_curves
+from tarry.reports.figures.metrics import occupancy_figures, weight_figures
 from tarry.reports.figures.scaling import scaling_figures
-from tarry.reports.figures.survival import survival_figures
-from tarry.reports.figures.timeline import timeline_figure
-from tarry.reports.figures.weights import weight_figures
-from tarry.reports.page import STYLE, document
-from tarry.reports.sheets import Sheet, html, latex, markdown
-from tarry.reports.summaries import exponent_sheet, ledger_sheet, ranking, result_sheet, warning_lines
-from tarry.results.charts import draw
+from tarry.reports.figures.tracking import ledger_figures, survival_figures, timeline_figure, tracked_figure
+from tarry.reports.page import Origin, Page, svg
+from tarry.reports.style import Figure, choose_cast, not_finite
+from tarry.reports.table import DASH, Table, latex, markdown, number, share
+from tarry.reports.view import with_baselines
 
 if TYPE_CHECKING:
     from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
-ROWS = 120
-DENSITY = 200
+DENSITY = 200  # dots an inch of a .png, for print
+BENT = 1.15  # a mean farther than this factor from its fitted line makes the law doubtful
+WHERE = ("setting", "player")  # the columns of words that results begin with
+
+RESULTS = (
+    "± is half the 95 % interval of the mean over seeds. Bound: on the weighted regret, from what was observed, mean "
+    "over seeds. Seen: share of rounds whose feedback was used. Mean w and w²: of the weights, unseen rounds weighing "
+    "0; unbiased schedulers have mean w = 1. Effective: effective sample size as a share of the rounds."
+)
+EXPONENTS = (
+    "Least squares slopes on log-log axes, with 95 % intervals from the seeds; runs under one seed are taken to err "
+    "together. Off the line: the farthest a mean lies from the fitted law, of three points or more. * more than 15 %: "
+    "hardly a power law, and the slope depends on the range. No slope: fewer than two means are positive, or a run's "
+    "regret is not finite."
+)
+LEDGER = (
+    "Every round has one fate, and the shares of a row sum to 100 %. Used: its feedback reached the learner. "
+    "Untracked: the scheduler declined it. Saturated: it found no room. Preempted: dropped again for another. Expired: "
+    "given up. Pending: still out at the end."
+)
 
 
 class Story(NamedTuple):
@@ -47,16 +61,32 @@ class Story(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Figures and sheets, ready to be written."""
+    """Figures and tables, ready to be written."""
 
     story: Story
     warnings: list[str]
     figures: list[Figure]
-    sheets: list[Sheet]
+    tables: list[Table]
+
+    @property
+    def page(self) -> Page:
+        """The page of the report."""
+        story = self.story
+        said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
+        if story.finished < story.planned:
+            said.append("The others are left out of everything below; make the report again once they are there.")
+        if story.damaged:
+            said.append(f"{story.damaged} damaged files were skipped: run the sweep again.")
+        warnings = {
+            f"{len(story.failed)} cells failed:": list(dict.fromkeys(story.failed.values())),
+            "Before you trust the numbers:": self.warnings,
+        }
+        origin = Origin(story.command, story.versions, story.file)
+        return Page(story.name, [" ".join(said)], story.notes, warnings, [*self.figures, *self.tables], origin)
 
 
 def make_report(view: View, story: Story, replays: Replays | None = None) -> Report:
-    """Everything that the results can show, and what a replay adds."""
+    """Return the report of everything that the results can show, and of what a replay adds."""
     cast = choose_cast(ranking(view))
     scaled = scaling_figures(view, cast)
     figures = [*regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
@@ -66,134 +96,124 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Rep
     if replays is not None:
         figures += [tracked_figure(replays, cast), timeline_figure(replays), *survival_figures(replays, cast)]
     fits = [fit for _, found in scaled for fit in found]
-    sheets = [result_sheet(view), *([exponent_sheet(fits)] if fits else []), ledger_sheet(view)]
-    return Report(story, warning_lines(view), figures, sheets)
+    tables = [result_table(view), *([exponent_table(fits)] if fits else []), ledger_table(view)]
+    return Report(story, warning_lines(view), figures, tables)
 
 
 def save_report(report: Report, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
-    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; the paths, the page first."""
-    wanted, paths = set(kinds), []
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = {figure.name: draw(figure.chart).decode() for figure in report.figures} if wanted & {"html", "svg"} else {}
+    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first."""
+    wanted = set(kinds)
+    # The page and the files of figures show the same SVG, and drawing takes longest.
+    drawn = {figure.name: svg(figure, {}) for figure in report.figures} if wanted & {"html", "svg"} else {}
+    files: dict[str, bytes] = {}
     if "html" in wanted:
-        paths.append(_write(folder / "index.html", page(report, drawn).encode()))
+        files["index.html"] = report.page.html(drawn).encode()
     if "tables" in wanted:
-        paths.append(_write(folder / "tables.md", markdown(report.sheets).encode()))
-        paths.append(_write(folder / "tables.tex", latex(report.sheets).encode()))
+        files["tables.md"] = markdown(report.tables).encode()
+        files["tables.tex"] = latex(report.tables).encode()
     for figure in report.figures:
-        for kind in ("svg", "pdf", "png"):
+        if "svg" in wanted:
+            files[f"figures/{figure.name}.svg"] = drawn[figure.name].encode()
+        for kind in ("pdf", "png"):
             if kind in wanted:
-                paths.append(_write(folder / "figures" / f"{figure.name}.{kind}", _drawn(figure, kind, drawn)))
-    return paths
+                files[f"figures/{figure.name}.{kind}"] = draw(figure.chart, kind, density=DENSITY)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+    return [folder / name for name in files]
 
 
-def _write(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
+def ranking(view: View) -> list[str]:
+    """Return lines by their mean rank in final regret over the settings, best first; unfinished ones last."""
+    import polars as pl
+
+    means = view.runs.group_by("setting", "line").agg(pl.col("regret").mean())
+    ranked = means.with_columns(pl.col("regret").rank().over("setting").alias("rank"))
+    average = dict(ranked.group_by("line").agg(pl.col("rank").mean()).iter_rows())
+    return sorted(view.lines, key=lambda line: average.get(line, float("inf")))
 
 
-def _drawn(figure: Figure, kind: str, drawn: dict[str, str]) -> bytes:
-    if kind == "svg":
-        return drawn[figure.name].encode()
-    return draw(figure.chart.properties(background="white"), kind, density=DENSITY)
+def result_table(view: View) -> Table:
+    """Return a table with a row for each setting and line."""
+    import polars as pl
 
-
-def page(report: Report, drawn: dict[str, str]) -> str:
-    """The whole page, figures inside."""
-    story = report.story
-    parts = [f"<h1>{escape(story.name)}</h1>", *_standing(story), *_warnings(report.warnings), _contents(report)]
-    for figure in report.figures:
-        parts.append(
-            f'<section id="{figure.name}"><h2>{escape(figure.title)}</h2><p>{escape(figure.text)}</p>'
-            f'<figure role="img" aria-label="{escape(figure.title)}">{drawn[figure.name]}</figure></section>'
-        )
-    for sheet in report.sheets:
-        parts.append(f'<section id="{sheet.name}"><h2>{escape(sheet.title)}</h2>{html(sheet, ROWS)}</section>')
-    body = "\n".join([*parts, _origin(story)])
-    return document(story.name, body, style())
-
-
-def _standing(story: Story) -> list[str]:
-    said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
-    if story.finished < story.planned:
-        said.append("The others are left out of everything below; make the report again once they are there.")
-    if story.damaged:
-        said.append(f"{story.damaged} damaged files were skipped: run the sweep again.")
-    parts = [f"<p>{escape(' '.join(said))}</p>"]
-    parts += [f"<p class=note>{escape(note)}</p>" for note in story.notes]
-    if story.failed:
-        told = "".join(f"<li>{escape(sentence)}</li>" for sentence in dict.fromkeys(story.failed.values()))
-        parts.append(f"<div class=warning><strong>{len(story.failed)} cells failed:</strong><ul>{told}</ul></div>")
-    return parts
-
-
-def _warnings(lines: list[str]) -> list[str]:
-    if not lines:
-        return []
-    told = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return [f"<div class=warning><strong>Before you trust the numbers:</strong><ul>{told}</ul></div>"]
-
-
-def _contents(report: Report) -> str:
-    entries = [(figure.name, figure.title) for figure in report.figures]
-    entries += [(sheet.name, sheet.title) for sheet in report.sheets]
-    links = " · ".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in entries)
-    return f"<nav>{links}</nav>"
-
-
-def _origin(story: Story) -> str:
-    parts = ['<section id="origin"><h2>Where this comes from</h2>']
-    parts.append(f"<p>To have it again:</p><pre>{escape(story.command)}</pre>")
-    if story.versions:
-        parts.append("<p>Computed with:</p><ul>")
-        parts += [f"<li>{escape(line)}</li>" for line in story.versions]
-        parts.append("</ul>")
-    if story.file:
-        parts.append(f"<details open><summary>The sweep's file</summary><pre>{escape(story.file)}</pre></details>")
-    else:
-        parts.append("<p class=note>The sweep's file is not shown: <code>tarry report --file FILE</code> adds it.</p>")
-    return "\n".join([*parts, "</section>"])
-
-
-def style() -> str:
-    """The page's style: that of all pages, with ink that changes on dark screens and stays on paper."""
-    dark = "\n".join(
-        f'  svg [fill="{light}" i] {{ fill: {other}; }} svg [stroke="{light}" i] {{ stroke: {other}; }}'
-        for light, other in DARK.items()
+    keys = ["setting", "line"]
+    regret = intervals(view.runs, keys, "regret")
+    seen = pl.col("used") / pl.col("horizon")
+    effective = pl.col("effective_sample_size") / pl.col("horizon")
+    others = view.runs.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("runs"),
+        pl.col("bound").filter(pl.col("bound").is_finite()).mean().alias("bound"),
+        seen.mean().alias("seen"),
+        pl.col("weight_mean").mean().alias("w"),
+        pl.col("weight_second_moment").mean().alias("w²"),
+        effective.mean().alias("effective"),
+        pl.col("occupancy_full").mean().alias("full"),
     )
-    return f"""{STYLE}
-body {{ max-width: 54rem; }}
-figure {{ background: none; color: inherit; padding: 0; }}
-figure svg {{ display: block; }}
-nav {{ font-size: .9rem; line-height: 1.9; }}
-th.text, td.text {{ text-align: left; }}
-table {{ font-size: .87rem; }}
-th, td {{ padding: .2rem .45rem; }}
-td.text {{ min-width: 6rem; }}
-th:not(.text), td:not(.text) {{ text-align: right; white-space: nowrap; }}
-.note {{ font-size: .9rem; }}
-.warning {{ border-left: .3rem solid #E69F00; padding: .2rem 1rem; margin: 1rem 0; }}
-pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8884; border-radius: .4rem; font-size: .85rem; }}
-@media screen and (max-width: 50rem) {{
-  figure svg {{ max-width: none; }}
-  td.text {{ min-width: 3rem; }}
-}}
-@media screen and (prefers-color-scheme: dark) {{
-  body {{ background: #161616; color: #e8e8e8; }}
-  a {{ color: #8fd0f5; }}
-{dark}
-}}
-@media print {{
-  :root {{ color-scheme: light; }}
-  body {{ font-size: 10pt; max-width: none; margin: 0; background: #fff; color: #000; }}
-  nav {{ display: none; }}
-  figure, tr, .warning {{ break-inside: avoid; }}
-  h2, section > p {{ break-after: avoid; }}
-  thead {{ display: table-header-group; }}
-  table {{ font-size: 7.5pt; }}
-  td.text {{ min-width: 0; }}
-  th, td {{ padding: .1rem .35rem; }}
-  .scroll, pre {{ overflow: visible; white-space: pre-wrap; }}
-}}
-"""
+    rows = [_result(row) for row in others.join(regret, on=keys, how="left", maintain_order="left").to_dicts()]
+    gone = not_finite(lost(view.runs["regret"]))
+    columns = ("setting", "player", "seeds", "regret", "bound", "seen", "mean w", "mean w²", "effective", "set full")
+    return Table("Results", columns, rows, RESULTS + gone, text=WHERE, name="results")
+
+
+def _result(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        row["setting"],
+        row["line"],
+        str(row["runs"]) if row["seeds"] == row["runs"] else f"{row['seeds'] or 0} of {row['runs']}",
+        number(row["mean"], row["half"]),
+        number(row["bound"]),
+        share(row["seen"]),
+        f"{row['w']:.3f}",
+        number(row["w²"]),
+        share(row["effective"]),
+        share(row["full"]),
+    )
+
+
+def exponent_table(fits: list[Fit]) -> Table:
+    """Return a table with a row for each slope."""
+    rows: list[tuple[str, ...]] = []
+    for fit in fits:
+        found = fit.exponent
+        if found is None:
+            rows.append((fit.quantity.words, fit.panel, fit.name, DASH, DASH, "0", DASH))
+            continue
+        interval = DASH if isnan(found.low) else f"[{found.low:.3f}, {found.high:.3f}]"
+        off = f"{100 * (found.residual - 1):.0f} %" + (" *" if found.residual > BENT else "")
+        off = off if found.points > 2 else DASH
+        rows.append((fit.quantity.words, fit.panel, fit.name, f"{found.slope:.3f}", interval, str(found.points), off))
+    columns = ("against", "setting", "player", "slope", "95 % interval", "points", "off the line")
+    return Table("Exponents", columns, rows, EXPONENTS, text=("against", *WHERE), name="exponents")
+
+
+def ledger_table(view: View) -> Table:
+    """Return a table of shares of rounds by fate."""
+    import polars as pl
+
+    shares = view.runs.group_by("setting", "line", maintain_order=True).agg(
+        (pl.col(fate) / pl.col("horizon")).mean() for fate in FATES
+    )
+    rows = [(row["setting"], row["line"], *(share(row[fate]) for fate in FATES)) for row in shares.to_dicts()]
+    return Table("What became of the rounds", (*WHERE, *FATES), rows, LEDGER, text=WHERE, name="ledger")
+
+
+def warning_lines(view: View) -> list[str]:
+    """Return what the cells warn of, each sentence once, with how many cells say it and where first."""
+    found: dict[str, list[str]] = {}
+    for row in view.cells.select("setting", "line", "warnings").drop_nulls().iter_rows():
+        for sentence in str(row[2]).splitlines():
+            found.setdefault(_common(sentence), []).append(f"{row[1]} ({row[0]})")
+    return [_warning(sentence, list(dict.fromkeys(places))) for sentence, places in found.items()]
+
+
+def _common(sentence: str) -> str:
+    """Return the sentence without its first figure, in which cells differ."""
+    head, _, tail = sentence.partition(" of rounds found no room")
+    return f"Some rounds found no room{tail}" if tail and head.endswith("%") else sentence
+
+
+def _warning(sentence: str, places: list[str]) -> str:
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return f"{sentence[0].upper()}{sentence[1:]}. Told by {places[0]}{more}."

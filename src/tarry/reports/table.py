@@ -1,67 +1,171 @@
-"""Tables of results for the terminal."""
+"""One table for the terminal, for a page, for Markdown and for LaTeX (booktabs); numbers with their errors."""
 
 from __future__ import annotations
 
-from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from math import floor, isfinite, log10
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    import polars as pl
-    from rich.table import Table
+    from rich.table import Table as Grid
+
+DASH = "–"
+PAGE = 40  # rows that fit on a page of LaTeX
+
+TEX = {
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"${sign}$" for sign in "<>|"},
+    "±": r"$\pm$",
+    "σ": r"$\sigma$",
+    "²": r"$^2$",
+    "∞": r"$\infty$",
+    "√": r"$\surd$",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "–": "--",
+    "…": r"\dots{}",
+    "η": r"$\eta$",
+    "λ": r"$\lambda$",
+    "Σ": r"$\Sigma$",
+}
 
 
-class Cell(NamedTuple):
-    """One policy at one capacity: the summary of its record and its curve (seed, t, regret, bound)."""
+class Table(NamedTuple):
+    """A table of text: columns named in ``text`` hold words and stand left, the others hold figures and stand right.
 
-    policy: str
-    capacity: int | None
-    is_unbiased: bool
-    summary: dict[str, float]
-    curve: pl.DataFrame
+    In the terminal columns named in ``wrap`` may take several lines, rows in ``bold`` stand out, and a line is drawn
+    before rows in ``sections``; ``gap`` spaces stand between columns. ``name`` is the table's address on a page and its
+    label in LaTeX.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    caption: str = ""
+    text: tuple[str, ...] = ()
+    wrap: tuple[str, ...] = ()
+    bold: tuple[int, ...] = ()
+    sections: tuple[int, ...] = ()
+    gap: int = 1
+    name: str = "table"
+
+    def html(self, most: int | None = None) -> str:
+        """Return the table as HTML, escaped, with the first rows only if there are more than ``most``."""
+        return _written(self.columns, self.rows[:most], self._sides, "html")
+
+    def markdown(self) -> str:
+        """Return the table in GitHub's Markdown, under its title."""
+        columns, *rows = ([cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows))
+        lines = [f"## {self.title}", "", _written(columns, rows, self._sides, "pipe"), ""]
+        return "\n".join([*lines, *([self.caption, ""] if self.caption else [])])
+
+    def latex(self) -> str:
+        """Return the table as LaTeX; one that fits no page runs over several, with its head on each."""
+        from tabulate import DataRow, Line, TableFormat
+
+        rules = [Line(f"\\{rule}", "", "", "") for rule in ("toprule", "midrule", "bottomrule")]
+        # The braces keep a row that begins with a bracket from being read as an argument of the line before.
+        head, row = (DataRow(begin, " & ", " \\\\") for begin in ("", "{}"))
+        kind = TableFormat(rules[0], rules[1], None, rules[2], head, row, 0, None)
+        columns, *rows = ([tex(cell) for cell in row] for row in (self.columns, *self.rows))
+        written = _written(columns, rows, self._sides, kind)
+        sides = "".join(side[0] for side in self._sides)
+        said = f"{self.title}. {self.caption}" if self.caption else self.title
+        caption = f"\\caption{{{tex(said)}}}\n\\label{{tab:{self.name}}}"
+        if len(rows) <= PAGE:
+            tabular = f"\\begin{{tabular}}{{{sides}}}\n{written}\n\\end{{tabular}}"
+            return f"\\begin{{table}}\n\\centering\n{caption}\n{tabular}\n\\end{{table}}\n"
+        top, _, body = written.partition("\\midrule\n")
+        top += "\\midrule"
+        body = body.removesuffix("\\bottomrule")
+        return (
+            f"\\begin{{longtable}}{{{sides}}}\n{caption}\\\\\n{top}\n\\endfirsthead\n{top}\n\\endhead\n"
+            f"\\bottomrule\n\\endfoot\n{body}\\end{{longtable}}\n"
+        )
+
+    def rich(self) -> Grid:
+        """Return the table for ``rich`` to print."""
+        from rich import box
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(
+            box=box.SIMPLE_HEAD,
+            title=Text(self.title) if self.title else None,
+            title_justify="left",
+            title_style="bold",
+            caption=Text(self.caption) if self.caption else None,
+            caption_justify="left",
+            padding=(0, self.gap, 0, 0),
+            pad_edge=False,
+        )
+        for name, side in zip(self.columns, self._sides, strict=True):
+            grid.add_column(Text(name), justify=side, no_wrap=name not in self.wrap)  # type: ignore[arg-type]
+        for i, row in enumerate(self.rows):
+            if i in self.sections:
+                grid.add_section()
+            # As Text, since a name may hold brackets, which rich would read as its markup.
+            grid.add_row(*map(Text, row), style="bold" if i in self.bold else None)
+        return grid
+
+    @property
+    def _sides(self) -> list[str]:
+        return ["left" if name in self.text else "right" for name in self.columns]
 
 
-COLUMNS = ("regret ± s.e.", "seen", "mean w", "mean w²", "refused", "bound")
-LEGEND = (
-    "seen: share of labels used. w: weight of a round, 0 if not seen; unbiased policies have mean 1. "
-    "refused: rounds that found no room. bound: on the weighted regret, computed from the path. "
-    "* unweighted, hence biased."
-)
+def _written(columns: Sequence[str], rows: Sequence[Sequence[str]], sides: list[str], kind: Any) -> str:
+    try:
+        from tabulate import tabulate
+    except ImportError as error:
+        raise ImportError("tables need tabulate: pip install 'tarry[report]'") from error
+    # Figures are written already: nothing is to be read as a number again. An empty table takes no sides.
+    return str(tabulate(rows, columns, kind, disable_numparse=True, colalign=sides if rows else None))
 
 
-def figures(cell: Cell) -> tuple[str, ...]:
-    """The cell's figures as text, in the order of COLUMNS."""
-    s = cell.summary
-    has_bound = cell.is_unbiased and not isnan(s["bound"])
-    return (
-        f"{s['regret']:,.0f} ± {s['standard_error']:.1f}",
-        f"{s['observed']:.1%}",
-        f"{s['mean_weight']:.3f}",
-        f"{s['second_moment']:,.2f}" if s["second_moment"] < 100 else f"{s['second_moment']:,.0f}",
-        f"{s['saturated']:.1%}",
-        f"{s['bound']:,.0f}" if has_bound else "–",
-    )
+def markdown(tables: Iterable[Table]) -> str:
+    """Return tables as one Markdown file."""
+    return "\n".join(table.markdown() for table in tables)
 
 
-def name_of(cell: Cell) -> str:
-    """The policy's name; biased ones carry a star."""
-    return cell.policy if cell.is_unbiased else f"{cell.policy} *"
+def latex(tables: Iterable[Table]) -> str:
+    """Return tables as one file for LaTeX's \\input."""
+    return "% needs \\usepackage{booktabs,longtable}\n" + "\n".join(table.latex() for table in tables)
 
 
-def summary_table(cells: list[Cell]) -> Table:
-    """A table with a section per capacity, for ``rich`` to print."""
-    from rich import box
-    from rich.table import Table
+def tex(text: str) -> str:
+    """Return text as LaTeX sets it.
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, caption=LEGEND, caption_justify="left")
-    table.add_column("slots", justify="right", no_wrap=True)
-    table.add_column("policy", no_wrap=True)
-    for column in COLUMNS:
-        table.add_column(column, justify="right", no_wrap=True)
-    previous: int | None = cells[0].capacity if cells else None
-    for cell in cells:
-        if cell.capacity != previous:
-            table.add_section()
-        style = "bold" if cell.policy == "VarOpt" else None
-        table.add_row(str(cell.capacity or "∞"), name_of(cell), *figures(cell), style=style)
-        previous = cell.capacity
-    return table
+    >>> tex("50% of σ_max")
+    '50\\\\% of $\\\\sigma$\\\\_max'
+    """
+    return "".join(TEX.get(sign, sign) for sign in text)
+
+
+def number(mean: float | None, half: float | None = None) -> str:
+    """Return a number with its error, both to the error's second digit; with four digits where there is no error.
+
+    >>> number(1234.567, 12.3), number(0.5, None), number(float("nan")), number(3.14159, 0.0)
+    ('1,235 ± 12', '0.5', '–', '3.142')
+    """
+    if mean is None or not isfinite(mean):
+        return DASH
+    if half is None or not isfinite(half) or half <= 1e-12 * abs(mean):  # none, or rounding
+        return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
+    places = max(0, min(8, 1 - floor(log10(half))))
+    return f"{mean:,.{places}f} ± {half:,.{places}f}"
+
+
+def share(value: float | None) -> str:
+    """Return a share as per cent."""
+    if value is None or not isfinite(value):
+        return DASH
+    return f"{100 * value:.1f} %" if value == 0 or value >= 0.001 else "< 0.1 %"
+
+
+def moment(value: float) -> str:
+    """Return a second moment: two places, none from a hundred on."""
+    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"

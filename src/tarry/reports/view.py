@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.results.columns import GAME_PARTS, GAME_RULES, GAME_SIZES
-from tarry.results.labels import contents_of, labelled, told_apart
+from tarry.experiments.columns import GAME_PARTS, GAME_RULES, GAME_SIZES, contents_of, labelled, told_apart
 
 if TYPE_CHECKING:
     import polars as pl
 
 AXIS = "axis_"
 PLAIN = (*GAME_SIZES, *GAME_RULES)
+# Keys of a game whose values take a line each; an axis that explains them is named instead.
 WORDY = tuple(reversed(GAME_PARTS))
-"""Keys of a game whose values take a line each; an axis that explains them is named instead."""
 
 NAMES = {"capacity": "C", "horizon": "T", "dimension": "k"}
 
@@ -45,7 +44,7 @@ class View(NamedTuple):
         return list(dict.fromkeys(self.cells["setting"]))
 
     def named(self, frame: pl.DataFrame, drivers: Iterable[str]) -> pl.DataFrame:
-        """The frame with columns ``panel`` and ``name``: setting and line without the drivers."""
+        """Return the frame with columns ``panel`` and ``name``: setting and line without the drivers."""
         gone = set(drivers)
         panels = _labels(frame, "game", [key for key in self.game_keys if key not in gone])
         names = _labels(frame, "player", [key for key in self.player_keys if key not in gone])
@@ -56,7 +55,7 @@ class View(NamedTuple):
 
 
 def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
-    """What the tables of a sweep say, by setting and line."""
+    """Return what the tables of a sweep say, by setting and line."""
     import polars as pl
 
     games, players = contents_of(cells)
@@ -91,7 +90,7 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
 
 
 def _varies(frame: pl.DataFrame, column: str, within: str | list[str]) -> bool:
-    """Whether a column takes two values where the others take one; unknown values are one value."""
+    """Return whether a column takes two values where the others take one; unknown values are one value."""
     import polars as pl
 
     counts = frame.group_by(within).agg(pl.col(column).n_unique())
@@ -99,7 +98,7 @@ def _varies(frame: pl.DataFrame, column: str, within: str | list[str]) -> bool:
 
 
 def _belongs(frame: pl.DataFrame, axis: str, name: str, content: str) -> bool:
-    """Whether an axis changes the content of something under one name."""
+    """Return whether an axis changes the content of something under one name."""
     import polars as pl
 
     spread = frame.group_by(name, content).agg(pl.col(axis).n_unique())
@@ -123,7 +122,7 @@ def _is_told(key: str, value: Any) -> bool:
 
 
 def _said(key: str, value: Any) -> str:
-    """A value with its name, as short as it can be understood; no two numbers are the same.
+    """Return a value with its name, as short as it can be understood; no two numbers are the same.
 
     >>> _said("capacity", None), _said("axis_mean", 20.0), _said("information", "clairvoyant")
     ('C = ∞', 'mean = 20', 'clairvoyant')
@@ -141,3 +140,46 @@ def _said(key: str, value: Any) -> str:
 def _short(value: float) -> str:
     told = f"{value:g}"
     return told if float(told) == value else str(value)
+
+
+def with_baselines(view: View) -> View:
+    """Return the view with players that never have a limit moved to the limited settings that match but for that.
+
+    Their runs then carry the capacity of the setting they stand in. Players that are met with and without a limit stay
+    where they are.
+    """
+    import polars as pl
+
+    moves = _moves(view)
+    if not moves.height:
+        return view
+    left = set(moves["setting"])
+    order = [pl.col(key).cast(pl.Enum(names)) for key, names in (("setting", view.settings), ("line", view.lines))]
+    runs = _moved(view.runs, moves, left).with_columns(capacity=pl.coalesce("room", "capacity")).drop("room")
+    curves = _moved(view.curves, moves, left).drop("room")
+    cells = view.cells.filter(~pl.col("setting").is_in(list(left)))
+    return view._replace(cells=cells, runs=runs.sort(*order, "seed"), curves=curves.sort(*order, "seed", "t"))
+
+
+def _moves(view: View) -> pl.DataFrame:
+    """Return columns line, setting, place, room: who moves, from where to which limited setting, of which capacity."""
+    import polars as pl
+
+    keys = ["game", *(key for key in view.game_keys if key != "capacity")]
+    limited = view.cells.filter(pl.col("capacity").is_not_null())
+    always_free = ~pl.col("line").is_in(limited["line"].unique().to_list())
+    places = limited.select(*keys, place="setting", room="capacity").unique()
+    free = view.cells.filter(always_free).select(*keys, "line", "setting").unique()
+    # A setting moves as a whole or not at all: others in it would lose their company.
+    held = set(view.cells.filter(~always_free)["setting"])
+    moves = free.join(places, on=keys, nulls_equal=True).select("line", "setting", "place", "room")
+    return moves.filter(~pl.col("setting").is_in(list(held)))
+
+
+def _moved(frame: pl.DataFrame, moves: pl.DataFrame, left: set[str]) -> pl.DataFrame:
+    import polars as pl
+
+    gone = pl.col("setting").is_in(list(left))
+    there = frame.filter(gone).join(moves, on=["line", "setting"]).with_columns(setting="place").drop("place")
+    stayed = frame.filter(~gone).with_columns(room=pl.lit(None, pl.Int64))
+    return pl.concat([stayed, there.select(stayed.columns)])

@@ -22,7 +22,7 @@ from tarry.game.problem import check_grants, setting_of
 from tarry.game.rounds import CLAIRVOYANT, Setting, acknowledge, begin, deliver
 from tarry.kernel import entry
 from tarry.learners import DWFTRL
-from tarry.results import Fate
+from tarry.outcomes import Fate
 from tarry.schedulers.base import DrawSource, Scheduler, held
 from tarry.tracking import Draws, Player, Single, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find

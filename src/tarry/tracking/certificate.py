@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from tarry.learners.base import VALUE, closing_rate
 from tarry.learners.norms import diameter_in
+from tarry.outcomes import Certificate, Fate
 from tarry.rates import Power
-from tarry.results import Certificate, Fate
 from tarry.tracking.player import Player, State
 from tarry.tracking.tally import (
     CAPPED,

@@ -19,7 +19,7 @@ import numpy as np
 
 from tarry.errors import BrokenInvariant
 from tarry.kernel import step
-from tarry.results import Fate, Weights
+from tarry.outcomes import Fate, Weights
 from tarry.schedulers.base import held
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from river import base
 from tarry.adapters.river.checks import check_label, check_weight, check_weighted
 from tarry.adapters.waiting import Waiting
 from tarry.live import Ticket
-from tarry.results import Weights
+from tarry.outcomes import Weights
 
 _WHOSE = "the decision {!r}"
 

@@ -1,19 +1,29 @@
-"""Regret over time, with bands; and beside its bound."""
+"""Regret over time, with bands; beside its bound; and against comparators that move."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tarry.reports.figures.axes import short, ticks
-from tarry.reports.figures.cast import IS_SHOWN, Cast, encodings, lines_of
-from tarry.reports.figures.choices import choose, left_out, not_finite
-from tarry.reports.figures.look import Figure, data_of, panels
-from tarry.results.charts import altair
-from tarry.results.intervals import intervals
+from tarry.charts import altair, data_of, intervals
+from tarry.reports.style import (
+    IS_SHOWN,
+    Cast,
+    Figure,
+    choose,
+    dotted_lines,
+    encodings,
+    left_out,
+    lines_of,
+    not_finite,
+    panels,
+    short,
+    ticks,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
 TEXT = (
@@ -27,10 +37,15 @@ BOUND_TEXT = (
     "weights it may lie below the regret: of rounds that were never seen it says nothing. A player without a dotted "
     "line has no such bound. Both axes are logarithmic; regret that is not positive is not drawn."
 )
+MOVING_TEXT = (
+    "Regret so far is against one fixed action for the whole game. Here the game is cut into equal pieces and the "
+    "player is compared with the best action of each piece: at 1 this is the usual regret, further right the "
+    "comparator may change more often. A line that climbs steeply belongs to a game in which the best action moves."
+)
 
 
 def regret_curves(view: View, cast: Cast) -> list[Figure]:
-    """Regret against the round, a panel for each setting; once more with bounds where there are any."""
+    """Return figures of regret against the round, a panel for each setting; and with bounds if there are any."""
     settings = choose([s for s in view.settings if s in set(view.curves["setting"])])
     if not settings:
         return []
@@ -53,7 +68,7 @@ def regret_curves(view: View, cast: Cast) -> list[Figure]:
 
 
 def _diverged(curves: pl.DataFrame) -> int:
-    """How many runs have a regret that is not finite, at some checkpoint."""
+    """Return how many runs have a regret that is not finite, at some checkpoint."""
     import polars as pl
 
     return curves.filter(~pl.col("regret").is_finite()).n_unique(["cell", "seed"])
@@ -62,10 +77,7 @@ def _diverged(curves: pl.DataFrame) -> int:
 def _rows(frame: pl.DataFrame, setting: str, cast: Cast) -> list[dict[str, Any]]:
     import polars as pl
 
-    mine = frame.filter(pl.col("setting") == setting)
-    # Grey lines first, so that coloured ones lie on top.
-    rows = [{**row, "group": cast.of(row["line"])} for row in mine.drop("setting", "seeds").to_dicts()]
-    return sorted(rows, key=lambda row: row["line"] in cast.shown)
+    return cast.rows(frame.filter(pl.col("setting") == setting).drop("setting", "seeds").to_dicts())
 
 
 def _highest(rows: list[dict[str, Any]]) -> float:
@@ -118,3 +130,25 @@ def _beside_bound(regret: pl.DataFrame, bound: pl.DataFrame, setting: str, cast:
         line.encode(**coloured, detail="line:N"),
         marks.encode(**coloured, shape=look["shape"]),
     )
+
+
+def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
+    """Return a figure of regret against the best action of each of m pieces of the game."""
+    alt = altair()
+    if not replays.segments.height:
+        return []
+    look = encodings(cast, only=list(dict.fromkeys(replays.segments["line"])))
+    rows = cast.rows(replays.segments.to_dicts())
+    pieces = sorted({row["pieces"] for row in rows})
+    base = alt.Chart(data_of(rows))
+    x = alt.X(
+        "pieces:Q",
+        title="pieces, each with its best action",
+        scale=alt.Scale(type="log", base=2, nice=False),
+        axis=alt.Axis(values=pieces, format="d", grid=False),
+    )
+    highest = max(row["regret"] for row in rows)
+    y = alt.Y("regret:Q", title="regret", axis=alt.Axis(tickCount=5, format=short(highest)))
+    drawn = dotted_lines(base, look, 30, x=x, y=y)
+    text = f"{MOVING_TEXT} One seed ({replays.seed}) of {replays.setting}.{cast.note}"
+    return [Figure("comparators", "Against moving comparators", text, panels({replays.setting: drawn}, 210))]

@@ -1,22 +1,32 @@
-"""Several figures of merit side by side: against capacity where it varies, else a row for each player."""
+"""Weights and occupancy: several figures of merit side by side.
+
+They are drawn against capacity where it varies, else with a row for each player.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.figures.axes import ticks
-from tarry.reports.figures.cast import IS_SHOWN, Cast, encodings, lines_of
-from tarry.reports.figures.choices import counted, not_finite
-from tarry.reports.figures.look import HALF, WIDTH, data_of, dressed, rows_height
-from tarry.results.charts import altair
-from tarry.results.intervals import intervals
+from tarry.charts import HALF, WIDTH, altair, data_of, dressed, intervals
+from tarry.reports.style import Cast, Figure, counted, dotted_lines, encodings, not_finite, rows_height, ticks
 
 if TYPE_CHECKING:
     import polars as pl
 
     from tarry.reports.view import View
 
-THIRD = WIDTH // 3 - 24
+THIRD = WIDTH // 3 - 24  # pixels of one of three charts in a row, less the gaps
+WEIGHT_TEXT = (
+    "A round that is seen stands for those that are not, by its weight; heavy weights are noise. Left: effective "
+    "sample size, (Σw)²/Σw², as a share of all rounds; unlimited tracking has 100 %. Middle: the mean squared weight, "
+    "the factor by which errors' variance grows; 1 is the least where weights are unbiased. Right: the heaviest "
+    "weight."
+)
+OCCUPANCY_TEXT = (
+    "How the slots are used. Left: tracked rounds, as a share of the slots, on average over rounds. Middle: the share "
+    "of rounds that found every slot taken. Right: the share of rounds that were turned away for want of room; "
+    "weights cannot make up for those, so they bias what is learnt."
+)
 
 
 class Metric(NamedTuple):
@@ -28,8 +38,49 @@ class Metric(NamedTuple):
     is_log: bool = False
 
 
+def weight_figures(view: View, cast: Cast) -> list[Figure]:
+    """Return a figure of effective sample size, second moment and largest weight."""
+    import polars as pl
+
+    shown = metric_chart(
+        view,
+        cast,
+        [
+            Metric("effective sample size", pl.col("effective_sample_size") / pl.col("horizon")),
+            Metric("mean squared weight", pl.col("weight_second_moment"), ",~r", is_log=True),
+            Metric("largest weight", pl.col("weight_max"), ",~r", is_log=True),
+        ],
+    )
+    return (
+        [Figure("weights", "Weights and effective sample size", WEIGHT_TEXT + shown[1] + cast.note, shown[0])]
+        if shown
+        else []
+    )
+
+
+def occupancy_figures(view: View, cast: Cast) -> list[Figure]:
+    """Return a figure of occupancy and saturation, from the results."""
+    import polars as pl
+
+    runs = view.runs.filter(pl.col("capacity").is_not_null())
+    shown = metric_chart(
+        view._replace(runs=runs),
+        cast,
+        [
+            Metric("tracked, share of slots", pl.col("occupancy_mean") / pl.col("capacity")),
+            Metric("found the set full", pl.col("occupancy_full")),
+            Metric("found no room", pl.col("saturated") / pl.col("horizon")),
+        ],
+    )
+    return (
+        [Figure("occupancy", "Occupancy and saturation", OCCUPANCY_TEXT + shown[1] + cast.note, shown[0])]
+        if shown
+        else []
+    )
+
+
 def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, str] | None:
-    """The chart, and a sentence that says which setting it shows; None where nothing is finished."""
+    """Return the chart, and a sentence that says which setting it shows; None where nothing is finished."""
     alt = altair()
     runs = view.named(view.runs, ["capacity"])
     if not runs.height:
@@ -49,7 +100,7 @@ def metric_chart(view: View, cast: Cast, metrics: list[Metric]) -> tuple[Any, st
 
 
 def _middle(runs: pl.DataFrame) -> tuple[str, pl.DataFrame]:
-    """The panel in the middle of the list, with its runs."""
+    """Return the panel in the middle of the list, with its runs."""
     import polars as pl
 
     names = list(dict.fromkeys(runs["panel"]))
@@ -63,7 +114,7 @@ def _means(runs: pl.DataFrame, metric: Metric) -> pl.DataFrame:
 
 
 def _unknown(runs: pl.DataFrame, metrics: list[Metric]) -> int:
-    """How many runs have no finite value of some metric."""
+    """Return how many runs have no finite value of some metric."""
     import polars as pl
 
     known = runs.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
@@ -71,11 +122,10 @@ def _unknown(runs: pl.DataFrame, metrics: list[Metric]) -> int:
 
 
 def _rows(frame: pl.DataFrame, cast: Cast, metric: Metric) -> list[dict[str, Any]]:
-    rows = [{**row, "group": cast.of(row["line"])} for row in frame.drop("seeds").to_dicts()]
-    kept = [row for row in rows if row["mean"] > 0 or not metric.is_log]
+    kept = [row for row in cast.rows(frame.drop("seeds").to_dicts()) if row["mean"] > 0 or not metric.is_log]
     for row in kept:  # no value is negative, and a logarithm has no room for zero either
         row["low"] = max(row["low"], row["mean"] / 3 if metric.is_log else 0.0)
-    return sorted(kept, key=lambda row: row["line"] in cast.shown)
+    return kept
 
 
 def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric) -> Any:
@@ -91,18 +141,16 @@ def _against_capacity(frame: pl.DataFrame, cast: Cast, metric: Metric) -> Any:
     y = alt.Y("mean:Q", title=None, scale=kind, axis=_axis(metric, rows))
     base = alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group"))
     x = alt.X("capacity:Q", title="capacity C (slots)", scale=scale, axis=axis)
-    dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=26, opacity=1)
-    drawn = lines_of(base, look, x=x, y=y) + dots.encode(x=x, y=y, color=look["color"])
-    return drawn.properties(width=THIRD, height=190)
+    return dotted_lines(base, look, 26, x=x, y=y).properties(width=THIRD, height=190)
 
 
 def _reach(rows: list[dict[str, Any]]) -> tuple[float, float]:
-    """The ends of a logarithmic axis, with some air."""
+    """Return the ends of a logarithmic axis, with some air."""
     return min((row["low"] for row in rows), default=1.0) / 1.2, max((row["high"] for row in rows), default=1.0) * 1.2
 
 
 def _scale(metric: Metric, rows: list[dict[str, Any]]) -> Any:
-    """From zero up, with a height also where everything is zero; or logarithmic."""
+    """Return a scale from zero up, with a height also where everything is zero; or logarithmic."""
     alt = altair()
     if metric.is_log:
         return alt.Scale(type="log", domain=_reach(rows), nice=False)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.reports.baselines import with_baselines
-from tarry.reports.figures.axes import short, ticks
-from tarry.reports.figures.cast import IS_OTHER, IS_SHOWN, Cast, encodings, lines_of
-from tarry.reports.figures.choices import choose, left_out, not_finite
-from tarry.reports.figures.look import Figure, data_of, panels
-from tarry.reports.figures.quantities import Fit, Quantity, fits, measured, quantities, told
-from tarry.results.charts import altair
-from tarry.results.intervals import intervals, lost
+from tarry.charts import altair, data_of, intervals, lost
+from tarry.reports.exponents import Fit, Quantity, fits, measured, quantities, slope_text
+from tarry.reports.style import (
+    IS_OTHER,
+    IS_SHOWN,
+    Cast,
+    Figure,
+    choose,
+    encodings,
+    left_out,
+    lines_of,
+    not_finite,
+    panels,
+    short,
+    ticks,
+)
+from tarry.reports.view import with_baselines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,8 +42,6 @@ WORDS = {
     "dimension": "What it costs to have more to learn.",
     "horizon": "How regret grows with the length of the game; a slope below 1 means that it vanishes per round.",
 }
-
-
 LEVEL = "Dotted across: a player's regret where there is no limit."
 
 Rows = list[dict[str, Any]]
@@ -50,19 +57,19 @@ class _Scene(NamedTuple):
     fits: list[Fit]
 
     def rows(self, frame: pl.DataFrame, panel: str) -> Rows:
-        """A panel's rows with the group each is drawn in."""
+        """Return a panel's rows with the group each is drawn in."""
         mine = frame.filter(frame["panel"] == panel).drop("panel", "setting", "seeds")
         return [{**row, "group": self.cast.of(row["name"])} for row in mine.to_dicts()]
 
     def look(self, is_alone: bool) -> dict[str, Any]:
-        """Colours and marks; in the one panel of a figure the legend tells the slopes."""
-        labels = {fit.name: f"{fit.name}: {told(fit.exponent)}" for fit in self.fits} if is_alone else None
+        """Return colours and marks; in the one panel of a figure the legend tells the slopes."""
+        labels = {fit.name: f"{fit.name}: {slope_text(fit.exponent)}" for fit in self.fits} if is_alone else None
         names = [*self.means["name"], *self.level["name"]]
         return encodings(self.cast, labels, marked=True, only=list(dict.fromkeys(names)))
 
 
 def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
-    """A figure for each quantity that varies, and its exponents."""
+    """Return a figure for each quantity that varies, and its exponents."""
     beside = with_baselines(view)
     return [
         _figure(view if "capacity" in one.drivers else beside, one, cast, AGAIN if i else TEXT)
@@ -89,7 +96,7 @@ def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Fig
 
 
 def unlimited(view: View) -> pl.DataFrame:
-    """Means over seeds where there is no limit, by panel and line."""
+    """Return means over seeds where there is no limit, by panel and line."""
     import polars as pl
 
     runs = view.named(view.runs.filter(pl.col("capacity").is_null()), ["capacity"])
@@ -97,7 +104,7 @@ def unlimited(view: View) -> pl.DataFrame:
 
 
 def _without(cast: Cast, view: View, quantity: Quantity) -> Cast:
-    """The cast under the names they have where the quantity's drivers are not mentioned."""
+    """Return the cast under the names they have where the quantity's drivers are not mentioned."""
     if not set(quantity.drivers) & set(view.player_keys):
         return cast
     named = view.named(view.runs, quantity.drivers)
@@ -110,10 +117,12 @@ def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
     alt = altair()
     rows, levels = scene.rows(scene.means, panel), scene.rows(scene.level, panel)
     positive = [row for row in rows if row["mean"] > 0 and row["x"] > 0]
+    # A few means that are not positive are left out; where most are not, the axes are plain.
     is_log = len(positive) > len(rows) / 2
     rows = positive if is_log else rows
     if not rows:
         return alt.Chart(data_of([{"text": "no finished runs"}])).mark_text().encode(text="text:N")
+    # An interval that reaches zero has no end on a logarithmic axis: it is cut a third below the lowest mean.
     floor = min(row["mean"] for row in rows) / 3
     shown = [{**row, "low": max(row["low"], floor) if is_log else row["low"]} for row in rows]
     kept = [{**row, "low": row["mean"], "high": row["mean"]} for row in levels if row["mean"] > 0 or not is_log]
@@ -141,6 +150,7 @@ def _axes(alt: Any, rows: Rows, levels: Rows, words: str, is_log: bool) -> tuple
         )
     xs = [row["x"] for row in rows]
     lows, highs = ([row[key] for row in rows + levels] for key in ("low", "high"))
+    # A few whole numbers are all named on the axis; more would run into each other.
     is_few = len(set(xs)) <= 6 and max(xs) < 10_000 and all(x == int(x) for x in xs)
     at = sorted(set(xs)) if is_few else ticks(min(xs), max(xs))
     wide = alt.Scale(type="log", nice=False, domain=[min(xs) / 1.12, max(xs) * 1.12])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.results.labels import told_apart
+from tarry.experiments.columns import told_apart
 
 LABELS = st.sampled_from(["a", "b", "a #2", "a #3", "a #2 #2"])
 

@@ -1,11 +1,67 @@
-"""What the rounds that have arrived prove about a run."""
+"""The words of a run: fates of rounds, answers to calls, the health of weights, and what a path proves.
+
+The fates of the rounds played sum to their number. An answer to a call is a fate, or one of the words about the call
+itself. Compiled steps write fates as numbers, so the numbers never change.
+"""
 
 from __future__ import annotations
 
+from enum import IntEnum
+from html import escape
 from math import isnan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tarry.results.views import html_table
+
+class _Word(IntEnum):
+    """Be a number in arrays and a word in print."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, form: str) -> str:
+        return format(self.name, form)
+
+
+class Fate(_Word):
+    """Say what became of a round."""
+
+    USED = 0
+    UNTRACKED = 1
+    SATURATED = 2
+    PREEMPTED = 3
+    EXPIRED = 4
+    PENDING = 5
+
+
+class Answer(_Word):
+    """What a call was answered: the fates, then words about the call itself.
+
+    >>> f"{Answer.LATE}", int(Answer.LATE)
+    ('LATE', 8)
+    """
+
+    USED = 0
+    UNTRACKED = 1
+    SATURATED = 2
+    PREEMPTED = 3
+    EXPIRED = 4
+    PENDING = 5
+    DUPLICATE = 6
+    UNKNOWN = 7
+    LATE = 8
+    REPEATED = 9
+
+
+FATES = tuple(fate.name.lower() for fate in Fate)
+
+
+class Weights(NamedTuple):
+    """Moments of the weights over rounds (unseen ones weigh zero): numbers, or arrays with one entry per seed."""
+
+    mean: Any
+    second_moment: Any
+    max: Any
+    effective_sample_size: Any
 
 
 class Certificate(NamedTuple):
@@ -77,8 +133,14 @@ class Certificate(NamedTuple):
         )
 
     def _repr_html_(self) -> str:
-        return html_table("Certificate", self.rows())
+        return html_facts("Certificate", self.rows())
 
 
 def _show(number: float) -> str:
     return "unknown" if isnan(number) else f"{number:.6g}"
+
+
+def html_facts(title: str, facts: dict[str, str]) -> str:
+    """Return an HTML table of names and values for a notebook; everything is escaped."""
+    cells = (f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
+    return f"<table><caption>{escape(title)}</caption>{''.join(cells)}</table>"

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from tarry.results.charts import regret_chart
-from tarry.results.intervals import intervals, lost
+from tarry.charts import intervals, lost, regret_chart
 
 VALUES = [1.0, 2.0, 3.0, 4.0]
 HALF = stats.t.ppf(0.975, 3) * np.std(VALUES, ddof=1) / 2

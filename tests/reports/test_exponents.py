@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tarry.results.exponents import fit_exponent
+from tarry.reports.exponents import fit_exponent
 
 X = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 

@@ -1,0 +1,124 @@
+"""Policies side by side by capacity: the demonstration's table and page, and records overlaid."""
+
+from __future__ import annotations
+
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tarry.charts import CONFIDENCE, INK, altair, data_of, dressed, grouped, regret_chart, student
+from tarry.reports.page import Page, save_page
+from tarry.reports.style import Figure, panels
+from tarry.reports.table import DASH, Table, moment
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tarry.game import Record
+
+COLUMNS = ("slots", "policy", "regret ± s.e.", "seen", "mean w", "mean w²", "refused", "bound")
+LEGEND = (
+    "seen: share of labels used. w: weight of a round, 0 if not seen; unbiased policies have mean 1. "
+    "refused: rounds that found no room. bound: on the weighted regret, computed from the path. "
+    "* unweighted, hence biased."
+)
+AGAINST = "Final regret by policy, means with 95 % intervals; dotted: no limit. * unweighted, biased."
+OVER_TIME = "Means over seeds with their 95 % intervals; the policy without a limit is in every panel."
+
+
+class PolicyResult(NamedTuple):
+    """One policy at one capacity: the summary of its record and its curve (seed, t, regret, bound)."""
+
+    policy: str
+    capacity: int | None
+    is_unbiased: bool
+    summary: dict[str, float]
+    curve: pl.DataFrame
+
+    @property
+    def name(self) -> str:
+        """The policy's name; biased ones carry a star."""
+        return self.policy if self.is_unbiased else f"{self.policy} *"
+
+    @property
+    def interval(self) -> dict[str, float]:
+        """Mean regret and the ends of its interval; with one seed all three are the same."""
+        mean, seeds = self.summary["regret"], self.curve["seed"].n_unique()
+        half = student(CONFIDENCE, seeds - 1) * self.summary["standard_error"] if seeds > 1 else 0.0
+        return {"regret": mean, "low": mean - half, "high": mean + half}
+
+
+def compare(records: dict[str, Record]) -> Any:
+    """Return one chart of the regret curves of several records, by the names given."""
+    import polars as pl
+
+    named = [record.curve.with_columns(pl.lit(name).alias("name")) for name, record in records.items()]
+    return regret_chart(pl.concat(named), title="Regret", group="name")
+
+
+def summary_table(results: list[PolicyResult]) -> Table:
+    """Return a table with a section for each capacity."""
+    slots = [result.capacity for result in results]
+    return Table(
+        "Policies by number of slots",
+        COLUMNS,
+        [_row(result) for result in results],
+        LEGEND,
+        text=("policy",),
+        bold=tuple(i for i, result in enumerate(results) if result.policy == "VarOpt"),
+        sections=tuple(i for i in range(1, len(slots)) if slots[i] != slots[i - 1]),
+        name="policies",
+    )
+
+
+def _row(result: PolicyResult) -> tuple[str, ...]:
+    s = result.summary
+    # What a biased policy learns from has no mean to bound.
+    has_bound = result.is_unbiased and not isnan(s["bound"])
+    return (
+        str(result.capacity or "∞"),
+        result.name,
+        f"{s['regret']:,.0f} ± {s['standard_error']:.1f}",
+        f"{s['observed']:.1%}",
+        f"{s['mean_weight']:.3f}",
+        moment(s["second_moment"]),
+        f"{s['saturated']:.1%}",
+        f"{s['bound']:,.0f}" if has_bound else DASH,
+    )
+
+
+def demo_page(results: list[PolicyResult], path: Path, *, title: str, story: str) -> Path:
+    """Write the page of a demonstration and return its absolute path."""
+    capacities = sorted({result.capacity for result in results if result.capacity is not None})
+    curves = {f"{capacity} slots": _curves(results, capacity) for capacity in capacities}
+    parts: list[Figure | Table] = [
+        Figure("capacity", "Regret against capacity", AGAINST, dressed(against_capacity(results))),
+        Figure("regret", "Regret over time", OVER_TIME, panels(curves)),
+        summary_table(results),
+    ]
+    return save_page(Page(title, [story], parts=parts), path)
+
+
+def _curves(results: list[PolicyResult], capacity: int) -> Any:
+    import polars as pl
+
+    shown = [result for result in results if result.capacity in (capacity, None)]
+    frame = pl.concat([result.curve.with_columns(pl.lit(result.name).alias("policy")) for result in shown])
+    return regret_chart(frame, group="policy", orient="bottom", columns=5)
+
+
+def against_capacity(results: list[PolicyResult]) -> Any:
+    """Return a chart of final regret with its interval against the slots; policies without a limit lie across."""
+    alt = altair()
+    limited = [result for result in results if result.capacity is not None]
+    rows = [{"group": result.name, "capacity": result.capacity, **result.interval} for result in limited]
+    look = grouped(list(dict.fromkeys(result.name for result in limited)))
+    base = alt.Chart(data_of(rows))
+    at = alt.Axis(values=sorted({result.capacity for result in limited if result.capacity}))
+    x = alt.X("capacity:Q", scale=alt.Scale(type="log", base=2), axis=at, title="slots")
+    lines = base.mark_line(strokeWidth=2).encode(x=x, y=alt.Y("regret:Q", title="final regret"), **look)
+    points = base.mark_point(filled=True, size=40).encode(x=x, y="regret:Q", color=look["color"])
+    bars = base.mark_rule(strokeWidth=2).encode(x=x, y="low:Q", y2="high:Q", color=look["color"])
+    free = [result.interval for result in results if result.capacity is None]
+    floor = alt.Chart(data_of([dict(one) for one in free])).mark_rule(color=INK, strokeDash=[2, 3])
+    return alt.layer(lines, points, bars, floor.encode(y="regret:Q")).properties(width=580, height=340)

@@ -1,0 +1,186 @@
+"""What the figures of a report share: who has which colour, panels, axes, and sentences on what is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import ceil, floor, log10
+from typing import Any, NamedTuple
+
+from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed
+
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
+TOLD_APART = 8  # lines, the most that colours, dashes and marks tell apart in one chart
+OTHERS = "others"
+# Vega's filters: lines that are told apart, and lines that are grey.
+IS_SHOWN, IS_OTHER = f"datum.group != '{OTHERS}'", f"datum.group == '{OTHERS}'"
+PANELS = 6  # of a figure: more do not fit a screen
+# What ticks of a logarithmic axis begin with, from few to many.
+DIGITS = ((1,), (1, 3), (1, 2, 5))
+
+
+class Figure(NamedTuple):
+    """A chart, its name as a file, its title, and a paragraph for a reader who was not there."""
+
+    name: str
+    title: str
+    text: str
+    chart: Any
+
+
+class Cast(NamedTuple):
+    """Which lines are told apart by colour, in this order, and how many others are drawn in grey."""
+
+    shown: list[str]
+    others: int
+
+    def of(self, name: str) -> str:
+        """Return the group in which a line is drawn."""
+        return name if name in self.shown else OTHERS
+
+    def rows(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows with their group; grey lines first, so that coloured ones lie on top."""
+        return sorted(
+            ({**row, "group": self.of(row["line"])} for row in rows), key=lambda row: row["line"] in self.shown
+        )
+
+    @property
+    def note(self) -> str:
+        """A sentence on who is grey, if anybody is."""
+        if not self.others:
+            return ""
+        return f" The {len(self.shown)} with the least regret have colours; {self.others} others are grey."
+
+
+def choose_cast(ranked: Iterable[str]) -> Cast:
+    """Return the cast of lines given best first: the first few, or all if all can be told apart."""
+    names = list(ranked)
+    return Cast(names[:TOLD_APART], max(0, len(names) - TOLD_APART))
+
+
+def encodings(
+    cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False, only: list[str] | None = None
+) -> dict[str, Any]:
+    """Return colour, dash and mark of the column ``group``, with one legend: of lines, or of marks if ``marked``.
+
+    ``labels`` say more in the legend; ``only`` some of the cast take part, and look as they do elsewhere.
+    """
+    alt = altair()
+    places = [i for i, name in enumerate(cast.shown) if only is None or name in only]
+    has_others = cast.others > 0 and (only is None or any(name not in cast.shown for name in only))
+    groups = [cast.shown[i] for i in places] + [OTHERS] * has_others
+    labels = {OTHERS: f"{cast.others} others", **(labels or {})} if has_others else labels
+    said = [(labels or {}).get(name, name) for name in groups]
+    longest = max((len(text) for text in said), default=0)
+    # A hundred letters of this size are as wide as a figure; each entry has a symbol as wide as six.
+    options: dict[str, Any] = {"columns": max(1, min(5, 100 // (longest + 6))), "labelLimit": 640, "symbolOpacity": 1}
+    if labels:
+        options["labelExpr"] = f"{json.dumps(dict(zip(groups, said, strict=True)))}[datum.label]"
+    stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500}
+    points = {"symbolSize": 90, "symbolStrokeWidth": 0}
+    legend = alt.Legend(title=None, orient="bottom", **options, **(points if marked else stroke))
+    ranges = {
+        "color": (alt.Color, [PALETTE[i] for i in places] + [RULE] * has_others, legend),
+        "strokeDash": (alt.StrokeDash, [DASHES[i] for i in places] + [[1, 0]] * has_others, None if marked else legend),
+        "shape": (alt.Shape, [SHAPES[i] for i in places] + ["circle"] * has_others, legend if marked else None),
+    }
+    return {
+        channel: kind("group:N", scale=alt.Scale(domain=groups, range=values), legend=shown)
+        for channel, (kind, values, shown) in ranges.items()
+    }
+
+
+def lines_of(base: Any, look: dict[str, Any], **at: Any) -> Any:
+    """Return a line for each ``line`` of the rows: those told apart in full, the others thin and pale beneath them."""
+    told = {"detail": "line:N", "color": look["color"], "strokeDash": look["strokeDash"]}
+    pale = base.transform_filter(IS_OTHER).mark_line(strokeWidth=0.8, opacity=0.55).encode(**at, **told)
+    return pale + base.transform_filter(IS_SHOWN).mark_line(strokeWidth=1.8).encode(**at, **told)
+
+
+def dotted_lines(base: Any, look: dict[str, Any], size: int, **at: Any) -> Any:
+    """Return the lines of the rows, with a dot at every row of those told apart."""
+    dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=size, opacity=1)
+    return lines_of(base, look, **at) + dots.encode(**at, color=look["color"])
+
+
+def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
+    """Return charts under their titles: one alone and wide, several two in a row."""
+    alt = altair()
+    one = len(charts) == 1
+    drawn = [
+        chart.properties(
+            title=alt.TitleParams(title, limit=WIDTH if one else HALF, frame="group"),
+            width=WIDTH - HALF + width if one else width,
+            height=height,
+        )
+        for title, chart in charts.items()
+    ]
+    return dressed(drawn[0] if one else alt.concat(*drawn, columns=2, spacing=22))
+
+
+def rows_height(count: int) -> int:
+    """Return the height of a chart with so many rows of text."""
+    return max(60, 19 * count)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return round numbers for a logarithmic axis: as few kinds as give three; where it is short, in even steps.
+
+    >>> ticks(3, 40), ticks(1, 1000), ticks(96, 121)
+    ([3.0, 10.0, 30.0], [1.0, 10.0, 100.0, 1000.0], [100.0, 105.0, 110.0, 115.0, 120.0])
+    """
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    for digits in DIGITS:
+        listed = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        # A tick at the very end of an axis may miss it by rounding.
+        found = [value for value in listed if 0.999 * low <= value <= 1.001 * high]
+        if len(found) >= 3:
+            return found[:: 1 + len(found) // 8]
+    width = max(high - low, 1e-9 * high)
+    unit = 10.0 ** floor(log10(width))
+    step = next(unit * share for share in (0.2, 0.5, 1.0, 2.0) if width / (unit * share) <= 5)
+    places = max(0, 1 - floor(log10(step)))
+    return [round(i * step, places) for i in range(ceil(low / step), floor(high / step) + 1)]
+
+
+def short(highest: float) -> str:
+    """Return the format of an axis up to this number."""
+    return "~s" if highest >= 10_000 else ",~r"
+
+
+def choose(names: list[str], most: int = PANELS) -> list[str]:
+    """Return at most so many names, first and last among them, evenly spread.
+
+    >>> choose(["a", "b", "c", "d", "e"], most=3)
+    ['a', 'c', 'e']
+    """
+    if len(names) <= most:
+        return names
+    if most == 1:
+        return [names[len(names) // 2]]
+    return [names[round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "setting"), counted(2, "setting")
+    ('1 setting', '2 settings')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def left_out(chosen: list[str], names: list[str], what: str = "settings") -> str:
+    """Return a sentence on what is not shown, empty if everything is."""
+    return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} {what} are shown."
+
+
+def not_finite(count: int) -> str:
+    """Return a sentence on runs that are in no mean, empty if there are none.
+
+    >>> not_finite(0), not_finite(2)
+    ('', ' 2 runs without a finite value are left out.')
+    """
+    if not count:
+        return ""
+    return f" {counted(count, 'run')} without a finite value {'is' if count == 1 else 'are'} left out."
