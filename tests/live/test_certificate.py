@@ -118,7 +118,6 @@ def test_the_price_of_a_call(feedback):
     tally = slots.state.tally
     watched = {name: getattr(tally, name).view(Watched) for name in ("cross", "rate", "sharpness", "line", "arc")}
     slots.state = slots.state._replace(tally=tally._replace(**watched))
-    slots.__dict__.pop("_box", None)
     given = {"gradient": [1.0, 0.0]} if feedback == "gradient" else {"value": 1.0}
     sizes = [part.size for part in tally]
     for t in range(1, 200):
