@@ -120,7 +120,6 @@ def test_the_price_of_a_call(feedback):
         for name in ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
     }
     slots.state = slots.state._replace(tally=tally._replace(**watched))
-    slots.__dict__.pop("_box", None)
     given = {"gradient": [1.0, 0.0]} if feedback == "gradient" else {"value": 1.0}
     sizes = [part.size for part in tally]
     for t in range(1, 200):

@@ -44,13 +44,13 @@ def test_a_call_that_the_fork_cut_in_two(kind, new_store, tmp_path):
     held, go = threading.Event(), threading.Event()
 
     def half():
-        def work():
-            join._tracker.is_midway = True
+        def work(*_):
+            join._tracker.slots.is_midway = True
             held.set()
             go.wait(60)
-            join._tracker.open("a")
+            join._tracker.open("a", None, None)
 
-        join._change(work)
+        join._turns.change(work)
 
     def child():
         if kind == "postgresql":

@@ -54,7 +54,7 @@ def test_closing_waits_for_the_call_of_another_thread(kind, new_store):
 def test_closing_from_within_a_call_is_refused(tmp_path):
     join = make(f"sqlite:///{tmp_path / 'a.db'}")
     with pytest.raises(TarryError, match="in the middle of a call"):
-        join._change(join.close)
+        join._turns.change(lambda *_: join.close())
     assert join.decide(id="a").tracked
     join.close()
 

@@ -91,12 +91,12 @@ def test_a_file_that_goes_away_within_a_call_is_noticed(tmp_path):
     with make(store=f"sqlite:///{path}") as join:
         tracker = join._tracker
 
-        def begin_and_move():
-            tracker.open("a")
+        def begin_and_move(*_):
+            tracker.open("a", None, None)
             path.rename(tmp_path / "kept.db")
 
         with pytest.raises(StoreError, match="was deleted, moved or replaced"):
-            join._change(begin_and_move)
+            join._turns.change(begin_and_move)
         (tmp_path / "kept.db").rename(path)
         assert join.status().rounds == 0
 

@@ -164,7 +164,7 @@ def everything(session: Any) -> dict[str, Any]:
         rows = {t: store.row(t) for t in range(1, tracker.rounds + 1)} if store is not None else {}
         return rows, {id: tracker.find(id) for id in (*"abcdefghij", *range(1, 10))}
 
-    rows, places = session._change(read)
+    rows, places = session._turns.change(lambda *_: read())
     status, slots = session.status(), tracker.slots
     return {
         "state": b"".join(a.tobytes() for a in leaves(slots.state)).hex(),

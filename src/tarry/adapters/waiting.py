@@ -13,7 +13,7 @@ from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
-from tarry.live.core import Slots
+from tarry.live.core import RELEASED, Slots
 from tarry.live.label_join import new_ticket
 from tarry.tracking import Player
 
@@ -68,13 +68,11 @@ class Waiting:
             if len(self._recent) > RECENT:
                 del self._recent[next(iter(self._recent))]
         slots = self.slots
-        slots.prepare()
         tracked = slots.open() >= 0
         t = slots.rounds
         if not is_named:
             id = t
-        gone = slots.released()
-        released = tuple(map(self._forget, gone)) if gone else ()
+        released = tuple(map(self._forget, slots.released())) if slots.table[RELEASED] else ()
         if tracked:
             self._kept[id] = t, payload if keep is None else keep(payload)
             self._ids[t] = id

@@ -15,7 +15,7 @@ from tarry.live.configuration import JOIN, SESSION, Configuration, parse, settle
 from tarry.live.encoding import as_id
 from tarry.live.status import Status, export_of, ledger_of, status_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
-from tarry.live.tracker import Tracker
+from tarry.live.tracker import UNLABELLED, Tracker
 from tarry.live.transactions import Rows, Stored, Turns
 from tarry.outcomes import Answer, html_facts
 from tarry.tracking import Player
@@ -31,7 +31,6 @@ class StoredObject(ABC):
     def _take(self, turns: Turns) -> None:
         """Begin to make calls on the tracker of these turns."""
         self._turns, self._tracker = turns, turns.tracker
-        self._change, self._look = turns.change, turns.look
         self._prepare()
 
     @abstractmethod
@@ -53,36 +52,36 @@ class StoredObject(ABC):
         On a *tracked* round it frees the slot and nothing is learnt, which biases: a missing outcome that means
         something must be told as a value or a label at the end of its window.
         """
-        return self._change(self._tracker.answer, id, None)[0]
+        return self._turns.change(self._tracker.answer, id, None, UNLABELLED)[0]
 
     def expire_many(self, ids: Any) -> Receipts:
         """Say so of several rounds (a list of ids, or a frame with a column id) in one transaction."""
-        names, answer = as_ids(ids), self._tracker.answer
-        return receipts_of(names, self._change(lambda: [answer(id, None)[0] for id in names]))
+        names = as_ids(ids)
+        return receipts_of(names, self._turns.change(self._tracker.answer_many, names, None))
 
     def fate(self, id: Hashable) -> Answer:
         """Return what became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""
-        return self._look(self._tracker.fate, as_id(id))
+        return self._turns.look(self._tracker.fate, as_id(id))
 
     def status(self) -> Status:
         """Return rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
-        return self._look(status_of, self._tracker)
+        return self._turns.look(status_of, self._tracker)
 
     def ledger(self, last: int = 0) -> dict[str, Any]:
         """Return rounds by fate and their sum; under ``last``, round, id, fate and whether answered, newest first."""
-        return self._look(ledger_of, self._tracker, as_int(last, "last"))
+        return self._turns.look(ledger_of, self._tracker, as_int(last, "last"))
 
     def export(self, *, payloads: bool = False) -> dict[str, Any]:
         """Return everything as plain values: configuration, status, and the tracked rounds with their ids.
 
         Of payloads the size is told, or with ``payloads=True`` what they are.
         """
-        return self._look(export_of, self._tracker, payloads)
+        return self._turns.look(export_of, self._tracker, payloads)
 
     @property
     def is_numbered(self) -> bool | None:
         """Whether rounds go by their numbers (True) or by the caller's ids (False); None before the first."""
-        return self._look(lambda: self._tracker.is_numbered)
+        return self._turns.look(lambda: self._tracker.is_numbered)
 
     def close(self) -> None:
         """Let go of the store; what was answered is safe without it.

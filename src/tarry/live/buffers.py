@@ -7,8 +7,10 @@ session in memory and one in a database run the same lines.
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable
+from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -17,6 +19,30 @@ from tarry.outcomes import Fate
 CHUNK = 984  # four rows of that size fill a page of SQLite; a multiple of 8, so no number straddles two chunks
 STATE, FATES, IDS = REGIONS = ("state", "fates", "ids")
 _NUMBERS = CHUNK // 8  # 64-bit numbers in a chunk
+
+
+class Chunk(NamedTuple):
+    """A piece of a region, with the version it was written at and a checksum of all that."""
+
+    number: int
+    version: int
+    checksum: int
+    data: bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the chunk is as it was written; SQLite's columns have no fixed type, so damage may change types."""
+        number, version, checksum, data = self
+        is_chunk = isinstance(version, int) and isinstance(data, bytes)
+        return is_chunk and make_chunk(number, version, data).checksum == checksum
+
+
+def make_chunk(number: int, version: int, data: bytes) -> Chunk:
+    """Return a chunk with the checksum of its content, its place and its version."""
+    return _new_chunk((number, version, crc32(data, crc32(b"%d at %d" % (number, version))), data))
+
+
+_new_chunk = partial(tuple.__new__, Chunk)  # a named tuple's own constructor is a Python function, and slower
 
 
 class Region:
@@ -29,23 +55,30 @@ class Region:
         self.total = 0  # of the checksums: tells one stored content from another
 
     def changes(self) -> list[tuple[int, bytes]]:
-        """Return the changed chunks, whole."""
+        """Return the changed chunks, whole, by number."""
         return [(i, self.buffer[i * CHUNK : (i + 1) * CHUNK].tobytes()) for i in sorted(self.dirty)]
 
-    def load(self, chunk: int, checksum: int, data: bytes) -> None:
-        """Take a chunk from the store."""
-        self.buffer[chunk * CHUNK : (chunk + 1) * CHUNK] = np.frombuffer(data, np.uint8)
-        self._note(chunk, checksum)
+    def chunks(self, version: int) -> list[Chunk]:
+        """Return the changed chunks as they are to be stored at this version."""
+        return [make_chunk(i, version, data) for i, data in self.changes()]
 
-    def settle(self, stored: Iterable[tuple[int, int]]) -> None:
-        """Note that the changed chunks are stored now, with these checksums by chunk."""
-        for chunk, checksum in stored:
-            self._note(chunk, checksum)
+    def total_with(self, chunks: list[Chunk]) -> int:
+        """Return the sum of all checksums once these chunks are stored too."""
+        known = self._checksums
+        return self.total + sum([chunk[2] - known.get(chunk[0], 0) for chunk in chunks])
+
+    def settle(self, chunks: list[Chunk]) -> None:
+        """Note that these chunks, all that had changed, are stored now."""
+        self.total = self.total_with(chunks)
+        for chunk in chunks:
+            self._checksums[chunk[0]] = chunk[2]
         self.dirty.clear()
 
-    def total_with(self, stored: Iterable[tuple[int, int]]) -> int:
-        """Return the sum of all checksums once chunks with these checksums are stored too."""
-        return self.total + sum(checksum - self._checksums.get(chunk, 0) for chunk, checksum in stored)
+    def load(self, chunk: Chunk) -> None:
+        """Take a chunk from the store."""
+        self.buffer[chunk.number * CHUNK : (chunk.number + 1) * CHUNK] = np.frombuffer(chunk.data, np.uint8)
+        self.total = self.total_with([chunk])
+        self._checksums[chunk.number] = chunk.checksum
 
     def clear(self) -> None:
         """Forget everything before all chunks are loaded anew: those the store does not have are zero."""
@@ -54,10 +87,6 @@ class Region:
         self._checksums.clear()
         self.dirty.clear()
         self.total = 0
-
-    def _note(self, chunk: int, checksum: int) -> None:
-        self.total += checksum - self._checksums.get(chunk, 0)
-        self._checksums[chunk] = checksum
 
 
 class Watched(Region):
@@ -69,24 +98,22 @@ class Watched(Region):
         self._stored = [b""] * len(self._starts)  # nothing yet: everything is new
 
     def changes(self) -> list[tuple[int, bytes]]:
-        """Return the chunks that differ from what is stored."""
+        """Return the chunks that differ from what is stored, by number."""
         whole = self.buffer.tobytes()
         pieces = (whole[start : start + CHUNK] for start in self._starts)
         # Slices and comparisons of bytes are cheaper than arrays at the few thousand bytes of a usual state.
-        found = [(i, now) for i, (now, then) in enumerate(zip(pieces, self._stored, strict=True)) if now != then]
-        self.dirty = {i for i, _ in found}
-        return found
+        return [(i, now) for i, (now, then) in enumerate(zip(pieces, self._stored, strict=True)) if now != then]
 
-    def load(self, chunk: int, checksum: int, data: bytes) -> None:
+    def settle(self, chunks: list[Chunk]) -> None:
+        """Note that these chunks, all that had changed, are stored now."""
+        super().settle(chunks)
+        for chunk in chunks:
+            self._stored[chunk[0]] = chunk[3]
+
+    def load(self, chunk: Chunk) -> None:
         """Take a chunk from the store, and remember it."""
-        super().load(chunk, checksum, data)
-        self._stored[chunk] = bytes(data)
-
-    def settle(self, stored: Iterable[tuple[int, int]]) -> None:
-        """Note that what is in the buffer is now what is stored."""
-        for i in self.dirty:
-            self._stored[i] = self.buffer[i * CHUNK : (i + 1) * CHUNK].tobytes()
-        super().settle(stored)
+        super().load(chunk)
+        self._stored[chunk.number] = chunk.data
 
     def clear(self) -> None:
         """Forget everything before all chunks are loaded anew."""
@@ -256,16 +283,16 @@ class Ids(Region):
             return None
         return range(first // _NUMBERS, last // _NUMBERS + 1)
 
-    def take(self, chunk: int, checksum: int, data: bytes) -> None:
+    def take(self, chunk: Chunk) -> None:
         """Load a chunk that others have written and index what is new in it."""
-        theirs = np.frombuffer(data, np.uint64)
-        first = chunk * _NUMBERS
+        theirs = np.frombuffer(chunk.data, np.uint64)
+        first = chunk.number * _NUMBERS
         for i in np.flatnonzero(theirs != np.asarray(self._hashes[first : first + _NUMBERS])).tolist():
             if self._hashes[first + i]:
                 self._remove(self._hashes[first + i])
             self._hashes[first + i] = int(theirs[i])
             self._places[self._seek(int(theirs[i]))] = first + i + 1
-        self._note(chunk, checksum)
+        self.load(chunk)
 
     def keep_aside(self, aside: Iterable[tuple[Hashable, int]]) -> None:
         """Keep the ids of tracked rounds that have left the ring."""

@@ -6,7 +6,6 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ CHECKED = 4096  # rounds between two checks of the weights' balance: often enoug
 MALFORMED = -1.0  # no weight is negative
 LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
 ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers by kind come last
+TRACKED, ENDED, RELEASED = range(3)  # entries of the table's counts
 _SUMS = 8  # numbers that an estimate is made of
 _SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
 
@@ -84,7 +84,11 @@ class Held(NamedTuple):
 
 
 class Slots:
-    """The slots of a player that was checked before. ``counts`` and ``sums`` are views of the same buffer."""
+    """The slots of a player that was checked before.
+
+    ``counts``, ``sums`` and ``table`` (the counts of the tracking set) are views of the buffer. ``is_midway`` is set by
+    every step; whoever keeps books beside the slots sets it back when they agree again.
+    """
 
     def __init__(
         self,
@@ -96,8 +100,16 @@ class Slots:
         certify: Any = UNCERTIFIED,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
+        self._forget_code()
         self._setting = setting_of(capacity, information, certify=certify)
         self.clear(capacity or FIRST_SLOTS)
+
+    def _forget_code(self) -> None:
+        self.is_midway = False
+        self._box: Any = None
+        self._open: Any = None
+        self._hand: Any = None
+        self._drop: Any = None
 
     def clear(self, slots: int) -> None:
         """Go back to before the first round, with room for this many."""
@@ -110,55 +122,54 @@ class Slots:
         self.state: State = self._held.play
         # Memory views are cheaper than arrays to read and add to, one number at a time.
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
-        self._table = memoryview(self.state.table.counts)
-        self.__dict__.pop("_box", None)
+        self.table = memoryview(self.state.table.counts)
+        if self._box is not None:
+            self._box = self._handle()
 
-    @cached_property
-    def _box(self) -> Any:
-        """The handle of what compiled code needs, made at the first round: who only looks needs none."""
+    def _handle(self) -> Any:
         return handle(StepContext(self.player, self._setting, keyed_draws(self.seed), self.state))
 
-    # The compiled code itself, found at the first call: to dispatch on a handle's type would cost 0.5 µs a call.
-    # Growing moves the arrays and changes no type, so what was found stays good.
+    def _compiled(self, step: Any, *arguments: Any) -> Any:
+        """Return the compiled code of a step, looked up at its first call: who only looks needs no handle and no code.
 
-    @cached_property
-    def _open(self) -> Any:
-        return open_round.machine_code_for((self._box, 1, -1), self.player)
-
-    @cached_property
-    def _hand(self) -> Any:
-        return hand_over.machine_code_for((self._box, 1, 1, _SOME_FEEDBACK), self.player)
-
-    @cached_property
-    def _drop(self) -> Any:
-        return give_up.machine_code_for((self._box, 1, 1), self.player)
-
-    def prepare(self) -> None:
-        """Make room for the next round and check the weights from time to time; nothing is begun."""
-        if (self.counts[ROUNDS] + 1) % CHECKED == 0:
-            check_balance(self.player, self.state, self.counts[ROUNDS])
-        if self.capacity is None and self._table[0] == self.size:
-            self._grow()
+        To dispatch on a handle's type at each call would cost 0.5 µs. Growing moves the arrays and changes no type, so
+        what was found stays good.
+        """
+        if self._box is None:
+            self._box = self._handle()
+        return step.machine_code_for((self._box, *arguments), self.player)
 
     def open(self, delay: int = -1) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay."""
         t = self.counts[ROUNDS] + 1
+        if t % CHECKED == 0:
+            check_balance(self.player, self.state, t - 1)
+        if self.capacity is None and self.table[TRACKED] == self.size:
+            self._grow()
+        if self._open is None:
+            self._open = self._compiled(open_round, 1, -1)
+        self.is_midway = True
         slot: int = self._open(self._box, t, delay)
         self.counts[ROUNDS] = t
         return slot
 
     def answer(self, s: int, feedback: np.ndarray = _SOME_FEEDBACK) -> float:
         """Hand over the feedback of round s; return its weight, 0 if it is not tracked, or MALFORMED."""
+        if self._hand is None:
+            self._hand = self._compiled(hand_over, 1, 1, _SOME_FEEDBACK)
+        self.is_midway = True
         return float(self._hand(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
 
     def expire(self, s: int) -> None:
         """End round s without feedback."""
+        if self._drop is None:
+            self._drop = self._compiled(give_up, 1, 1)
+        self.is_midway = True
         self._drop(self._box, s, self.counts[ROUNDS])
 
     def released(self) -> list[int]:
         """Return the rounds whose slots the last round took over."""
-        gone = self._table[2]
-        numbers: list[int] = self.state.table.released[:gone].tolist() if gone else []
+        numbers: list[int] = self.state.table.released[: self.table[RELEASED]].tolist()
         return numbers
 
     def _grow(self) -> None:
@@ -178,7 +189,7 @@ class Slots:
     @property
     def tracked(self) -> int:
         """Slots taken."""
-        return self._table[0]
+        return self.table[TRACKED]
 
     @property
     def layout(self) -> str:
@@ -196,9 +207,10 @@ class Slots:
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("player", "capacity", "seed", "_setting", "_held")  # the rest points into memory and is made anew
-        return {name: self.__dict__[name] for name in names}
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        held = kept.pop("_held")
-        self.__dict__.update(kept)
-        self._place(held)
+        for name in ("player", "capacity", "seed", "_setting"):  # one by one: faster than a dictionary ever after
+            setattr(self, name, kept[name])
+        self._forget_code()
+        self._place(kept["_held"])

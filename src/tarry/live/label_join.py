@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
@@ -122,7 +122,7 @@ class LabelJoin(StoredObject):
 
         An id decided before gives its ticket again and leaves the features first given.
         """
-        return new_ticket(self._change(self._tracker.open, id, delay, features)[:3])
+        return new_ticket(self._turns.change(self._tracker.open, id, delay, features)[:3])
 
     def decide_many(
         self, features: Any, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
@@ -143,7 +143,7 @@ class LabelJoin(StoredObject):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
         waits = [None] * len(rows) if delays is None else as_list(delays, "delays")
         try:
-            opened = self._change(self._tracker.open_many, names, waits, rows)
+            opened = self._turns.change(self._tracker.open_many, names, waits, rows)
         except ValueError:
             check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
@@ -161,7 +161,7 @@ class LabelJoin(StoredObject):
             label = self._checked(id, label)
         if key is not None:
             key = as_id(key)
-        return self._change(self._label, id, label, key)[1]
+        return self._turns.change(self._label, id, label, key)[1]
 
     def label_many(
         self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
@@ -182,8 +182,10 @@ class LabelJoin(StoredObject):
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
-        told = zip(names, checked, marks, strict=True)
-        return self._change(lambda: self._outcomes(names, [self._label(*one) for one in told]))
+        return self._turns.change(self._label_all, names, checked, marks)
+
+    def _label_all(self, names: list[Hashable], labels: list[Any], keys: list[Hashable]) -> list[Outcome]:
+        return self._outcomes(names, [self._label(*one) for one in zip(names, labels, keys, strict=True)])
 
     def _checked(self, id: Hashable, label: Any) -> Any:
         """Return a label that can be used, or kept with others, before anything is changed."""
@@ -213,12 +215,12 @@ class LabelJoin(StoredObject):
         names = as_ids(ids)
         instead = [as_missing(id, missing, self._labels) for id in names]
 
-        def finish() -> list[Outcome]:
-            pairs = zip(names, instead, strict=True)
-            labels = [gathered_for(self._tracker, id, none, rule) for id, none in pairs]
-            return self._outcomes(names, [self._end(*pair) for pair in zip(names, labels, strict=True)])
+        return self._turns.change(self._finish_all, names, instead, rule)
 
-        return self._change(finish)
+    def _finish_all(self, names: list[Hashable], instead: list[Any], rule: Callable[[Any], Any]) -> list[Outcome]:
+        pairs = zip(names, instead, strict=True)
+        labels = [gathered_for(self._tracker, id, none, rule) for id, none in pairs]
+        return self._outcomes(names, [self._end(*pair) for pair in zip(names, labels, strict=True)])
 
     def _end(self, id: Hashable, label: Any) -> tuple[Answer, Row | None]:
         (status, weight), item = self._tracker.answer(id, _NOTHING, label)
@@ -234,7 +236,7 @@ class LabelJoin(StoredObject):
 
         While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are.
         """
-        return self._look(estimate_now, self._tracker, level)
+        return self._turns.look(estimate_now, self._tracker, level)
 
     def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.

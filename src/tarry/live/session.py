@@ -29,6 +29,7 @@ from tarry.live.batches import (
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.core import LARGEST
 from tarry.live.stores import MAIN, POWER, Store
+from tarry.live.tracker import UNLABELLED
 from tarry.outcomes import Answer
 from tarry.tracking import Player, as_player
 
@@ -113,7 +114,7 @@ class Session(StoredObject):
         That holds for tracked rounds and for the last 256 (``memory``, if less); of an older one only the id is known,
         and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
-        item = self._change(self._tracker.open, id, delay)
+        item = self._turns.change(self._tracker.open, id, delay, None)
         return Round(item.id, item.play, item.tracked, item.released, item.answer)
 
     def ask_many(
@@ -122,7 +123,7 @@ class Session(StoredObject):
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else as_list(delays, "delays")
-        opened = self._change(self._tracker.open_many, names, waits, [None] * len(names))
+        opened = self._turns.change(self._tracker.open_many, names, waits, [None] * len(names))
         k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)
         return Rounds(
@@ -139,7 +140,7 @@ class Session(StoredObject):
 
         Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
         """
-        found = self._look(self._tracker.points, id)
+        found = self._turns.look(self._tracker.points, id)
         if found is None:
             raise ValueError(
                 f"the play of round {id!r} is not known: it has not begun, or is neither tracked nor recent"
@@ -153,7 +154,7 @@ class Session(StoredObject):
         if unnamed:
             raise self._unnamed("tell", self._feedback)
         feedback = self._checked(gradient, value, (self._size,))
-        return self._change(self._tracker.answer, id, feedback)[0]
+        return self._turns.change(self._tracker.answer, id, feedback, UNLABELLED)[0]
 
     def tell_many(
         self, ids: Any, *unnamed: Never, gradients: ArrayLike | None = None, values: ArrayLike | None = None
@@ -173,8 +174,7 @@ class Session(StoredObject):
         is_single = self._feedback == VALUE and self._size == 1
         shape = (len(names),) if is_single else (len(names), self._size)
         feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
-        pairs, answer = list(zip(names, feedback, strict=True)), self._tracker.answer
-        return receipts_of(names, self._change(lambda: [answer(*pair)[0] for pair in pairs]))
+        return receipts_of(names, self._turns.change(self._tracker.answer_many, names, feedback))
 
     @property
     def player(self) -> Player:

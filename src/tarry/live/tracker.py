@@ -19,7 +19,7 @@ from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
 from tarry.live.configuration import Configuration, check_naming, disclosed_delay, terms_for
-from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, ROUNDS, Slots, is_malformed
+from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, is_malformed
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
 from tarry.live.estimates import book_label
 from tarry.outcomes import Answer
@@ -56,7 +56,6 @@ class Tracker:
         self.ids: Ids | None = None  # made when the first one comes
         self.items: Any = Objects() if items is None else items
         self.tracked: set[int] = set()
-        self.is_midway = False  # a round has begun to change the arrays, and not ended
         self._is_clairvoyant = configuration.information == "clairvoyant"
         self._plays = player.learner.dimension > 0
 
@@ -71,7 +70,7 @@ class Tracker:
         naming = self.slots.counts[NAMING]
         return naming == OURS if naming else None
 
-    def open(self, id: Hashable = None, delay: int | None = None, payload: Any = None) -> Item:
+    def open(self, id: Hashable, delay: int | None, payload: Any) -> Item:
         """Begin a round, or return the round that already has this id. Bad arguments begin nothing."""
         disclosed = -1 if delay is None and not self._is_clairvoyant else disclosed_delay(self.configuration, delay)
         if payload is not None:
@@ -105,15 +104,12 @@ class Tracker:
 
     def _begin(self, id: Hashable, delay: int, payload: Any) -> Item:
         slots = self.slots
-        slots.prepare()
-        self.is_midway = True
         slot = slots.open(delay)
         counts = slots.counts
         t = counts[ROUNDS]
         if t == 1:
             counts[NAMING] = OURS if id is None else CALLERS
-        gone = slots.released()
-        released = tuple(self._retire(s) for s in gone) if gone else ()
+        released = tuple(map(self._retire, slots.released())) if slots.table[RELEASED] else ()
         play = _read_only(slots.state.play) if self._plays else _NOWHERE
         if id is None:
             id = t
@@ -133,7 +129,7 @@ class Tracker:
         past = t - self.recent
         if past > 0 and past not in self.tracked:
             self.items.pop(past, None)
-        self.is_midway = False
+        slots.is_midway = False
         return item
 
     def _retire(self, t: int) -> Hashable:
@@ -168,13 +164,12 @@ class Tracker:
             counts[ANSWERS + answer] += 1
             return Receipt(answer, 0.0), None
         kept, weight = None, 0.0
-        self.is_midway = True
         if feedback is None:
             slots.expire(t)
         else:
             weight = slots.answer(t, feedback)
             if weight == MALFORMED:
-                self.is_midway = False
+                slots.is_midway = False
                 raise _malformed(feedback)
         if is_tracked:
             kept = self._readable(t) if feedback is None else self.item(t)
@@ -189,8 +184,13 @@ class Tracker:
             self.fates.write(t, code)
         counts[ANSWERED] += 1
         counts[ANSWERS + answer] += 1
-        self.is_midway = False
+        slots.is_midway = False
         return Receipt(answer, weight), kept
+
+    def answer_many(self, ids: list[Hashable], feedback: Any, _: Any = None) -> list[Receipt]:
+        """Answer several rounds with feedback, a row each, or with nothing (None: they expired)."""
+        rows = [None] * len(ids) if feedback is None else feedback
+        return [self.answer(id, row)[0] for id, row in zip(ids, rows, strict=True)]
 
     def item(self, t: int) -> Item | None:
         """Return what is kept of round t, if it is tracked or recent."""
@@ -242,17 +242,16 @@ class Tracker:
             return None
         t = self.ids.find(id, rounds)
         if t is not None and (t > rounds - self.recent or t in self.tracked):
-            self._compare(t, id)
+            try:
+                item = self.items.get(t)
+            except Unreadable:
+                return t
+            if item is not None and item.id != id:
+                raise ValueError(
+                    f"the ids {item.id!r} and {id!r} cannot be told apart here, since they have the same 64-bit hash: "
+                    "give this decision another id; nothing was changed"
+                )
         return t
-
-    def _compare(self, t: int, id: Hashable) -> None:
-        """Refuse an id that is not the one kept for the round found by its hash."""
-        item = self._readable(t)
-        if item is not None and item.id != id:
-            raise ValueError(
-                f"the ids {item.id!r} and {id!r} cannot be told apart here, since they have the same 64-bit hash: give "
-                "this decision another id; nothing was changed"
-            )
 
     def _absence(self, t: int | None) -> Answer:
         """Return why nothing is known: forgotten, or never there. Of callers' ids nobody can tell once some are."""

@@ -10,13 +10,14 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, TypeVar
 from zlib import crc32
 
 from tarry.errors import StoreError, TarryError
-from tarry.live.buffers import FATES, IDS, STATE, Ids, Region, Watched
+from tarry.live.buffers import FATES, IDS, STATE, Chunk, Ids, Region, Watched
 from tarry.live.configuration import encode
-from tarry.live.core import NAMING
+from tarry.live.core import NAMING, ROUNDS
 from tarry.live.encoding import (
     Item,
     ItemRow,
@@ -27,7 +28,7 @@ from tarry.live.encoding import (
     row_checksum,
     text_of,
 )
-from tarry.live.stores.base import HEAD, TOKENS, Change, Chunk, Head, Store, chunk_checksum, make_chunk
+from tarry.live.stores.base import HEAD, TOKENS, Change, Head, Store
 from tarry.live.tracker import CALLERS, Tracker
 
 T = TypeVar("T")
@@ -47,72 +48,65 @@ if hasattr(os, "register_at_fork"):
 class Turns:
     """Calls on a tracker in memory: one at a time, and none any more once one has been cut short.
 
-    Threads wait for each other at ``_lock``. ``_busy`` tells a call from within a call (a signal handler, a function
-    called back), which gets the reentrant lock too: both are given back by the interpreter itself, whatever exception
-    comes at whatever line, so neither can be left behind by an interrupt.
+    Threads wait for each other at ``_lock``, which the interpreter gives back whatever exception comes wherever.
+    ``_owner`` is the thread whose call is under way: the same thread comes here again only from a signal handler or a
+    function called back, and is refused. A ``_owner`` left behind by an interrupt does no harm, for the lock is free.
     """
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
         self._why_broken = ""
-        self._renew_locks()
+        self._renew_lock()
 
-    def _renew_locks(self) -> None:
-        """Make locks that nobody holds: after a fork, whoever held the old ones is not there to let go of them."""
-        self._lock, self._busy, self._born = threading.RLock(), threading.Lock(), _forks
+    def _renew_lock(self) -> None:
+        """Make a lock that nobody holds: after a fork, whoever held the old one is not there to let go of it."""
+        self._lock, self._owner, self._born = threading.Lock(), 0, _forks
 
-    def change(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Return what a method of the tracker returns, with what it changed made durable."""
+    def _whose_turn(self) -> int:
+        """Return this thread's number; raise TarryError if a call of this thread is under way."""
         if self._born != _forks:
-            self._renew_locks()
+            self._renew_lock()
+        thread = get_ident()
+        if self._owner == thread and self._lock.locked():
+            raise TarryError(
+                f"this {self.tracker.configuration.kind} is in the middle of a call: a signal handler, or a function "
+                "called back, must wait until that call is done"
+            )
+        return thread
+
+    # Three arguments, used or not: to pass on as many as come (*arguments) costs a call in memory 3 % of its time.
+
+    def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
+        """Return what a function of three arguments returns that may change the tracker, made durable."""
+        thread = self._whose_turn()
         with self._lock:
-            if self._busy.locked():
-                raise self._occupied()
-            with self._busy:
-                return self._write(work, arguments)
+            self._owner = thread
+            slots = self.tracker.slots
+            try:
+                if slots.is_midway or self._why_broken:
+                    self._refuse()
+                return work(a, b, c)
+            except Exception:
+                if slots.is_midway:
+                    self._why_broken = self._why_broken or "a function of your own failed"
+                raise
+            finally:
+                self._owner = 0
 
     def look(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Return what a method of the tracker returns that changes nothing."""
-        if self._born != _forks:
-            self._renew_locks()
-        with self._lock:
-            if self._busy.locked():
-                raise self._occupied()
-            with self._busy:
-                return self._read(work, arguments)
+        """Return what a function returns that only looks at the tracker."""
+        return self.change(lambda *_: work(*arguments))
 
     def close(self) -> None:
         """Do nothing: there is no store to let go of."""
 
-    def _occupied(self) -> TarryError:
-        return TarryError(
-            f"this {self.tracker.configuration.kind} is in the middle of a call: a signal handler, or a function "
-            "called back, must wait until that call is done"
+    def _refuse(self) -> None:
+        """Raise TarryError: without a store, what a call has left half done cannot be put right."""
+        self._why_broken = self._why_broken or "a call was interrupted"
+        kind = self.tracker.configuration.kind
+        raise TarryError(
+            f"{self._why_broken} in the middle of a round, so this {kind}'s state cannot be trusted: start a new one"
         )
-
-    def _write(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-        tracker = self.tracker
-        if tracker.is_midway:  # the last call was cut short where nothing could note it
-            self._mark_broken("a call was interrupted")
-        if self._why_broken:
-            raise TarryError(
-                f"{self._why_broken} in the middle of a round, so this {tracker.configuration.kind}'s state cannot "
-                "be trusted: start a new one"
-            )
-        try:
-            return work(*arguments)
-        except Exception:
-            if tracker.is_midway:
-                self._mark_broken("a function of your own failed")
-            raise
-
-    def _read(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-        return self._write(work, arguments)
-
-    def _mark_broken(self, why: str) -> None:
-        """Refuse from now on: without a store, what a call leaves half done cannot be put right."""
-        self._why_broken = self._why_broken or why
-        self.tracker.is_midway = False
 
 
 class Rows:
@@ -172,80 +166,88 @@ class Stored(Turns):
     def create(self) -> bool:
         """Store the session before its first round; False if it is there already."""
         text = encode(self.tracker.configuration, self.tracker.slots.layout)
-        head, chunks = self._next(Head(0, 0, 0, 0))
+        regions = self._regions()
+        head, chunks = self._next(Head(0, 0, 0, 0), regions)
         made = self.store.create(text, crc32(text.encode()), Change(head.chunk(), chunks, {}))
         if made:
-            self._settle(head, chunks)
+            self._settle(head, chunks, regions)
         return made
 
-    def _write(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-        known = None
-        try:
-            self._begin(writes=True)
-            known, self._head = self._head, None  # known again once this call has ended well
-            assert known is not None
-            before = self.tracker.rounds
-            result = work(*arguments)
-            self._commit(known, before)
-            return result
-        except BaseException as error:
-            self._abandon(known)
-            if isinstance(error, self.store.errors):
-                raise StoreError(self.store.explain(error)) from error
-            raise
+    def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
+        """Return what a function of three arguments returns that may change the tracker, made durable."""
+        thread, known = self._whose_turn(), None
+        with self._lock:
+            self._owner = thread
+            try:
+                self._begin(writes=True)
+                known, self._head = self._head, None  # known again once this call has ended well
+                before = self.tracker.slots.counts[ROUNDS]
+                result = work(a, b, c)
+                self._commit(known, before)
+                return result
+            except BaseException as error:
+                self._abandon(known)
+                if isinstance(error, self.store.errors):
+                    raise StoreError(self.store.explain(error)) from error
+                raise
+            finally:
+                self._owner = 0
 
-    def _read(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-        try:
-            self._begin(writes=False)
-            return work(*arguments)
-        except self.store.errors as error:
-            raise StoreError(self.store.explain(error)) from error
-        finally:
-            self._rollback()
+    def look(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function returns that only looks at the tracker; nobody waits for it."""
+        thread = self._whose_turn()
+        with self._lock:
+            self._owner = thread
+            try:
+                self._begin(writes=False)
+                return work(*arguments)
+            except self.store.errors as error:
+                raise StoreError(self.store.explain(error)) from error
+            finally:
+                self._rollback()
+                self._owner = 0
 
     def close(self) -> None:
         """Let go of the store, once the call under way in another thread has ended."""
-        if self._born != _forks:
-            self._renew_locks()
+        self._whose_turn()
         with self._lock:
-            if self._busy.locked():
-                raise self._occupied()
             self.store.close()
 
     def _begin(self, *, writes: bool) -> None:
         """Start a transaction and load what others have changed."""
         self._rollback()  # an interrupt may have left a transaction open
-        self.tracker.is_midway = False
         head = Head.of(self._checked(STATE, self.store.begin(writes=writes)))
         if head != self._head:
             known, self._head = self._head, None  # until everything is loaded
             self._load(head, known)
             self._head = head
 
-    def _commit(self, known: Head, before: int) -> None:
-        head, chunks = self._next(known)
-        if not any(chunks.values()) and not self._rows.touched:
+    def _commit(self, known: Head | None, before: int) -> None:
+        """Write what is different now, in the version after a known one."""
+        assert known is not None
+        regions = self._regions()
+        head, chunks = self._next(known, regions)
+        touched = self._rows.touched
+        if not any(chunks.values()) and not touched:
             self._rollback()
             self._head = known
             return
         # A round begun and forgotten within this call was never stored.
-        rows = {t: row for t, row in sorted(self._rows.touched.items()) if row is not None or t <= before}
+        rows = {t: row for t, row in sorted(touched.items()) if row is not None or t <= before}
         self.store.commit(Change(head.chunk(), chunks, rows))
-        self._settle(head, chunks)
+        self._settle(head, chunks, regions)
 
-    def _next(self, known: Head) -> tuple[Head, dict[str, list[Chunk]]]:
-        """Return the head and the chunks of the version after a known one."""
+    def _next(self, known: Head, regions: dict[str, Region]) -> tuple[Head, dict[str, list[Chunk]]]:
+        """Return the head and the changed chunks of the version after a known one."""
         version = known.version + 1
-        chunks, total = {}, 0
-        for name, region in self._regions().items():
-            chunks[name] = [make_chunk(i, version, data) for i, data in region.changes()]
-            total += region.total_with((chunk.number, chunk.checksum) for chunk in chunks[name])
+        chunks = {name: region.chunks(version) for name, region in regions.items()}
+        total = sum([region.total_with(chunks[name]) for name, region in regions.items()])
         token = int.from_bytes(os.urandom(4), "little")  # another history has another, but for one chance in 2³²
         return Head(version, self.tracker.slots.size, token, total % TOKENS), chunks
 
-    def _settle(self, head: Head, chunks: dict[str, list[Chunk]]) -> None:
-        for name, region in self._regions().items():
-            region.settle((chunk.number, chunk.checksum) for chunk in chunks[name])
+    def _settle(self, head: Head, chunks: dict[str, list[Chunk]], regions: dict[str, Region]) -> None:
+        for name, region in regions.items():
+            region.settle(chunks[name])
         self._rows.touched.clear()
         self._head = head
 
@@ -325,19 +327,15 @@ class Stored(Turns):
         if tracker.ids is not None:
             tracker.ids.keep_aside((id, t) for t in old if (id := tracker.id_of(t)) is not None)
 
-    def _load_chunks(
-        self, name: str, load: Callable[[int, int, bytes], None], since: int, only: range | None = None
-    ) -> None:
+    def _load_chunks(self, name: str, load: Callable[[Chunk], None], since: int, only: range | None = None) -> None:
         for chunk in self.store.chunks(name, since, only):
-            if chunk.number != HEAD:
-                self._checked(name, chunk)
-                load(chunk.number, chunk.checksum, chunk.data)
+            load(self._checked(name, chunk))
 
     def _checked(self, name: str, chunk: Chunk) -> Chunk:
         """Return a chunk that is as it was written."""
-        number, version, checksum, data = chunk
-        if chunk_checksum(number, version, data) != checksum:
-            raise damaged(self.store, f"{'head' if number == HEAD else f'chunk {number}'} of tarry_{name}")
+        if not chunk.is_whole:
+            place = "head" if chunk.number == HEAD else f"chunk {chunk.number}"
+            raise damaged(self.store, f"{place} of tarry_{name}")
         return chunk
 
 

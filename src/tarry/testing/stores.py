@@ -8,9 +8,9 @@ from typing import Any
 
 from tarry.errors import StoreError
 from tarry.live import LabelJoin
-from tarry.live.buffers import FATES, IDS, STATE
+from tarry.live.buffers import FATES, IDS, STATE, Chunk, make_chunk
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import HEAD, Change, Chunk, Store, make_chunk
+from tarry.live.stores.base import HEAD, Change, Store
 
 
 def _change(version: int, rows: Mapping[int, ItemRow | None] | None = None, **chunks: list[int]) -> Change:
@@ -167,11 +167,11 @@ class StoreContract:
         join = LabelJoin(4, rng=3, store=self.store(place, "main"))
         join.decide({"i": 1}, id="a")
 
-        def fail() -> None:
+        def fail(*_: Any) -> None:
             join._tracker.open("b", None, {"i": 2})
             raise ZeroDivisionError
 
-        _refusal(lambda: join._change(fail), ZeroDivisionError)
+        _refusal(lambda: join._turns.change(fail), ZeroDivisionError)
         assert join.status().rounds == 1
         assert join.decide({"i": 2}, id="b").tracked
         assert join.label("a", 1).features == {"i": 1}  # type: ignore[union-attr]

@@ -89,7 +89,6 @@ def _play(
         own = options.pop("w", 1.0) if extra else 1.0
         if y is None:
             predictions[i] = predict(copy(x), **options)
-            slots.prepare()
             slots.open(rows.wait)
             if drops and rows.delay is not None:
                 due[i] = rows.due

@@ -6,7 +6,8 @@ import re
 from os import PathLike, fspath
 from typing import Any
 
-from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Chunk, Head, Memory, Store
+from tarry.live.buffers import Chunk
+from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Head, Memory, Store
 
 __all__ = [
     "MAIN",

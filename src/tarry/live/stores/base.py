@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import Any, NamedTuple, Protocol
-from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS
+from tarry.live.buffers import REGIONS, Chunk, make_chunk
 from tarry.live.encoding import ItemRow
 
 MAIN = "main"
@@ -26,15 +25,6 @@ HEAD = -1  # the chunk of the state region that says where the session stands
 # transaction another page.
 _HEAD = Struct("<III")
 TOKENS = 1 << 32
-
-
-class Chunk(NamedTuple):
-    """A piece of a region, with the version it was written at and a checksum of all that."""
-
-    number: int
-    version: int
-    checksum: int
-    data: bytes
 
 
 class Head(NamedTuple):
@@ -65,18 +55,6 @@ class Change(NamedTuple):
     head: Chunk
     chunks: Mapping[str, list[Chunk]]
     rows: Mapping[int, ItemRow | None]
-
-
-def make_chunk(number: int, version: int, data: bytes) -> Chunk:
-    """Return a chunk with its checksum."""
-    return Chunk(number, version, chunk_checksum(number, version, data), data)
-
-
-def chunk_checksum(number: int, version: Any, data: Any) -> int:
-    """Return a checksum of a chunk, where it belongs and the version it was written at; -1 of what is no chunk."""
-    if not (isinstance(version, int) and isinstance(data, bytes)):
-        return -1  # SQLite's columns have no fixed type: damage may turn bytes into a number
-    return crc32(data, crc32(b"%d at %d" % (number, version)))
 
 
 class Store(Protocol):

@@ -10,11 +10,11 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, STATE
+from tarry.live.buffers import REGIONS, STATE, Chunk
 from tarry.live.configuration import upgraded
 from tarry.live.encoding import ItemRow
 from tarry.live.stores import without_password
-from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, Chunk, upgraded_head
+from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, upgraded_head
 
 try:
     import psycopg

@@ -17,10 +17,10 @@ from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, STATE
+from tarry.live.buffers import REGIONS, STATE, Chunk
 from tarry.live.configuration import upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, Chunk, upgraded_head
+from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, upgraded_head
 
 try:
     import fcntl
@@ -220,7 +220,7 @@ class SQLite:
         for region, chunks in change.chunks.items():
             wanted = [*chunks, change.head] if region == STATE else chunks
             if wanted:
-                rows = [(base + number, *rest) for number, *rest in wanted]
+                rows = [(base + chunk[0], chunk[1], chunk[2], chunk[3]) for chunk in wanted]
                 many(f"INSERT OR REPLACE INTO tarry_{region} VALUES (?, ?, ?, ?)", rows)
         gone = [(self._place(t),) for t, row in change.rows.items() if row is None]
         kept = [(self._place(t), *row) for t, row in change.rows.items() if row is not None]
