@@ -106,7 +106,7 @@ def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Ar
 
     Equal to it where no earlier round can have been refused.
 
-    >>> saturation_tails([3, 2, 1, 0], bernoulli_survival(0.5), capacity=2)
+    >>> saturation_tails([3, 2, 1, 0], lambda s, age: np.full(s.shape, 0.5), capacity=2)
     array([0.  , 0.  , 0.25, 0.5 ])
     """
     d = cut(delays)
