@@ -142,7 +142,7 @@ def yardsticks(delay: str, slots: int, seeds: int, horizon: int) -> Row:
     return {
         "delays": delay,
         "capacity": slots,
-        "reference": float(np.mean([theory.moment_reference(one.values, slots) for one in drawn])),
+        "reference": float(np.mean([(float(np.mean(one.backlog())) + 1.0) / slots for one in drawn])),
         "limit": float(np.mean([theory.moment_limit(one.values, slots) for one in drawn])),
         "share": float(np.mean([slots / peak for peak in peaks])) if min(peaks) > 0 else None,
     }

@@ -27,8 +27,8 @@ def call(join):
 
 def test_decisions_and_labels_are_those_from_python(call):
     told = json.loads(call("new", "--capacity", 2, "--seed", 3).stdout)
-    assert (told["scheduler"], told["labels"], told["rounds"]) == ("VarOpt", "first", 0)
-    twin = tarry.LabelJoin(2, rng=3)
+    assert (told["scheduler"], told["labels"], told["rounds"]) == ("Priority", "first", 0)  # as players recommend
+    twin = tarry.LabelJoin(2, scheduler=tarry.schedulers.Priority(), rng=3)
     for i in range(6):
         (ticket,) = lines(call("decide", json.dumps({"i": i}), "--id", f"o{i}"))
         expected = twin.decide({"i": i}, f"o{i}")
@@ -111,8 +111,8 @@ def test_windows(call):
 
 
 def test_delays_in_the_clairvoyant_model(call):
-    call("new", "--capacity", 2, "--information", "clairvoyant", "--seed", 5)
-    twin = tarry.LabelJoin(2, information="clairvoyant", rng=5)
+    call("new", "--capacity", 3, "--information", "clairvoyant", "--seed", 5)
+    twin = tarry.LabelJoin(3, information="clairvoyant", rng=5)
     assert lines(call("decide", "--delay", 4))[0]["id"] == twin.decide(delay=4).id
     given = "".join(f'{{"features": {i}, "delay": {i % 3}}}\n' for i in range(6))
     expected = [ticket._asdict() for ticket in twin.decide_many(range(6), delays=[i % 3 for i in range(6)])]
@@ -178,16 +178,16 @@ def test_a_join_without_preemption(call):
         (["decide", "--many"], '{"id": "b", "delay": 3}', "a non-clairvoyant join takes no delay, got 3"),
         (["label", "a", "NaN"], None, "the label of 'a' is nan, which is not finite"),
         (["label", "--many"], '{"id": "a", "label": 1}\n{"id": "a", "label": -Infinity}', "the label of 'a' is -inf"),
-        (["new", "--capacity", 2, "--labels", "sum"], None, "another value of labels ('first', not 'sum')"),
+        (["new", "--capacity", 3, "--labels", "sum"], None, "another value of labels ('first', not 'sum')"),
         (["finish", "a"], None, "ends a decision with its first label"),
         (["estimate", "--level", 95], None, "level must lie between 0 and 1, got 95"),
         (["new", "--labels", "mean"], None, "labels must be"),
-        (["new", "--capacity", 2, "--no-preemption"], None, "needs --backlog"),
-        (["new", "--capacity", 9], None, "another capacity (2, not 9)"),
+        (["new", "--capacity", 2, "--no-preemption"], None, "needs a guess of the backlog"),
+        (["new", "--capacity", 9], None, "another capacity (3, not 9)"),
     ],
 )
 def test_bad_arguments_exit_with_2_and_change_nothing(call, arguments, given, sentence):
-    call("new", "--capacity", 2)
+    call("new", "--capacity", 3)
     call("decide", "--id", "a")
     before = call("export").stdout
     assert sentence in call(*arguments, given=given, code=2).stderr

@@ -94,7 +94,7 @@ def test_parameters_by_name():
         (["plan", "--model", "gamma"], "there is no model 'gamma'"),
         (["plan", "nowhere.csv", "--chart", "plan.gif"], "a chart is written as .svg, .png, .html"),
         (["plan", "nowhere.csv", "--target", "120%"], "--target must be a share in (0, 1]"),
-        (["plan", "nowhere.csv", "--scheduler", "Best"], "'drop newest', 'drop oldest'\n"),
+        (["plan", "nowhere.csv", "--scheduler", "Best"], "'drop newest', 'drop oldest'"),
         (
             ["plan", "nowhere.csv", "--missing", "window"],
             "--window is a length in days, which goes with missing='window' (--missing window)",

@@ -90,7 +90,7 @@ def test_domains(session, url, options, domain):
         (["--dimension", 2, "--rate", 1, "--feedback", "value"], "also needs --smoothing"),
         (["--dimension", 2, "--rate", 1, "--feedback", "both"], "--feedback must be gradient or value"),
         (["--dimension", 2, "--rate", 1, "--value-bound", 1], "learns from gradients, got value_bound=1.0"),
-        (["--dimension", 2, "--rate", 1, "--no-preemption"], "needs --backlog (a guess) and --capacity"),
+        (["--dimension", 2, "--capacity", 4, "--rate", 1, "--no-preemption"], "needs a guess of the backlog"),
     ],
 )
 def test_bad_options_exit_with_2_and_make_nothing(session, tmp_path, options, sentence):

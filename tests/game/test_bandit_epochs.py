@@ -11,6 +11,7 @@ import tarry
 from tarry.learners import DWFTBL
 from tarry.rates import BanditRadius, BanditRate, EnergyRadius, EnergyRate, inverse_time
 from tarry.schedulers import DoublingBernoulli
+from tests.oracles import theory
 
 K, RADIUS, HORIZON = 3, 1.5, 90
 DOMAIN = tarry.domains.Ball(K, radius=RADIUS)
@@ -191,7 +192,7 @@ def test_a_unit_multiplies_the_guesses():
         if enters_epoch(epochs, memory, t, t - 1):
             reached.append((t - 1, magnitude(epochs, memory)))
     assert reached == [(0, 3.0), (3, 6.0), (6, 12.0), (12, 24.0), (24, 48.0)]
-    assert [h + 1 for h in tarry.theory.energy_thresholds(24, 5)] == [m for _, m in reached]
+    assert [h + 1 for h in theory.energy_thresholds(24, 5)] == [m for _, m in reached]
     with pytest.raises(ValueError, match="over='backlog' only"):
         tarry.Doubling("total", unit=2)
     with pytest.raises(ValueError, match="unit"):

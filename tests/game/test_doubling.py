@@ -11,11 +11,12 @@ from tarry.learners import DWFTRL
 from tarry.rates import DoublingRate, inverse_time
 from tarry.schedulers import DoublingBernoulli, Pareto
 from tarry.tracking.doubling import LABEL, enters_epoch, fresh_epochs
+from tests.oracles import theory
 
 
 def _labels(epochs, delays):
     memory, labels, starts = fresh_epochs(), [], []
-    for t, pending in enumerate(tarry.theory.backlogs(delays), start=1):
+    for t, pending in enumerate(theory.backlogs(delays), start=1):
         if enters_epoch(epochs, memory, t, int(pending)):
             starts.append(t)
         labels.append(int(memory[LABEL]))
@@ -56,8 +57,8 @@ def test_worked_cases(given, expected):
 def test_labels_agree_with_theory():
     delays = np.random.default_rng(3).integers(0, 60, 300)
     cut = tarry.delays.array(delays).values
-    assert _labels(tarry.Doubling("total"), cut)[0] == np.asarray(tarry.theory.total_labels(cut)).tolist()
-    assert _labels(tarry.Doubling("backlog"), cut)[0] == np.asarray(tarry.theory.backlog_labels(cut)).tolist()
+    assert _labels(tarry.Doubling("total"), cut)[0] == np.asarray(theory.total_labels(cut)).tolist()
+    assert _labels(tarry.Doubling("backlog"), cut)[0] == np.asarray(theory.backlog_labels(cut)).tolist()
 
 
 def _player(epochs):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
-from tarry.theory import backlog_sums, weighted_regret_bound
+from tests.oracles.theory import backlog_sums, weighted_regret_bound
 
 
 def _instance(seed, horizon, adversarial):

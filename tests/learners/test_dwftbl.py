@@ -9,7 +9,7 @@ import tarry
 from tarry.learners import DWFTBL, DWFTRL
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict
 from tarry.rates import Power
-from tarry.theory import bandit_weighted_regret_bound
+from tests.oracles.theory import bandit_weighted_regret_bound
 
 RNG = np.random.default_rng(8)
 

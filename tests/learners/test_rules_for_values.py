@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry import theory
 from tarry.learners import DWFTBL, DWFTRL
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict, rate_in_force, restart
 from tarry.rates import BanditRadius, BanditRate, EnergyRadius, EnergyRate, Power
 from tarry.rates.base import MAGNITUDE, MEMORY, at, count_tracked, first_rate, last_rate, next_rate, radius
+from tests.oracles import theory
 
 T = np.arange(1, 301)
 D, G, SPREAD, R = 2.0, 1.7, 0.8, 0.6

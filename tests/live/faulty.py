@@ -6,11 +6,11 @@ Prints how many there were. ``python faulty.py LIBRARY FOLDER KIND FIRST STEP``.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import tarry
@@ -38,7 +38,7 @@ def use(store: str, heard: Path) -> None:
             except StoreError:
                 continue
             log.write(f"d{i}\n")
-        with contextlib.suppress(StoreError):
+        with suppress(StoreError):
             join.close()
 
 

@@ -17,6 +17,7 @@ from tarry.domains import Ball, Box, Simplex
 from tarry.game import Record, WeightedGame, simulate
 from tarry.learners.base import queries_of
 from tarry.losses import Linear
+from tarry.tracking import Player
 from tests.oracles.hard import PATTERNS, RANDOM, alternating, batched, segment
 
 HORIZONS = (2**12, 2**14, 2**16, 2**18)
@@ -84,7 +85,8 @@ class Method(NamedTuple):
 
     def granted(self, game: WeightedGame) -> WeightedGame:
         """The game with as many values a round as the method asks for there."""
-        queries = queries_of(self.make(game))
+        made = self.make(game)
+        queries = queries_of(made.learner if isinstance(made, Player) else made)
         return game if queries == 1 else replace(game, queries=queries)
 
     def hardest(self) -> WeightedGame:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tarry
-from tarry import theory
 from tarry.planning import Constants, list_bounds, trivial_bound
+from tests.oracles import theory
 
 ALL = {
     "horizon": 20_000,

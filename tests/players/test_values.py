@@ -10,6 +10,7 @@ from tarry import players, schedulers
 from tarry.rates import BanditRadius, BanditRate, EnergyRate, Power
 from tarry.rates.base import at
 from tarry.tracking.doubling import Single
+from tests.oracles import theory
 
 RNG = np.random.default_rng(4)
 HORIZON, K = 120, 3
@@ -112,10 +113,10 @@ def test_the_factor_covers_the_moments(horizon, capacity):
     for sigma in range(capacity, horizon, max(1, horizon // 97)):
         tuned = 1 + sigma / capacity
         if kappa is not None:
-            level = (tarry.theory.moment_factor(2, sigma, horizon - 1) + sigma) / 2
+            level = (theory.moment_factor(2, sigma, horizon - 1) + sigma) / 2
         else:
             kappa_here = e * horizon ** (1 / (capacity - 2)) * capacity / (capacity - 3)
-            level = max(tarry.theory.moment_factor(c, sigma, horizon - 1) for c in (capacity - 1, capacity - 2))
+            level = max(theory.moment_factor(c, sigma, horizon - 1) for c in (capacity - 1, capacity - 2))
         assert level <= (kappa_here if kappa is None else kappa) * tuned
 
 

@@ -12,6 +12,7 @@ import tarry
 from tarry.schedulers import Batching
 from tarry.schedulers.base import RecordedUniforms
 from tarry.testing import follow
+from tests.oracles import theory
 
 SMALL = [(2, 1), (2, 2), (2, 3), (3, 1), (3, 3), (3, 4), (4, 4)]  # (capacity, max_delay)
 
@@ -109,7 +110,7 @@ def make_game(delays, capacity, rows, **rules):
 
 def test_one_slot_is_refused():
     game = make_game([3, 0, 0, 0], 1, np.ones((4, 1)))
-    with pytest.raises(ValueError, match="need a capacity of at least 2 for delays of up to 3, got 1"):
+    with pytest.raises(ValueError, match="capacity must be at least 2 for batches and delays of up to 3, got 1"):
         tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.1), Batching(3)))
     with pytest.raises(ValueError, match="hands each row out when its label comes"):
         tarry.LabelJoin(capacity=4, scheduler=Batching(3))
@@ -208,7 +209,7 @@ def test_restarts_forget_what_waits():
     learner = tarry.learners.DWFTRL(game.domain, rate=tarry.rates.DoublingRate(2.0, 30.0))
     player = tarry.Player(learner, Batching(8), epochs=tarry.Doubling())
     record = tarry.simulate(game, player, seeds=12, keep_rounds=True)
-    grown = np.cumsum(1 + tarry.theory.backlogs(delays))
+    grown = np.cumsum(1 + theory.backlogs(delays))
     epochs = np.array([next(m for m in range(20) if total <= 4**m) for total in grown])
     starts = np.flatnonzero(np.diff(epochs)) + 1
     assert np.any(starts % 8)

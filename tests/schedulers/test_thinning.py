@@ -7,7 +7,7 @@ import pytest
 
 import tarry
 from tarry.schedulers import Thinning
-from tarry.theory import backlogs
+from tests.oracles.theory import backlogs
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,7 +10,7 @@ from casework import agree
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 
 @drawn(st.integers(0, 500), st.integers(1, 40), st.floats(-30, -0.1))

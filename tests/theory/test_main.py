@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from casework import agree
 
-from tarry import theory
+from tests.oracles import theory
 
 FIRST = {"diameter": 2.0, "gradient_bound": 1.5}
 CURVED = {"gradient_bound": 1.5, "strong_convexity": 0.7}

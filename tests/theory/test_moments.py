@@ -10,7 +10,7 @@ from casework import agree
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 
 def test_kappa_of_the_specification():
@@ -60,7 +60,7 @@ def test_level_is_above_every_moment(delays, extra):
 
 
 def test_level_refuses_small_capacities():
-    with pytest.raises(ValueError, match="largest of priority_moments"):
+    with pytest.raises(ValueError, match="give a level of your own"):
         theory.moment_level(max_backlog=5, capacity=7, horizon=2000)
 
 

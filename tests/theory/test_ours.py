@@ -10,7 +10,7 @@ from casework import agree
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 SCALE = {"diameter": 3.0, "gradient_bound": 2.0}
 SHAPES = {

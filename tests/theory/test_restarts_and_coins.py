@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarry import theory
+from tests.oracles import theory
 
 
 def _delays(kind, horizon=400):

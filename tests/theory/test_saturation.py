@@ -11,7 +11,7 @@ from casework import agree
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 DELAYS = st.lists(st.integers(0, 12), min_size=1, max_size=30)
 

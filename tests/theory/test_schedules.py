@@ -8,7 +8,7 @@ from casework import agree
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from tarry import theory
+from tests.oracles import theory
 
 
 @pytest.mark.cases("schedules")

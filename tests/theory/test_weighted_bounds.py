@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from casework import agree
 
-from tarry import theory
+from tests.oracles import theory
 
 
 @pytest.mark.cases("bounds")

@@ -14,7 +14,7 @@ from PEPit import PEP
 from PEPit.functions import ConvexIndicatorFunction, ConvexLipschitzFunction
 from PEPit.primitive_steps import proximal_step
 
-from tarry import theory
+from tests.oracles import theory
 
 CLOSE = 1e-3
 

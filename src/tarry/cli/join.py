@@ -6,10 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tarry.cli.audit import add_audits
-from tarry.cli.choosing import choose_scheduler
 from tarry.cli.console import Format
-from tarry.cli.expiry import add_expire
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -18,6 +15,7 @@ from tarry.cli.stored import (
     FormatOption,
     NameOption,
     StoreOption,
+    add_shared,
     answering,
     as_store,
     as_value,
@@ -33,6 +31,7 @@ from tarry.live import LabelJoin, Outcome, Ticket
 from tarry.live.labels import UNSAID
 from tarry.live.stores import MAIN, POWER, without_password
 from tarry.planning.policies import FREE, free_scheduler
+from tarry.players.recommended import choose_scheduler
 
 join_app = typer.Typer(
     no_args_is_help=True, help="Late labels joined with their decisions: a join kept in a store.", epilog=EPILOG
@@ -48,7 +47,7 @@ def new(
     ] = "non-clairvoyant",
     preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
     scheduler: Annotated[
-        str | None, typer.Option(help=f"Who is tracked: {', '.join(FREE)} (default: VarOpt, or Morris).")
+        str | None, typer.Option(help=f"Who is tracked: {', '.join(FREE)} (default: as recommended).")
     ] = None,
     backlog: Annotated[int | None, typer.Option(help="Without preemption: a guess of the backlog.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of every draw (default: a random one).")] = None,
@@ -60,7 +59,11 @@ def new(
 ) -> None:
     """Make a join, or find that the same one is there."""
     with answering():
-        chosen = choose_scheduler(preemption, backlog, capacity) if scheduler is None else free_scheduler(scheduler)
+        chosen = (
+            choose_scheduler(capacity, backlog, preemption=preemption)
+            if scheduler is None
+            else free_scheduler(scheduler)
+        )
         rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels}
         where: dict[str, Any] = {"store": as_store(store), "name": name}
         with LabelJoin(
@@ -173,5 +176,4 @@ def _show(outcomes: list[Outcome], output: Format | None) -> None:
     end(one.fate for one in outcomes)
 
 
-add_audits(join_app, LabelJoin)
-add_expire(join_app, LabelJoin)
+add_shared(join_app, LabelJoin)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
-from tarry.cli.audit import add_audits
-from tarry.cli.choosing import DOMAINS, choose_rate, choose_recommended, make_domain
-from tarry.cli.expiry import add_expire
 from tarry.cli.stored import (
     DEFAULT_STORE,
     EPILOG,
@@ -19,6 +16,7 @@ from tarry.cli.stored import (
     FormatOption,
     NameOption,
     StoreOption,
+    add_shared,
     answering,
     as_store,
     as_value,
@@ -30,9 +28,17 @@ from tarry.cli.stored import (
     show_one,
     show_receipts,
 )
+from tarry.domains import Ball, Box, Simplex
+from tarry.learners import DWFTBL, DWFTRL
 from tarry.live import Receipts, Round, Rounds, Session
 from tarry.live.stores import MAIN, POWER, without_password
+from tarry.players import recommended
+from tarry.players.recommended import choose_scheduler
 from tarry.results import Answer
+from tarry.tracking import Player
+
+DOMAINS = ("ball", "box", "simplex")
+FEEDBACK = ("gradient", "value")
 
 session_app = typer.Typer(
     no_args_is_help=True, help="Decide now, learn later: a session kept in a store.", epilog=EPILOG
@@ -68,7 +74,7 @@ def new(
 ) -> None:
     """Make a session, or find that the same one is there; print the player that was chosen."""
     with answering():
-        place = make_domain(domain, dimension, radius=radius, lower=lower, upper=upper, scale=scale)
+        place = _make_domain(domain, dimension, radius=radius, lower=lower, upper=upper, scale=scale)
         known = {
             "feedback": feedback,
             "information": information,
@@ -79,7 +85,7 @@ def new(
             "backlog": backlog,
             "capacity": capacity,
         }
-        chosen = choose_recommended(place, known) if rate is None else choose_rate(place, rate, smoothing, known)
+        chosen = _choose_recommended(place, known) if rate is None else _choose_rate(place, rate, smoothing, known)
         rules: dict[str, Any] = {"capacity": capacity, "information": information, "preemption": preemption}
         where: dict[str, Any] = {"store": as_store(store), "name": name}
         bounds: dict[str, Any] = {"gradient_bound": gradient_bound, "value_bound": value_bound}
@@ -97,6 +103,63 @@ def new(
                 "rounds": session.status().rounds,
             }
         show_one(told, {key: str(value) for key, value in told.items()}, output)
+
+
+class _Choice(NamedTuple):
+    """A player, why it is this one, and whether a regret bound is proved for it."""
+
+    player: Player
+    reason: str
+    is_proved: bool
+
+
+def _make_domain(
+    kind: str, dimension: int | None, *, radius: float, lower: str | None, upper: str | None, scale: float
+) -> Any:
+    """Return the domain of this kind."""
+    if kind == "box":
+        if lower is None or upper is None:
+            raise ValueError("a box needs --lower and --upper: a number each, or one for every entry, as in 0,0,-1")
+        low, high = _numbers(lower, "--lower", dimension), _numbers(upper, "--upper", dimension)
+        return Box(low, high)
+    if kind not in DOMAINS:
+        raise ValueError(f"--domain must be one of {', '.join(DOMAINS)}, got {kind!r}")
+    if dimension is None:
+        raise ValueError(f"a {kind} needs --dimension")
+    return Ball(dimension, radius) if kind == "ball" else Simplex(dimension, scale)
+
+
+def _choose_recommended(domain: Any, known: dict[str, Any]) -> _Choice:
+    """Return what ``tarry.players.recommended`` says for the constants that are known."""
+    given = {name: value for name, value in known.items() if value is not None}
+    found = recommended(domain, **given | {"capacity": known["capacity"]})
+    return _Choice(found.player, found.reason, found.is_proved)
+
+
+def _choose_rate(domain: Any, rate: float, smoothing: float | None, known: dict[str, Any]) -> _Choice:
+    """Return a learner with the caller's own rate."""
+    if known["feedback"] not in FEEDBACK:
+        raise ValueError(f"--feedback must be gradient or value, got {known['feedback']!r}")
+    if known["feedback"] == "value":
+        if smoothing is None:
+            raise ValueError("a bandit learner with a rate of yours also needs --smoothing")
+        learner: Any = DWFTBL(domain, rate, smoothing)
+    else:
+        learner = DWFTRL(domain, rate)
+    scheduler = choose_scheduler(known["capacity"], known["backlog"], preemption=known["preemption"])
+    return _Choice(Player(learner, scheduler), f"the constant rate {rate} you gave; no bound is claimed for it", False)
+
+
+def _numbers(text: str, name: str, dimension: int | None) -> float | np.ndarray:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{name} must be numbers with commas between them, got {text!r}") from None
+    if len(numbers) == 1:
+        return numbers[0] if dimension is None else np.full(dimension, numbers[0])
+    if dimension not in (None, len(numbers)):
+        raise ValueError(f"{name} has {len(numbers)} entries, --dimension is {dimension}")
+    return np.array(numbers)
 
 
 @session_app.command("ask", epilog=EPILOG)
@@ -169,5 +232,4 @@ def _tell_lines(session: Session) -> Receipts:
     return session.tell_many(column(rows, "id"), **{f"{kind}s": column(rows, kind)})
 
 
-add_audits(session_app, Session)
-add_expire(session_app, Session)
+add_shared(session_app, Session)

@@ -1,4 +1,4 @@
-"""What commands on stored sessions share: where the store is, how answers are printed, which exit codes there are.
+"""What the commands of sessions and joins share: options, exit codes, how answers are printed, and commands on both.
 
 Exit codes: 0 done; 1 done, but an id was unknown or forgotten (unknown, late) or the answer cannot be printed; 2 the
 arguments are wrong and nothing was changed; 3 the store cannot be used.
@@ -25,6 +25,7 @@ from tarry.errors import TarryError
 from tarry.live.base import StoredObject
 from tarry.live.batches import Receipts
 from tarry.live.encoding import brief, id_of, plain_id
+from tarry.live.stores import MAIN, POWER, without_password
 from tarry.results import Answer
 
 ABSENT, REFUSED, STORE = 1, 2, 3
@@ -94,9 +95,9 @@ def as_store(url: str) -> str:
     return url
 
 
-def id_reader(face: StoredObject) -> Callable[[str], Hashable]:
+def id_reader(opened: StoredObject) -> Callable[[str], Hashable]:
     """Reads ids given on the command line: texts, but numbers where rounds go by their numbers."""
-    is_numbered = face.is_numbered
+    is_numbered = opened.is_numbered
     return lambda text: int(text) if is_numbered and text.isascii() and text.isdigit() else text
 
 
@@ -173,11 +174,11 @@ def column(rows: Iterable[dict[str, Any]], name: str) -> list[Any]:
     return found
 
 
-def ids_of(face: StoredObject, texts: list[str]) -> list[Hashable]:
+def ids_of(opened: StoredObject, texts: list[str]) -> list[Hashable]:
     """Ids from arguments, or from standard input."""
     if texts == [STANDARD_INPUT]:
         return column(read_lines(("id",)), "id")
-    return [*map(id_reader(face), texts)]
+    return [*map(id_reader(opened), texts)]
 
 
 def plain(value: Any) -> Any:
@@ -253,3 +254,67 @@ def _table(*columns: str) -> Table:
 
 def _shown(value: Any) -> str:
     return escape(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def add_shared(app: typer.Typer, kind: type[StoredObject]) -> None:
+    """Add the commands that sessions and joins share: status, fate, ledger and export, which only look, and expire."""
+
+    @app.command("status", epilog=EPILOG)
+    def status(store: StoreOption = DEFAULT_STORE, name: NameOption = MAIN, output: FormatOption = None) -> None:
+        """Print rounds, pending, tracked, fates, answers and the health of the weights."""
+        with answering(), kind.open(as_store(store), name=name) as opened:
+            found = opened.status()
+            show_one(found, found.rows(), output)
+
+    @app.command("fate", epilog=EPILOG)
+    def fate(
+        ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
+        store: StoreOption = DEFAULT_STORE,
+        name: NameOption = MAIN,
+        output: FormatOption = None,
+    ) -> None:
+        """Print what has become of these rounds."""
+        with answering(), kind.open(as_store(store), name=name) as opened:
+            names = ids_of(opened, ids)
+            fates = [opened.fate(id) for id in names]
+            show_lines(({"id": id, "fate": found} for id, found in zip(names, fates, strict=True)), output)
+            end(fates)
+
+    @app.command("ledger", epilog=EPILOG)
+    def ledger(
+        last: Annotated[int, typer.Option("--rounds", min=0, help="Also the fates of this many last rounds.")] = 0,
+        store: StoreOption = DEFAULT_STORE,
+        name: NameOption = MAIN,
+        output: FormatOption = None,
+    ) -> None:
+        """Print rounds by fate and their sum, which is the number of rounds."""
+        with answering(), kind.open(as_store(store), name=name) as opened:
+            found = opened.ledger(last)
+            counts = {"rounds": found["rounds"], **found["fates"], "sum": found["sum"]}
+            show_one(found, {key: str(value) for key, value in counts.items()}, output)
+            if last and not is_json(output):
+                show_lines(found["last"], output)
+
+    @app.command("export", epilog=EPILOG)
+    def export(
+        payloads: Annotated[bool, typer.Option("--payloads", help="Payloads as they are instead of sizes.")] = False,
+        store: StoreOption = DEFAULT_STORE,
+        name: NameOption = MAIN,
+    ) -> None:
+        """Print everything that is kept as JSON: configuration, status, and the tracked rounds with their ids."""
+        with answering(), kind.open(as_store(store), name=name) as opened:
+            found: dict[str, Any] = {"store": without_password(store), "name": name} | opened.export(payloads=payloads)
+            with telling():
+                typer.echo(json.dumps(plain(found), indent=2, allow_nan=False))
+
+    @app.command("expire", epilog=EPILOG)
+    def expire(
+        ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
+        store: StoreOption = DEFAULT_STORE,
+        name: NameOption = MAIN,
+        durability: DurabilityOption = POWER,
+        output: FormatOption = None,
+    ) -> None:
+        """No outcome will come for these; on tracked ones that biases (see docs/live.md)."""
+        with answering(), kind.open(as_store(store), name=name, durability=durability) as opened:
+            show_receipts(opened.expire_many(ids_of(opened, ids)), output)

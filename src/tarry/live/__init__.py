@@ -4,8 +4,7 @@ from tarry.live.batches import Receipt, Receipts, Rounds
 from tarry.live.estimates import Estimate
 from tarry.live.label_join import LabelJoin, Outcome, Row, Ticket
 from tarry.live.session import Round, Session
-from tarry.live.sizes import expected_size
-from tarry.live.status import Status
+from tarry.live.status import Status, expected_size
 
 __all__ = [
     "Estimate",

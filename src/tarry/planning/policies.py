@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tarry import schedulers, theory
 from tarry.delays.base import backlog_of
 from tarry.errors import ArgumentError
+from tarry.theory.calibrate import pareto_survival
 
 TAIL = 0.01  # the share of rounds that may find the set full where a plan calibrates a scheduler
 RARELY = 1e-3  # the same where a study does: the schedulers' own default
@@ -102,7 +103,7 @@ def _printed_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
 
 
 def _pareto_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
-    survival = theory.pareto_survival(given.capacity)
+    survival = pareto_survival(given.capacity)
     return np.asarray(survival(np.arange(1.0, delays.size + 1.0), delays.astype(np.float64)))
 
 

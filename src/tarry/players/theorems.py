@@ -61,7 +61,7 @@ def bandit_convex(game: Game, *, tuning: str = "paper") -> Player:
     Only the scheduler is tightened by ``tuning="optimised"``.
     """
     _check(game, "value", tuning)
-    t, crowd = theory.rounds(game.horizon), _crowd(game)
+    t, crowd = _rounds(game), _crowd(game)
     rate = theory.bandit_convex_rate(
         t, diameter=game.domain.diameter, gradient_bound=_gradient_bound(game), spread=_spread(game), **crowd
     )
@@ -73,7 +73,7 @@ def bandit_strongly_convex(game: Game, *, tuning: str = "paper") -> Player:
     """Strongly convex losses, values: DW-FTBL with η_t = 1/(λt), the theorem's radii, and Bernoulli."""
     _check(game, "value", tuning)
     smoothing = theory.bandit_strongly_convex_smoothing(
-        theory.rounds(game.horizon), spread=_spread(game), inner_radius=game.domain.inner_radius, **_crowd(game)
+        _rounds(game), spread=_spread(game), inner_radius=game.domain.inner_radius, **_crowd(game)
     )
     learner = DWFTBL(game.domain, rate=inverse_time(_curvature(game)), smoothing=smoothing)
     return Player(learner, _coin(game, tuning))
@@ -125,6 +125,11 @@ def _curvature(game: Game) -> float:
     if not game.losses.strong_convexity > 0:
         raise ValueError("the losses are not strongly convex: add ridge=…, or use the convex player")
     return float(game.losses.strong_convexity)
+
+
+def _rounds(game: Game) -> np.ndarray:
+    """Return 1, 2, …, T as floats."""
+    return np.arange(1.0, game.horizon + 1.0)
 
 
 def _spread(game: Game) -> float:

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tarry import theory
 from tarry.kernel import step, verb
 from tarry.kernel.heap import Heap, discard, make_heap, push, take_due
 from tarry.schedulers.base import (
@@ -37,6 +36,7 @@ from tarry.schedulers.base import (
     expired,
     renew,
 )
+from tarry.theory.arguments import harmonic as harmonic_sum
 
 NEVER = np.inf
 EULER = 0.57721566490153286  # lim H_t − ln t
@@ -113,7 +113,7 @@ def next_harmonic(state: SurvivalState) -> float:
 def harmonic(t: int) -> float:
     """Return H_t = 1 + 1/2 + … + 1/t in constant time and memory."""
     if t <= SUMMED:
-        return theory.harmonic(t)
+        return harmonic_sum(t)
     return float(np.log(t) + EULER + 1 / (2 * t) - 1 / (12 * t**2) + 1 / (120 * t**4))
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.theory.batching import batch_length
+from tarry.theory.keeping import batch_length
 
 
 def experts_rate(*, actions: int, cost: float) -> float:

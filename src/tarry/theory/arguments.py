@@ -1,11 +1,14 @@
-"""Checks of the numbers a formula is asked about, and the small sums every formula needs."""
+"""Checks of the numbers a formula is asked about, and the small sums and sizes every formula needs."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tarry.checks import as_int, as_positive
+
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
 def probability(value: float, name: str) -> float:
@@ -13,15 +16,6 @@ def probability(value: float, name: str) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{name} must lie in (0, 1), got {value}")
     return float(value)
-
-
-def same_length(**sequences: ArrayLike) -> list[Array]:
-    """The sequences as arrays, refused unless each holds one number per round."""
-    listed = {name: np.asarray(values, dtype=np.float64) for name, values in sequences.items()}
-    sizes = {name: values.shape for name, values in listed.items()}
-    if len(set(sizes.values())) > 1 or any(len(shape) != 1 or shape[0] == 0 for shape in sizes.values()):
-        raise ValueError(f"one number per round is needed in each of {', '.join(sizes)}, got shapes {sizes}")
-    return list(listed.values())
 
 
 def harmonic(n: int) -> float:
@@ -41,3 +35,36 @@ def previous(rates: ArrayLike) -> Array:
     """
     eta = np.asarray(rates, dtype=np.float64)
     return np.concatenate((eta[:1], eta[:-1]))
+
+
+def rounds(horizon: int) -> Array:
+    """1, 2, …, T as floats.
+
+    >>> rounds(3)
+    array([1., 2., 3.])
+    """
+    return np.arange(1.0, as_int(horizon, "horizon", 1) + 1.0)
+
+
+def spread_of(*, value_bound: float, gradient_bound: float, inner_radius: float, dimension: int) -> float:
+    """νk = kM/(Gr): how much longer one-point estimates are than gradients when δ = r.
+
+    >>> spread_of(value_bound=2.0, gradient_bound=1.5, inner_radius=1.0, dimension=3)
+    4.0
+    """
+    scale = as_positive(gradient_bound, "gradient_bound") * as_positive(inner_radius, "inner_radius")
+    return as_int(dimension, "dimension", 1) * as_positive(value_bound, "value_bound") / scale
+
+
+def cut(delays: ArrayLike) -> Counts:
+    """The delays cut to T − t, as the paper assumes them.
+
+    >>> cut([5, 0, 9])
+    array([2, 0, 0])
+    """
+    d = np.asarray(delays)
+    if d.ndim != 1 or d.size == 0:
+        raise ValueError(f"delays must be a sequence with one number per round, got shape {d.shape}")
+    if np.any(d < 0) or np.any(d != np.floor(d)):
+        raise ValueError(f"delays must be whole numbers, not negative, got {d[(d < 0) | (d != np.floor(d))][0]}")
+    return np.asarray(np.minimum(d, np.arange(d.size - 1, -1, -1)), dtype=np.int64)

@@ -1,23 +1,24 @@
 """Schedulers as bold as a given probability of a full set allows. This project's own.
 
-The paper's constants keep the mean number of tracked rounds below C/8. These functions take the exact tails of
-``saturation`` instead: ``target`` bounds P(|S_t| = C) in every round, e^(−C) in the paper, 1/T in practice.
+The paper's constants keep the mean number of tracked rounds below C/8. These functions take exact tails instead:
+``target`` bounds P(|S_t| = C) in every round, e^(−C) in the paper, 1/T in practice. ``survival(s, age)`` is
+P(d'_s ≥ age), asked with arrays of rounds (from 1) and of ages.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int
-from tarry.theory.arguments import probability
-from tarry.theory.morris import morris_tail
-from tarry.theory.saturation import binomial_tail, pareto_survival, poisson_mean, saturation_tails
+from tarry.checks import as_int, as_positive
+from tarry.theory.arguments import Array, Counts, cut, probability
+from tarry.theory.keeping import morris_tail
 
-PRECISION = 1e-6
+Survival = Callable[[Array, Array], ArrayLike]
+PRECISION = 1e-6  # relative, of what is found by bisection: from above, so the target is kept
 HARMONIC_SUM = 1.2265  # the paper's harmonic fact, 2, at its largest (t = 5)
 
 
@@ -88,6 +89,57 @@ def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
     return _smallest(lambda e: morris_tail(epsilon=e, backlog=n, capacity=c), probability(target, "target"))
 
 
+def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
+    """P(d'_s ≥ age) = min{1, C/(safety·H_s·(age+1))}, H_s the round's own (the corollary "Pareto scheduler").
+
+    >>> pareto_survival(16)(np.array([2.0]), np.array([1.0]))
+    array([0.33333333])
+    """
+    from scipy.special import digamma
+
+    scale = as_int(capacity, "capacity", 1) / as_positive(safety, "safety")
+    return lambda s, age: np.minimum(1.0, scale / ((digamma(s + 1.0) + np.euler_gamma) * (age + 1.0)))
+
+
+def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Array:
+    """P(at least C rounds of B_t last to t) ≥ P(|S_t| = C) for t = 1..T, exact but for refusals. O(C·d_tot).
+
+    Equal to it where no earlier round can have been refused.
+
+    >>> saturation_tails([3, 2, 1, 0], bernoulli_survival(0.5), capacity=2)
+    array([0.  , 0.  , 0.25, 0.5 ])
+    """
+    d = cut(delays)
+    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))
+    table[:, 0] = 1.0
+    for age, s in by_age(d, 1):
+        toss(table, s + age, chances_at(survival, s, age))
+    return table[:, -1].copy()
+
+
+def binomial_tail(count: int, chance: float, capacity: int) -> float:
+    """P(Bin(n, p) ≥ C): the tail for n = σ_t and one coin p.
+
+    >>> round(binomial_tail(3, 0.5, capacity=3), 12)
+    0.125
+    """
+    from scipy.special import betainc
+
+    n, c = as_int(count, "count"), as_int(capacity, "capacity", 1)
+    return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
+
+
+def poisson_mean(capacity: int, target: float) -> float:
+    """The largest μ with P(Poisson(μ) ≥ C) ≤ target: the mean number of slots one may plan for; the paper's is C/8.
+
+    >>> round(poisson_mean(50, target=1e-4), 1)
+    27.9
+    """
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
+
+
 def _smallest(tail: Callable[[float], float], target: float) -> float:
     """The smallest x with tail(x) ≤ target for a non-increasing tail, from above, by bisection in ln x."""
     high = 1.0
@@ -102,3 +154,24 @@ def _smallest(tail: Callable[[float], float], target: float) -> float:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if tail(middle) <= target else (middle, high)
     return high
+
+
+def by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
+    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
+    s = np.arange(delays.size)
+    for age in range(first, int(delays.max()) + 1):
+        s = s[delays[s] >= age]
+        yield age, s
+
+
+def chances_at(survival: Survival, s: Counts, age: int) -> Array:
+    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
+
+
+def toss(table: Array, rows: Counts, chances: Array) -> None:
+    """One more coin for each of these rows; the last column absorbs."""
+    old, q = table[rows], chances[:, np.newaxis]
+    new = old * (1.0 - q)
+    new[:, 1:] += old[:, :-1] * q
+    new[:, -1] = old[:, -1] + old[:, -2] * chances
+    table[rows] = new

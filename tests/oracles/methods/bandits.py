@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tarry import theory
 from tarry.game import Record
 from tarry.learners import DWFTBL
 from tarry.learners.from_values import Scales, scales_of
 from tarry.rates import BanditRadius, BanditRate
+from tests.oracles import theory
 from tests.oracles.methods.stated import curve, shared_logarithm, steepness, waited
 
 Bound = Callable[[Any, Record], float]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tarry import theory
 from tarry.game import Record
 from tarry.learners import DWFTRL, FPL, AdaFTRL
 from tarry.rates import BestOfBoth
+from tests.oracles import theory
 
 
 def steepness(game: Any) -> float:

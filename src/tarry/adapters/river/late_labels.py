@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterator
 from copy import copy
 from typing import Any, Self
 
 from river import base
 
-from tarry.adapters.river.rows import check_label, check_weight
-from tarry.adapters.river.weights import check_weighted
+from tarry.adapters.river.checks import check_label, check_weight, check_weighted
 from tarry.adapters.waiting import Waiting
 from tarry.live import Ticket
 from tarry.results import Weights
@@ -17,14 +17,14 @@ from tarry.results import Weights
 _WHOSE = "the decision {!r}"
 
 
-class Policy:
+class SchedulerParameter:
     """A scheduler as a parameter of a River model; River takes tuples there for something else."""
 
     def __init__(self, scheduler: Any) -> None:
         self.scheduler = scheduler
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Policy) and self.scheduler == other.scheduler
+        return isinstance(other, SchedulerParameter) and self.scheduler == other.scheduler
 
     def __hash__(self) -> int:
         return hash(self.scheduler)
@@ -56,7 +56,7 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
     _is_number = False
 
     def __new__(cls, model: Any = None, *_: Any, **__: Any) -> Self:
-        """The class that fits the model, so that River sees a classifier or a regressor."""
+        """Return an object of the class that fits the model, so that River sees a classifier or a regressor."""
         if cls is not LateLabels:
             return super().__new__(cls)
         kinds = ((base.Classifier, LateClassifier), (base.Regressor, LateRegressor))
@@ -74,7 +74,8 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         seed: int | None = None,
     ) -> None:
         check_weighted(model)
-        policy = scheduler if isinstance(scheduler, Policy) or scheduler is None else Policy(scheduler)
+        is_ready = scheduler is None or isinstance(scheduler, SchedulerParameter)
+        policy = scheduler if is_ready else SchedulerParameter(scheduler)
         self.model, self.capacity, self.on, self.scheduler, self.seed = model, capacity, on, policy, seed
         self._waiting = Waiting(capacity, None if policy is None else policy.scheduler, seed)
 
@@ -166,6 +167,10 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
     def weights(self) -> Weights:
         """The moments of the weights; their mean tends to 1."""
         return self._waiting.slots.weights()
+
+
+# Help and editors look at ``__new__`` first, which takes anything: what counts is below.
+LateLabels.__new__.__signature__ = inspect.signature(LateLabels.__init__)  # type: ignore[attr-defined]
 
 
 class LateClassifier(LateLabels, base.Classifier):

@@ -1,0 +1,87 @@
+"""How likely a full set is: the paper's saturation lemma, and exact tails to hold against it.
+
+Without refusals round s would be in S_t, for s ∈ B_t, exactly if d'_s ≥ t−s; a refusal only takes rounds away.
+So |S_t| is at most the number of s ∈ B_t whose proxy delay lasts, a sum of independent coins, and every
+tail below is an upper bound on P(|S_t| = C). ``survival(s, age)`` is P(d'_s ≥ age), asked with arrays of rounds
+(from 1) and of ages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tarry.checks import as_int
+from tarry.theory.arguments import Array, cut
+from tarry.theory.calibrate import Survival, by_age, chances_at, toss
+
+
+def bernoulli_survival(chance: float) -> Survival:
+    """P(d'_s ≥ age) = p at every age (the corollary "Bernoulli scheduler").
+
+    >>> bernoulli_survival(0.25)(np.array([2.0, 3.0]), np.array([1.0, 0.0]))
+    array([0.25, 0.25])
+    """
+    return lambda s, age: np.full(np.broadcast(s, age).shape, chance)
+
+
+def saturation_sums(delays: ArrayLike, survival: Survival) -> Array:
+    """μ_t = Σ_{s ∈ B_t ∪ {t}} P(d'_s ≥ t−s) for t = 1..T, the lemma's left side. O(T + d_tot).
+
+    >>> saturation_sums([2, 1, 0], bernoulli_survival(0.25))
+    array([0.25, 0.5 , 0.75])
+    """
+    d = cut(delays)
+    sums = np.zeros(d.size)
+    for age, s in by_age(d, 0):
+        sums[s + age] += chances_at(survival, s, age)
+    return sums
+
+
+def saturation_condition(
+    delays: ArrayLike, survival: Survival, capacity: int, *, safety: float = 8.0
+) -> NDArray[np.bool_]:
+    """Whether μ_t ≤ C/8, per round; where it holds throughout, P(|S_t| = C) ≤ e^(−C) (the saturation lemma).
+
+    6.305 for ``safety`` would do: it solves 1 − 1/x − ln x = −1.
+
+    >>> saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8)
+    array([ True,  True, False])
+    """
+    return saturation_sums(delays, survival) <= as_int(capacity, "capacity", 1) / safety * (1.0 + 1e-12)
+
+
+def chernoff_tail(mean: ArrayLike, capacity: int) -> Array:
+    """P(X ≥ C) ≤ e^(C−μ)(μ/C)^C for μ < C, else 1: the lemma's Chernoff bound, below e^(−C) at μ = C/8.
+
+    >>> round(float(chernoff_tail(1.0, 8)), 8)
+    6.536e-05
+    """
+    c = as_int(capacity, "capacity", 1)
+    mu = np.minimum(np.asarray(mean, dtype=np.float64), c)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(c - mu + c * np.log(mu / c)))
+
+
+def poisson_binomial_tail(chances: ArrayLike, capacity: int) -> float:
+    """P(X ≥ C) for a sum X of independent coins, exact: a table of P(X = j), j < C, and P(X ≥ C). O(nC).
+
+    >>> poisson_binomial_tail([0.5, 0.5, 1.0], capacity=3)
+    0.25
+    """
+    table = np.zeros((1, as_int(capacity, "capacity", 1) + 1))
+    table[0, 0] = 1.0
+    for chance in np.asarray(chances, dtype=np.float64):
+        toss(table, np.array([0]), np.array([chance]))
+    return float(table[0, -1])
+
+
+def poisson_tail(mean: float, capacity: int) -> float:
+    """P(Poisson(μ) ≥ C), above every sum of independent coins of mean μ ≤ C − 1.
+
+    >>> round(poisson_tail(2.0, capacity=1), 6)
+    0.864665
+    """
+    from scipy.special import gammainc
+
+    return float(gammainc(as_int(capacity, "capacity", 1), mean))
