@@ -7,6 +7,7 @@ import logging
 import numba
 import numpy as np
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product
@@ -52,7 +53,7 @@ def test_plain_equals_built_in():
 
 
 @pytest.mark.jit(only=True)
-@pytest.mark.parametrize("function", [project_alone, project_with_scratch])
+@pytest.mark.parametrize("function", slow_but([project_alone, project_with_scratch], {project_alone}))
 def test_compiled_equals_built_in(function):
     before = len(run_rounds.dispatchers)
     pair = Product(cube(function), Ball(1))

@@ -41,6 +41,7 @@ def test_every_file_is_written_and_means_what_it_says(tmp_path):
     assert page.count("<svg") == len(report.figures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_one_kind(tmp_path, kind):
     report = make_report(view(*tables({"A": 1.0}, capacities=(4,))), STORY)
@@ -65,6 +66,7 @@ def test_exponents_are_those_put_in():
     assert len(table(report, "exponents").rows) == 2 * (3 + 1 + 3 + 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capacities", [(4, 16), (4, 16, 64)])
 def test_two_points_say_nothing_of_how_straight_a_line_is(capacities):
     report = make_report(view(*tables({"A": 1.0}, capacities=capacities)), STORY)
@@ -102,6 +104,7 @@ def _scales(tree):
             yield from _scales(value)
 
 
+@pytest.mark.slow
 def test_bounds_that_are_not_there(tmp_path):
     report = make_report(view(*tables({"A": 1.0}, bound=float("nan"))), STORY)
     assert "bounds" not in names(report)
@@ -110,6 +113,7 @@ def test_bounds_that_are_not_there(tmp_path):
     save_report(report, tmp_path, ["html"])
 
 
+@pytest.mark.slow
 def test_regret_below_zero_is_drawn_on_plain_axes(tmp_path):
     report = make_report(view(*tables({"A": -1.0})), STORY)
     save_report(report, tmp_path, ["html"])
@@ -133,6 +137,7 @@ def test_results_while_they_come(tmp_path):
     assert len(table(part, "results").rows) == 2
 
 
+@pytest.mark.slow
 def test_what_went_wrong_is_told(tmp_path):
     seen = view(*tables({"A": 1.0}, warnings="9% of rounds found no room and are not made up for\nanother thing"))
     assert warning_lines(seen) == [
@@ -153,6 +158,7 @@ def test_ranks_are_by_setting_and_not_by_size():
     assert ranking(view(cells, dear, curves)) == ["A", "B", "C"]
 
 
+@pytest.mark.slow
 def test_runs_without_a_finite_regret_are_counted(tmp_path):
     cells, runs, curves = tables({"A": 1.0, "B": 2.0}, seeds=4)
     first, last = runs["cell"][0], runs["cell"][-1]

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 from tarry.schedulers import Bernoulli, Coin, Morris, Pareto, Priority, Proxy, VarOpt
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
@@ -104,7 +105,7 @@ def check_draws(delays, capacity, uniforms, members):
     return seen
 
 
-@pytest.mark.parametrize("capacity", [1, 2])
+@pytest.mark.parametrize("capacity", slow_but([1, 2], {2}))
 def test_varopt_draws(capacity):
     assert sum(check_draws(delays, capacity, [], {}) for delays in SEQUENCES) > len(SEQUENCES)
 
@@ -136,7 +137,7 @@ def law(kind, t, delay, capacity):
     return [(proxy, chance) for proxy, chance in chances.items() if chance > 0]
 
 
-@pytest.mark.parametrize("capacity", CAPACITIES)
+@pytest.mark.parametrize("capacity", slow_but(CAPACITIES, {2}))
 @pytest.mark.parametrize("kind", FAMILY)
 def test_proxy_family(kind, capacity):
     """E[w_t] = P(room) exactly, and E[w_s w_t] ≤ 1."""
@@ -212,7 +213,7 @@ def test_priority_given_the_other_uniforms(capacity):
                 assert priority_weights(delays, capacity, others)[t] == expected
 
 
-@pytest.mark.parametrize("capacity", CAPACITIES)
+@pytest.mark.parametrize("capacity", slow_but(CAPACITIES, {2}))
 def test_priority_pairs(capacity):
     """E[w_s w_t] = 1; with one slot, 0 for rounds whose lives overlap."""
     rng = np.random.default_rng(capacity + 10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry import schedulers
@@ -138,7 +139,7 @@ def estimates(scheduler, seeds=150):
     return sums / outcome.size, sums / np.array([weight.sum() for weight in traces])
 
 
-@pytest.mark.parametrize("scheduler", NAIVE, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("scheduler", slow_but(NAIVE, NAIVE[:1]), ids=lambda s: type(s).__name__)
 def test_naive_policies_are_biased(scheduler):
     outcome, _ = slow_when_bad()
     assert not scheduler.is_unbiased
