@@ -41,7 +41,9 @@ def bias_chart(stream: Stream, figures: Iterable[Scores]) -> Any:
     order = [row["policy"] for row in rows]
     slots = max((one.capacity or 0) for one in figures)
     base = alt.Chart(data_of(rows))
-    y = alt.Y("policy:N", sort=order, title=None, axis=alt.Axis(labelLimit=220, ticks=False, domain=False))
+    # Padded, since a point at zero lies on the axis and would cover the end of its label.
+    axis = alt.Axis(labelLimit=220, labelPadding=9, ticks=False, domain=False)
+    y = alt.Y("policy:N", sort=order, title=None, axis=axis)
     x = alt.X("mean:Q", title=f"believed mean label ({stream.unit}), two standard deviations of one run either way")
     colour = alt.Color(
         "kind:N",

@@ -22,6 +22,7 @@ class _Word(IntEnum):
         return format(self.name, form)
 
 
+# The numbers are written in stores and by compiled steps: a new word takes a new number, at the end.
 class Fate(_Word):
     """Say what became of a round."""
 
@@ -105,6 +106,7 @@ class Certificate(NamedTuple):
         """The same with ``omitted_curvature``: at least the weighted regret, on every path (values: in expectation)."""
         return self.bound + self.omitted_curvature
 
+    # A bound assumed is given to six digits as it was; sizes observed are the path's own and need no number.
     @property
     def sizes(self) -> str:
         """How large feedback was taken to be."""
