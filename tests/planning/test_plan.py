@@ -233,11 +233,9 @@ def test_the_chart_carries_the_same_numbers():
     pytest.importorskip("altair")
     made = plan(SMALL, schedulers=["VarOpt", "drop newest"], **QUICK)
     spec = made.plot().to_dict()
-    lower = spec["vconcat"][1]["layer"][0]["data"]["values"]
+    upper, lower = (json.loads(panel["layer"][0]["data"]["values"]) for panel in spec["vconcat"])
     assert [(row["slots"], row["effective"]) for row in lower] == [(f.capacity, f.effective) for f in made.figures]
-    assert [row["peak"] for row in spec["vconcat"][0]["layer"][0]["data"]["values"]] == [
-        top for _, _, top in made.backlog.curve
-    ]
+    assert [row["peak"] for row in upper] == [top for _, _, top in made.backlog.curve]
 
 
 def test_warnings_of_a_short_record():
