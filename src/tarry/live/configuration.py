@@ -7,7 +7,6 @@ functions from elsewhere is opened by passing the same player again.
 
 from __future__ import annotations
 
-import inspect
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -30,6 +29,8 @@ FORMAT = 2
 SESSION, JOIN = "session", "join"
 STATED = ("gradient_bound", "value_bound", "strong_convexity")
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
+# Classes of the first version that have another name now and the same fields.
+_FORMER = {**domains.RENAMED, **schedulers.RENAMED, **rates.RENAMED}
 _ELSEWHERE = "own:"  # before the name of a member that is not of this package
 _ABSENT: Any = object()
 _SHOWN = 6  # entries of an array
@@ -228,17 +229,20 @@ def _built(plain: Any) -> Any:
 
 
 def _restored(kind: Any, fields: dict[str, Any]) -> Any:
-    """Return a member from its fields, through its constructor where that takes them, else through their checks."""
-    arguments = [name for name in inspect.signature(kind).parameters if name not in ("args", "kwargs")]
+    """Return a member from its fields: by its constructor where that takes them, else after their own checks."""
+    for name, parameter in kind._parameters.items():
+        hint = parameter.annotation
+        kept, *checks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if kept is bool and fields[name] in (0, 1):
+            fields[name] = bool(fields[name])  # the first format held numbers
+        for check in checks:
+            check(fields[name], name)
     made = kind.make(*fields.values())
-    if arguments and all(name in fields for name in arguments):
-        built = kind(**{name: fields[name] for name in arguments})
-        # A constructor that works its fields out from its arguments may do so twice; what was stored counts.
-        return built if built == made else made
-    for name, parameter in getattr(kind, "_parameters", {}).items():
-        if get_origin(parameter.annotation) is Annotated:
-            get_args(parameter.annotation)[1](fields[name], name)
-    return made
+    if kind.__new__ is not Parameters.__new__:
+        return made  # its constructor works the fields out from other arguments
+    built = kind(**fields)
+    # What is worked out from other fields may be worked out twice; what was stored counts.
+    return built if built == made else made
 
 
 def _array(plain: dict[str, Any]) -> np.ndarray:
@@ -261,6 +265,12 @@ def _renamed(plain: Any) -> Any:
     if "type" not in plain:
         return plain
     module, _, name = plain["type"].rpartition(":")
+    is_ours = module.startswith("tarry.")
+    if is_ours and name in _FORMER:
+        rate = rates.from_first_version(name, {n: _built(value) for n, value in plain["fields"].items()})
+        if rate is not None:
+            return _plain(rate)
+        name = _FORMER[name]
     if module.startswith("tarry.players."):
         name = Player.__name__
     elif not (module.startswith("tarry.") and name in members()):
