@@ -10,8 +10,8 @@ import json
 import re
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer
 
@@ -102,18 +102,18 @@ def test_the_changelog_has_every_renamed_name():
         assert re.search(rf"\b{old.rsplit('.', 1)[1]}\b", CHANGES), f"{old} -> {new}"
 
 
-def commands(group: click.Command, name: str) -> dict[str, click.Command]:
+def commands(group: Any, name: str) -> dict[str, Any]:
     """Return a command and everything below by their full names, lazy groups loaded."""
     found = {name: group}
-    if isinstance(group, click.Group):
-        context = click.Context(group)
+    if hasattr(group, "list_commands"):
+        context = group.context_class(group)
         for inner in group.list_commands(context):
             # Resolving loads the commands that help knows by their line alone.
             found |= commands(group.resolve_command(context, [inner])[1], f"{name} {inner}")
     return found
 
 
-def options(command: click.Command) -> set[str]:
+def options(command: Any) -> set[str]:
     return {way for parameter in command.params for way in [*parameter.opts, *parameter.secondary_opts]}
 
 
