@@ -4,7 +4,8 @@
 case's input as the argument ``given`` and its output as ``expected``.
 
 ``@pytest.mark.jit`` is for tests that meet the compiler: they run compiled as well as with the JIT off. With
-``jit(only=True)`` they run compiled alone. All other tests run with the JIT off.
+``jit(only=True)`` they run compiled alone; with ``jit(slow=True)`` only ``make test-all`` compiles them. All other
+tests run with the JIT off.
 
 ``@pytest.mark.slow`` is for what only ``make test-all`` waits for.
 """
@@ -56,11 +57,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if is_compiled():
+    if is_compiled() and "not slow" not in config.getoption("markexpr"):
         return  # run.sh selects by -m jit; whoever names a test on the command line gets it
-    only = [item for item in items if any(mark.kwargs.get("only") for mark in item.iter_markers("jit"))]
-    config.hook.pytest_deselected(items=only)
-    left_out = set(only)
+    reason = "slow" if is_compiled() else "only"
+    left_out = {item for item in items if any(mark.kwargs.get(reason) for mark in item.iter_markers("jit"))}
+    config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 
 

@@ -25,8 +25,7 @@ def _learner(given, domain):
     )
 
 
-@pytest.mark.jit
-@pytest.mark.jit
+@pytest.mark.jit(slow=True)
 @pytest.mark.cases("game")
 def test_game(given, expected):
     domain = domain_of(given["domain"])

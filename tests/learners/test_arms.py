@@ -250,23 +250,3 @@ def test_what_a_game_does_not_grant_is_refused():
         TsallisFTRL(3, level=0.0)
     with pytest.raises(ValueError, match="exploration must be"):
         Exp3(3, rate=0.1, exploration=-0.1)
-
-
-@pytest.mark.jit(only=True)
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_compiled_arms_are_those_of_plain_steps(learner):
-    losses, delays = RNG.uniform(size=(60, 3)), np.full(60, 3)
-    game = tarry.WeightedGame(
-        learner.domain, tarry.losses.Linear(losses), tarry.delays.array(delays), np.ones(60), feedback="value"
-    )
-    arms = tarry.simulate(game, learner, seeds=[9], keep_rounds=True).plays().argmax(axis=1)
-    state, play = allocate(learner, 60), np.zeros(3)
-    directions = KeyedDirections(make_key(9, Purpose.DIRECTIONS))
-    with np.errstate(over="ignore"):
-        for t in range(1, 61):
-            predict(learner, state, directions, t, play)
-            assert play.argmax() == arms[t - 1]
-            enter(learner, state, t - 1, t)
-            if t > 3:
-                absorb(learner, state, directions, t - 4, t - 3, 1.0, np.array([losses[t - 4, arms[t - 4]]]))
-            advance(learner, state, t, min(t, 3))

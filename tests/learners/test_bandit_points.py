@@ -230,6 +230,7 @@ def test_any_dimension(k):
         assert np.all(np.isfinite(tarry.simulate(game, learner).regret))
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize(
     ("rule", "kind"), [("one", "reduction"), ("two", "delayed descent"), ("differences", "strongly convex")]

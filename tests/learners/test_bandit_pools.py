@@ -203,6 +203,7 @@ def test_any_dimension(k):
         assert np.all(np.isfinite(tarry.simulate(game, learner, seeds=2).regret))
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize("kind", ["GOLD", "D-FTBL"])
 def test_a_second_call_does_not_compile(kind):

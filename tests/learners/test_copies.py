@@ -39,6 +39,7 @@ def test_with_a_fixed_delay_bold_is_interleaving(name):
     assert np.array_equal(plays(BOLD(BASES[name]), fixed), plays(Interleaving(BASES[name], 4), fixed))
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_copies_are_separate_learners(name):

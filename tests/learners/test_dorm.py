@@ -141,11 +141,3 @@ def test_unknown_hints_are_refused():
     )
     with pytest.raises(tarry.errors.NotGranted, match="acknowledgements"):
         tarry.simulate(game, learner)
-
-
-@pytest.mark.jit(only=True)
-@pytest.mark.parametrize(("learner", "forget"), [(DORM(3), False), (DORMPlus(3), True)])
-def test_compiled_plays_are_those_of_plain_python(learner, forget):
-    rows, ones = RNG.normal(size=(40, 3)), np.ones(40)
-    delays = tarry.delays.array(RNG.integers(0, 6, 40)).values
-    np.testing.assert_allclose(_plays(learner, delays, ones, rows), _by_hand(rows, delays, ones, forget), atol=1e-10)

@@ -165,13 +165,3 @@ def test_a_rate_that_may_end_is_checked():
     with pytest.raises(ValueError, match="2 rounds"):
         learner.check_horizon(3)
     EntropicFTRL(2, rate=Power(1.0, 0.5)).check_horizon(3)
-
-
-@pytest.mark.jit(only=True)
-def test_compiled_and_plain_agree():
-    horizon = 30
-    rows = RNG.normal(size=(horizon, 3))
-    plays = _plays(0.3, np.full(horizon, 4), np.ones(horizon), rows)
-    losses = np.vstack((np.zeros((5, 3)), np.cumsum(rows, axis=0)))[:horizon]
-    masses = np.exp(-0.3 * losses)
-    np.testing.assert_allclose(plays, masses / masses.sum(axis=1)[:, None], atol=1e-12)

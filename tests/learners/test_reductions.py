@@ -144,6 +144,7 @@ def test_bold_stays_below_its_bound():
     assert tarry.simulate(game, BOLD(OGD(Ball(1), 0.7))).regret[0] > bound
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_a_second_call_does_not_compile():
     plays(BOLD(BASES["leader"]))

@@ -54,6 +54,7 @@ def test_rounding_is_what_the_docstring_says(scale):
     assert np.all(np.linalg.eigvalsh(state.inverse) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.jit(only=True)
 def test_a_hundred_thousand_updates_do_not_drift():
     rng, n, k = np.random.default_rng(2), 100_000, 12

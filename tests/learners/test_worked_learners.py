@@ -9,8 +9,7 @@ from casework import agree, domain_of, losses_of
 import tarry
 
 
-@pytest.mark.jit
-@pytest.mark.jit
+@pytest.mark.jit(slow=True)
 @pytest.mark.cases("dwftrl")
 def test_dwftrl(given, expected):
     domain, losses = domain_of(given["domain"]), losses_of(given["losses"])
@@ -22,8 +21,7 @@ def test_dwftrl(given, expected):
     agree([losses.gradient(x, t) for x, t in zip(record.plays(), rounds, strict=True)], expected["gradients"])
 
 
-@pytest.mark.jit
-@pytest.mark.jit
+@pytest.mark.jit(slow=True)
 @pytest.mark.cases("dwftbl")
 def test_dwftbl(given, expected):
     domain = domain_of(given["domain"])

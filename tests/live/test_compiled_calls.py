@@ -38,7 +38,6 @@ def played(store):
 
 
 @pytest.mark.jit
-@pytest.mark.jit
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_a_call_found_once_is_the_one_found_anew(kind, tmp_path, monkeypatch):
     found = played("memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'a.db'}")

@@ -84,13 +84,3 @@ def test_reservoir_counts_what_is_pending():
 def test_always_sees_everything():
     trace = follow(Always(), np.random.default_rng(0).integers(0, 50, 200), capacity=None)
     assert np.all(trace.weight == 1.0)
-
-
-@pytest.mark.jit(only=True)
-@pytest.mark.parametrize("scheduler", [Always(), DropNewest(), DropOldest(), RandomEvict(), Reservoir(), Timeout(9)])
-def test_compiled_equals_plain(scheduler):
-    delays = np.random.default_rng(6).integers(0, 40, 500)
-    capacity = None if scheduler.needs_unlimited_capacity else 5
-    plain = follow(scheduler, delays, capacity=capacity, seed=3)
-    compiled = follow(scheduler, delays, capacity=capacity, seed=3, compiled=True)
-    assert all(np.array_equal(a, b) for a, b in zip(plain, compiled, strict=True))

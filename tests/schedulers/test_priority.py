@@ -69,14 +69,6 @@ def test_any_delays(delays, capacity, seed):
     assert np.array_equal(trace.weight, slow_weights(delays, capacity, uniforms))
 
 
-@pytest.mark.jit(only=True)
-def test_compiled_equals_plain():
-    delays = np.random.default_rng(1).integers(0, 90, 3000)
-    plain = follow(Priority(), delays, capacity=5, seed=9)
-    compiled = follow(Priority(), delays, capacity=5, seed=9, compiled=True)
-    assert np.array_equal(plain.weight, compiled.weight)
-
-
 def test_one_slot_is_refused():
     with pytest.raises(ValueError, match="infinite second moment at capacity 1"):
         Priority().check_capacity(1)
