@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry import schedulers, theory
+from tarry import schedulers
 from tarry.delays.base import backlog_of
 from tarry.errors import ArgumentError
-from tarry.theory.calibrate import pareto_survival
+from tarry.theory.calibrate import morris_tail, pareto_survival
 
 TAIL = 0.01  # the share of rounds that may find the set full where a plan calibrates a scheduler
 RARELY = 1e-3  # the same where a study does: the schedulers' own default
@@ -82,7 +82,7 @@ def _has_morris(given: Conditions) -> bool:
     if not 2 <= given.capacity <= LARGEST_MORRIS:
         return False
     # Tails fall with ε: the smallest ε that is enough is at most this one if this one is enough.
-    tail = theory.morris_tail(epsilon=LARGEST_EPSILON, backlog=given.max_backlog, capacity=given.capacity)
+    tail = morris_tail(epsilon=LARGEST_EPSILON, backlog=given.max_backlog, capacity=given.capacity)
     return tail <= given.saturation
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tarry import theory
 from tarry.checks import as_int, as_positive
 from tarry.errors import NotGranted
 from tarry.game import Game
@@ -12,6 +11,7 @@ from tarry.learners import DWFTBL
 from tarry.players.recommended import Recommendation, spread_on
 from tarry.rates import EnergyRadius, EnergyRate, Power
 from tarry.schedulers import Bernoulli, DoublingBernoulli
+from tarry.theory.bandits import energy_offset, energy_probability
 from tarry.tracking import Doubling, Player
 
 
@@ -70,8 +70,8 @@ def beyond_peak_backlog(
 def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, backlog: int | None) -> Recommendation:
     if backlog is None:
         raise ValueError("for strongly convex losses this tuning needs a bound on the backlog: give backlog=…")
-    p = theory.energy_probability(backlog, capacity=capacity)
-    shift = theory.energy_offset(spread=spread, probability=p)
+    p = energy_probability(backlog, capacity=capacity)
+    shift = energy_offset(spread=spread, probability=p)
     learner = DWFTBL(
         domain,
         rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),

@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array, Counts, cut, probability
-from tarry.theory.keeping import morris_tail
 
 Survival = Callable[[Array, Array], ArrayLike]
 PRECISION = 1e-6  # relative, of what is found by bisection: from above, so the target is kept
 HARMONIC_SUM = 1.2265  # the paper's harmonic fact, 2, at its largest (t = 5)
+PATIENCE = 8  # orders without improvement after which the tail's search ends: the bound is all but convex in the order
+LARGEST_ORDER = 2048  # far beyond the best order for any capacity in use, and still a small table
 
 
 def calibrated_probability(*, max_backlog: int, capacity: int, target: float) -> float:
@@ -43,36 +44,30 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
 def calibrated_safety(
     *, capacity: int, target: float, delays: ArrayLike | None = None, horizon: int | None = None
 ) -> float:
-    """The smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail at or below target.
+    """Return the smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail below the target.
 
-    On the given ``delays``, or, given ``horizon`` alone, on the worst of all sequences: every round pending to the
-    end, d_t = T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from
-    above; 0 if the backlog never reaches C. The paper takes 16; :func:`universal_safety` needs neither.
+    On the given ``delays``, or, given ``horizon``, on the worst of all sequences: every round pending to the end, d_t =
+    T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from above; 0 if the
+    backlog never reaches C. Without either, a safety for every horizon and all delays: 1.2265·C/μ, μ of
+    ``poisson_mean``, since Σ_{s≤t} 1/(H_s(t−s+1)) ≤ 1.2265. The paper takes 16.
 
     >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
     2.17
+    >>> round(calibrated_safety(capacity=16, target=1e-4), 2)
+    3.8
     """
-    if (delays is None) == (horizon is None):
+    if delays is not None and horizon is not None:
         raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
+    if delays is None and horizon is None:
+        c = as_int(capacity, "capacity", 1)
+        # Below C − 1 a sum of coins has a lighter tail than Poisson's (Hoeffding 1956); at C = 1 it has not.
+        mean = min(poisson_mean(c, target), c - 1.0) if c > 1 else probability(target, "target")
+        return HARMONIC_SUM * c / mean
     waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
     return _smallest(
         lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
         probability(target, "target"),
     )
-
-
-def universal_safety(*, capacity: int, target: float) -> float:
-    """A safety that serves Pareto at every horizon and for all delays: 1.2265·C/μ, μ the ``poisson_mean``.
-
-    Σ_{s≤t} 1/(H_s(t−s+1)) ≤ 1.2265, so the mean is at most μ, and below C − 1 a sum of coins has a lighter tail
-    than Poisson's (Hoeffding 1956). At C = 1, where it has not, μ = target.
-
-    >>> round(universal_safety(capacity=16, target=1e-4), 2)
-    3.8
-    """
-    c = as_int(capacity, "capacity", 1)
-    mean = min(poisson_mean(c, target), c - 1.0) if c > 1 else probability(target, "target")
-    return HARMONIC_SUM * c / mean
 
 
 def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
@@ -87,6 +82,38 @@ def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
     if c == 1:
         raise ValueError("Morris admits whenever the set is empty, so one slot is always full: use capacity 2 or more")
     return _smallest(lambda e: morris_tail(epsilon=e, backlog=n, capacity=c), probability(target, "target"))
+
+
+def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
+    """P(|S_t| = C) ≤ min_k (1+ε)^(−kC) Σ_{j≤k} binom(σ_t, j) Π_{i=k−j+1}^{k}((1+ε)^i − 1); 0 where σ_t < C.
+
+    Summed in logarithms; k stops growing once it no longer helps, and every k is a bound. k = 1 is Markov's.
+
+    >>> [round(morris_tail(epsilon=e, backlog=200, capacity=16), 4) for e in (0.35, 0.5)]
+    [0.3047, 0.0003]
+    """
+    from scipy.special import gammaln, logsumexp
+
+    n, c, x = (
+        as_int(backlog, "backlog"),
+        as_int(capacity, "capacity", 1),
+        math.log1p(as_positive(epsilon, "epsilon")),
+    )
+    if n < c:
+        return 0.0
+    orders = np.arange(1, LARGEST_ORDER + 1)
+    steps = np.concatenate(([0.0], np.cumsum(orders * x + np.log(-np.expm1(-orders * x)))))  # Σ_{i≤k} ln((1+ε)^i − 1)
+    j = np.arange(min(LARGEST_ORDER, n) + 1)
+    choices = gammaln(n + 1.0) - gammaln(j + 1.0) - gammaln(n - j + 1.0)
+    best, idle = 0.0, 0
+    for k in range(1, LARGEST_ORDER + 1):
+        most = min(k, n)
+        bound = float(logsumexp(choices[: most + 1] + steps[k] - steps[k - j[: most + 1]])) - k * c * x
+        idle = 0 if bound < best else idle + 1
+        best = min(best, bound)
+        if idle == PATIENCE:
+            break
+    return math.exp(best)
 
 
 def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
