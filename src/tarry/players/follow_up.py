@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tarry.checks import as_int, as_positive
+from tarry.domains.base import Domain
 from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL
@@ -14,9 +13,11 @@ from tarry.schedulers import Bernoulli, DoublingBernoulli
 from tarry.theory.bandits import energy_offset, energy_probability
 from tarry.tracking import Doubling, Player
 
+CLAIM = "unreviewed, Xiang, Yang and Shen's claim (docs/theory.md"
+
 
 def beyond_peak_backlog(
-    target: Any,
+    target: Domain | Game,
     *,
     horizon: int | None = None,
     capacity: int | None = None,
@@ -64,10 +65,12 @@ def beyond_peak_backlog(
     smoothing = EnergyRadius(target.inner_radius, spread, slots, horizon, factor=factor)
     learner = DWFTBL(target, rate=EnergyRate(target.diameter, steepest, smoothing), smoothing=smoothing)
     player = Player(learner, DoublingBernoulli(), Doubling("backlog", unit=max(1, slots // 8)))
-    return _unreviewed(player, "conditional energy", 23)
+    return Recommendation(player, f"conditional energy; {CLAIM}, row 23)", is_proved=False)
 
 
-def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, backlog: int | None) -> Recommendation:
+def _curved(
+    domain: Domain, spread: float, capacity: int, strong_convexity: float, backlog: int | None
+) -> Recommendation:
     if backlog is None:
         raise ValueError("for strongly convex losses this tuning needs a bound on the backlog: give backlog=…")
     p = energy_probability(backlog, capacity=capacity)
@@ -77,9 +80,5 @@ def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, 
         rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),
         smoothing=Power(domain.inner_radius * shift ** (1 / 3), 1 / 3, shift=shift),
     )
-    return _unreviewed(Player(learner, Bernoulli(probability=p)), "rate 1/(λ(A+t))", 28)
-
-
-def _unreviewed(player: Player, rate: str, row: int) -> Recommendation:
-    reason = f"{rate}; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row {row})"
-    return Recommendation(player, reason, is_proved=False)
+    player = Player(learner, Bernoulli(probability=p))
+    return Recommendation(player, f"rate 1/(λ(A+t)); {CLAIM}, row 28)", is_proved=False)
