@@ -3,7 +3,7 @@
 from tarry.theory import *  # noqa: F403
 from tarry.theory.arguments import harmonic, rounds
 from tarry.theory.bandits import energy_offset, energy_probability, energy_smoothing
-from tarry.theory.calibrate import binomial_tail, morris_tail, pareto_survival, poisson_mean, saturation_tails
+from tarry.theory.calibrate import morris_tail, pareto_survival, saturation_tails
 from tarry.theory.gradients import doubling_bound
 from tarry.theory.weights import batch_length, kappa
 from tests.oracles.moments import *  # noqa: F403
@@ -13,7 +13,6 @@ from tests.oracles.saturation import *  # noqa: F403
 
 __all__ = [
     "batch_length",
-    "binomial_tail",
     "doubling_bound",
     "energy_offset",
     "energy_probability",
@@ -22,7 +21,6 @@ __all__ = [
     "kappa",
     "morris_tail",
     "pareto_survival",
-    "poisson_mean",
     "rounds",
     "saturation_tails",
 ]

@@ -14,7 +14,7 @@ from tarry.checks import as_positive
 from tarry.delays.base import Delays, backlog_of
 from tarry.game.replay import Replay, replay
 from tarry.outcomes import Fate
-from tarry.planning.policies import TAIL, Conditions, Policy
+from tarry.planning.policies import TAIL, Conditions, Policy, chances_of
 from tarry.schedulers.base import Scheduler
 
 LARGEST_ERROR = 0.02  # of a second moment, relative: two digits of an effective sample size
@@ -68,14 +68,13 @@ class Figures(NamedTuple):
 
 def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
     """Return the figures of a policy at a capacity; None where it has nothing to offer."""
-    given = work.conditions(capacity)
-    scheduler = policy.offer(given)
+    scheduler = policy.offer(work.conditions(capacity))
     if scheduler is None or (scheduler.needs_preemption and not work.preemption):
         return None
     most = ROUNDS // work.values.size
     runs = [work.replay(scheduler, capacity, range(min(work.seeds, max(2, most))))]
-    if policy.survivals is not None:
-        return _from_chances(policy.name, runs[0], capacity, policy.survivals(given, work.values))
+    if policy.has_chances:
+        return _from_chances(policy.name, runs[0], capacity, chances_of(scheduler, capacity, work.values))
     while _second_moment(runs)[1] > work.precision:
         done = sum(len(run.seeds) for run in runs)
         more = min(done, most - done)

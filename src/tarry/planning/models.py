@@ -9,24 +9,18 @@ from typing import Any
 
 from tarry import delays
 from tarry.checks import as_int, as_positive
+from tarry.delays.base import Delays
 from tarry.errors import ArgumentError
 from tarry.planning.plan import Plan, plan
 
-MODELS: dict[str, Callable[..., Any]] = {
-    "fixed": delays.fixed,
-    "uniform": delays.uniform,
-    "geometric": delays.geometric,
-    "pareto": delays.pareto,
-    "lognormal": delays.lognormal,
-    "bursts": delays.bursts,
-    "queue": delays.queue,
-}
-UNITS = {"d": 1.0, "h": 1.0 / 24, "min": 1.0 / 1440, "s": 1.0 / 86400}
-WHOLE = {"delay", "low", "high", "length", "slow", "fast", "servers"}
+NAMES = ("fixed", "uniform", "geometric", "pareto", "lognormal", "bursts", "queue")
+MODELS: dict[str, Callable[..., Delays]] = {name: getattr(delays, name) for name in NAMES}
+UNITS = {"d": 1.0, "h": 1.0 / 24, "min": 1.0 / 1440, "s": 1.0 / 86400}  # days
+WHOLE = {"delay", "low", "high", "length", "slow", "fast", "servers"}  # these count decisions or servers
 
 
-def model_delays(kind: str, *, horizon: int, per_day: float | None = None, rng: Any = 0, **parameters: Any) -> Any:
-    """Delays of a named model; its parameters are numbers of decisions, or lengths of time such as "3d" or "36h".
+def model_delays(kind: str, *, horizon: int, per_day: float | None = None, rng: Any = 0, **parameters: Any) -> Delays:
+    """Return the delays of a named model; its parameters are numbers of decisions, or lengths of time such as "3d" or "36h".
 
     Lengths of time (d, h, min, s) need ``per_day``, the decisions made in a day.
 

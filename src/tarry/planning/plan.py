@@ -145,7 +145,7 @@ def plan(
     work = Workload(array(values), values, int(backlog_of(values).max()), preemption, *counts)
     policies = choose_policies(schedulers, preemption=preemption)
     wanted = _share(target, max_second_moment)
-    search = _Search(policies, work, wanted, progress if progress is not None else _silent)
+    search = _Search(policies, work, wanted, progress if progress is not None else lambda text: None)
     grid = _grid(capacities, work.max_backlog)
     figures = [f for capacity in grid for f in search.row(policies, capacity)]
     if not figures:
@@ -160,10 +160,6 @@ def plan(
     beyond = None if choice is not None else search.beyond(grid[-1])
     backlog = describe(values, per_day, mean_delay_days, int(getattr(delays, "truncated", 0)))
     return Plan(backlog, wanted, preemption, tuple(figures), choice, beyond)
-
-
-def _silent(text: str) -> None:
-    pass
 
 
 def _share(target: float, max_second_moment: float | None) -> float:

@@ -8,7 +8,7 @@ P(d'_s ≥ age), asked with arrays of rounds (from 1) and of ages.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,14 +29,14 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
     >>> [round(calibrated_probability(max_backlog=n, capacity=16, target=1e-4), 4) for n in (15, 16, 200)]
     [1.0, 0.5623, 0.0265]
     """
-    from scipy.special import betaincinv
+    from scipy.special import betainc, betaincinv
 
     n, c = as_int(max_backlog, "max_backlog"), as_int(capacity, "capacity", 1)
     if n < c:
         return 1.0
     p = float(betaincinv(c, n - c + 1, probability(target, "target")))
     slack = 1e-15
-    while binomial_tail(n, p, c) > target:  # the inverse is right to rounding only
+    while float(betainc(c, n - c + 1, p)) > target:  # P(Bin(n, p) ≥ C): the inverse is right to rounding only
         p, slack = p * (1.0 - slack), min(2.0 * slack, 0.5)
     return p
 
@@ -48,8 +48,8 @@ def calibrated_safety(
 
     On the given ``delays``, or, given ``horizon``, on the worst of all sequences: every round pending to the end, d_t =
     T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from above; 0 if the
-    backlog never reaches C. Without either, a safety for every horizon and all delays: 1.2265·C/μ, μ of
-    ``poisson_mean``, since Σ_{s≤t} 1/(H_s(t−s+1)) ≤ 1.2265. The paper takes 16.
+    backlog never reaches C. Without either, a safety for every horizon and all delays: 1.2265·C/μ, μ the largest
+    mean with P(Poisson(μ) ≥ C) ≤ target, since Σ_{s≤t} 1/(H_s(t−s+1)) ≤ 1.2265. The paper takes 16, for μ = C/8.
 
     >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
     2.17
@@ -59,9 +59,11 @@ def calibrated_safety(
     if delays is not None and horizon is not None:
         raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
     if delays is None and horizon is None:
-        c = as_int(capacity, "capacity", 1)
+        from scipy.special import gammaincinv
+
+        c, chance = as_int(capacity, "capacity", 1), probability(target, "target")
         # Below C − 1 a sum of coins has a lighter tail than Poisson's (Hoeffding 1956); at C = 1 it has not.
-        mean = min(poisson_mean(c, target), c - 1.0) if c > 1 else probability(target, "target")
+        mean = min(float(gammaincinv(c, chance)), c - 1.0) if c > 1 else chance
         return HARMONIC_SUM * c / mean
     waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
     return _smallest(
@@ -137,34 +139,23 @@ def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Ar
     array([0.  , 0.  , 0.25, 0.5 ])
     """
     d = cut(delays)
-    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))
+    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))  # P(so many of B_t last), C or more in the last
     table[:, 0] = 1.0
-    for age, s in by_age(d, 1):
-        toss(table, s + age, chances_at(survival, s, age))
+    s = np.arange(d.size)
+    for age in range(1, int(d.max()) + 1):
+        s = s[d[s] >= age]
+        chances = np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
+        toss(table, s + age, chances)
     return table[:, -1].copy()
 
 
-def binomial_tail(count: int, chance: float, capacity: int) -> float:
-    """P(Bin(n, p) ≥ C): the tail for n = σ_t and one coin p.
-
-    >>> round(binomial_tail(3, 0.5, capacity=3), 12)
-    0.125
-    """
-    from scipy.special import betainc
-
-    n, c = as_int(count, "count"), as_int(capacity, "capacity", 1)
-    return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
-
-
-def poisson_mean(capacity: int, target: float) -> float:
-    """The largest μ with P(Poisson(μ) ≥ C) ≤ target: the mean number of slots one may plan for; the paper's is C/8.
-
-    >>> round(poisson_mean(50, target=1e-4), 1)
-    27.9
-    """
-    from scipy.special import gammaincinv
-
-    return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
+def toss(table: Array, rows: Counts, chances: Array) -> None:
+    """Add one more coin to each of these rows of P(so many heads); the last column absorbs."""
+    old, q = table[rows], chances[:, np.newaxis]
+    new = old * (1.0 - q)
+    new[:, 1:] += old[:, :-1] * q
+    new[:, -1] = old[:, -1] + old[:, -2] * chances
+    table[rows] = new
 
 
 def _smallest(tail: Callable[[float], float], target: float) -> float:
@@ -181,24 +172,3 @@ def _smallest(tail: Callable[[float], float], target: float) -> float:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if tail(middle) <= target else (middle, high)
     return high
-
-
-def by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
-    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
-    s = np.arange(delays.size)
-    for age in range(first, int(delays.max()) + 1):
-        s = s[delays[s] >= age]
-        yield age, s
-
-
-def chances_at(survival: Survival, s: Counts, age: int) -> Array:
-    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
-
-
-def toss(table: Array, rows: Counts, chances: Array) -> None:
-    """One more coin for each of these rows; the last column absorbs."""
-    old, q = table[rows], chances[:, np.newaxis]
-    new = old * (1.0 - q)
-    new[:, 1:] += old[:, :-1] * q
-    new[:, -1] = old[:, -1] + old[:, -2] * chances
-    table[rows] = new
