@@ -2,7 +2,7 @@
 
 from tarry.theory import *  # noqa: F403
 from tarry.theory.arguments import harmonic, rounds
-from tarry.theory.bandits import energy_offset, energy_probability, energy_smoothing
+from tarry.theory.bandits import energy_probability, energy_smoothing
 from tarry.theory.calibrate import morris_tail, pareto_survival, saturation_tails
 from tarry.theory.gradients import doubling_bound
 from tarry.theory.weights import batch_length, kappa
@@ -14,7 +14,6 @@ from tests.oracles.saturation import *  # noqa: F403
 __all__ = [
     "batch_length",
     "doubling_bound",
-    "energy_offset",
     "energy_probability",
     "energy_smoothing",
     "harmonic",

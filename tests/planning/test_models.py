@@ -7,7 +7,7 @@ import pytest
 
 import tarry
 from tarry.planning import plan, plan_model
-from tarry.planning.models import MODELS, model_delays
+from tarry.planning.sources import MODELS, model_delays
 
 QUICK = {"schedulers": ["VarOpt"], "seeds": 2, "precision": 1.0}
 PARAMETERS = {

@@ -13,8 +13,8 @@ from tarry.checks import as_positive
 from tarry.cli.console import Format, option_of, refusing, screen
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, read_log
-from tarry.planning.models import MODELS, model_delays
 from tarry.planning.policies import choose_policies
+from tarry.planning.sources import MODELS, model_delays
 from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
 
 

@@ -2,21 +2,20 @@
 
 from tarry.checks import former_names
 from tarry.planning.bounds import Constants, list_bounds
-from tarry.planning.logs import plan_log, read_log
-from tarry.planning.models import plan_model
 from tarry.planning.plan import Plan, plan
 from tarry.planning.policies import POLICIES
+from tarry.planning.sources import plan_log, plan_model, read_log
 
 __all__ = ["POLICIES", "Constants", "Plan", "list_bounds", "plan", "plan_log", "plan_model", "read_log"]
 
 RENAMED = {
-    "MODELS": "models.MODELS",
+    "MODELS": "sources.MODELS",
     "Backlog": "measure.Backlog",
     "Bound": "bounds.Bound",
     "Figures": "measure.Figures",
-    "Log": "logs.Log",
+    "Log": "sources.Log",
     "Policy": "policies.Policy",
-    "model_delays": "models.model_delays",
+    "model_delays": "sources.model_delays",
     "second_moment_target": "plan(…, max_second_moment=…)",
     "trivial_bound": "Constants(…).trivial_bound",
 }

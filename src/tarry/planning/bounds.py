@@ -50,8 +50,7 @@ class Constants:
                 value = getattr(self, name)
                 if value is not None:
                     object.__setattr__(self, name, check(value, name))  # frozen, but for its own checks
-        _check_delays(self.horizon, self.total_delay, self.max_backlog)
-        _check_longest(self.horizon, self.total_delay, self.max_backlog, self.max_delay)
+        _check_delays(self.horizon, self.total_delay, self.max_backlog, self.max_delay)
         _check_curvature(self.diameter, self.gradient_bound, self.strong_convexity)
 
     def known(self) -> dict[str, Any]:
@@ -126,34 +125,30 @@ def list_bounds(constants: Constants) -> list[Bound]:
     return [row.evaluate(known) for row in rows if all(name in known for name in row.takes)]
 
 
-def _check_delays(horizon: int, total: float | None, peak: int | None) -> None:
+def _check_delays(horizon: int, total: float | None, peak: int | None, longest: int | None) -> None:
+    """Raise ValueError where a sum, a largest backlog and a longest delay cannot be those of one sequence."""
     if peak is not None and peak > horizon - 1:
         raise ArgumentError("max_backlog", f"must be below the horizon {horizon}", peak)
+    if longest is not None and longest > horizon - 1:
+        raise ArgumentError("max_delay", f"must be below the horizon {horizon}", longest, "delays end with the game")
+    if peak is not None and longest is not None and peak > longest:
+        raise ArgumentError("max_backlog", f"is at most {longest} where rounds wait at most {longest} rounds", peak)
     if total is None:
         return
     if total > horizon * (horizon - 1) / 2:
         problem = f"is at most T(T−1)/2 = {horizon * (horizon - 1) // 2} in {horizon} rounds"
         raise ArgumentError("total_delay", problem, total)
-    if peak is not None and not peak * (peak + 1) / 2 <= total <= horizon * peak:
-        raise ValueError(
-            f"a backlog of at most {peak} in {horizon} rounds has a total delay between {peak * (peak + 1) // 2} and "
-            f"{horizon * peak}, got {total}"
-        )
-
-
-def _check_longest(horizon: int, total: float | None, peak: int | None, longest: int | None) -> None:
-    if longest is None:
-        return
-    if longest > horizon - 1:
-        raise ArgumentError("max_delay", f"must be below the horizon {horizon}", longest, "delays end with the game")
-    if peak is not None and peak > longest:
-        raise ArgumentError("max_backlog", f"is at most {longest} where rounds wait at most {longest} rounds", peak)
-    most = horizon * longest - longest * (longest + 1) // 2
-    if total is not None and not longest <= total <= most:
-        raise ValueError(
-            f"a longest delay of {longest} in {horizon} rounds has a total delay between {longest} and {most}, got "
-            f"{total}"
-        )
+    ranges = {}
+    if peak is not None:
+        # A backlog of σ takes delays of at least 1, 2, …, σ, and no round adds more than σ.
+        ranges[f"a backlog of at most {peak}"] = (peak * (peak + 1) // 2, horizon * peak)
+    if longest is not None:
+        # Delays end with the game: the last ones are T − t.
+        ranges[f"a longest delay of {longest}"] = (longest, horizon * longest - longest * (longest + 1) // 2)
+    for what, (least, most) in ranges.items():
+        if not least <= total <= most:
+            known = f"{what} in {horizon} rounds has a total delay between {least} and {most}"
+            raise ValueError(f"{known}, got {total}")
 
 
 def _check_curvature(diameter: float | None, gradient: float | None, curvature: float | None) -> None:

@@ -101,25 +101,8 @@ def _calibrated(given: Conditions) -> schedulers.Bernoulli:
     return schedulers.Bernoulli.calibrated(given.max_backlog, given.capacity, saturation=given.saturation)
 
 
-def _printed(given: Conditions) -> schedulers.Bernoulli:
-    return schedulers.Bernoulli(max_backlog=given.max_backlog)
-
-
 def _calibrated_pareto(given: Conditions) -> schedulers.Pareto:
     return schedulers.Pareto.calibrated(given.capacity, saturation=given.saturation)
-
-
-def _batching(given: Conditions) -> schedulers.Batching:
-    return schedulers.Batching(given.max_delay)
-
-
-def _has_batches(given: Conditions) -> bool:
-    return given.capacity > 1 or given.max_delay == 0
-
-
-def _has_moments(given: Conditions) -> bool:
-    # At two slots Priority's weights have no fourth moment: no number of replays settles the second.
-    return given.capacity > 2
 
 
 EVERY = (True, False)
@@ -128,11 +111,19 @@ EVERY = (True, False)
 POLICIES = (
     Policy("unlimited", schedulers.Always(), compared=None, is_random=False, is_limited=False),
     Policy("VarOpt", schedulers.VarOpt(), compared=EVERY),
-    Policy("Priority", schedulers.Priority(), compared=EVERY, is_offered=_has_moments),
+    # At two slots Priority's weights have no fourth moment: no number of replays settles the second.
+    Policy("Priority", schedulers.Priority(), compared=EVERY, is_offered=lambda given: given.capacity > 2),
     Policy("Bernoulli (calibrated)", _calibrated, has_chances=True, compared=EVERY),
     Policy("Morris", _morris, compared=EVERY, is_offered=_has_morris),
-    Policy("Batching", _batching, compared=(False,), is_offered=_has_batches),
-    Policy("Bernoulli (paper)", _printed, has_chances=True, compared=EVERY),
+    Policy(
+        "Batching",
+        lambda given: schedulers.Batching(given.max_delay),
+        compared=(False,),  # where VarOpt may not preempt; where it may, batches are never the better
+        is_offered=lambda given: given.capacity > 1 or given.max_delay == 0,
+    ),
+    Policy(
+        "Bernoulli (paper)", lambda given: schedulers.Bernoulli(given.max_backlog), has_chances=True, compared=EVERY
+    ),
     Policy("Pareto (calibrated)", _calibrated_pareto),
     Policy("Pareto (paper)", schedulers.Pareto(), has_chances=True, compared=EVERY),
     Policy("Thinning", schedulers.Thinning()),

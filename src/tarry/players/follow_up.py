@@ -10,7 +10,7 @@ from tarry.learners import DWFTBL
 from tarry.players.recommended import Recommendation, spread_on
 from tarry.rates import EnergyRadius, EnergyRate, Power
 from tarry.schedulers import Bernoulli, DoublingBernoulli
-from tarry.theory.bandits import energy_offset, energy_probability
+from tarry.theory.bandits import energy_probability
 from tarry.tracking import Doubling, Player
 
 CLAIM = "unreviewed, Xiang, Yang and Shen's claim (docs/theory.md"
@@ -74,7 +74,7 @@ def _curved(
     if backlog is None:
         raise ValueError("for strongly convex losses this tuning needs a bound on the backlog: give backlog=…")
     p = energy_probability(backlog, capacity=capacity)
-    shift = energy_offset(spread=spread, probability=p)
+    shift = spread**2 / p  # the follow-up's A
     learner = DWFTBL(
         domain,
         rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),

@@ -83,7 +83,7 @@ RENAMED = {
     "bernoulli_anytime_bound": "bernoulli_bound",
     "convex_bound": "pareto_bound",
     "doubling_bound": "gradients.doubling_bound",
-    "energy_offset": "bandits.energy_offset",
+    "energy_offset": "spread_of(…) ** 2 / bandits.energy_probability(…)",
     "energy_probability": "bandits.energy_probability",
     "energy_smoothing": "bandits.energy_smoothing",
     "experts_bound": "experts_tuning(…).bound",

@@ -40,30 +40,18 @@ def probability(value: float, name: str) -> float:
 
 
 def harmonic(n: int) -> float:
-    """H_n = 1 + 1/2 + … + 1/n, H_0 = 0.
-
-    >>> round(harmonic(4), 6)
-    2.083333
-    """
+    """H_n = 1 + 1/2 + … + 1/n, H_0 = 0."""
     return float(np.sum(1.0 / np.arange(1, n + 1)))
 
 
 def previous(rates: ArrayLike) -> Array:
-    """η_{t−1} for t = 1..T from η_1..η_T, with the convention η_0 = η_1.
-
-    >>> previous([0.5, 0.25, 0.125])
-    array([0.5 , 0.5 , 0.25])
-    """
+    """η_{t−1} for t = 1..T from η_1..η_T, with the convention η_0 = η_1."""
     eta = np.asarray(rates, dtype=np.float64)
     return np.concatenate((eta[:1], eta[:-1]))
 
 
 def rounds(horizon: int) -> Array:
-    """1, 2, …, T as floats.
-
-    >>> rounds(3)
-    array([1., 2., 3.])
-    """
+    """1, 2, …, T as floats."""
     return np.arange(1.0, as_int(horizon, "horizon", 1) + 1.0)
 
 

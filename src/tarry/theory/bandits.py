@@ -238,12 +238,3 @@ def energy_smoothing(*, spread: float, horizon: int, probability: float, factor:
     """
     scale = as_positive(factor, "factor") * math.sqrt(as_positive(spread, "spread"))
     return min(1.0, scale * math.pow(as_int(horizon, "horizon", 1) * as_positive(probability, "probability"), -0.25))
-
-
-def energy_offset(*, spread: float, probability: float) -> float:
-    """A = (νk)²/p (unreviewed).
-
-    >>> energy_offset(spread=3.0, probability=0.5)
-    18.0
-    """
-    return as_positive(spread, "spread") ** 2 / as_positive(probability, "probability")
