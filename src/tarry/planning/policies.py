@@ -118,7 +118,7 @@ POLICIES = (
     Policy(
         "Batching",
         lambda given: schedulers.Batching(given.max_delay),
-        compared=(False,),  # where VarOpt may not preempt; where it may, batches are never the better
+        compared=(False,),  # else by name only: with preemption VarOpt needs no bound on delays
         is_offered=lambda given: given.capacity > 1 or given.max_delay == 0,
     ),
     Policy(

@@ -38,7 +38,7 @@ FEEDBACK = (
 )
 ROLES = {"decided": "decision", "feedback": "feedback"}
 PARQUET = (".parquet", ".pq")
-MISSING = ("refuse", "drop", "end", "window")
+MISSING = ("refuse", "drop", "end", "window")  # what an empty feedback time may mean
 DAY = np.timedelta64(1, "D")
 
 NAMES = ("fixed", "uniform", "geometric", "pareto", "lognormal", "bursts", "queue")
@@ -88,7 +88,7 @@ def read_log(
             f"{path} has no {end!r} in {empty:,} of {rows:,} rows: say what that means with missing= (--missing), "
             "drop, end or window"
         )
-    kept = np.arange(rows)
+    kept = np.arange(rows)  # where rows stand in the file, for messages
     if missing == "drop":
         kept = np.flatnonzero(frame[end].is_not_null().to_numpy())
         frame = frame.drop_nulls(end)
@@ -128,7 +128,9 @@ def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.
         match path.suffix.lower():
             case ".csv" | ".tsv" | ".txt":
                 separator = "\t" if path.suffix.lower() == ".tsv" else ","
-                lazy = pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
+                lazy = pl.scan_csv(
+                    path, separator=separator, try_parse_dates=True, infer_schema_length=10_000
+                )  # rare dates
             case other if other in PARQUET:
                 lazy = pl.scan_parquet(path)
             case other:

@@ -148,7 +148,7 @@ def _read(game: Game, rules: dict[str, Any], given: dict[str, Any]) -> dict[str,
         if value not in (DEFAULTS[name], getattr(game, name)):
             raise ValueError(f"the game has {name}={getattr(game, name)!r}, got {value!r}: leave it out")
     own = {
-        "strong_convexity": float(game.losses.strong_convexity) or None,
+        "strong_convexity": float(game.losses.strong_convexity) or None,  # 0 where losses are only convex
         "gradient_bound": game.gradient_bound,
         "value_bound": float(game.losses.value_bound(game.domain)) if game.feedback == "value" else None,
     }

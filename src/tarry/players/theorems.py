@@ -185,7 +185,7 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
 
 def _is_fixed(game: Game) -> bool:
     """Return whether all delays are one, but for the end of the game."""
-    values = np.asarray(game.delays.values)
+    values = np.asarray(game.delays.values)  # cut to the horizon
     return bool(np.array_equal(values, np.minimum(values[0], np.arange(values.size)[::-1])))
 
 
@@ -193,7 +193,7 @@ def _actions_scheduler(game: Game) -> Any:
     if game.information == "clairvoyant":
         return schedulers.Coin()
     late = game.delays.summary().max_delay
-    has_room = game.capacity != 1 or late == 0
+    has_room = game.capacity != 1 or late == 0  # a batch's round may still wait when the next batch draws its own
     if has_room and (_is_fixed(game) or not game.preemption):
         return schedulers.Batching(late)
     if not game.preemption:

@@ -76,6 +76,7 @@ def cut(delays: ArrayLike) -> Counts:
         raise ValueError(f"delays must be a sequence with one number per round, got shape {d.shape}")
     if np.any(d < 0) or np.any(d != np.floor(d)):
         raise ValueError(f"delays must be whole numbers, not negative, got {d[(d < 0) | (d != np.floor(d))][0]}")
+    # What comes after the last play teaches nothing, and holds its slot to the end all the same.
     return np.asarray(np.minimum(d, np.arange(d.size - 1, -1, -1)), dtype=np.int64)
 
 

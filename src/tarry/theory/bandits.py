@@ -55,7 +55,7 @@ def bernoulli_bandit_tuning(
     if strong_convexity != 0:
         ratio = np.minimum(1.0, np.cbrt(spread**2 * crowding * np.log(n + 1.0) / n))
         return BanditTuning(inner_radius * ratio, 1.0 / (as_positive(strong_convexity, "strong_convexity") * n))
-    ratio = np.minimum(1.0, math.sqrt(spread) * (crowding / n) ** 0.25)
+    ratio = np.minimum(1.0, math.sqrt(spread) * (crowding / n) ** 0.25)  # beyond r plays would leave the domain
     variance = max_backlog + (spread / ratio) ** 2 * crowding
     steepest = as_positive(needed(gradient_bound, "gradient_bound"), "gradient_bound")
     rate = needed(diameter, "diameter") / steepest / np.sqrt(n * variance)
@@ -91,7 +91,7 @@ def bernoulli_bandit_bound(
     crowding = 1.0 + max_backlog / capacity
     is_convex = strong_convexity == 0
     width = needed(diameter, "diameter") if is_convex else 1.0  # strongly convex bounds have no D
-    if is_convex and not (sharpened or line):
+    if is_convex and not (sharpened or line):  # no array of T numbers: horizons of 10^13 are asked about
         power = math.pow(horizon**3 * crowding, 0.25) * math.sqrt(spread)
         scale = gradient_bound * width
         return 145.0 * scale * (math.sqrt(horizon * max_backlog) + 7.0 / 3.0 * power + 1.0)
@@ -143,7 +143,7 @@ def bandit_tuning(
     BanditTuning(smoothing=0.1, rate=4.166666666666667e-05)
     """
     ratio = min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / as_int(horizon, "horizon", 1)) / 3.0))
-    length = spread / ratio
+    length = spread / ratio  # a: an estimate is so many times as long as a gradient
     rate = diameter / (gradient_bound * math.sqrt(2.0 * length**2 * horizon * level + 3.0 * total_delay))
     return BanditTuning(inner_radius * ratio, rate)
 

@@ -167,7 +167,7 @@ def _smallest(tail: Callable[[float], float], target: float) -> float:
     while tail(low) <= target:
         high, low = low, low / 2.0
         if low < 1e-9:
-            return 0.0
+            return 0.0  # no value is too small: the backlog never reaches C
     while high / low > 1.0 + PRECISION:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if tail(middle) <= target else (middle, high)

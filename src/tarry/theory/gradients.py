@@ -91,7 +91,7 @@ def bernoulli_bound(
         return gradient_bound * needed(diameter, "diameter") * (1.5 * root + full)
     scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
     if sharpened:
-        noise = 0.5 * inverse_coin(max_backlog, capacity) + max_backlog
+        noise = 0.5 * inverse_coin(max_backlog, capacity) + max_backlog  # ½E[w_t²] + σ_t, summed with λη_{t−1}
         return scale * ((1.0 + harmonic(horizon - 1)) * noise + 4.0 * saturated(capacity, horizon))
     ask_capacity(capacity, horizon)
     heights = harmonic(horizon)
@@ -186,7 +186,7 @@ def morris_bound(
     1138.483
     """
     costs = morris_costs(epsilon=epsilon, horizon=horizon, total_delay=total_delay, capacity=capacity)
-    full = costs.saturation if saturation is None else saturation
+    full = costs.saturation if saturation is None else saturation  # one's own may be the far smaller morris_tail
     if strong_convexity == 0:
         root = math.sqrt(horizon + (2.0 + epsilon) * total_delay)
         return gradient_bound * needed(diameter, "diameter") * ((1.5 if anytime else 1.0) * root + full)

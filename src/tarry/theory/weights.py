@@ -91,7 +91,7 @@ def batch_length(*, max_delay: int, capacity: int) -> int:
     if slots == 1 and delay > 0:
         remedy = "raise it, or use Bernoulli(probability=…), which keeps its rounds too"
         raise ArgumentError("capacity", f"must be at least 2 for batches and delays of up to {delay}", slots, remedy)
-    return max(1, -(-delay // max(1, slots - 1)))
+    return max(1, -(-delay // max(1, slots - 1)))  # one slot is the newcomer's, the others are held to arrival
 
 
 def batching_costs(*, horizon: int, total_delay: float, max_delay: int, capacity: int, is_fixed: bool = False) -> Costs:
