@@ -128,9 +128,8 @@ def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.
         match path.suffix.lower():
             case ".csv" | ".tsv" | ".txt":
                 separator = "\t" if path.suffix.lower() == ".tsv" else ","
-                lazy = pl.scan_csv(
-                    path, separator=separator, try_parse_dates=True, infer_schema_length=10_000
-                )  # rare dates
+                # Feedback may be empty for long stretches, which say nothing about the kind of a column.
+                lazy = pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
             case other if other in PARQUET:
                 lazy = pl.scan_parquet(path)
             case other:

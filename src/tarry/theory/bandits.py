@@ -48,7 +48,7 @@ def bernoulli_bandit_tuning(
     >>> [float(one) for one in bernoulli_bandit_tuning(16, **game, diameter=2.0, gradient_bound=1.0)]
     [0.5, 0.25]
     >>> float(bernoulli_bandit_tuning([1000], **game, strong_convexity=1.0).smoothing[0].round(6))
-    0.190459
+    0.190458
     """
     n = np.asarray(t, dtype=np.float64)
     crowding = 1.0 + max_backlog / as_int(capacity, "capacity", 1)
@@ -140,7 +140,7 @@ def bandit_tuning(
 
     >>> game = dict(diameter=2.0, gradient_bound=1.0, spread=3.0, level=8.0, horizon=160_000)
     >>> bandit_tuning(**game, total_delay=0)
-    BanditTuning(smoothing=0.1, rate=4.166666666666667e-05)
+    BanditTuning(smoothing=0.1, rate=4.1666666666666665e-05)
     """
     ratio = min(1.0, math.sqrt(spread * math.sqrt(2.0 * level / as_int(horizon, "horizon", 1)) / 3.0))
     length = spread / ratio  # a: an estimate is so many times as long as a gradient

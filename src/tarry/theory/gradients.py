@@ -138,7 +138,7 @@ def priority_bound(
 
     >>> game = dict(diameter=1.0, gradient_bound=1.0, horizon=100, total_delay=0)
     >>> [round(priority_bound(**game, capacity=8, rate=rate), 2) for rate in ("tuned", "paper", "anytime")]
-    [10.0, 20.22, 48.3]
+    [10.0, 20.2, 48.3]
     """
     c = as_int(capacity, "capacity", 2)
     if strong_convexity != 0:

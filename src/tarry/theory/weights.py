@@ -172,7 +172,7 @@ def arms_tuning(*, actions: int, second_moments: float, total_delay: float) -> A
     """Rate and bound of Exp3 on losses in [0, 1]: those of experts at the cost K Σ E[w_t²] + d_tot.
 
     >>> [round(number, 4) for number in arms_tuning(actions=3, second_moments=200.0, total_delay=500)]
-    [0.0316, 69.5269]
+    [0.0316, 69.5262]
     """
     noise = as_int(actions, "actions", 2) * as_positive(second_moments, "second_moments")
     return experts_tuning(actions=actions, cost=noise + float(total_delay))
