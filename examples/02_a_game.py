@@ -6,7 +6,7 @@ import tarry
 
 HORIZON = 10_000
 domain = tarry.domains.Ball(10)
-losses = tarry.losses.Quadratic(tarry.losses.drifting_targets(10, rng=3), strong_convexity=1.0)
+losses = tarry.losses.Quadratic(tarry.losses.Drawn.drifting_targets(10, rng=3), strong_convexity=1.0)
 delays = tarry.delays.geometric(horizon=HORIZON, mean=200, rng=1)
 player = tarry.Player(tarry.learners.DWFTRL(domain, rate=tarry.rates.inverse_time(1.0)))
 

@@ -38,8 +38,8 @@ DIMENSION = 10
 LOSSES: dict[str, Callable[[int], Any]] = {
     "linear with drift": lambda seed: losses.Linear(losses.drifting(DIMENSION, rng=seed)),
     "adversarial blocks": lambda seed: losses.Linear(losses.blocks(DIMENSION, rng=seed)),
-    "strongly convex i.i.d.": lambda seed: losses.Quadratic(losses.drifting_targets(DIMENSION, rng=seed)),
-    "strongly convex blocks": lambda seed: losses.Quadratic(losses.block_targets(DIMENSION, rng=seed)),
+    "strongly convex i.i.d.": lambda seed: losses.Quadratic(losses.Drawn.drifting_targets(DIMENSION, rng=seed)),
+    "strongly convex blocks": lambda seed: losses.Quadratic(losses.Drawn.block_targets(DIMENSION, rng=seed)),
 }
 
 DELAYS: dict[str, Callable[[int, int], Any]] = {

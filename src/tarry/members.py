@@ -8,11 +8,13 @@ A name in these tables is stable: results and stores keep it, whatever becomes o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
 from tarry import delays, domains, learners, losses, players, rates, schedulers, theory, tracking
+from tarry.theory import bandits
 
 Table = dict[str, Callable[..., Any]]
 
@@ -25,6 +27,16 @@ def _table(room: ModuleType, names: str) -> Table:
 def _exported(room: ModuleType) -> Table:
     """Return the members of a room that lists them itself; what it does not export stands in stores only."""
     return {name: made for name, made in room.MEMBERS.items() if name in room.__all__}
+
+
+def _part(tuning: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the function that gives one field of a tuning: a parameter of a learner is one number."""
+
+    @wraps(tuning)
+    def number(**known: Any) -> Any:
+        return getattr(tuning(**known), name)
+
+    return number
 
 
 DOMAINS = _table(domains, "Ball Box Ellipsoid Product Shift Shrink Simplex")
@@ -52,12 +64,17 @@ RATES = _table(
 )
 
 # Formulas that give a rate, a radius or a probability. They stand inside a learner only.
-TUNINGS = _table(
-    theory,
-    "arms_rate bandit_free_rate bandit_free_smoothing bandit_rate bandit_smoothing calibrated_probability "
-    "calibrated_safety convex_rate energy_probability energy_smoothing experts_rate morris_epsilon optimised_rate "
-    "universal_safety",
-)
+TUNINGS = _table(theory, "calibrated_probability calibrated_safety convex_rate morris_epsilon optimised_rate") | {
+    "arms_rate": _part(theory.arms_tuning, "rate"),
+    "bandit_free_rate": _part(theory.priority_bandit_tuning, "rate"),
+    "bandit_free_smoothing": _part(theory.priority_bandit_tuning, "smoothing"),
+    "bandit_rate": _part(theory.bandit_tuning, "rate"),
+    "bandit_smoothing": _part(theory.bandit_tuning, "smoothing"),
+    "energy_probability": bandits.energy_probability,
+    "energy_smoothing": bandits.energy_smoothing,
+    "experts_rate": _part(theory.experts_tuning, "rate"),
+    "universal_safety": theory.calibrated_safety,
+}
 
 EPOCHS = _table(tracking, "Doubling Single")
 
@@ -68,7 +85,7 @@ PLAYERS = _table(
 
 MEMBERS: dict[str, Table] = {
     "domain": DOMAINS,
-    "losses": _exported(losses),
+    "losses": _exported(losses) | _table(losses, "Drawn.block_targets Drawn.drifting_targets"),
     "delays": _exported(delays),
     "learner": LEARNERS,
     "scheduler": _exported(schedulers)
@@ -84,6 +101,7 @@ INSIDE: dict[str, Table] = MEMBERS | {"learner": TUNINGS | RATES | LEARNERS}
 RENAMED: dict[str, dict[str, str]] = {
     "delays": delays.RENAMED,
     "learner": rates.RENAMED,
+    "losses": losses.RENAMED,
     "scheduler": schedulers.RENAMED,
 }
 """Names of earlier versions and what they are called today, by the same keys."""

@@ -32,8 +32,8 @@ def test_the_table_shows_the_bounds():
     done = call(*CONVEX)
     assert done.exit_code == 0, done.output
     game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000}
-    assert f"{theory.convex_bound(**game, capacity=32):,.0f}" in done.stdout
-    assert f"{theory.tracking_convex_bound(**game, capacity=31):,.0f}" in done.stdout
+    assert f"{theory.pareto_bound(**game, capacity=32):,.0f}" in done.stdout
+    assert f"{theory.priority_bound(**game, capacity=31):,.0f}" in done.stdout
     assert "GDT = 20,000" in done.stdout
     assert "strongly convex" not in done.stdout
 
@@ -49,7 +49,7 @@ def test_batches_need_a_longest_delay():
     read = json.loads(call(*CONVEX, "--max-delay", "400", "-f", "json").stdout)
     game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000}
     batches = [row["value"] for row in read["bounds"] if row["scheduler"] == "Batching"]
-    assert batches == [theory.batching_convex_bound(**game, max_delay=400, capacity=32)]
+    assert batches == [theory.batching_bound(**game, max_delay=400, capacity=32)]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_longest_delay_adds_batching():
     game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000, "max_delay": 150}
     read = json.loads(call(*CONVEX, "--max-delay", "150", "-f", "json").stdout)
     (batching,) = (row for row in read["bounds"] if row["scheduler"] == "Batching")
-    assert batching["value"] == theory.batching_convex_bound(**game, capacity=32)
+    assert batching["value"] == theory.batching_bound(**game, capacity=32)
     assert read["constants"]["max_delay"] == 150
 
 

@@ -226,9 +226,9 @@ def test_losses_at_checkpoints():
 
 
 def test_endless_losses_are_cut_at_the_horizon():
-    from tarry.losses import block_targets, drifting
+    from tarry.losses import Drawn, drifting
 
-    for losses in (Linear(drifting(K, rng=1)), Quadratic(block_targets(K, rng=1, length=5))):
+    for losses in (Linear(drifting(K, rng=1)), Quadratic(Drawn.block_targets(K, rng=1, length=5))):
         rows = np.array([losses.row(t) for t in range(1, T + 1)])
         listed = type(losses)(rows)
         mine, theirs = (comparator(Ball(K), each, T, LAST) for each in (losses, listed))

@@ -55,7 +55,7 @@ def run(losses: Any) -> Any:
 
 MEMBERS = {
     "Linear": lambda: room.Linear(room.drifting(K, rng=1)),
-    "Quadratic": lambda: room.Quadratic(room.block_targets(K, rng=1)),
+    "Quadratic": lambda: room.Quadratic(room.Drawn.block_targets(K, rng=1)),
     "LeastSquares": lambda: room.LeastSquares(X, Y, ridge=0.1),
     "Logistic": lambda: room.Logistic(X, S),
     "Quantile": lambda: room.Quantile(X, Y, 0.7),

@@ -33,13 +33,14 @@ def test_the_papers_rules_at_a_backlog(guess, given, capacity):
     crowd = {"spread": SPREAD, "max_backlog": sigma, "capacity": capacity}
     rate, flat = BanditRate.for_backlog(D, G, SPREAD, **backlog), BanditRadius.for_backlog(R, SPREAD, **backlog)
     steep = BanditRadius.for_backlog(R, SPREAD, **backlog, curved=True)
-    expected = theory.bandit_convex_rate(T, diameter=D, gradient_bound=G, **crowd)
+    tuned = theory.bernoulli_bandit_tuning(T, diameter=D, gradient_bound=G, inner_radius=R, **crowd)
+    bent = theory.bernoulli_bandit_tuning(T, strong_convexity=1.0, inner_radius=R, **crowd)
+    expected = tuned.rate
     np.testing.assert_allclose([next_rate(rate, memory, t, -1) for t in T], expected, rtol=1e-12)
     assert first_rate(rate, memory) == pytest.approx(expected[0])
     assert last_rate(rate, memory, 1.0, 300) == pytest.approx(expected[-1])
-    for rule, formula in ((flat, theory.bandit_convex_smoothing), (steep, theory.bandit_strongly_convex_smoothing)):
-        values = [radius(rule, memory, t) for t in T]
-        np.testing.assert_allclose(values, formula(T, **crowd, inner_radius=R), rtol=1e-12)
+    for rule, radii in ((flat, tuned.smoothing), (steep, bent.smoothing)):
+        np.testing.assert_allclose([radius(rule, memory, t) for t in T], radii, rtol=1e-12)
     assert rate.follows_backlog == flat.follows_backlog == (not given)
 
 
@@ -172,7 +173,7 @@ def test_the_first_rate_of_a_later_epoch_knows_its_guess():
     state = allocate(learner, 4)
     restart(learner, state, 5, 16.0)
     crowd = {"spread": 0.2, "max_backlog": 15, "capacity": 4}
-    expected = theory.bandit_convex_rate(1, diameter=2.0, gradient_bound=1.0, **crowd)
+    expected = theory.bernoulli_bandit_tuning(1, diameter=2.0, gradient_bound=1.0, **crowd).rate
     assert rate_in_force(learner, state, 5) == pytest.approx(float(expected))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tarry.kernel import Purpose, entry, make_key
 from tarry.kernel.keyed import normals
-from tarry.losses import Drawn, Linear, Quadratic, block_targets, blocks, drifting, drifting_targets
+from tarry.losses import Drawn, Linear, Quadratic, blocks, drifting
 from tarry.losses.base import fetch
 
 
@@ -45,7 +45,7 @@ def test_finishes(finish):
     assert 0 < np.sum(norm > 1) < 300
 
 
-@pytest.mark.parametrize("make", [blocks, block_targets])
+@pytest.mark.parametrize("make", [blocks, Drawn.block_targets])
 def test_blocks_change_every_length_rounds(make):
     rows = table(make(5, length=7, rng=2), 70)
     parts = rows.reshape(10, 7, 5)
@@ -69,11 +69,11 @@ def test_drifting_has_the_stated_mean():
 
 def test_targets_have_the_stated_spread():
     n, k = 4000, 10
-    iid = table(drifting_targets(k, rng=3), n)
-    away = iid - 0.5 * drifting_targets(k, rng=3).direction
+    iid = table(Drawn.drifting_targets(k, rng=3), n)
+    away = iid - 0.5 * Drawn.drifting_targets(k, rng=3).direction
     # 0.5z has variance 0.25/k in each entry; the ball cuts few.
     assert np.mean(np.sum(away**2, axis=1)) == pytest.approx(0.25, rel=0.05)
-    jumps = table(block_targets(k, length=1, rng=3), n)
+    jumps = table(Drawn.block_targets(k, length=1, rng=3), n)
     assert np.mean(np.linalg.norm(jumps, axis=1) > 1 - 1e-9) > 0.3
     assert np.all(np.linalg.norm(jumps, axis=1) <= 1 + 1e-12)
 
@@ -84,7 +84,7 @@ def test_rows_are_endless_and_repeatable():
     far = loss.row(10**12)
     assert np.array_equal(far, pickle.loads(pickle.dumps(loss)).row(10**12))
     assert not np.array_equal(far, Linear(drifting(10, rng=2)).row(10**12))
-    assert Quadratic(block_targets(10, rng=1)).horizon is None
+    assert Quadratic(Drawn.block_targets(10, rng=1)).horizon is None
 
 
 def test_without_noise_every_row_is_the_direction():
@@ -95,7 +95,7 @@ def test_without_noise_every_row_is_the_direction():
 def test_largest_norm():
     assert Drawn(3, finish="none", rng=1).largest_norm() == np.inf
     assert Drawn(3, 0.4, 0.0, rng=1).largest_norm() == 0.4
-    assert block_targets(3, rng=1).largest_norm() == 1.0
+    assert Drawn.block_targets(3, rng=1).largest_norm() == 1.0
 
 
 @pytest.mark.parametrize(

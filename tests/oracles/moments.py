@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array, Counts, cut, previous
-from tarry.theory.tracking import kappa
+from tarry.theory.weights import kappa
 from tests.oracles.pathwise import same_length
 
 

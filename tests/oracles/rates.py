@@ -126,3 +126,12 @@ def energy_curved_smoothing(t: ArrayLike, *, offset: float) -> Array:
     """
     a = as_positive(offset, "offset")
     return np.asarray(np.cbrt(a / (a + np.asarray(t, dtype=np.float64))))
+
+
+def energy_offset(*, spread: float, probability: float) -> float:
+    """A = (νk)²/p (unreviewed).
+
+    >>> energy_offset(spread=3.0, probability=0.5)
+    18.0
+    """
+    return as_positive(spread, "spread") ** 2 / as_positive(probability, "probability")

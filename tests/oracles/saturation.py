@@ -8,12 +8,14 @@ tail below is an upper bound on P(|S_t| = C). ``survival(s, age)`` is P(d'_s ≥
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int
-from tarry.theory.arguments import Array, cut
-from tarry.theory.calibrate import Survival, by_age, chances_at, toss
+from tarry.theory.arguments import Array, Counts, cut, probability
+from tarry.theory.calibrate import Survival, toss
 
 
 def bernoulli_survival(chance: float) -> Survival:
@@ -85,3 +87,38 @@ def poisson_tail(mean: float, capacity: int) -> float:
     from scipy.special import gammainc
 
     return float(gammainc(as_int(capacity, "capacity", 1), mean))
+
+
+def binomial_tail(count: int, chance: float, capacity: int) -> float:
+    """P(Bin(n, p) ≥ C): the tail for n = σ_t and one coin p.
+
+    >>> round(binomial_tail(3, 0.5, capacity=3), 12)
+    0.125
+    """
+    from scipy.special import betainc
+
+    n, c = as_int(count, "count"), as_int(capacity, "capacity", 1)
+    return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
+
+
+def poisson_mean(capacity: int, target: float) -> float:
+    """The largest μ with P(Poisson(μ) ≥ C) ≤ target: the mean number of slots one may plan for; the paper's is C/8.
+
+    >>> round(poisson_mean(50, target=1e-4), 1)
+    27.9
+    """
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
+
+
+def by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
+    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
+    s = np.arange(delays.size)
+    for age in range(first, int(delays.max()) + 1):
+        s = s[delays[s] >= age]
+        yield age, s
+
+
+def chances_at(survival: Survival, s: Counts, age: int) -> Array:
+    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)

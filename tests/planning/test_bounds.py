@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tarry
-from tarry.planning import Constants, list_bounds, trivial_bound
+from tarry.planning import Constants, list_bounds
 from tests.oracles import theory
 
 ALL = {
@@ -34,15 +34,15 @@ def test_convex_bounds_are_those_of_theory():
     game = some("horizon", "capacity", "total_delay", "diameter", "gradient_bound")
     bounds = list_bounds(Constants(**game))
     assert {b.game for b in bounds} == {"convex"}
-    assert find(bounds, source="paper")[0].value == theory.convex_bound(**game)
-    assert find(bounds, source="paper, sharpened")[0].value == theory.convex_bound(**game, sharpened=True)
+    assert find(bounds, source="paper")[0].value == theory.pareto_bound(**game)
+    assert find(bounds, source="paper, sharpened")[0].value == theory.pareto_bound(**game, sharpened=True)
     fewer = {**game, "capacity": 31}
-    assert find(bounds, scheduler="Priority")[0].value == theory.tracking_convex_bound(**game)
-    assert find(bounds, scheduler="VarOpt")[0].value == theory.tracking_convex_bound(**fewer)
-    assert find(bounds, scheduler="VarOpt")[1].value == theory.tracking_convex_bound(**fewer, tuned=False)
-    assert find(bounds, scheduler="VarOpt")[2].value == theory.tracking_anytime_bound(**fewer)
+    assert find(bounds, scheduler="Priority")[0].value == theory.priority_bound(**game)
+    assert find(bounds, scheduler="VarOpt")[0].value == theory.priority_bound(**fewer)
+    assert find(bounds, scheduler="VarOpt")[1].value == theory.priority_bound(**fewer, rate="paper")
+    assert find(bounds, scheduler="VarOpt")[2].value == theory.priority_bound(**fewer, rate="anytime")
     morris = find(bounds, scheduler="Morris")[0]
-    assert morris.value <= min(theory.morris_convex_bound(**game, epsilon=e) for e in (0.1, 0.4, 1.0, 3.0)) * 1.001
+    assert morris.value <= min(theory.morris_bound(**game, epsilon=e) for e in (0.1, 0.4, 1.0, 3.0)) * 1.001
 
 
 def test_all_games():
@@ -55,14 +55,14 @@ def test_all_games():
     ]
     curved = some("horizon", "max_backlog", "gradient_bound", "strong_convexity")
     found = find(bounds, game="strongly convex")
-    assert found[0].value == theory.strongly_convex_bound(**curved, capacity=32)
-    assert find(found, scheduler="VarOpt")[0].value == theory.tracking_strongly_convex_bound(**curved, capacity=31)
+    assert found[0].value == theory.bernoulli_bound(**curved, capacity=32)
+    assert find(found, scheduler="VarOpt")[0].value == theory.priority_bound(**curved, capacity=31)
     level = theory.moment_level(max_backlog=240, capacity=32, horizon=20_000)
     bandit = find(bounds, game="bandit, strongly convex", scheduler="Priority")[0]
-    assert bandit.value == theory.tracking_strongly_convex_bandit_bound(**curved, spread=3.0, level=level)
+    assert bandit.value == theory.bandit_bound(**curved, spread=3.0, level=level)
     flat = find(bounds, game="bandit, convex", scheduler="Priority", note="rate from the moment level")[0]
     game = some("diameter", "gradient_bound", "horizon", "total_delay")
-    assert flat.value == theory.tracking_bandit_bound(**game, spread=3.0, level=level)
+    assert flat.value == theory.bandit_bound(**game, spread=3.0, level=level)
     assert all(b.value is not None and b.value > 0 for b in bounds)
 
 
@@ -77,8 +77,8 @@ def test_a_theorem_that_asks_for_more_slots_says_so():
 
 def test_constants_that_determine_nothing():
     assert list_bounds(Constants(horizon=10, capacity=2)) == []
-    assert trivial_bound(Constants(horizon=10, capacity=2)) is None
-    assert trivial_bound(Constants(**ALL)) == 40_000
+    assert Constants(horizon=10, capacity=2).trivial_bound is None
+    assert Constants(**ALL).trivial_bound == 40_000
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_a_longest_delay_brings_batching():
     flat = some("diameter", "gradient_bound", "horizon", "total_delay", "capacity")
     found = find(bounds, scheduler="Batching")
     assert [b.game for b in found] == ["convex", "strongly convex", *["bandit, convex"] * 2, "bandit, strongly convex"]
-    assert found[0].value == theory.batching_convex_bound(**flat, max_delay=longest)
+    assert found[0].value == theory.batching_bound(**flat, max_delay=longest)
     values = {**some("diameter", "gradient_bound", "horizon", "total_delay"), "spread": 3.0, "level": batch}
-    assert found[2].value == theory.tracking_bandit_bound(**values)
-    assert found[3].value == theory.tracking_bandit_bound(**values, anytime=True)
+    assert found[2].value == theory.bandit_bound(**values)
+    assert found[3].value == theory.bandit_bound(**values, anytime=True)
     assert not find(list_bounds(Constants(**ALL)), scheduler="Batching")
 
 
@@ -121,7 +121,7 @@ def test_delays_that_must_all_be_equal():
     for total in (equal, equal - 1):
         (one,) = find(list_bounds(Constants(**game, total_delay=total)), scheduler="Batching")
         notes[total] = one.note
-        assert one.value == theory.batching_convex_bound(**game, total_delay=total, is_fixed=total == equal)
+        assert one.value == theory.batching_bound(**game, total_delay=total, is_fixed=total == equal)
     assert notes == {equal: "rate tuned to the bound, all delays equal", equal - 1: "rate tuned to the bound"}
 
 
@@ -130,11 +130,11 @@ def test_restarts_and_running_rates():
     flat = some("diameter", "gradient_bound", "horizon", "total_delay", "capacity")
     restarts = find(bounds, note="restarts over T + total delay")
     assert [b.value for b in restarts] == [
-        theory.total_doubling_bound(**flat),
-        theory.total_doubling_bound(**flat, pareto=True),
+        theory.priority_bound(**flat, rate="restarted"),
+        theory.pareto_bound(**flat, restarted=True),
     ]
     (coin,) = find(bounds, game="convex", scheduler="Bernoulli")
-    assert coin.value == theory.bernoulli_anytime_bound(**flat, max_backlog=240)
+    assert coin.value == theory.bernoulli_bound(**flat, max_backlog=240)
     # 18(G²/λ)(σ+1)H_T + 4G²/λ restarted: the free term J + 1 times, J = ⌈log2 241⌉ = 8, and 2^0 + … + 2^8 = 511
     (guessing,) = find(bounds, scheduler="DoublingBernoulli")
     assert guessing.value == pytest.approx(9 * 8.0 + 18 * 2.0 * theory.harmonic(20_000) * 511)
@@ -147,20 +147,20 @@ def test_morris_with_values_and_with_running_rates():
     bounds = list_bounds(Constants(**ALL))
     game = some("diameter", "gradient_bound", "horizon", "total_delay")
     for e in (0.1, 0.4, 1.0, 3.0):
-        full = theory.morris_saturation(epsilon=e, capacity=32, horizon=20_000, total_delay=4_000_000)
+        full = theory.morris_costs(epsilon=e, capacity=32, horizon=20_000, total_delay=4_000_000).saturation
         level = 1 + 240 * e
         flat, running = find(bounds, game="bandit, convex", scheduler="Morris")
         values = {**game, "spread": 3.0, "level": level}
-        assert flat.value <= (theory.tracking_bandit_bound(**values) + 2 * full) * 1.001
-        assert running.value <= (theory.tracking_bandit_bound(**values, anytime=True) + 2 * full) * 1.001
+        assert flat.value <= (theory.bandit_bound(**values) + 2 * full) * 1.001
+        assert running.value <= (theory.bandit_bound(**values, anytime=True) + 2 * full) * 1.001
         assert running.note.startswith("anytime rates, at ε = ")
         (curved,) = find(bounds, game="bandit, strongly convex", scheduler="Morris")
         bent = {**some("gradient_bound", "strong_convexity", "horizon", "max_backlog"), "spread": 3.0, "level": level}
-        assert curved.value <= (theory.tracking_strongly_convex_bandit_bound(**bent) + 8 * full) * 1.001
+        assert curved.value <= (theory.bandit_bound(**bent) + 8 * full) * 1.001
     best = find(bounds, game="bandit, convex", scheduler="Morris")[0]
     epsilon = float(best.note.split(" = ")[1].split(",")[0])
-    full = theory.morris_saturation(epsilon=epsilon, capacity=32, horizon=20_000, total_delay=4_000_000)
-    at_best = theory.tracking_bandit_bound(**game, spread=3.0, level=1 + 240 * epsilon) + 2 * full
+    full = theory.morris_costs(epsilon=epsilon, capacity=32, horizon=20_000, total_delay=4_000_000).saturation
+    at_best = theory.bandit_bound(**game, spread=3.0, level=1 + 240 * epsilon) + 2 * full
     assert best.value == pytest.approx(at_best, rel=0.02)
 
 

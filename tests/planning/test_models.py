@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.planning import MODELS, model_delays, plan, plan_model
+from tarry.planning import plan, plan_model
+from tarry.planning.sources import MODELS, model_delays
 
 QUICK = {"schedulers": ["VarOpt"], "seeds": 2, "precision": 1.0}
 PARAMETERS = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.planning import plan, second_moment_target
+from tarry.planning import plan
 from tarry.planning.policies import TAIL, Conditions, choose_policies
 
 HORIZON = 2000
@@ -280,7 +280,8 @@ def test_refusals_of_types():
         plan(SMALL, schedulers={"x": 3})
 
 
-def test_second_moment_target():
-    assert second_moment_target(2) == 0.5
+def test_a_limit_on_the_second_moment():
+    options = {"capacities": [4, 8], "schedulers": ["VarOpt"], **QUICK}
+    assert plan(SMALL, max_second_moment=2, **options).to_dict() == plan(SMALL, target=0.5, **options).to_dict()
     with pytest.raises(ValueError, match="at least 1"):
-        second_moment_target(0.5)
+        plan(SMALL, max_second_moment=0.5)

@@ -127,17 +127,16 @@ def bound_of(kind, game, player):
     sizes = {"horizon": game.horizon, "capacity": game.capacity}
     if isinstance(player.scheduler, Batching):
         most = {"max_delay": player.scheduler.max_delay}
-        cost = theory.batching_cost(total_delay=summary.total_delay, is_fixed=kind == "fixed", **most, **sizes)
-        second = theory.batching_second_moments(**most, **sizes)
+        costs = theory.batching_costs(total_delay=summary.total_delay, is_fixed=kind == "fixed", **most, **sizes)
     else:
-        cost = theory.pareto_cost(total_delay=summary.total_delay, **sizes)
-        second = theory.pareto_second_moments(total_delay=summary.total_delay, **sizes)
+        costs = theory.pareto_costs(total_delay=summary.total_delay, **sizes)
+    cost, second, _ = costs
     if game.feedback == "gradient":
-        assert log(k) / rate + rate * cost == pytest.approx(theory.experts_bound(actions=k, cost=cost))
-        return theory.experts_bound(actions=k, cost=cost)
+        assert log(k) / rate + rate * cost == pytest.approx(theory.experts_tuning(actions=k, cost=cost).bound)
+        return theory.experts_tuning(actions=k, cost=cost).bound
     sizes = {"actions": k, "second_moments": second, "total_delay": summary.total_delay}
-    assert log(k) / rate + rate * (k * second + summary.total_delay) == pytest.approx(theory.arms_bound(**sizes))
-    return theory.arms_bound(**sizes)
+    assert log(k) / rate + rate * (k * second + summary.total_delay) == pytest.approx(theory.arms_tuning(**sizes).bound)
+    return theory.arms_tuning(**sizes).bound
 
 
 @pytest.mark.parametrize("kind", GAMES)
@@ -192,8 +191,8 @@ def test_one_slot_is_enough_where_it_may_be_given_up():
 
 
 def test_rates_are_the_best_of_their_bounds():
-    rate = theory.experts_rate(actions=5, cost=300.0)
-    assert log(5) / rate + rate * 300 == pytest.approx(theory.experts_bound(actions=5, cost=300.0))
+    rate = theory.experts_tuning(actions=5, cost=300.0).rate
+    assert log(5) / rate + rate * 300 == pytest.approx(theory.experts_tuning(actions=5, cost=300.0).bound)
     game = {"actions": 5, "second_moments": 70.0, "total_delay": 40.0}
-    assert theory.arms_bound(**game) == pytest.approx(2 * sqrt(log(5) * (5 * 70 + 40)))
-    assert theory.arms_rate(**game) == pytest.approx(sqrt(log(5) / 390))
+    assert theory.arms_tuning(**game).bound == pytest.approx(2 * sqrt(log(5) * (5 * 70 + 40)))
+    assert theory.arms_tuning(**game).rate == pytest.approx(sqrt(log(5) / 390))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarry import theory
+from tests.oracles import theory
 
 DELAYS = {
     "equal": lambda T, d, rng: np.full(T, d),
@@ -32,20 +32,20 @@ def test_costs(kind, horizon, max_delay, capacity):
     batch = theory.batch_length(max_delay=max_delay, capacity=capacity)
     exact = summed(delays, batch).sum()
     if kind == "equal":
-        assert theory.batching_cost(**game, is_fixed=True) == exact
-    assert theory.batching_cost(**game) >= exact
+        assert theory.batching_costs(**game, is_fixed=True).cost == exact
+    assert theory.batching_costs(**game).cost >= exact
     if kind == "short":
-        assert theory.batching_cost(**game) == exact
+        assert theory.batching_costs(**game).cost == exact
 
 
 def test_convex_bound_is_that_of_its_rate():
     game = {"horizon": 60, "total_delay": 392, "max_delay": 7, "capacity": 3}
     scale = {"diameter": 2.0, "gradient_bound": 3.0}
     for fixed in (False, True):
-        cost = theory.batching_cost(**game, is_fixed=fixed)
+        cost = theory.batching_costs(**game, is_fixed=fixed).cost
         rate = theory.optimised_rate(**scale, cost=cost)
         noise = 4 / (2 * rate) + 9 * rate * cost
-        assert theory.batching_convex_bound(**scale, **game, is_fixed=fixed) == pytest.approx(noise, rel=1e-12)
+        assert theory.batching_bound(**scale, **game, is_fixed=fixed) == pytest.approx(noise, rel=1e-12)
 
 
 @pytest.mark.parametrize("delay", [0, 11])
@@ -53,7 +53,7 @@ def test_strongly_convex_bound_is_above_its_sum(delay):
     delays = np.minimum(np.full(90, delay), np.arange(90)[::-1])
     rates = 1.0 / (0.5 * np.maximum(1, np.arange(90)))
     noise = 9.0 * float(np.sum(rates * summed(delays, 4)))
-    bound = theory.batching_strongly_convex_bound(
+    bound = theory.batching_bound(
         gradient_bound=3.0, strong_convexity=0.5, horizon=90, max_backlog=delay, max_delay=11, capacity=4
     )
     assert noise <= bound * (1 + 1e-12)
@@ -73,14 +73,14 @@ def test_strongly_convex_bound_is_above_its_sum(delay):
 def test_refusals(changes, sentence):
     game = {"horizon": 60, "total_delay": 392, "max_delay": 7, "capacity": 3, "diameter": 2.0, "gradient_bound": 3.0}
     with pytest.raises(ValueError, match=sentence):
-        theory.batching_convex_bound(**game | changes)
+        theory.batching_bound(**game | changes)
 
 
 @pytest.mark.parametrize("name", ["horizon", "max_backlog", "gradient_bound", "strong_convexity"])
 def test_strongly_convex_refusals(name):
     game = {"horizon": 60, "max_backlog": 7, "max_delay": 7, "capacity": 3, "gradient_bound": 3.0}
     with pytest.raises(ValueError, match=name):
-        theory.batching_strongly_convex_bound(**game | {"strong_convexity": 1.0} | {name: -1})
+        theory.batching_bound(**game | {"strong_convexity": 1.0} | {name: -1})
 
 
 def test_fixed_means_that_every_delay_is_the_longest():
@@ -89,7 +89,7 @@ def test_fixed_means_that_every_delay_is_the_longest():
     game = {"horizon": 60, "total_delay": int(delays.sum()), "max_delay": 20, "capacity": 2}
     assert summed(delays, 20).sum() > 0.5 * 60 + delays.sum()
     with pytest.raises(ValueError, match="every delay equals max_delay"):
-        theory.batching_cost(**game, is_fixed=True)
+        theory.batching_costs(**game, is_fixed=True)
 
 
 def test_one_slot():

@@ -57,7 +57,7 @@ def test_safety_is_the_smallest(delays, capacity, target):
 def test_safety_of_the_worst_shape_serves_every_shape():
     rng = np.random.default_rng(5)
     worst = theory.calibrated_safety(capacity=6, target=1e-3, horizon=80)
-    everywhere = theory.universal_safety(capacity=6, target=1e-3)
+    everywhere = theory.calibrated_safety(capacity=6, target=1e-3)
     assert worst <= everywhere < 16
     for _ in range(20):
         delays = (rng.random(80) ** 3 * 80).astype(int)
@@ -66,7 +66,7 @@ def test_safety_of_the_worst_shape_serves_every_shape():
 
 @pytest.mark.parametrize("capacity", [1, 2, 4, 16])
 def test_universal_safety_on_the_longest_delays(capacity):
-    safety = theory.universal_safety(capacity=capacity, target=1e-2)
+    safety = theory.calibrated_safety(capacity=capacity, target=1e-2)
     tails = theory.saturation_tails(np.arange(400)[::-1], theory.pareto_survival(capacity, safety=safety), capacity)
     assert tails.max() <= 1e-2
 
@@ -80,7 +80,7 @@ def test_the_harmonic_sum():
 
 def test_one_source_of_delays():
     with pytest.raises(ValueError, match="not both"):
-        theory.calibrated_safety(capacity=2, target=0.1)
+        theory.calibrated_safety(capacity=2, target=0.1, delays=[3], horizon=4)
 
 
 def climbed(epsilon, rounds, capacity):
@@ -175,12 +175,12 @@ def test_morris_needs_two_slots():
 def test_morris_regret_bounds():
     game = {"epsilon": 0.5, "horizon": 1000, "total_delay": 20_000}
     full = (1000 + 0.5 * 20_000) * 1.5**-20
-    agree(theory.morris_saturation(**game, capacity=20), full)
+    agree(theory.morris_costs(**game, capacity=20).saturation, full)
     root = (1000 + 2.5 * 20_000) ** 0.5
     flat = {"diameter": 2.0, "gradient_bound": 3.0, **game, "capacity": 20}
-    agree(theory.morris_convex_bound(**flat), 6 * (root + full))
-    agree(theory.morris_convex_bound(**flat, anytime=True), 6 * (1.5 * root + full))
-    rate = theory.optimised_rate(diameter=2.0, gradient_bound=3.0, cost=theory.morris_cost(**game))
+    agree(theory.morris_bound(**flat), 6 * (root + full))
+    agree(theory.morris_bound(**flat, anytime=True), 6 * (1.5 * root + full))
+    rate = theory.optimised_rate(diameter=2.0, gradient_bound=3.0, cost=theory.morris_costs(**game, capacity=20).cost)
     sigma = np.full(1000, 20)
     fixed = theory.expected_bound(
         diameter=2.0,
@@ -196,8 +196,7 @@ def test_morris_regret_bounds():
     assert 1.4 * 6 * root < moved <= 1.5 * 6 * root
     steps = 1 / np.maximum(1.0, np.arange(1000))
     agree(
-        theory.morris_strongly_convex_bound(
-            gradient_bound=3.0, strong_convexity=2.0, epsilon=0.5, horizon=1000, max_backlog=20, saturation=full
-        ),
+        theory.morris_bound(gradient_bound=3.0, strong_convexity=2.0, **game, max_backlog=20, capacity=20),
         4.5 * np.sum(steps * (0.5 * (1 + 0.5 * 20) + 20)) + 4 * 4.5 * full,
     )
+    agree(theory.morris_bound(**flat, saturation=2.0), 6 * (root + 2))

@@ -34,3 +34,9 @@ def test_the_page_names_formulas_that_exist():
     named = re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)`", section)
     assert len(named) > 20
     assert [name for name in named if not hasattr(everything, name)] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_no_page_names_a_formula_by_its_former_name(page):
+    former = {name for name, now in theory.RENAMED.items() if not now.endswith(f".{name}")}
+    assert former & set(re.findall(r"`(?:tarry\.)?(?:theory\.)?([a-z_]+)", page.read_text(encoding="utf-8"))) == set()

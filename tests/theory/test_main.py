@@ -23,11 +23,11 @@ def test_worked_cases(given, expected):
     game = {"horizon": given["T"], "capacity": given["C"]}
     scale = {"value_bound": given["M"], "gradient_bound": given["G"], "inner_radius": given["r"]}
     bandit = {"spread": theory.spread_of(**scale, dimension=given["k"]), "max_backlog": given["sigma_max"], **game}
-    agree(theory.convex_bound(**flat, **game, total_delay=given["d_tot"]), expected["oco_convex"])
-    agree(theory.strongly_convex_bound(**curved, **game, max_backlog=given["sigma_max"]), expected["oco_sc"])
-    agree(theory.bandit_convex_line(**flat, **bandit), expected["bco_convex_c"])
-    agree(theory.bandit_convex_bound(**flat, **bandit), expected["bco_convex_final"])
-    agree(theory.bandit_strongly_convex_bound(**curved, **bandit), expected["bco_sc_final"])
+    agree(theory.pareto_bound(**flat, **game, total_delay=given["d_tot"]), expected["oco_convex"])
+    agree(theory.bernoulli_bound(**curved, **game, max_backlog=given["sigma_max"]), expected["oco_sc"])
+    agree(theory.bernoulli_bandit_bound(**flat, **bandit, line=True), expected["bco_convex_c"])
+    agree(theory.bernoulli_bandit_bound(**flat, **bandit), expected["bco_convex_final"])
+    agree(theory.bernoulli_bandit_bound(**curved, **bandit), expected["bco_sc_final"])
 
 
 GRID = [(30, 9, 8), (1000, 40, 8), (1000, 3, 64), (200, 0, 7), (20000, 150, 11)]
@@ -38,17 +38,17 @@ GRID = [(30, 9, 8), (1000, 40, 8), (1000, 3, 64), (200, 0, 7), (20000, 150, 11)]
 def test_sharpened_is_below_printed(horizon, backlog, capacity, spread):
     game = {"horizon": horizon, "capacity": capacity}
     for total in (0, horizon * backlog):
-        both = [theory.convex_bound(**FIRST, **game, total_delay=total, sharpened=s) for s in (True, False)]
+        both = [theory.pareto_bound(**FIRST, **game, total_delay=total, sharpened=s) for s in (True, False)]
         assert both[0] < both[1]
-    both = [theory.strongly_convex_bound(**CURVED, **game, max_backlog=backlog, sharpened=s) for s in (True, False)]
+    both = [theory.bernoulli_bound(**CURVED, **game, max_backlog=backlog, sharpened=s) for s in (True, False)]
     assert both[0] < both[1]
     bandit = {"spread": spread, "max_backlog": backlog, **game}
-    line = theory.bandit_convex_line(**FIRST, **bandit)
-    both = [theory.bandit_convex_bound(**FIRST, **bandit, sharpened=s) for s in (True, False)]
+    line = theory.bernoulli_bandit_bound(**FIRST, **bandit, line=True)
+    both = [theory.bernoulli_bandit_bound(**FIRST, **bandit, sharpened=s) for s in (True, False)]
     assert both[0] < line
     if spread**2 * (1 + backlog / capacity) < horizon:
         assert line <= both[1]
-    both = [theory.bandit_strongly_convex_bound(**CURVED, **bandit, sharpened=s) for s in (True, False)]
+    both = [theory.bernoulli_bandit_bound(**CURVED, **bandit, sharpened=s) for s in (True, False)]
     assert both[0] < both[1]
 
 
@@ -74,22 +74,22 @@ def test_sharpened_literally(horizon, backlog, capacity):
     saturated = 4 * steep**2 / lam * full
     bandit = {"spread": spread, "max_backlog": backlog, "horizon": horizon, "capacity": capacity, "sharpened": True}
     agree(
-        theory.strongly_convex_bound(**CURVED, horizon=horizon, max_backlog=backlog, capacity=capacity, sharpened=True),
+        theory.bernoulli_bound(**CURVED, horizon=horizon, max_backlog=backlog, capacity=capacity, sharpened=True),
         steep**2 * curved + saturated,
     )
     agree(
-        theory.bandit_convex_bound(**FIRST, **bandit),
+        theory.bernoulli_bandit_bound(**FIRST, **bandit),
         width**2 / (2 * eta) + steep**2 * noisy + 3 * steep * width * drift + steep * width * full,
     )
     agree(
-        theory.bandit_strongly_convex_bound(**CURVED, **bandit),
+        theory.bernoulli_bandit_bound(**CURVED, **bandit),
         steep**2 * noisy_curved + 10 * steep**2 / lam * drift_curved + saturated,
     )
     total = horizon * backlog
     rate = width / steep / (total + horizon) ** 0.5
     top = max(1.0, 16 * sum(1 / t for t in range(1, horizon + 1)) / capacity)
     flat = width**2 / (2 * rate) + steep**2 * rate * (0.5 * top * (horizon + total) + total) + steep * width * full
-    ours = theory.convex_bound(**FIRST, horizon=horizon, total_delay=total, capacity=capacity, sharpened=True)
+    ours = theory.pareto_bound(**FIRST, horizon=horizon, total_delay=total, capacity=capacity, sharpened=True)
     agree(ours, flat)
 
 
@@ -99,17 +99,18 @@ def test_sharpened_without_delays_is_the_pathwise_bound():
     rate = theory.convex_rate(**FIRST, horizon=n, total_delay=0)
     own, pairs = theory.backlog_sums(ones, none, np.full(n, rate))
     agree(
-        theory.convex_bound(**FIRST, horizon=n, total_delay=0, capacity=500, sharpened=True),
+        theory.pareto_bound(**FIRST, horizon=n, total_delay=0, capacity=500, sharpened=True),
         theory.weighted_regret_bound(**FIRST, last_rate=rate, own=own, pairs=pairs),
     )
     t, game = theory.rounds(n), {"spread": 1.0, "max_backlog": 0, "capacity": 500}
+    tuned = theory.bernoulli_bandit_tuning(t, **FIRST, **game, inner_radius=2.0)
     agree(
-        theory.bandit_convex_bound(**FIRST, **game, horizon=n, sharpened=True),
+        theory.bernoulli_bandit_bound(**FIRST, **game, horizon=n, sharpened=True),
         theory.bandit_weighted_regret_bound(
             weights=ones,
             delays=none,
-            rates=theory.bandit_convex_rate(t, **FIRST, **game),
-            smoothing=theory.bandit_convex_smoothing(t, **game, inner_radius=2.0),
+            rates=tuned.rate,
+            smoothing=tuned.smoothing,
             **FIRST,
             value_bound=1.0,
             inner_radius=2.0,
@@ -122,7 +123,7 @@ def test_sharpened_without_delays_is_the_pathwise_bound():
 def test_the_papers_bounds_are_vacuous_where_the_errata_say():
     """18 GD√(d_tot+T) + GD falls below GDT near T = 6.5·10⁴ at a mean delay of 200."""
     below = [
-        theory.convex_bound(diameter=1.0, gradient_bound=1.0, horizon=n, total_delay=200 * n, capacity=20) < n
+        theory.pareto_bound(diameter=1.0, gradient_bound=1.0, horizon=n, total_delay=200 * n, capacity=20) < n
         for n in (60_000, 70_000)
     ]
     assert below == [False, True]
@@ -131,13 +132,13 @@ def test_the_papers_bounds_are_vacuous_where_the_errata_say():
 def test_the_strongly_convex_bound_is_vacuous_where_the_errata_say():
     """18(σ+1)H_T + 4 falls below 2T, the most that is possible with D = 2G/λ, near T = 1.9·10⁴ at a backlog of 200."""
     unit = {"gradient_bound": 1.0, "strong_convexity": 1.0, "max_backlog": 200, "capacity": 20}
-    assert [theory.strongly_convex_bound(**unit, horizon=n) < 2 * n for n in (18_000, 20_000)] == [False, True]
+    assert [theory.bernoulli_bound(**unit, horizon=n) < 2 * n for n in (18_000, 20_000)] == [False, True]
 
 
 def test_small_capacity_is_refused_as_printed_only():
     with pytest.raises(ValueError, match=r"at least ln T \+ 1 = 7.91, got 7"):
-        theory.convex_bound(**FIRST, horizon=1000, total_delay=0, capacity=7)
-    assert theory.convex_bound(**FIRST, horizon=1000, total_delay=0, capacity=7, sharpened=True) > 0
+        theory.pareto_bound(**FIRST, horizon=1000, total_delay=0, capacity=7)
+    assert theory.pareto_bound(**FIRST, horizon=1000, total_delay=0, capacity=7, sharpened=True) > 0
 
 
 def test_wrapper_bound():

@@ -28,7 +28,7 @@ def test_a_coin_with_running_rates(kind):
     eta = d / (g * np.sqrt(np.cumsum(inverse + 2 * sigma)))  # the rate in force before round t
     rates = np.append(eta[1:], eta[-1])
     exact = d**2 / (2 * rates[-1]) + g**2 * float(np.sum(eta * (0.5 * inverse + sigma)))
-    bound = theory.bernoulli_anytime_bound(
+    bound = theory.bernoulli_bound(
         diameter=d,
         gradient_bound=g,
         horizon=400,
@@ -49,17 +49,32 @@ def test_restarts_over_the_total(kind, pareto):
     labels = np.unique(theory.total_labels(delays))
     factor = 18.0 if pareto else 1.5 * (1 + theory.kappa(capacity))
     exact = d * g * sum(factor * 2.0**m + pareto for m in labels)
-    bound = theory.total_doubling_bound(
-        diameter=d,
-        gradient_bound=g,
-        horizon=400,
-        total_delay=int(delays.sum()),
-        capacity=capacity,
-        pareto=pareto,
-    )
+    game = {"diameter": d, "gradient_bound": g, "horizon": 400, "total_delay": int(delays.sum()), "capacity": capacity}
+    bound = theory.pareto_bound(**game, restarted=True) if pareto else theory.priority_bound(**game, rate="restarted")
     assert exact <= bound <= 4.1 * exact
 
 
 def test_pareto_asks_for_slots():
     with pytest.raises(ValueError, match="ln T"):
-        theory.total_doubling_bound(diameter=1, gradient_bound=1, horizon=400, total_delay=0, capacity=2, pareto=True)
+        theory.pareto_bound(diameter=1, gradient_bound=1, horizon=400, total_delay=0, capacity=2, restarted=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda **game: theory.bernoulli_bound(**game, max_backlog=3), "total_delay"),
+        (lambda **game: theory.priority_bound(**game, total_delay=9), "diameter"),
+        (lambda **game: theory.priority_bound(**game, strong_convexity=1.0), "max_backlog"),
+        (lambda **game: theory.batching_bound(**game, max_delay=4, strong_convexity=1.0), "max_backlog"),
+    ],
+)
+def test_a_constant_that_only_some_losses_need_is_asked_for(call, name):
+    with pytest.raises(
+        ValueError, match=f"{name} is needed for (strongly )?convex losses: give it, or strong_convexity="
+    ):
+        call(gradient_bound=1.0, horizon=50, capacity=6)
+
+
+def test_only_known_rates_have_a_bound():
+    with pytest.raises(ValueError, match="rate must be one of 'tuned', 'paper', 'anytime', 'restarted', got 'best'"):
+        theory.priority_bound(gradient_bound=1.0, diameter=1.0, horizon=50, total_delay=9, capacity=6, rate="best")

@@ -25,13 +25,13 @@ def test_worked_cases(given, expected):
     agree(spread, expected["nu"] * given["k"])
     game = {"spread": spread, "max_backlog": given["sigma_max"], "capacity": given["C"]}
     if given["kind"] == "bco_convex":
-        smoothing = theory.bandit_convex_smoothing(t, **game, inner_radius=given["r"])
-        rates = theory.bandit_convex_rate(t, diameter=given["D"], gradient_bound=given["G"], **game)
+        bounds = {"diameter": given["D"], "gradient_bound": given["G"]}
     else:
-        smoothing = theory.bandit_strongly_convex_smoothing(t, **game, inner_radius=given["r"])
-        rates = theory.strongly_convex_rate(t, strong_convexity=given["lam"])
-    agree(smoothing, expected["deltas"])
-    agree(rates, expected["etas"])
+        bounds = {"strong_convexity": given["lam"]}
+        agree(theory.strongly_convex_rate(t, strong_convexity=given["lam"]), expected["etas"])
+    tuned = theory.bernoulli_bandit_tuning(t, **game, **bounds, inner_radius=given["r"])
+    agree(tuned.smoothing, expected["deltas"])
+    agree(tuned.rate, expected["etas"])
 
 
 @pytest.mark.parametrize(("backlog", "capacity", "radius"), [(0, 1, 1.0), (7, 3, 0.5), (200, 16, 2.0)])
@@ -45,20 +45,19 @@ def test_bandit_schedules_literally(backlog, capacity, radius):
             t**0.5 * (backlog + (nu * k / (delta / radius)) ** 2 * (1 + backlog / capacity)) ** 0.5
         )
         curved = radius * min(1.0, (nu**2 * k**2 * np.log(t + 1) / t) ** (1 / 3) * (1 + backlog / capacity) ** (1 / 3))
-        agree(theory.bandit_convex_smoothing(t, **game, inner_radius=radius), delta)
-        agree(theory.bandit_convex_rate(t, diameter=width, gradient_bound=steep, **game), eta)
-        agree(theory.bandit_strongly_convex_smoothing(t, **game, inner_radius=radius), curved)
+        flat = theory.bernoulli_bandit_tuning(t, diameter=width, gradient_bound=steep, inner_radius=radius, **game)
+        agree(flat.smoothing, delta)
+        agree(flat.rate, eta)
+        bent = theory.bernoulli_bandit_tuning(t, strong_convexity=0.5, inner_radius=radius, **game)
+        agree(bent.smoothing, curved)
+        agree(bent.rate, 2 / t)
 
 
 @drawn(st.floats(0.1, 100), st.integers(0, 500), st.integers(1, 64))
 def test_schedules_fall_by_no_more_than_half(spread, backlog, capacity):
     t, game = theory.rounds(300), {"spread": spread, "max_backlog": backlog, "capacity": capacity}
-    rates = theory.bandit_convex_rate(t, diameter=1.0, gradient_bound=1.0, **game)
-    for values in (
-        rates,
-        theory.bandit_convex_smoothing(t, **game),
-        theory.bandit_strongly_convex_smoothing(t, **game),
-    ):
+    flat = theory.bernoulli_bandit_tuning(t, diameter=1.0, gradient_bound=1.0, **game)
+    for values in (*flat, *theory.bernoulli_bandit_tuning(t, **game, strong_convexity=1.0)):
         assert np.all(np.diff(values) <= 1e-12)
         assert np.all(values[:-1] <= 2 * values[1:] * (1 + 1e-12))  # as both bandit proofs use
 
@@ -80,11 +79,11 @@ def test_optimised_rate_of_the_papers_chain():
 
 def test_costs():
     game = {"horizon": 400, "total_delay": 3000}
-    assert theory.morris_cost(**game, epsilon=0.5) == 0.5 * 400 + 1.25 * 3000
-    agree(theory.tracking_cost(**game, capacity=2), 200 + (1 + 1.5 * 4 / 2**0.5) * 3000)
+    assert theory.morris_costs(**game, epsilon=0.5, capacity=8).cost == 0.5 * 400 + 1.25 * 3000
+    agree(theory.priority_costs(**game, capacity=2).cost, 200 + (1 + 1.5 * 4 / 2**0.5) * 3000)
     heights = theory.harmonic(400)
-    agree(theory.pareto_cost(**game, capacity=10), 0.5 * 1.6 * heights * 3400 + 3000)
-    assert theory.pareto_cost(**game, capacity=1000) == 0.5 * 3400 + 3000
+    agree(theory.pareto_costs(**game, capacity=10).cost, 0.5 * 1.6 * heights * 3400 + 3000)
+    assert theory.pareto_costs(**game, capacity=1000).cost == 0.5 * 3400 + 3000
 
 
 @pytest.mark.parametrize("name", ["anytime_rates", "bandit_anytime_rates"])

@@ -12,18 +12,9 @@ from rich.console import Console
 from tarry.checks import as_positive
 from tarry.cli.console import Format, option_of, refusing, screen
 from tarry.errors import ArgumentError
-from tarry.planning import (
-    MODELS,
-    Constants,
-    Plan,
-    list_bounds,
-    model_delays,
-    plan,
-    read_log,
-    second_moment_target,
-    trivial_bound,
-)
+from tarry.planning import Constants, Plan, list_bounds, plan, read_log
 from tarry.planning.policies import choose_policies
+from tarry.planning.sources import MODELS, model_delays
 from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
 
 
@@ -58,7 +49,8 @@ def plan_command(
             check_chart(chart)
         choose_policies(scheduler or None)  # refuse before a long log is read
         options: dict[str, Any] = {
-            "target": _share(target) if max_second_moment is None else second_moment_target(max_second_moment),
+            "target": _share(target),
+            "max_second_moment": max_second_moment,
             "capacities": capacity or None,
             "schedulers": scheduler or None,
             "preemption": preemption,
@@ -192,7 +184,7 @@ def bound_command(
                 "--total-delay, the strongly convex ones --gradient-bound, --strong-convexity and --max-backlog, "
                 "Batching's also --max-delay"
             )
-    trivial = trivial_bound(constants)
+    trivial = constants.trivial_bound
     if output is Format.json:
         found = {"constants": constants.known(), "trivial": trivial, "bounds": [b._asdict() for b in bounds]}
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from tarry.checks import former_names
 from tarry.losses.base import Listed, Losses
 from tarry.losses.custom import Callables, Custom
 from tarry.losses.distance import Distance
-from tarry.losses.drawn import Drawn, block_targets, blocks, drifting, drifting_targets
+from tarry.losses.drawn import Drawn, blocks, drifting
 from tarry.losses.kinked import Absolute, Hinge, Huber, Quantile
 from tarry.losses.linear import Linear
 from tarry.losses.quadratic import Quadratic
@@ -27,10 +28,8 @@ __all__ = [
     "Losses",
     "Quadratic",
     "Quantile",
-    "block_targets",
     "blocks",
     "drifting",
-    "drifting_targets",
 ]
 
 # What a sweep file may name.
@@ -38,6 +37,10 @@ MEMBERS: dict[str, Callable[..., Any]] = {
     made.__name__: made
     for made in (
         *(Absolute, Distance, Drawn, Hinge, Huber, LeastSquares, Linear, Listed, Logistic, Quadratic, Quantile),
-        *(block_targets, blocks, drifting, drifting_targets),
+        *(blocks, drifting),
     )
 }
+# Names of earlier versions, which sweep files may still use.
+RENAMED = {"block_targets": "Drawn.block_targets", "drifting_targets": "Drawn.drifting_targets"}
+
+__getattr__ = former_names(__name__, RENAMED)

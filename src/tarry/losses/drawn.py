@@ -59,6 +59,16 @@ class Drawn(Parameters, init=False):
         key = make_key(make_seed(rng), Purpose.LOSSES)
         return cls.make(key, _direction(key, size), around, spread, length, FINISHES[finish])
 
+    @classmethod
+    def drifting_targets(cls, dimension: int, *, rng: Any = None) -> Self:
+        """Return independent targets around a fixed one: Π(0.5v + 0.5z_t), on the unit ball."""
+        return cls(dimension, 0.5, 0.5, 1, "ball", rng=rng)
+
+    @classmethod
+    def block_targets(cls, dimension: int, *, length: int = 200, rng: Any = None) -> Self:
+        """Return targets that jump every ``length`` rounds: Π(z_b + 0.5v), on the unit ball."""
+        return cls(dimension, 0.5, 1.0, length, "ball", rng=rng)
+
     @property
     def width(self) -> int:
         return int(self.direction.size)
@@ -112,13 +122,3 @@ def drifting(dimension: int, *, rng: Any = None) -> Drawn:
 def blocks(dimension: int, *, length: int = 200, rng: Any = None) -> Drawn:
     """Return adversarial blocks: one uniform unit vector per ``length`` rounds."""
     return Drawn(dimension, 0.0, 1.0, length, "sphere", rng=rng)
-
-
-def drifting_targets(dimension: int, *, rng: Any = None) -> Drawn:
-    """Return independent targets around a fixed one: Π(0.5v + 0.5z_t), on the unit ball."""
-    return Drawn(dimension, 0.5, 0.5, 1, "ball", rng=rng)
-
-
-def block_targets(dimension: int, *, length: int = 200, rng: Any = None) -> Drawn:
-    """Return targets that jump every ``length`` rounds: Π(z_b + 0.5v), on the unit ball."""
-    return Drawn(dimension, 0.5, 1.0, length, "ball", rng=rng)

@@ -15,7 +15,7 @@ class Quadratic(Losses, init=False):
     """f_t(x) = (λ/2)‖x − a_t‖² + b_t + (ridge/2)‖x‖², one target a_t per round.
 
     ``targets`` is an array of shape (horizon, dimension) or a generator such as
-    :func:`tarry.losses.block_targets`; λ > 0 is ``strong_convexity``, ``offsets`` are the b_t.
+    :func:`tarry.losses.Drawn.block_targets`; λ > 0 is ``strong_convexity``, ``offsets`` are the b_t.
 
     >>> Quadratic([[1.0, 0.0]], strong_convexity=2.0).gradient([0.0, 0.5], t=1).tolist()
     [-2.0, 1.0]

@@ -1,28 +1,24 @@
 """Planning: how many slots do I need, and what do the theorems promise?"""
 
-from tarry.planning.bounds import Bound, Constants, list_bounds, trivial_bound
-from tarry.planning.logs import Log, plan_log, read_log
-from tarry.planning.measure import Backlog, Figures
-from tarry.planning.models import MODELS, model_delays, plan_model
-from tarry.planning.plan import Plan, plan, second_moment_target
-from tarry.planning.policies import POLICIES, Policy
+from tarry.checks import former_names
+from tarry.planning.bounds import Constants, list_bounds
+from tarry.planning.plan import Plan, plan
+from tarry.planning.policies import POLICIES
+from tarry.planning.sources import plan_log, plan_model, read_log
 
-__all__ = [
-    "MODELS",
-    "POLICIES",
-    "Backlog",
-    "Bound",
-    "Constants",
-    "Figures",
-    "Log",
-    "Plan",
-    "Policy",
-    "list_bounds",
-    "model_delays",
-    "plan",
-    "plan_log",
-    "plan_model",
-    "read_log",
-    "second_moment_target",
-    "trivial_bound",
-]
+__all__ = ["POLICIES", "Constants", "Plan", "list_bounds", "plan", "plan_log", "plan_model", "read_log"]
+
+RENAMED = {
+    "MODELS": "sources.MODELS",
+    "Backlog": "measure.Backlog",
+    "Bound": "bounds.Bound",
+    "Figures": "measure.Figures",
+    "Log": "sources.Log",
+    "Policy": "policies.Policy",
+    "model_delays": "sources.model_delays",
+    "second_moment_target": "plan(…, max_second_moment=…)",
+    "trivial_bound": "Constants(…).trivial_bound",
+}
+"""Names of the first version, and where they are now."""
+
+__getattr__ = former_names(__name__, RENAMED)

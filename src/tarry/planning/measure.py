@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.checks import as_positive
-from tarry.delays.base import backlog_of
+from tarry.delays.base import Delays, backlog_of
 from tarry.game.replay import Replay, replay
-from tarry.planning.policies import TAIL, Conditions, Policy
+from tarry.outcomes import Fate
+from tarry.planning.policies import TAIL, Conditions, Policy, chances_of
+from tarry.schedulers.base import Scheduler
 
 LARGEST_ERROR = 0.02  # of a second moment, relative: two digits of an effective sample size
 ROUNDS = 1 << 21  # replayed at most, in all: about a second compiled
@@ -27,24 +29,20 @@ class Workload(NamedTuple):
     the second moment is known to a relative standard error of ``precision``.
     """
 
-    delays: Any
+    delays: Delays
     values: NDArray[np.int64]
     max_backlog: int
     preemption: bool
     seeds: int
     precision: float
 
-    @property
-    def horizon(self) -> int:
-        return int(self.values.size)
-
     def conditions(self, capacity: int) -> Conditions:
         """Return what policies are made for at this capacity."""
         return Conditions.of(self.delays, capacity, saturation=TAIL)
 
-    def first_seeds(self) -> int:
-        """How many replays to begin with."""
-        return min(self.seeds, max(2, ROUNDS // self.horizon))
+    def replay(self, scheduler: Scheduler, capacity: int, seeds: range) -> Replay:
+        """Return who is seen, and with what weight, when a scheduler meets these delays."""
+        return replay(scheduler, self.delays, capacity=capacity, preemption=self.preemption, seeds=seeds)
 
 
 class Figures(NamedTuple):
@@ -69,53 +67,43 @@ class Figures(NamedTuple):
 
 
 def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
-    """The figures of a policy at a capacity; None where it has nothing to offer."""
-    given = work.conditions(capacity)
-    scheduler = policy.offer(given)
+    """Return the figures of a policy at a capacity; None where it has nothing to offer."""
+    scheduler = policy.offer(work.conditions(capacity))
     if scheduler is None or (scheduler.needs_preemption and not work.preemption):
         return None
-    first = work.first_seeds()
-    runs = [_run(scheduler, work, capacity, 0, first)]
-    if policy.survivals is not None:
-        chances = policy.survivals(given, work.values)
-        return _from_chances(policy.name, runs[0], capacity, chances)
-    while _relative_error(runs) > work.precision:
+    most = ROUNDS // work.values.size
+    runs = [work.replay(scheduler, capacity, range(min(work.seeds, max(2, most))))]
+    if policy.has_chances:
+        return _from_chances(policy.name, runs[0], capacity, chances_of(scheduler, capacity, work.values))
+    while _second_moment(runs)[1] > work.precision:
         done = sum(len(run.seeds) for run in runs)
-        more = min(done, ROUNDS // work.horizon - done)
+        more = min(done, most - done)  # twice as many: the error falls by √2 a trial
         if more <= 0:
             break
-        runs.append(_run(scheduler, work, capacity, done, more))
+        runs.append(work.replay(scheduler, capacity, range(done, done + more)))
     return _from_replays(policy.name, runs, capacity, scheduler.is_unbiased)
 
 
-def _run(scheduler: Any, work: Workload, capacity: int, start: int, count: int) -> Replay:
-    seeds = range(start, start + count)
-    return replay(scheduler, work.delays, capacity=capacity, preemption=work.preemption, seeds=seeds)
-
-
-def _moments(runs: list[Replay]) -> NDArray[np.float64]:
-    return np.concatenate([run.weights.second_moment for run in runs])
-
-
-def _relative_error(runs: list[Replay]) -> float:
-    moments = _moments(runs)
+def _second_moment(runs: list[Replay]) -> tuple[float, float]:
+    """Return the mean square of the weights, and its relative standard error over the replays."""
+    moments = np.concatenate([run.weights.second_moment for run in runs])
     mean = float(moments.mean())
-    return float(moments.std(ddof=1)) / sqrt(moments.size) / mean if mean > 0 and moments.size > 1 else 0.0
+    is_known = mean > 0 and moments.size > 1
+    return mean, float(moments.std(ddof=1)) / sqrt(moments.size) / mean if is_known else 0.0
 
 
 def _from_replays(name: str, runs: list[Replay], capacity: int, is_unbiased: bool) -> Figures:
     fates = np.concatenate([run.fates for run in runs])
-    weight = float(np.concatenate([run.weights.mean for run in runs]).mean())
-    moment = float(_moments(runs).mean())
+    moment, error = _second_moment(runs)
     return _figures(
         capacity=capacity,
         scheduler=name,
         is_unbiased=is_unbiased,
-        seen=float(fates[:, 0].mean()) / runs[0].horizon,
-        mean_weight=weight,
+        seen=float(fates[:, Fate.USED].mean()) / runs[0].horizon,
+        mean_weight=float(np.concatenate([run.weights.mean for run in runs]).mean()),
         second_moment=moment,
-        second_moment_error=_relative_error(runs) * moment,
-        saturated=float(fates[:, 2].mean()) / runs[0].horizon,
+        second_moment_error=error * moment,
+        saturated=float(fates[:, Fate.SATURATED].mean()) / runs[0].horizon,
         replays=len(fates),
     )
 
@@ -134,7 +122,7 @@ def _from_chances(name: str, run: Replay, capacity: int, chances: NDArray[np.flo
         mean_weight=room,
         second_moment=room * float(np.mean(1.0 / chances)),
         second_moment_error=0.0,
-        saturated=float(run.fates[:, 2].mean()) / run.horizon,
+        saturated=float(run.fates[:, Fate.SATURATED].mean()) / run.horizon,
         replays=len(run.seeds),
     )
 
@@ -207,11 +195,11 @@ class Backlog:
 def describe(
     values: NDArray[np.int64], per_day: float | None, mean_delay_days: float | None, truncated: int
 ) -> Backlog:
-    """The backlog of delays that are cut to the horizon."""
+    """Return the backlog of delays that are cut to the horizon."""
     rate = None if per_day is None else as_positive(per_day, "per_day")
     mean = float(values.mean())
-    days = mean_delay_days if mean_delay_days is not None or rate is None else mean / rate
     waiting = backlog_of(values)
+    ends = np.unique(np.linspace(0, waiting.size, min(POINTS, waiting.size) + 1).astype(np.int64))
     return Backlog(
         horizon=int(values.size),
         mean_backlog=float(waiting.mean()),
@@ -220,11 +208,6 @@ def describe(
         max_delay=int(values.max()),
         truncated=truncated,
         per_day=rate,
-        mean_delay_days=days,
-        curve=_curve(waiting),
+        mean_delay_days=mean_delay_days if mean_delay_days is not None or rate is None else mean / rate,
+        curve=tuple((int(b), float(waiting[a:b].mean()), int(waiting[a:b].max())) for a, b in pairwise(ends)),
     )
-
-
-def _curve(waiting: NDArray[np.int64]) -> tuple[tuple[int, float, int], ...]:
-    ends = np.unique(np.linspace(0, waiting.size, min(POINTS, waiting.size) + 1).astype(np.int64))
-    return tuple((int(b), float(waiting[a:b].mean()), int(waiting[a:b].max())) for a, b in pairwise(ends))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.delays.base import array, backlog_of
+from tarry.delays.base import Delays, array, backlog_of
 from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
 from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LARGEST_SATURATION = 0.01  # of rounds: what a calibrated scheduler may refuse
 ALL_BUT_EQUAL = 0.02  # of effective sample size: below what replays can tell apart
+AMPLE = 8  # slots for each round of the largest backlog: there also the paper's coin is 1
 
 Progress = Callable[[str], None]
 
@@ -73,7 +74,7 @@ class Plan:
     @property
     def _way_out(self) -> str:
         if self.beyond is None:
-            most = max(_ample(self.backlog.max_backlog), *(f.capacity for f in self.figures))
+            most = max(AMPLE * (self.backlog.max_backlog + 1), *(f.capacity for f in self.figures))
             return f"nor would up to {most:,} slots, so allow other schedulers, or a lower target"
         return f"it would take {self.beyond.capacity:,} slots with {self.beyond.scheduler}, or a lower target"
 
@@ -110,12 +111,13 @@ class Plan:
 
 
 def plan(
-    delays: Any,
+    delays: Delays,
     *,
     per_day: float | None = None,
     capacities: Iterable[int] | None = None,
     schedulers: Iterable[str] | Mapping[str, Any] | None = None,
     target: float = 0.5,
+    max_second_moment: float | None = None,
     preemption: bool = True,
     seeds: int = 8,
     precision: float = LARGEST_ERROR,
@@ -127,46 +129,45 @@ def plan(
     ``capacities``: powers of two below the largest backlog and one above it, unless given; the recommendation is then
     sought between them, or among those given. ``schedulers``: names (see ``POLICIES``), or a mapping from names to
     schedulers or functions of (max_backlog, capacity). ``target`` in (0, 1]: effective sample size as a share of
-    unlimited tracking; a second moment of at most y is ``target=1/y``. ``preemption=False`` leaves out schedulers that
-    drop tracked rounds. At least ``seeds`` replays each, and more until second moments are known to ``precision``.
+    unlimited tracking; ``max_second_moment`` y ≥ 1 of weights stands for ``target=1/y``. ``preemption=False`` leaves
+    out schedulers that drop tracked rounds. At least ``seeds`` replays each, and more until second moments are known
+    to ``precision``.
 
     >>> from tarry import delays
     >>> made = plan(delays.fixed(horizon=400, delay=20), target=0.5, schedulers=["VarOpt"], seeds=2, precision=1)
     >>> made.backlog.max_backlog, made.table.height >= 6, 8 <= made.capacity <= 14
     (20, True, True)
     """
-    work = _workload(delays, preemption, seeds, precision)
+    if not hasattr(delays, "horizon"):
+        raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
+    values, counts = delays.values, (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
+    # As a list, so that the loop is compiled once per scheduler whatever the model.
+    work = Workload(array(values), values, int(backlog_of(values).max()), preemption, *counts)
     policies = choose_policies(schedulers, preemption=preemption)
-    wanted = _share(target)
-    say = progress if progress is not None else lambda text: None
+    wanted = _share(target, max_second_moment)
+    search = _Search(policies, work, wanted, progress if progress is not None else lambda text: None)
     grid = _grid(capacities, work.max_backlog)
-    figures = [f for capacity in grid for f in _row(policies, work, capacity, say)]
+    figures = [f for capacity in grid for f in search.row(policies, capacity)]
     if not figures:
         raise ValueError("none of the schedulers can serve these capacities without preemption: allow it, or others")
-    choice = _smallest(figures, wanted)
+    choice = search.smallest(figures)
     if choice is not None and capacities is None:
-        choice = _refine(choice, grid, policies, work, wanted, say)
+        choice = search.refine(choice, max((c for c in grid if c < choice.capacity), default=0))
         if choice.capacity not in grid:
-            row = _row(policies, work, choice.capacity, say)
+            row = search.row(policies, choice.capacity)
             figures += [choice if f.scheduler == choice.scheduler else f for f in row]
             figures.sort(key=lambda f: f.capacity)
-    beyond = None if choice is not None else _beyond(grid[-1], policies, work, wanted, say)
-    backlog = describe(work.values, per_day, mean_delay_days, int(getattr(delays, "truncated", 0)))
+    beyond = None if choice is not None else search.beyond(grid[-1])
+    backlog = describe(values, per_day, mean_delay_days, int(getattr(delays, "truncated", 0)))
     return Plan(backlog, wanted, preemption, tuple(figures), choice, beyond)
 
 
-def _workload(delays: Any, preemption: bool, seeds: int, precision: float) -> Workload:
-    if not hasattr(delays, "horizon"):
-        raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
-    values = delays.values
-    peak = int(backlog_of(values).max())
-    # As a list, so that the loop is compiled once per scheduler whatever the model.
-    return Workload(
-        array(values), values, peak, preemption, as_int(seeds, "seeds", 2), as_positive(precision, "precision")
-    )
-
-
-def _share(target: float) -> float:
+def _share(target: float, max_second_moment: float | None) -> float:
+    if max_second_moment is not None:
+        if not (np.isfinite(max_second_moment) and max_second_moment >= 1):
+            problem = "the second moment of weights with mean 1 is at least 1, so the limit must be"
+            raise ValueError(f"{problem}, got {max_second_moment}")
+        return 1.0 / float(max_second_moment)
     if not 0 < target <= 1:
         raise ArgumentError("target", "must be a share in (0, 1] of the effective sample size of all labels", target)
     return float(target)
@@ -181,72 +182,61 @@ def _grid(capacities: Iterable[int] | None, peak: int) -> list[int]:
     return grid
 
 
-def _row(policies: list[Policy], work: Workload, capacity: int, say: Progress) -> list[Figures]:
-    found = []
-    for policy in policies:
-        say(f"{policy.name}, {capacity:,} slots")
-        figures = measure(policy, work, capacity)
-        if figures is not None:
-            found.append(figures)
-    return found
+class _Search(NamedTuple):
+    """The search for the smallest capacity at which one of the policies reaches the target."""
 
+    policies: list[Policy]
+    work: Workload
+    target: float
+    say: Progress
 
-def _is_enough(figures: Figures, target: float) -> bool:
-    # Weights are summed in floating point: all labels seen may read 1 - 1e-16.
-    return figures.is_unbiased and figures.saturated <= LARGEST_SATURATION and figures.effective >= target - 1e-9
+    def row(self, policies: list[Policy], capacity: int) -> list[Figures]:
+        """Return the figures of the policies that have something to offer at a capacity."""
+        tried = (self._measure(policy, self.work, capacity) for policy in policies)
+        return [figures for figures in tried if figures is not None]
 
+    def _measure(self, policy: Policy, work: Workload, capacity: int) -> Figures | None:
+        self.say(f"{policy.name}, {capacity:,} slots")
+        return measure(policy, work, capacity)
 
-def _smallest(figures: list[Figures], target: float) -> Figures | None:
-    """At the smallest capacity that is enough the best; schedulers stand in order of preference where all but equal."""
-    enough = [f for f in figures if _is_enough(f, target)]
-    least = [f for f in enough if f.capacity == enough[0].capacity]
-    best = max((f.effective for f in least), default=0.0)
-    return next((f for f in least if f.effective >= (1.0 - ALL_BUT_EQUAL) * best), None)
+    def is_enough(self, figures: Figures) -> bool:
+        """Return whether the target is reached without bias, and hardly a round is refused."""
+        # Weights are summed in floating point: all labels seen may read 1 - 1e-16.
+        is_effective = figures.effective >= self.target - 1e-9
+        return figures.is_unbiased and figures.saturated <= LARGEST_SATURATION and is_effective
 
+    def smallest(self, figures: list[Figures]) -> Figures | None:
+        """Return the best at the smallest capacity that is enough; where all but equal, the preferred scheduler."""
+        enough = [f for f in figures if self.is_enough(f)]
+        least = [f for f in enough if f.capacity == enough[0].capacity]
+        best = max((f.effective for f in least), default=0.0)
+        return next((f for f in least if f.effective >= (1.0 - ALL_BUT_EQUAL) * best), None)
 
-def _refine(
-    choice: Figures, grid: list[int], policies: list[Policy], work: Workload, target: float, say: Progress
-) -> Figures:
-    """Bisect between the capacity that is enough and the one tried below it."""
-    # Neighbours differ little, so look closer.
-    close = work._replace(seeds=4 * work.seeds, precision=work.precision / 8)
-    policy = next(p for p in policies if p.name == choice.scheduler)
-    below = max((c for c in grid if c < choice.capacity), default=0)
-    while choice.capacity - below > 1:
-        middle = (below + choice.capacity) // 2
-        say(f"{policy.name}, {middle:,} slots")
-        tried = measure(policy, close, middle)
-        if tried is not None and _is_enough(tried, target):
-            choice = tried
-        else:
-            below = middle
-    return choice
+    def refine(self, choice: Figures, below: int) -> Figures:
+        """Bisect between a capacity that is enough and one below that is not; return the figures of the least."""
+        # Neighbours differ little, so look closer.
+        close = self.work._replace(seeds=4 * self.work.seeds, precision=self.work.precision / 8)
+        policy = next(p for p in self.policies if p.name == choice.scheduler)
+        while choice.capacity - below > 1:
+            middle = (below + choice.capacity) // 2
+            tried = self._measure(policy, close, middle)
+            if tried is not None and self.is_enough(tried):
+                choice = tried
+            else:
+                below = middle
+        return choice
 
-
-def _ample(max_backlog: int) -> int:
-    """The capacity at which also the paper's coin is 1."""
-    return 8 * (max_backlog + 1)
-
-
-def _beyond(largest: int, policies: list[Policy], work: Workload, target: float, say: Progress) -> Figures | None:
-    """The smallest capacity above those tried that would be enough."""
-    end, below = _ample(work.max_backlog), largest
-    while below < end:
-        capacity = min(2 * below, end if below > work.max_backlog else work.max_backlog + 1)
-        able = [p for p in policies if getattr(p.offer(work.conditions(capacity)), "is_unbiased", False)]
-        choice = _smallest(_row(able, work, capacity, say), target)
-        if choice is not None:
-            return _refine(choice, [below], policies, work, target, say)
-        below = capacity
-    return None
-
-
-def second_moment_target(limit: float) -> float:
-    """The target at which weights of mean 1 have a second moment of at most ``limit`` ≥ 1.
-
-    >>> second_moment_target(4)
-    0.25
-    """
-    if not (np.isfinite(limit) and limit >= 1):
-        raise ValueError(f"the second moment of weights with mean 1 is at least 1, so the limit must be, got {limit}")
-    return 1.0 / float(limit)
+    def beyond(self, largest: int) -> Figures | None:
+        """Return the figures of the smallest capacity above those tried that would be enough, None if none would."""
+        peak, below = self.work.max_backlog, largest
+        end = AMPLE * (peak + 1)
+        while below < end:
+            # One slot more than the peak is where most policies lose nothing: do not step over it.
+            capacity = min(2 * below, end if below > peak else peak + 1)
+            given = self.work.conditions(capacity)
+            able = [p for p in self.policies if getattr(p.offer(given), "is_unbiased", False)]
+            choice = self.smallest(self.row(able, capacity))
+            if choice is not None:
+                return self.refine(choice, below)
+            below = capacity
+        return None

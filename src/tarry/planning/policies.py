@@ -11,17 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry import schedulers, theory
-from tarry.delays.base import backlog_of
+from tarry import schedulers
+from tarry.delays.base import Delays, backlog_of
 from tarry.errors import ArgumentError
-from tarry.theory.calibrate import pareto_survival
+from tarry.theory.calibrate import morris_tail, pareto_survival
 
 TAIL = 0.01  # the share of rounds that may find the set full where a plan calibrates a scheduler
 RARELY = 1e-3  # the same where a study does: the schedulers' own default
 LARGEST_EPSILON = 8.0  # beyond it a second tracked round is hardly ever admitted
 LARGEST_MORRIS = 512  # one coin calibrated to the same tail is the better choice there, and found at once
-
-Survivals = NDArray[np.float64]
 
 
 class Conditions(NamedTuple):
@@ -37,7 +35,9 @@ class Conditions(NamedTuple):
     saturation: float = RARELY
 
     @classmethod
-    def of(cls, delays: Any, capacity: int, *, patience: int | None = None, saturation: float = RARELY) -> Conditions:
+    def of(
+        cls, delays: Delays, capacity: int, *, patience: int | None = None, saturation: float = RARELY
+    ) -> Conditions:
         """Return the conditions of recorded or modelled delays; patience is the mean delay unless it is given."""
         values = delays.values
         if patience is None:
@@ -46,34 +46,41 @@ class Conditions(NamedTuple):
         return cls(capacity, int(backlog_of(values).max()), int(values.max()), patience, saturation)
 
 
-Make = Callable[[Conditions], Any]
-Known = Callable[[Conditions, NDArray[np.int64]], Survivals]
-
-
-def _always(conditions: Conditions) -> bool:
-    return True
-
-
 class Policy(NamedTuple):
-    """A scheduler under the name that tables show: ``make(conditions)`` builds it.
+    """A scheduler under the name that tables show, or a function that makes it for some conditions.
 
-    ``survivals(conditions, delays)``, where known, are the chances that each round is tracked to its end, given room.
-    ``is_random``: runs differ by their seed. ``is_limited``: it keeps to a capacity. ``compared``: the values of
-    ``preemption`` with which a plan compares it without being asked, None where a plan cannot. ``is_offered`` says
-    whether a plan has a use for it under some conditions.
+    ``has_chances``: the chance of each round to be tracked to its end, given room, is known in closed form.
+    ``compared``: the values of ``preemption`` with which a plan compares it without being asked, None where a plan
+    cannot. ``is_offered`` says whether a plan has a use for it under some conditions. ``is_random``: runs differ by
+    their seed. ``is_limited``: it keeps to a capacity.
     """
 
     name: str
-    make: Make
-    survivals: Known | None = None
+    scheduler: Any
+    has_chances: bool = False
     compared: tuple[bool, ...] | None = ()
-    is_offered: Callable[[Conditions], bool] = _always
+    is_offered: Callable[[Conditions], bool] | None = None
     is_random: bool = True
     is_limited: bool = True
 
+    def make(self, conditions: Conditions) -> Any:
+        """Return the scheduler for these conditions."""
+        return self.scheduler(conditions) if callable(self.scheduler) else self.scheduler
+
     def offer(self, conditions: Conditions) -> Any:
         """Return the scheduler, or None where a plan has no use for it."""
-        return self.make(conditions) if self.is_offered(conditions) else None
+        has_use = self.is_offered is None or self.is_offered(conditions)
+        return self.make(conditions) if has_use else None
+
+
+def chances_of(
+    scheduler: schedulers.Pareto | schedulers.Bernoulli, capacity: int, delays: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the chance that each round is tracked to its end, given room, for Pareto and Bernoulli."""
+    if not isinstance(scheduler, schedulers.Pareto):
+        return np.asarray(scheduler.survival(1, delays, capacity))  # the same in every round
+    survival = pareto_survival(capacity, safety=scheduler.safety)
+    return np.asarray(survival(np.arange(1.0, delays.size + 1.0), delays.astype(np.float64)))
 
 
 def _has_morris(given: Conditions) -> bool:
@@ -82,32 +89,19 @@ def _has_morris(given: Conditions) -> bool:
     if not 2 <= given.capacity <= LARGEST_MORRIS:
         return False
     # Tails fall with ε: the smallest ε that is enough is at most this one if this one is enough.
-    tail = theory.morris_tail(epsilon=LARGEST_EPSILON, backlog=given.max_backlog, capacity=given.capacity)
+    tail = morris_tail(epsilon=LARGEST_EPSILON, backlog=given.max_backlog, capacity=given.capacity)
     return tail <= given.saturation
 
 
-def _morris(given: Conditions) -> Any:
+def _morris(given: Conditions) -> schedulers.Morris:
     return schedulers.Morris.for_backlog(given.max_backlog, given.capacity, saturation=given.saturation)
 
 
-def _calibrated(given: Conditions) -> Any:
+def _calibrated(given: Conditions) -> schedulers.Bernoulli:
     return schedulers.Bernoulli.calibrated(given.max_backlog, given.capacity, saturation=given.saturation)
 
 
-def _calibrated_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
-    return np.full(delays.size, _calibrated(given).probability)
-
-
-def _printed_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
-    return schedulers.Bernoulli(max_backlog=given.max_backlog).survival(1, delays, given.capacity)
-
-
-def _pareto_chances(given: Conditions, delays: NDArray[np.int64]) -> Survivals:
-    survival = pareto_survival(given.capacity)
-    return np.asarray(survival(np.arange(1.0, delays.size + 1.0), delays.astype(np.float64)))
-
-
-def _calibrated_pareto(given: Conditions) -> Any:
+def _calibrated_pareto(given: Conditions) -> schedulers.Pareto:
     return schedulers.Pareto.calibrated(given.capacity, saturation=given.saturation)
 
 
@@ -115,38 +109,31 @@ EVERY = (True, False)
 
 # In order of preference: of those that serve a plan equally well the first is recommended.
 POLICIES = (
-    Policy("unlimited", lambda given: schedulers.Always(), compared=None, is_random=False, is_limited=False),
-    Policy("VarOpt", lambda given: schedulers.VarOpt(), compared=EVERY),
+    Policy("unlimited", schedulers.Always(), compared=None, is_random=False, is_limited=False),
+    Policy("VarOpt", schedulers.VarOpt(), compared=EVERY),
     # At two slots Priority's weights have no fourth moment: no number of replays settles the second.
-    Policy(
-        "Priority", lambda given: schedulers.Priority(), compared=EVERY, is_offered=lambda given: given.capacity > 2
-    ),
-    Policy("Bernoulli (calibrated)", _calibrated, _calibrated_chances, EVERY),
+    Policy("Priority", schedulers.Priority(), compared=EVERY, is_offered=lambda given: given.capacity > 2),
+    Policy("Bernoulli (calibrated)", _calibrated, has_chances=True, compared=EVERY),
     Policy("Morris", _morris, compared=EVERY, is_offered=_has_morris),
     Policy(
         "Batching",
         lambda given: schedulers.Batching(given.max_delay),
-        compared=(False,),
+        compared=(False,),  # else by name only: with preemption VarOpt needs no bound on delays
         is_offered=lambda given: given.capacity > 1 or given.max_delay == 0,
     ),
     Policy(
-        "Bernoulli (paper)",
-        lambda given: schedulers.Bernoulli(max_backlog=given.max_backlog),
-        _printed_chances,
-        EVERY,
+        "Bernoulli (paper)", lambda given: schedulers.Bernoulli(given.max_backlog), has_chances=True, compared=EVERY
     ),
     Policy("Pareto (calibrated)", _calibrated_pareto),
-    Policy("Pareto (paper)", lambda given: schedulers.Pareto(), _pareto_chances, EVERY),
-    Policy("Thinning", lambda given: schedulers.Thinning()),
-    Policy(
-        "DoublingBernoulli", lambda given: schedulers.DoublingBernoulli(), compared=None
-    ),  # its guess moves by restarts
-    Policy("Coin", lambda given: schedulers.Coin(), compared=None),  # it must see delays
-    Policy("drop newest", lambda given: schedulers.DropNewest(), compared=EVERY, is_random=False),
-    Policy("drop oldest", lambda given: schedulers.DropOldest(), compared=EVERY, is_random=False),
+    Policy("Pareto (paper)", schedulers.Pareto(), has_chances=True, compared=EVERY),
+    Policy("Thinning", schedulers.Thinning()),
+    Policy("DoublingBernoulli", schedulers.DoublingBernoulli(), compared=None),  # its guess moves by restarts
+    Policy("Coin", schedulers.Coin(), compared=None),  # it must see delays
+    Policy("drop newest", schedulers.DropNewest(), compared=EVERY, is_random=False),
+    Policy("drop oldest", schedulers.DropOldest(), compared=EVERY, is_random=False),
     Policy("time out", lambda given: schedulers.Timeout(given.patience), is_random=False),
-    Policy("random evict", lambda given: schedulers.RandomEvict()),
-    Policy("reservoir", lambda given: schedulers.Reservoir()),
+    Policy("random evict", schedulers.RandomEvict()),
+    Policy("reservoir", schedulers.Reservoir()),
 )
 
 # Those that need no constants and hand each row out when its label comes: for joins, which know nothing of delays.
@@ -171,23 +158,22 @@ def find_policy(name: str, among: Iterable[Policy] = POLICIES) -> Policy:
 def free_scheduler(name: str) -> Any:
     """Return the scheduler of a policy in ``FREE``, which needs to know nothing; raise ArgumentError for any other."""
     try:
-        policy = find_policy(name, [policy for policy in POLICIES if policy.name in FREE])
+        return find_policy(name, [policy for policy in POLICIES if policy.name in FREE]).scheduler
     except ValueError:
         raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", name) from None
-    return policy.make(Conditions(1, 0, 0, 1))
 
 
 def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preemption: bool = True) -> list[Policy]:
     """Return a plan's policies: those named, the usual ones, or one's own.
 
     One's own are schedulers, or functions of (max_backlog, capacity). Raise ValueError for a name that no plan can
-    compare.
+    compare, TypeError for what is no policy.
     """
     planned = [policy for policy in POLICIES if policy.compared is not None]
     if chosen is None:
         return [policy for policy in planned if preemption in (policy.compared or ())]
     if isinstance(chosen, Mapping):
-        made = [Policy(str(name), _maker(scheduler)) for name, scheduler in chosen.items()]
+        made = [_own(str(name), scheduler) for name, scheduler in chosen.items()]
     else:
         made = [find_policy(name, planned) for name in ([chosen] if isinstance(chosen, str) else chosen)]
     if not made:
@@ -195,13 +181,13 @@ def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preempt
     return made
 
 
+def _own(name: str, scheduler: Any) -> Policy:
+    if not isinstance(scheduler, type) and hasattr(scheduler, "needs_preemption"):
+        return Policy(name, scheduler)
+    if not isinstance(scheduler, type) and callable(scheduler):
+        return Policy(name, lambda given: scheduler(given.max_backlog, given.capacity))
+    raise TypeError(f"a policy is a scheduler or a function of (max_backlog, capacity), got {scheduler!r}")
+
+
 def _key(name: str) -> str:
     return "".join(letter for letter in str(name).lower() if letter.isalnum())
-
-
-def _maker(scheduler: Any) -> Make:
-    if hasattr(scheduler, "needs_preemption") and not isinstance(scheduler, type):
-        return lambda given: scheduler
-    if callable(scheduler) and not isinstance(scheduler, type):
-        return lambda given: scheduler(given.max_backlog, given.capacity)
-    raise TypeError(f"a policy is a scheduler or a function of (max_backlog, capacity), got {scheduler!r}")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tarry import theory
 from tarry.checks import as_int, as_positive
+from tarry.domains.base import Domain
 from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL
 from tarry.players.recommended import Recommendation, spread_on
 from tarry.rates import EnergyRadius, EnergyRate, Power
 from tarry.schedulers import Bernoulli, DoublingBernoulli
+from tarry.theory.bandits import energy_probability
 from tarry.tracking import Doubling, Player
+
+CLAIM = "unreviewed, Xiang, Yang and Shen's claim (docs/theory.md"
 
 
 def beyond_peak_backlog(
-    target: Any,
+    target: Domain | Game,
     *,
     horizon: int | None = None,
     capacity: int | None = None,
@@ -56,30 +57,23 @@ def beyond_peak_backlog(
         raise ValueError("the conditional-energy tuning speaks of a capacity: give capacity=…")
     slots = as_int(capacity, "capacity", 1)
     if strong_convexity is not None:
-        return _curved(target, spread, slots, strong_convexity, backlog)
+        if backlog is None:
+            raise ValueError("for strongly convex losses this tuning needs a bound on the backlog: give backlog=…")
+        p = energy_probability(backlog, capacity=slots)
+        shift = spread**2 / p  # A, by which the rounds are counted from later on: no ln T in the T^(2/3) term
+        learner = DWFTBL(
+            target,
+            rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),
+            smoothing=Power(target.inner_radius * shift ** (1 / 3), 1 / 3, shift=shift),
+        )
+        player = Player(learner, Bernoulli(probability=p))
+        return Recommendation(player, f"rate 1/(λ(A+t)); {CLAIM}, row 28)", is_proved=False)
     if backlog is not None:
         raise ValueError(f"for convex losses this tuning guesses the backlog, got backlog={backlog}: leave it out")
     if horizon is None:
         raise ValueError("the conditional-energy tuning fixes its radius by the horizon: give horizon=…")
     smoothing = EnergyRadius(target.inner_radius, spread, slots, horizon, factor=factor)
     learner = DWFTBL(target, rate=EnergyRate(target.diameter, steepest, smoothing), smoothing=smoothing)
+    # Below C/8 the coin is 1 whatever the guess: smaller ones would only cost restarts.
     player = Player(learner, DoublingBernoulli(), Doubling("backlog", unit=max(1, slots // 8)))
-    return _unreviewed(player, "conditional energy", 23)
-
-
-def _curved(domain: Any, spread: float, capacity: int, strong_convexity: float, backlog: int | None) -> Recommendation:
-    if backlog is None:
-        raise ValueError("for strongly convex losses this tuning needs a bound on the backlog: give backlog=…")
-    p = theory.energy_probability(backlog, capacity=capacity)
-    shift = theory.energy_offset(spread=spread, probability=p)
-    learner = DWFTBL(
-        domain,
-        rate=Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0, shift=shift),
-        smoothing=Power(domain.inner_radius * shift ** (1 / 3), 1 / 3, shift=shift),
-    )
-    return _unreviewed(Player(learner, Bernoulli(probability=p)), "rate 1/(λ(A+t))", 28)
-
-
-def _unreviewed(player: Player, rate: str, row: int) -> Recommendation:
-    reason = f"{rate}; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row {row})"
-    return Recommendation(player, reason, is_proved=False)
+    return Recommendation(player, f"conditional energy; {CLAIM}, row 23)", is_proved=False)

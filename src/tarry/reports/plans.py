@@ -11,7 +11,9 @@ from tarry.reports.style import Figure
 from tarry.reports.table import DASH, Table, moment
 
 if TYPE_CHECKING:
-    from tarry.planning import Bound, Figures, Plan
+    from tarry.planning import Plan
+    from tarry.planning.bounds import Bound
+    from tarry.planning.measure import Figures
 
 LEGEND = (
     "seen: share of labels used. mean w²: second moment of the weights. effective: effective sample size as a share of "

@@ -22,7 +22,7 @@ from tarry.schedulers.base import (
     draw,
     withholds,
 )
-from tarry.theory import batch_length
+from tarry.theory.weights import batch_length
 
 
 class Batching(Scheduler):

@@ -21,7 +21,7 @@ from tarry.schedulers.survival import (
     next_harmonic,
     scale_of,
 )
-from tarry.theory import calibrated_probability, universal_safety
+from tarry.theory import calibrated_probability, calibrated_safety
 
 
 class Pareto(Surviving):
@@ -46,7 +46,7 @@ class Pareto(Surviving):
         >>> round(Pareto.calibrated(16).safety, 2)
         3.06
         """
-        return cls(universal_safety(capacity=capacity, target=saturation))
+        return cls(calibrated_safety(capacity=capacity, target=saturation))
 
     def survival(self, t: int, age: ArrayLike, capacity: int | None) -> NDArray[np.float64]:
         """Return P(d'_t ≥ age): the chance that round t is still tracked at this age, given room."""

@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
+import math
+from typing import Generic, NamedTuple, TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Number = TypeVar("Number", int, float)
+Size = TypeVar("Size", float, Array)
+
+
+class BanditTuning(NamedTuple, Generic[Size]):
+    """The smoothing radius δ and the rate η of a learner from values: one number, or one for each round."""
+
+    smoothing: Size
+    rate: Size
+
+
+def needed(value: Number | None, name: str, losses: str = "convex") -> Number:
+    """Return a constant that only bounds for such losses ask for; raise ArgumentError where it is None."""
+    if value is None:
+        other = "strong_convexity=…" if losses == "convex" else "strong_convexity=0"
+        raise ArgumentError(name, f"is needed for {losses} losses", remedy=f"give it, or {other}")
+    return value
 
 
 def probability(value: float, name: str) -> float:
-    """``value`` if it lies strictly between 0 and 1."""
+    """Return ``value`` if it lies strictly between 0 and 1; raise ValueError otherwise."""
     if not 0 < value < 1:
         raise ValueError(f"{name} must lie in (0, 1), got {value}")
     return float(value)
 
 
 def harmonic(n: int) -> float:
-    """H_n = 1 + 1/2 + … + 1/n, H_0 = 0.
-
-    >>> round(harmonic(4), 6)
-    2.083333
-    """
+    """H_n = 1 + 1/2 + … + 1/n, H_0 = 0."""
     return float(np.sum(1.0 / np.arange(1, n + 1)))
 
 
 def previous(rates: ArrayLike) -> Array:
-    """η_{t−1} for t = 1..T from η_1..η_T, with the convention η_0 = η_1.
-
-    >>> previous([0.5, 0.25, 0.125])
-    array([0.5 , 0.5 , 0.25])
-    """
+    """η_{t−1} for t = 1..T from η_1..η_T, with the convention η_0 = η_1."""
     eta = np.asarray(rates, dtype=np.float64)
     return np.concatenate((eta[:1], eta[:-1]))
 
 
 def rounds(horizon: int) -> Array:
-    """1, 2, …, T as floats.
-
-    >>> rounds(3)
-    array([1., 2., 3.])
-    """
+    """1, 2, …, T as floats."""
     return np.arange(1.0, as_int(horizon, "horizon", 1) + 1.0)
 
 
@@ -57,7 +66,7 @@ def spread_of(*, value_bound: float, gradient_bound: float, inner_radius: float,
 
 
 def cut(delays: ArrayLike) -> Counts:
-    """The delays cut to T − t, as the paper assumes them.
+    """Return the delays cut to T − t, as the paper assumes them; raise ValueError for what are no delays.
 
     >>> cut([5, 0, 9])
     array([2, 0, 0])
@@ -67,4 +76,23 @@ def cut(delays: ArrayLike) -> Counts:
         raise ValueError(f"delays must be a sequence with one number per round, got shape {d.shape}")
     if np.any(d < 0) or np.any(d != np.floor(d)):
         raise ValueError(f"delays must be whole numbers, not negative, got {d[(d < 0) | (d != np.floor(d))][0]}")
+    # What comes after the last play teaches nothing, and holds its slot to the end all the same.
     return np.asarray(np.minimum(d, np.arange(d.size - 1, -1, -1)), dtype=np.int64)
+
+
+def inverse_coin(max_backlog: int, capacity: int) -> float:
+    """1/p of the paper's Bernoulli scheduler, p = min{1, C/(8(σ_max + 1))}."""
+    return max(1.0, 8.0 * (max_backlog + 1) / capacity)
+
+
+def saturated(capacity: int, horizon: int) -> float:
+    """Σ_t P(|S_t| = C) ≤ T·e^(−C) by the paper's saturation lemma."""
+    return horizon * math.exp(-float(capacity))
+
+
+def ask_capacity(capacity: int, horizon: int) -> None:
+    """Raise ArgumentError below the capacity for which the paper prints its theorems."""
+    least = math.log(as_int(horizon, "horizon", 1)) + 1.0
+    if as_int(capacity, "capacity", 1) < least:
+        problem = f"must, for the theorem, be at least ln T + 1 = {least:.2f}"
+        raise ArgumentError("capacity", problem, capacity, "sharpened=True holds for every capacity")

@@ -8,18 +8,19 @@ P(d'_s ≥ age), asked with arrays of rounds (from 1) and of ages.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array, Counts, cut, probability
-from tarry.theory.keeping import morris_tail
 
 Survival = Callable[[Array, Array], ArrayLike]
 PRECISION = 1e-6  # relative, of what is found by bisection: from above, so the target is kept
 HARMONIC_SUM = 1.2265  # the paper's harmonic fact, 2, at its largest (t = 5)
+PATIENCE = 8  # orders without improvement after which the tail's search ends: the bound is all but convex in the order
+LARGEST_ORDER = 2048  # far beyond the best order for any capacity in use, and still a small table
 
 
 def calibrated_probability(*, max_backlog: int, capacity: int, target: float) -> float:
@@ -28,14 +29,14 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
     >>> [round(calibrated_probability(max_backlog=n, capacity=16, target=1e-4), 4) for n in (15, 16, 200)]
     [1.0, 0.5623, 0.0265]
     """
-    from scipy.special import betaincinv
+    from scipy.special import betainc, betaincinv
 
     n, c = as_int(max_backlog, "max_backlog"), as_int(capacity, "capacity", 1)
     if n < c:
         return 1.0
     p = float(betaincinv(c, n - c + 1, probability(target, "target")))
     slack = 1e-15
-    while binomial_tail(n, p, c) > target:  # the inverse is right to rounding only
+    while float(betainc(c, n - c + 1, p)) > target:  # P(Bin(n, p) ≥ C): the inverse is right to rounding only
         p, slack = p * (1.0 - slack), min(2.0 * slack, 0.5)
     return p
 
@@ -43,36 +44,32 @@ def calibrated_probability(*, max_backlog: int, capacity: int, target: float) ->
 def calibrated_safety(
     *, capacity: int, target: float, delays: ArrayLike | None = None, horizon: int | None = None
 ) -> float:
-    """The smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail at or below target.
+    """Return the smallest safety for which Pareto, min{1, C/(safety·H_s·(age+1))}, keeps every tail below the target.
 
-    On the given ``delays``, or, given ``horizon`` alone, on the worst of all sequences: every round pending to the
-    end, d_t = T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from
-    above; 0 if the backlog never reaches C. The paper takes 16; :func:`universal_safety` needs neither.
+    On the given ``delays``, or, given ``horizon``, on the worst of all sequences: every round pending to the end, d_t =
+    T − t, whose backlog contains that of every other. O(C·d_tot) a trial; right to a millionth, from above; 0 if the
+    backlog never reaches C. Without either, a safety for every horizon and all delays: 1.2265·C/μ, μ the largest
+    mean with P(Poisson(μ) ≥ C) ≤ target, since Σ_{s≤t} 1/(H_s(t−s+1)) ≤ 1.2265. The paper takes 16, for μ = C/8.
 
     >>> round(calibrated_safety(capacity=8, target=1e-2, delays=[30] * 90), 2)
     2.17
+    >>> round(calibrated_safety(capacity=16, target=1e-4), 2)
+    3.8
     """
-    if (delays is None) == (horizon is None):
+    if delays is not None and horizon is not None:
         raise ValueError("give delays or horizon, and not both: the horizon alone stands for the worst delays")
+    if delays is None and horizon is None:
+        from scipy.special import gammaincinv
+
+        c, chance = as_int(capacity, "capacity", 1), probability(target, "target")
+        # Below C − 1 a sum of coins has a lighter tail than Poisson's (Hoeffding 1956); at C = 1 it has not.
+        mean = min(float(gammaincinv(c, chance)), c - 1.0) if c > 1 else chance
+        return HARMONIC_SUM * c / mean
     waits = np.arange(as_int(horizon, "horizon", 1))[::-1] if horizon is not None else np.asarray(delays)
     return _smallest(
         lambda safety: float(np.max(saturation_tails(waits, pareto_survival(capacity, safety=safety), capacity))),
         probability(target, "target"),
     )
-
-
-def universal_safety(*, capacity: int, target: float) -> float:
-    """A safety that serves Pareto at every horizon and for all delays: 1.2265·C/μ, μ the ``poisson_mean``.
-
-    Σ_{s≤t} 1/(H_s(t−s+1)) ≤ 1.2265, so the mean is at most μ, and below C − 1 a sum of coins has a lighter tail
-    than Poisson's (Hoeffding 1956). At C = 1, where it has not, μ = target.
-
-    >>> round(universal_safety(capacity=16, target=1e-4), 2)
-    3.8
-    """
-    c = as_int(capacity, "capacity", 1)
-    mean = min(poisson_mean(c, target), c - 1.0) if c > 1 else probability(target, "target")
-    return HARMONIC_SUM * c / mean
 
 
 def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
@@ -87,6 +84,38 @@ def morris_epsilon(*, max_backlog: int, capacity: int, target: float) -> float:
     if c == 1:
         raise ValueError("Morris admits whenever the set is empty, so one slot is always full: use capacity 2 or more")
     return _smallest(lambda e: morris_tail(epsilon=e, backlog=n, capacity=c), probability(target, "target"))
+
+
+def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
+    """P(|S_t| = C) ≤ min_k (1+ε)^(−kC) Σ_{j≤k} binom(σ_t, j) Π_{i=k−j+1}^{k}((1+ε)^i − 1); 0 where σ_t < C.
+
+    Summed in logarithms; k stops growing once it no longer helps, and every k is a bound. k = 1 is Markov's.
+
+    >>> [round(morris_tail(epsilon=e, backlog=200, capacity=16), 4) for e in (0.35, 0.5)]
+    [0.3047, 0.0003]
+    """
+    from scipy.special import gammaln, logsumexp
+
+    n, c, x = (
+        as_int(backlog, "backlog"),
+        as_int(capacity, "capacity", 1),
+        math.log1p(as_positive(epsilon, "epsilon")),
+    )
+    if n < c:
+        return 0.0
+    orders = np.arange(1, LARGEST_ORDER + 1)
+    steps = np.concatenate(([0.0], np.cumsum(orders * x + np.log(-np.expm1(-orders * x)))))  # Σ_{i≤k} ln((1+ε)^i − 1)
+    j = np.arange(min(LARGEST_ORDER, n) + 1)
+    choices = gammaln(n + 1.0) - gammaln(j + 1.0) - gammaln(n - j + 1.0)
+    best, idle = 0.0, 0
+    for k in range(1, LARGEST_ORDER + 1):
+        most = min(k, n)
+        bound = float(logsumexp(choices[: most + 1] + steps[k] - steps[k - j[: most + 1]])) - k * c * x
+        idle = 0 if bound < best else idle + 1
+        best = min(best, bound)
+        if idle == PATIENCE:
+            break
+    return math.exp(best)
 
 
 def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
@@ -110,34 +139,23 @@ def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Ar
     array([0.  , 0.  , 0.25, 0.5 ])
     """
     d = cut(delays)
-    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))
+    table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))  # P(so many of B_t last), C or more in the last
     table[:, 0] = 1.0
-    for age, s in by_age(d, 1):
-        toss(table, s + age, chances_at(survival, s, age))
+    s = np.arange(d.size)
+    for age in range(1, int(d.max()) + 1):
+        s = s[d[s] >= age]
+        chances = np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
+        toss(table, s + age, chances)
     return table[:, -1].copy()
 
 
-def binomial_tail(count: int, chance: float, capacity: int) -> float:
-    """P(Bin(n, p) ≥ C): the tail for n = σ_t and one coin p.
-
-    >>> round(binomial_tail(3, 0.5, capacity=3), 12)
-    0.125
-    """
-    from scipy.special import betainc
-
-    n, c = as_int(count, "count"), as_int(capacity, "capacity", 1)
-    return float(betainc(c, n - c + 1, chance)) if n >= c else 0.0
-
-
-def poisson_mean(capacity: int, target: float) -> float:
-    """The largest μ with P(Poisson(μ) ≥ C) ≤ target: the mean number of slots one may plan for; the paper's is C/8.
-
-    >>> round(poisson_mean(50, target=1e-4), 1)
-    27.9
-    """
-    from scipy.special import gammaincinv
-
-    return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
+def toss(table: Array, rows: Counts, chances: Array) -> None:
+    """Add one more coin to each of these rows of P(so many heads); the last column absorbs."""
+    old, q = table[rows], chances[:, np.newaxis]
+    new = old * (1.0 - q)
+    new[:, 1:] += old[:, :-1] * q
+    new[:, -1] = old[:, -1] + old[:, -2] * chances
+    table[rows] = new
 
 
 def _smallest(tail: Callable[[float], float], target: float) -> float:
@@ -149,29 +167,8 @@ def _smallest(tail: Callable[[float], float], target: float) -> float:
     while tail(low) <= target:
         high, low = low, low / 2.0
         if low < 1e-9:
-            return 0.0
+            return 0.0  # no value is too small: the backlog never reaches C
     while high / low > 1.0 + PRECISION:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if tail(middle) <= target else (middle, high)
     return high
-
-
-def by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
-    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
-    s = np.arange(delays.size)
-    for age in range(first, int(delays.max()) + 1):
-        s = s[delays[s] >= age]
-        yield age, s
-
-
-def chances_at(survival: Survival, s: Counts, age: int) -> Array:
-    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
-
-
-def toss(table: Array, rows: Counts, chances: Array) -> None:
-    """One more coin for each of these rows; the last column absorbs."""
-    old, q = table[rows], chances[:, np.newaxis]
-    new = old * (1.0 - q)
-    new[:, 1:] += old[:, :-1] * q
-    new[:, -1] = old[:, -1] + old[:, -2] * chances
-    table[rows] = new

@@ -144,7 +144,7 @@ def anytime_bandit(game: Any) -> DWFTBL:
 
 def of_anytime_bandit(game: Any, record: Record) -> float:
     """GD[2.45√d + 6√(νk)T^(3/4)], Theorem 5 (b) for unit weights."""
-    return theory.tracking_bandit_bound(
+    return theory.bandit_bound(
         diameter=game.domain.diameter,
         gradient_bound=steepness(game),
         spread=spread_in(game),

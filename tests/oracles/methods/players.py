@@ -33,24 +33,21 @@ def limited(signs: Signs, waits: Any, *, feedback: str = "gradient", capacity: i
     return Game(whole.domain, whole.losses, waits, feedback=feedback, capacity=capacity)
 
 
+def _sizes(game: Any) -> dict[str, Any]:
+    waits, size = game.delays, {"horizon": game.horizon, "capacity": game.capacity}
+    return {**size, "total_delay": waits.total_delay, "max_delay": waits.max_delay}
+
+
 def of_batched_experts(game: Any, record: Any) -> float:
     """2√(ln K·cost), the cost that of batches at a fixed delay."""
-    waits = game.delays
-    cost = theory.batching_cost(
-        horizon=game.horizon,
-        total_delay=waits.total_delay,
-        max_delay=waits.max_delay,
-        capacity=game.capacity,
-        is_fixed=True,
-    )
-    return theory.experts_bound(actions=game.dimension, cost=cost)
+    costs = theory.batching_costs(**_sizes(game), is_fixed=True)
+    return theory.experts_tuning(actions=game.dimension, cost=costs.cost).bound
 
 
 def of_batched_arms(game: Any, record: Any) -> float:
     """2√(ln K·(K·b·T + d)), b the length of batches."""
-    waits = game.delays
-    second = theory.batching_second_moments(horizon=game.horizon, max_delay=waits.max_delay, capacity=game.capacity)
-    return theory.arms_bound(actions=game.dimension, second_moments=second, total_delay=waits.total_delay)
+    second = theory.batching_costs(**_sizes(game)).second_moments
+    return theory.arms_tuning(actions=game.dimension, second_moments=second, total_delay=game.delays.total_delay).bound
 
 
 def of_skipping(game: Any, record: Any) -> float:

@@ -1,8 +1,13 @@
-"""Plans from a log: a CSV or Parquet file with a column of decisions and one of feedback."""
+"""Plans from a log, or from a model of delays and a rate of decisions.
+
+A log is a CSV or Parquet file with a column of decisions and one of feedback.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.checks import as_positive
+from tarry import delays as laws
+from tarry.checks import as_int, as_positive
+from tarry.delays.base import Delays
 from tarry.delays.trace import Trace, trace
 from tarry.errors import ArgumentError
 from tarry.planning.plan import Plan, plan
@@ -31,8 +38,13 @@ FEEDBACK = (
 )
 ROLES = {"decided": "decision", "feedback": "feedback"}
 PARQUET = (".parquet", ".pq")
-MISSING = ("refuse", "drop", "end", "window")
+MISSING = ("refuse", "drop", "end", "window")  # what an empty feedback time may mean
 DAY = np.timedelta64(1, "D")
+
+NAMES = ("fixed", "uniform", "geometric", "pareto", "lognormal", "bursts", "queue")
+MODELS: dict[str, Callable[..., Delays]] = {name: getattr(laws, name) for name in NAMES}
+UNITS = {"d": 1.0, "h": 1.0 / 24, "min": 1.0 / 1440, "s": 1.0 / 86400}  # days
+WHOLE = {"delay", "low", "high", "length", "slow", "fast", "servers"}  # these count decisions or servers
 
 
 class Log(NamedTuple):
@@ -76,7 +88,7 @@ def read_log(
             f"{path} has no {end!r} in {empty:,} of {rows:,} rows: say what that means with missing= (--missing), "
             "drop, end or window"
         )
-    kept = np.arange(rows)
+    kept = np.arange(rows)  # where rows stand in the file, for messages
     if missing == "drop":
         kept = np.flatnonzero(frame[end].is_not_null().to_numpy())
         frame = frame.drop_nulls(end)
@@ -116,6 +128,7 @@ def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.
         match path.suffix.lower():
             case ".csv" | ".tsv" | ".txt":
                 separator = "\t" if path.suffix.lower() == ".tsv" else ","
+                # Feedback may be empty for long stretches, which say nothing about the kind of a column.
                 lazy = pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
             case other if other in PARQUET:
                 lazy = pl.scan_parquet(path)
@@ -147,7 +160,7 @@ def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str
 
 
 def _numbered(sentence: str, kept: NDArray[np.int64], has_header: bool) -> str:
-    """The sentence with rows as the file has them: from 1, the header counted, also those left out."""
+    """Return the sentence with rows as the file has them: from 1, the header counted, also those left out."""
     first = 2 if has_header else 1
     return re.sub(r"\brow (\d+)", lambda found: f"row {kept[int(found[1])] + first} of the file", sentence)
 
@@ -168,7 +181,7 @@ def _settle(frame: pl.DataFrame, start: str, end: str, window: float) -> pl.Data
 
 
 def _pace(decided: Any, feedback: Any) -> tuple[float | None, float | None]:
-    """Decisions a day, and the mean delay in days of those that got feedback."""
+    """Return the decisions a day, and the mean delay in days of those that got feedback."""
     start, end = decided.to_numpy(), feedback.to_numpy()
     if start.dtype.kind != "M":
         return None, None
@@ -177,3 +190,61 @@ def _pace(decided: Any, feedback: Any) -> tuple[float | None, float | None]:
     if end.dtype.kind != "M" or np.isnat(end).all():
         return per_day, None
     return per_day, float(np.nanmean((end - start) / DAY))
+
+
+def model_delays(kind: str, *, horizon: int, per_day: float | None = None, rng: Any = 0, **parameters: Any) -> Delays:
+    """Return the delays of a named model; raise ArgumentError for parameters that are not its own, or missing.
+
+    Parameters are numbers of decisions, or lengths of time such as "3d" or "36h" (d, h, min, s), which need
+    ``per_day``, the decisions made in a day.
+
+    >>> model_delays("fixed", horizon=1000, per_day=240, delay="2h").values[:2].tolist()
+    [20, 20]
+    """
+    if kind not in MODELS:
+        raise ValueError(f"there is no model {kind!r}: take one of {', '.join(MODELS)}")
+    takes = inspect.signature(MODELS[kind]).parameters
+    known = {name: one for name, one in takes.items() if name not in ("horizon", "rng")}
+    for name in parameters:
+        if name not in known:
+            raise ArgumentError(name, f"is no parameter of the model {kind!r}", remedy=f"it takes {', '.join(known)}")
+    for name, one in known.items():
+        if one.default is inspect.Parameter.empty and name not in parameters:
+            raise ArgumentError(name, f"is missing: the model {kind!r} takes {', '.join(known)}")
+    made = {name: _rounds(name, value, per_day) for name, value in parameters.items()}
+    chance = {"rng": rng} if "rng" in takes else {}
+    return MODELS[kind](horizon=as_int(horizon, "horizon", 1), **made, **chance)
+
+
+def plan_model(
+    kind: str,
+    parameters: dict[str, Any] | None = None,
+    *,
+    horizon: int = 20_000,
+    per_day: float | None = None,
+    rng: Any = 0,
+    **options: Any,
+) -> Plan:
+    """Plan from a model of delays: ``kind`` and ``parameters`` as in :func:`model_delays`, ``options`` of ``plan``."""
+    rate = None if per_day is None else as_positive(per_day, "per_day")
+    made = model_delays(kind, horizon=horizon, per_day=rate, rng=rng, **(parameters or {}))
+    return plan(made, per_day=rate, **options)
+
+
+def _rounds(name: str, value: Any, per_day: float | None) -> Any:
+    """Return a parameter as a number; a length of time becomes a number of decisions."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*([-+0-9.eE]+)\s*(d|h|min|s)?\s*", value)
+    try:
+        number = float(found[1]) if found else float(value)
+    except ValueError:
+        if name == "service":
+            return value
+        raise ArgumentError(name, "must be a number, or a length of time such as 3d, 36h, 20min", value) from None
+    if found and found[2]:
+        if per_day is None:
+            remedy = "say how many decisions a day there are (per_day=, --per-day)"
+            raise ArgumentError(name, "is a length of time", value, remedy)
+        number *= UNITS[found[2]] * per_day
+    return round(number) if name in WHOLE and ((found and found[2]) or number == int(number)) else number
