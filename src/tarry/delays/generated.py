@@ -1,18 +1,13 @@
 """Delays made up round by round by a rule, in memory that does not grow with the horizon.
 
-A generated type answers ``uncut(delays, t)``, the delay as if play never ended; the cut to the
-horizon is made here, once for all of them. The uncut delay of a round does not depend on the
-horizon, so a longer game begins like a shorter one.
-
-Total delay, largest delay and backlog come from one pass over blocks of rounds (:func:`survey`), in memory
-bounded by the backlog and one block: pending rounds wait in a timing wheel, whose count is the backlog.
+A generated type answers ``uncut(delays, t)``, the delay as if play never ended; the cut to the horizon is made here.
+The uncut delay of a round does not depend on the horizon, so a longer game begins like a shorter one.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,11 +37,11 @@ class Generated(Delays):
         return np.minimum(self.uncut(rounds), self.horizon - np.arange(1, rounds + 1))
 
     def summary(self) -> Backlog:
-        return Backlog(*_surveyed(self)[:3])
+        return _surveyed(self)[0]
 
     @property
     def truncated(self) -> int:
-        return _surveyed(self).truncated
+        return _surveyed(self)[1]
 
 
 @verb
@@ -71,32 +66,27 @@ def _fill_uncut(delays: Generated, start: int, out: Counts) -> None:
         out[i] = uncut(delays, start + i)
 
 
-class Survey(NamedTuple):
-    """What one pass finds, after the cut to the horizon."""
-
-    total_delay: int
-    max_delay: int
-    max_backlog: int
-    truncated: int
-
-
 @functools.lru_cache(maxsize=128)
-def _surveyed(delays: Generated) -> Survey:
+def _surveyed(delays: Generated) -> tuple[Backlog, int]:
     return survey(delays.horizon, delays.uncut)
 
 
-def survey(horizon: int, uncut: Callable[[int, int], Counts]) -> Survey:
-    """Return the survey of delays given as ``uncut(rounds, start)``, the next so many rounds before the cut."""
+def survey(horizon: int, uncut: Callable[[int, int], Counts]) -> tuple[Backlog, int]:
+    """Return the backlog of delays and how many were cut; ``uncut(rounds, start)`` gives a block before the cut.
+
+    One pass, in memory bounded by the backlog and one block: pending rounds wait in a timing wheel, whose count is
+    the backlog.
+    """
     wheel = make_wheel(min(BLOCK, horizon))
     sums = np.zeros(5, np.int64)
     run = _survey.dispatcher_for()
     for start in range(1, horizon + 1, BLOCK):
         block = uncut(min(BLOCK, horizon + 1 - start), start)
         room = int(wheel.meta[1]) + block.size
-        if room > wheel.room:
+        if room > wheel.room:  # at least half more each time, so that growing is paid for by the rounds
             wheel = grow_wheel(wheel, max(room, 3 * wheel.room // 2))
         run(block, start, horizon, wheel, sums)
-    return Survey(*sums[:LASTING].tolist())
+    return Backlog(*sums[: PEAK + 1].tolist()), int(sums[CUT])
 
 
 @entry
@@ -117,4 +107,4 @@ def _survey(block: Counts, start: int, horizon: int, wheel: Wheel, sums: Counts)
         else:
             schedule(wheel, t, t + wait, t)
         while take(wheel, t) > 0:
-            pass
+            pass  # leaving the wheel is all that an arrival does here

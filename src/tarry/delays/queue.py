@@ -46,18 +46,19 @@ def queue(
     [2, 2, 1, 0, 0, 0]
     """
     rounds = as_int(horizon, "horizon", 1)
-    slots = min(as_int(servers, "servers", 1), rounds)
+    slots = min(as_int(servers, "servers", 1), rounds)  # more servers than jobs stand idle
     seed = make_seed(rng)
     if isinstance(service, str):
-        size = _mean(mean, load, int(servers))
+        if (mean is None) == (load is None):
+            raise ValueError(f"give either mean or load, got mean={mean} and load={load}")
+        size = as_positive(mean, "mean") if load is None else as_positive(load, "load") * int(servers)
         times = _named(service, seed, rounds, size, as_positive(spread, "spread"), shape)
     else:
         if mean is not None or load is not None:
             raise ValueError("mean and load go with a named service; these service times have their own")
         times = np.asarray(service(np.random.default_rng(seed), rounds) if callable(service) else service)
     out = np.zeros(rounds, np.int64)
-    heap = make_heap(slots)
-    _serve.dispatcher_for()(_checked(times, rounds), heap, out)
+    _serve.dispatcher_for()(_checked(times, rounds), make_heap(slots), out)
     return Listed(out)
 
 
@@ -75,17 +76,11 @@ def _serve(times: NDArray[np.float64], heap: Heap, out: Counts) -> None:
         out[i] = whole_rounds(departure) - t
 
 
-def _mean(mean: float | None, load: float | None, servers: int) -> float:
-    if (mean is None) == (load is None):
-        raise ValueError(f"give either mean or load, got mean={mean} and load={load}")
-    return as_positive(mean, "mean") if load is None else as_positive(load, "load") * servers
-
-
 def _named(service: str, seed: int, rounds: int, mean: float, spread: float, shape: float) -> NDArray[np.float64]:
     """Return service times with this mean from keyed draws, so that a longer queue begins like a shorter one."""
     key = make_key(seed, Purpose.DELAYS)
     t = np.arange(1, rounds + 1)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
         match service:
             case "fixed":
                 return np.full(rounds, mean)

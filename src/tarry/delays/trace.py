@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +15,10 @@ _KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "du
 
 
 class Trace(Stored, init=False):
-    """Recorded delays; see :func:`trace`.
+    """Recorded delays; see :func:`trace`."""
 
-    ``order[t − 1]`` is the row (from 0) that became round t; ``truncated`` counts the rounds whose
-    feedback never came.
-    """
-
-    order: np.ndarray
-    truncated: int
-
-    def __new__(cls, decided: Times, feedback: Times) -> Self:
-        order = np.argsort(decided.values, kind="stable")
-        taus, phis, never = decided.values[order], feedback.values[order], feedback.missing[order]
-        kind = np.result_type(taus, phis) if not never.all() else taus.dtype
-        rounds = np.arange(1, taus.size + 1)
-        arrivals = np.full(taus.size, taus.size, np.int64)
-        arrivals[~never] = np.searchsorted(taus.astype(kind), phis[~never].astype(kind), side="right")
-        return cls.make(np.ascontiguousarray(arrivals - rounds), order.astype(np.int64), int(never.sum()))
+    order: np.ndarray  # order[t − 1] is the row (from 0) that became round t
+    truncated: int  # rounds whose feedback never came
 
 
 def trace(decided_at: Any, feedback_at: Any, *, sort: bool = False, never: str = "refuse") -> Trace:
@@ -63,7 +50,14 @@ def trace(decided_at: Any, feedback_at: Any, *, sort: bool = False, never: str =
             f"feedback_at is missing in {int(feedback.missing.sum())} rows, first in row "
             f'{int(np.argmax(feedback.missing))}: drop them, or pass never="end" to let it come after the end'
         )
-    return Trace(decided, feedback)
+    order = np.argsort(decided.values, kind="stable")
+    taus, phis, missing = decided.values[order], feedback.values[order], feedback.missing[order]
+    # Where no feedback came its column has no kind of its own to compare in.
+    kind = np.result_type(taus, phis) if not missing.all() else taus.dtype
+    arrivals = np.full(taus.size, taus.size, np.int64)
+    arrivals[~missing] = np.searchsorted(taus.astype(kind), phis[~missing].astype(kind), side="right")
+    waits = np.ascontiguousarray(arrivals - np.arange(1, taus.size + 1))
+    return Trace.make(waits, order.astype(np.int64), int(missing.sum()))
 
 
 def _check_columns(decided: Times, feedback: Times) -> None:
@@ -116,7 +110,8 @@ def as_times(column: Any, name: str) -> Times:
 
 
 def _from_objects(items: list[Any], name: str) -> Times:
-    missing = np.array([_is_missing(item) for item in items], np.bool_)
+    # NaN and NaT are what differs from itself.
+    missing = np.array([item is None or bool(item != item) or bool(item == np.inf) for item in items], np.bool_)
     present = [_plain(item, name) for item, gone in zip(items, missing, strict=True) if not gone]
     kinds = sorted({kind for _, kind in present})
     if len(kinds) > 1:
@@ -124,13 +119,9 @@ def _from_objects(items: list[Any], name: str) -> Times:
     kind = kinds[0] if kinds else "nothing"
     values = np.zeros(len(items), np.float64 if kind in ("numbers", "nothing") else "datetime64[us]")
     if kind == "numbers" and not missing.any():
-        return Times(np.array([value for value, _ in present]), missing, kind)
+        return Times(np.array([value for value, _ in present]), missing, kind)  # integers stay exact
     values[~missing] = [value for value, _ in present]
     return Times(values, missing, kind)
-
-
-def _is_missing(item: Any) -> bool:
-    return item is None or bool(item != item) or bool(item == np.inf)
 
 
 def _plain(item: Any, name: str) -> tuple[Any, str]:

@@ -19,7 +19,7 @@ from tarry.learners.base import Learner, queries_of
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.schedulers.base import UNLIMITED
-from tarry.schedulers.given import Given, as_weights
+from tarry.schedulers.naive import Given, as_weights
 from tarry.tracking import Player, as_player
 from tarry.tracking.partners import check_room
 

@@ -18,22 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tarry.kernel import step, verb
-from tarry.schedulers.base import (
-    DrawSource,
-    Keyed,
-    RecordedLosers,
-    RecordedUniforms,
-    Request,
-    Scheduler,
-    admit,
-    allocate,
-    arrive,
-    draw,
-    held,
-)
+from tarry.schedulers import base
 
 
-class VarOpt(Scheduler):
+class VarOpt(base.Scheduler):
     """Variance-optimal tracking (the default, this project's own): unbiased for delays fixed in advance.
 
     E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
@@ -53,18 +41,18 @@ class VarOpt(Scheduler):
 
 
 class VarOptState(NamedTuple):
-    """``members`` by decreasing weight, in runs; ``place`` of a slot or -1; ``top`` = number of runs."""
+    """Slots by decreasing weight, in runs of equal weight."""
 
-    members: np.ndarray
-    place: np.ndarray
-    start: np.ndarray
-    size: np.ndarray
-    weight: np.ndarray
-    rounds: np.ndarray
-    top: np.ndarray
+    members: np.ndarray  # slots, run after run
+    place: np.ndarray  # of a slot among the members, or -1
+    start: np.ndarray  # of a run
+    size: np.ndarray  # of a run; what lies between its end and the next start is a gap
+    weight: np.ndarray  # of a run
+    rounds: np.ndarray  # of a slot
+    top: np.ndarray  # the number of runs
 
 
-@allocate.on(VarOpt)
+@base.allocate.on(VarOpt)
 def _allocate(scheduler: VarOpt, slots: int, capacity: int) -> VarOptState:
     # Twice the members: compaction, a pass over all of them, is then paid for by the gaps it closes.
     length = 2 * slots + 2
@@ -103,6 +91,7 @@ def take_out(state: VarOptState, run: int, place: int) -> None:
         state.members[place] = moved
         state.place[moved] = place
     state.size[run] -= 1
+    # The last run is never empty: a newcomer joins there or stands right behind.
     while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
         state.top[0] -= 1
 
@@ -136,7 +125,7 @@ def append(state: VarOptState, slot: int, t: int) -> None:
     top = state.top[0]
     if top > 0:
         end = state.start[top - 1] + state.size[top - 1]
-        if end == state.members.size:
+        if end == state.members.size:  # no room behind the last run, so there are gaps before
             compact(state)
             top = state.top[0]
             end = state.start[top - 1] + state.size[top - 1]
@@ -160,7 +149,7 @@ def merge_last_two(state: VarOptState) -> None:
     end = state.start[lower] + state.size[lower]
     gap = state.start[upper] - end
     size = state.size[upper]
-    moves = min(gap, size)
+    moves = min(gap, size)  # only so many: the others already stand where the joined run ends
     for i in range(moves):
         slot = state.members[state.start[upper] + size - 1 - i]
         state.members[end + i] = slot
@@ -170,16 +159,14 @@ def merge_last_two(state: VarOptState) -> None:
 
 
 @verb
-def choose_loser(source: DrawSource, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
-    """Return the place that loses, among the runs from ``first`` up and the newcomer (-1)."""
+def choose_loser(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float) -> int:
+    """Return the place that loses, among the runs from ``first`` on and the newcomer (-1)."""
 
 
-@choose_loser.on(Keyed, RecordedUniforms)
-def _by_uniform(
-    source: Keyed | RecordedUniforms, state: VarOptState, t: int, newcomer: int, first: int, theta: float
-) -> int:
+@choose_loser.on(base.Keyed, base.RecordedUniforms)
+def _by_uniform(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float) -> int:
     # The newcomer stands first on the line [0, 1]; the runs follow from the lightest.
-    left = draw(source, t) - (1.0 - 1.0 / theta)
+    left = base.draw(source, t) - (1.0 - 1.0 / theta)
     if left <= 0.0:
         return -1
     run = state.top[0] - 1
@@ -197,8 +184,8 @@ def _by_uniform(
         run -= 1
 
 
-@choose_loser.on(RecordedLosers)
-def _by_record(source: RecordedLosers, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
+@choose_loser.on(base.RecordedLosers)
+def _by_record(source: base.RecordedLosers, state: VarOptState, t: int, first: int, theta: float) -> int:
     lost = source.values[t - 1]
     if lost == t:
         return -1
@@ -210,8 +197,8 @@ def _by_record(source: RecordedLosers, state: VarOptState, t: int, newcomer: int
     return -1
 
 
-@admit.on(VarOpt)
-def _admit(scheduler: VarOpt, state: VarOptState, draws: DrawSource, request: Request) -> int:
+@base.admit.on(VarOpt)
+def _admit(scheduler: VarOpt, state: VarOptState, draws: base.DrawSource, request: base.Request) -> int:
     if request.vacancy >= 0:
         append(state, request.vacancy, request.t)
         return request.vacancy
@@ -226,7 +213,7 @@ def _admit(scheduler: VarOpt, state: VarOptState, draws: DrawSource, request: Re
         size += state.size[first]
         if size > 1:
             theta = total / (size - 1)
-    place = choose_loser(draws, state, request.t, request.vacancy, first, theta)
+    place = choose_loser(draws, state, request.t, first, theta)
     slot = -1
     if place >= 0:
         slot = state.members[place]
@@ -237,7 +224,7 @@ def _admit(scheduler: VarOpt, state: VarOptState, draws: DrawSource, request: Re
     return slot
 
 
-@arrive.on(VarOpt)
+@base.arrive.on(VarOpt)
 def _arrive(scheduler: VarOpt, state: VarOptState, slot: int, s: int, t: int) -> float:
     place = state.place[slot]
     run = find_run(state, place)
@@ -246,7 +233,7 @@ def _arrive(scheduler: VarOpt, state: VarOptState, slot: int, s: int, t: int) ->
     return weight
 
 
-@held.on(VarOpt)
+@base.held.on(VarOpt)
 def _held(scheduler: VarOpt, state: VarOptState) -> float:
     total = 0.0
     for run in range(state.top[0]):
