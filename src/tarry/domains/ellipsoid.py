@@ -9,18 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.domains.base import Vector, as_definite, as_vector, project
-from tarry.kernel import Parameters, step
+from tarry.domains.base import Domain, Vector, as_definite, as_vector, project
+from tarry.kernel import step
 
 MOST_STEPS = 100  # never seen above ten or so: a stop for what rounding might do
 ROUNDING = 1e-15  # a few ulps: Newton's last step changes nothing below it
 
 
-class Ellipsoid(Parameters, init=False):
+class Ellipsoid(Domain, init=False):
     """The ellipsoid {x : (x − center)ᵀ A (x − center) ≤ radius²}, A symmetric positive definite.
 
-    ``axes`` holds A's eigenvectors as rows, in the order of the growing ``eigenvalues``; the
-    half-axes are radius/√eigenvalue. A projection costs O(dimension²).
+    The half-axes are radius/√eigenvalue. A projection costs O(dimension²).
 
     >>> ellipsoid = Ellipsoid([[1.0, 0.0], [0.0, 4.0]], radius=2.0)
     >>> ellipsoid.outer_radius, ellipsoid.inner_radius
@@ -30,8 +29,8 @@ class Ellipsoid(Parameters, init=False):
     matrix: Vector
     radius: float
     center: Vector
-    eigenvalues: Vector
-    axes: Vector
+    eigenvalues: Vector  # growing
+    axes: Vector  # their eigenvectors, as rows
 
     def __new__(cls, matrix: ArrayLike, radius: float = 1.0, center: ArrayLike | None = None) -> Self:
         a = as_definite(matrix, "the ellipsoid's matrix")
@@ -44,14 +43,6 @@ class Ellipsoid(Parameters, init=False):
             np.ascontiguousarray(eigenvalues),
             np.ascontiguousarray(columns.T),
         )
-
-    @property
-    def dimension(self) -> int:
-        return self.center.size
-
-    @property
-    def diameter(self) -> float:
-        return 2.0 * self.outer_radius
 
     @property
     def inner_radius(self) -> float:
