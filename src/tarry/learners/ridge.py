@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Self
 import numpy as np
 
 from tarry.checks import as_positive
-from tarry.domains import as_domain, project
+from tarry.domains.base import as_domain, project
 from tarry.learners.base import EXAMPLE, Directions, Learner, absorb, predict, restart
 from tarry.learners.states import Array, Integer, Vector
 
