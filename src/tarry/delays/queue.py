@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int, as_positive
 from tarry.delays.base import Counts, Listed
-from tarry.delays.generated import whole_rounds
+from tarry.delays.laws import whole_rounds
 from tarry.errors import ArgumentError
 from tarry.kernel import Purpose, entry, keyed, make_key, make_seed
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
@@ -31,16 +31,15 @@ def queue(
 ) -> Listed:
     """Return delays of a first-come-first-served queue with ``servers`` >= 1 servers, one job a round.
 
-    Round t lasts from time t to t + 1. Its job arrives at time t, starts at S_t when a server is free,
-    and departs at D_t = S_t + service time; its feedback comes in the round of the departure:
+    Round t lasts from time t to t + 1. Its job arrives at time t, starts at S_t when a server is free, and departs at
+    D_t = S_t + service time; its feedback comes in the round of the departure:
 
         S_t = max(t, the earliest time a server is free)        d_t = ⌊D_t⌋ − t
 
-    ``service`` names a distribution with the given ``mean`` in rounds, or with mean ``load`` · servers:
-    "fixed", "exponential", "lognormal" (``spread`` = standard deviation of the logarithm), "pareto"
-    (Lomax, P(L > x) = (1 + x/scale)^(−shape), ``shape`` > 1). Or it is an array with one service time
-    per round, or a function of (Generator, n) that returns one. A ``load`` of 1 or more has a backlog
-    that grows without end.
+    ``service`` names a distribution with the given ``mean`` in rounds, or with mean ``load`` · servers: "fixed",
+    "exponential", "lognormal" (``spread`` = standard deviation of the logarithm), "pareto" (Lomax, P(L > x) =
+    (1 + x/scale)^(−shape), ``shape`` > 1). Or ``service`` is an array with one time per round, or a function of
+    (Generator, n) that returns one. A ``load`` of 1 or more has a backlog that grows without end.
 
     >>> queue(horizon=6, servers=1, service=[2.5, 1, 0, 0, 0, 0]).values.tolist()
     [2, 2, 1, 0, 0, 0]

@@ -7,8 +7,7 @@ from tarry.domains.base import Domain, contains, nearest, project
 from tarry.domains.composed import Product as Product
 from tarry.domains.composed import Shift, Shrink, product
 from tarry.domains.custom import CustomDomain
-from tarry.domains.ellipsoid import Ellipsoid
-from tarry.domains.simple import Ball, Box, Simplex
+from tarry.domains.simple import Ball, Box, Ellipsoid, Simplex
 
 __all__ = [
     "Ball",

@@ -102,17 +102,13 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
     apart = np.abs(matrix - matrix.T)  # what rounding leaves is forgiven, and averaged out below
     if np.max(apart) > 1e-12 * np.max(np.abs(matrix)):
         i, j = (int(at) for at in np.unravel_index(np.argmax(apart), apart.shape))
-        raise ValueError(
-            f"{name} must be symmetric, got {matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i}): "
-            "use (A + A.T) / 2"
-        )
-    eigenvalues = np.linalg.eigvalsh(matrix)
+        here, there = f"{matrix[i, j]} at ({i}, {j})", f"{matrix[j, i]} at ({j}, {i})"
+        raise ValueError(f"{name} must be symmetric, got {here} and {there}: use (A + A.T) / 2")
+    least, largest = np.linalg.eigvalsh(matrix)[[0, -1]]
     # Below this the sign of an eigenvalue is rounding.
-    if eigenvalues[0] <= matrix.shape[0] * np.finfo(float).eps * eigenvalues[-1]:
-        raise ValueError(
-            f"{name} must be positive definite, but its eigenvalues reach from {eigenvalues[0]:g} to "
-            f"{eigenvalues[-1]:g}: add a multiple of the identity"
-        )
+    if least <= matrix.shape[0] * np.finfo(float).eps * largest:
+        problem = f"must be positive definite, but its eigenvalues reach from {least:g} to {largest:g}"
+        raise ValueError(f"{name} {problem}: add a multiple of the identity")
     return np.asarray((matrix + matrix.T) / 2)
 
 

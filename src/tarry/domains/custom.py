@@ -88,7 +88,7 @@ class CustomDomain(Domain, _PythonSide, init=False):
         width = as_positive(diameter, "diameter")
         outer = width if outer_radius is None else as_positive(outer_radius, "outer_radius")
         inner = float(inner_radius)
-        if not 0.0 <= inner <= outer:
+        if not 0.0 <= inner <= outer:  # NaN neither
             raise ArgumentError("inner_radius", f"must lie between 0 and the outer radius {outer:g}", inner_radius)
         projection = _as_projection(as_step(project))
         _try(projection, middle, outer)
@@ -143,10 +143,8 @@ def _try(projection: InPlace | WithScratch, center: Vector, outer: float) -> Non
     apply(projection, outside, np.empty(center.size))
     reach = float(np.linalg.norm(outside - center))
     if not reach <= outer * (1.0 + 1e-9):
-        raise ValueError(
-            f"the projection leaves a point at distance {reach:g} from the centre, beyond the outer radius "
-            f"{outer:g}: it must change x in place, and the set must lie in that ball"
-        )
+        problem = f"leaves a point at distance {reach:g} from the centre, beyond the outer radius {outer:g}"
+        raise ValueError(f"the projection {problem}: it must change x in place, and the set must lie in that ball")
 
 
 @project.on(CustomDomain)

@@ -156,7 +156,7 @@ class WeightedGame(_Fixed):
         _check_queries(self.feedback, self.queries)
         _check_sizes(self.domain, self.losses, self.delays)
         _check_examples(self.feedback, self.losses)
-        object.__setattr__(self, "weights", as_weights(self.weights, self.horizon))
+        object.__setattr__(self, "weights", as_weights(self.weights, "weights", self.horizon))
 
     def __repr__(self) -> str:
         return (

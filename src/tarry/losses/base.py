@@ -1,14 +1,8 @@
 """A loss is a convex function of the play, fixed before play by the round's data row.
 
-A loss type holds its *rows* (a table, or a keyed generator of them) and a few constants; the round's
-row is fetched once and the verbs see only the row and the play:
-
-    fetch(rows, t, row)             write the data of round t
-    value(loss, row, x)             f_t(x)
-    gradient(loss, row, x, out)     write a (sub)gradient of f_t at x
-    support(loss, row, x, height)   where a smoothed loss supports the exact one (optional)
-
-The game asks by round (``value_in``, ``gradient_in``), so that a table's rows need not be copied.
+A loss type holds its *rows* (a table, or a keyed generator of them) and a few constants. The verbs ``value`` and
+``gradient`` see only the row and the play; the game asks by round (``value_in``, ``gradient_in``), so that a table's
+rows need not be copied.
 """
 
 from __future__ import annotations
@@ -36,6 +30,9 @@ class RowSource(Protocol):
     @property
     def width(self) -> int: ...
     def largest_norm(self) -> float: ...
+
+
+Rows = ArrayLike | RowSource
 
 
 class Region(Protocol):
@@ -83,10 +80,7 @@ class Losses(Parameters):
         return inf
 
     def isotropic(self) -> tuple[float, float] | None:
-        """Return (c, b) where ∇f_t(x) = c·x + b·row in every round, None where it is not of this form.
-
-        Such losses have their best fixed action in closed form.
-        """
+        """Return (c, b) where ∇f_t(x) = c·x + b·row in every round, or None: then the best action has a closed form."""
         return None
 
     def corner_range(self) -> tuple[float, float] | None:
@@ -97,7 +91,8 @@ class Losses(Parameters):
         """Return a smooth lower bound of these losses (where ``has_kink``); 0 is the losses themselves."""
         if not self.has_kink:
             raise NotImplementedError(f"{type(self).__name__} has no smooth lower bound")
-        return self._with(smoothing=as_nonnegative(smoothing, "smoothing"))
+        fields = self._asdict() | {"smoothing": as_nonnegative(smoothing, "smoothing")}
+        return self.make(*fields.values())
 
     def row(self, t: int) -> Vector:
         """Return the data of round t (from 1)."""
@@ -122,11 +117,7 @@ class Losses(Parameters):
 
     def with_rows(self, rows: RowSource) -> Self:
         """Return the same losses of other data."""
-        return self._with(rows=rows)
-
-    def _with(self, **changes: Any) -> Self:
-        """Build again from the fields, some of them changed to values that need no check."""
-        return self.make(*(changes.get(name, kept) for name, kept in zip(self._fields, self, strict=True)))
+        return self.make(*(self._asdict() | {"rows": rows}).values())
 
 
 @verb
@@ -252,7 +243,7 @@ def _gradient_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: V
     gradient(loss, rows.values[t - 1], x, out)
 
 
-def as_rows(rows: ArrayLike | RowSource, name: str) -> Any:
+def as_rows(rows: Rows, name: str) -> Any:
     """Return rows made from an array, or a generator of rows unchanged."""
     if any(isinstance(rows, cls) for cls in fetch.registry.members):  # a user's generator has its own ``fetch`` too
         return rows
@@ -270,7 +261,7 @@ def as_column(values: ArrayLike, name: str, table: Listed) -> Vector:
     return column
 
 
-def with_offsets(rows: ArrayLike | RowSource, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
+def with_offsets(rows: Rows, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
     """Return the rows, widened by a last entry if there are offsets, and whether (1 or 0) there are."""
     made = as_rows(rows, name)
     if offsets is None:

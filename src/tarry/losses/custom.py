@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, as_step
-from tarry.losses.base import Losses, Region, RowSource, Vector, as_rows, fetch, gradient, value
+from tarry.losses.base import Losses, Region, Rows, Vector, as_rows, fetch, gradient, value
 
 
 class Stated(Losses, init=False):
@@ -65,7 +65,7 @@ class Custom(Stated, init=False):
 
     def __new__(
         cls,
-        rows: ArrayLike | RowSource,
+        rows: Rows,
         value: Callable[..., float],
         gradient: Callable[..., None],
         *,
@@ -109,8 +109,7 @@ def _numbered(rows: Numbered, t: int, row: Vector) -> None:
 class Callables(Stated, init=False):
     """f_t(x) = value(x, t), with ``gradient(x, t)`` returning a subgradient: plain Python functions.
 
-    The game runs uncompiled, about a thousand times slower than :class:`Custom` with compiled
-    functions. ``horizon=None`` is endless.
+    The game runs uncompiled, about a thousand times slower than with :class:`Custom`. ``horizon=None`` is endless.
 
     >>> losses = Callables(lambda x, t: t * float(x @ x), lambda x, t: 2 * t * x, dimension=2, horizon=9)
     >>> losses.value([1.0, 2.0], t=3)

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from math import inf, sqrt
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_nonnegative, as_positive
 from tarry.kernel import step
-from tarry.losses.base import (
-    Listed,
-    Region,
-    Ridged,
-    Vector,
-    as_rows,
-    gradient,
-    half_square,
-    reach,
-    support,
-    value,
-    with_offsets,
-)
-from tarry.losses.supervised import kinked, kinked_slope
+from tarry.losses import base
+from tarry.losses.supervised import kinked
 
 
-class Linear(Ridged, init=False):
+class Linear(base.Ridged, init=False):
     """f_t(x) = ⟨g_t, x⟩ + b_t + (ridge/2)‖x‖², one row g_t per round.
 
-    ``rows`` is an array of shape (horizon, dimension) or a generator such as
-    :func:`tarry.losses.drifting`; ``offsets`` are the b_t (zero unless given).
+    ``rows`` is an array of shape (horizon, dimension) or a generator such as :func:`tarry.losses.drifting`; ``offsets``
+    are the b_t (zero unless given).
 
     >>> Linear([[1.0, 0.0], [0.0, 2.0]]).value([0.5, 0.25], t=2)
     0.5
@@ -38,26 +26,26 @@ class Linear(Ridged, init=False):
 
     beyond: int
 
-    def __new__(cls, rows: ArrayLike | Any, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
-        made, beyond = with_offsets(rows, "rows", offsets)
+    def __new__(cls, rows: base.Rows, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
+        made, beyond = base.with_offsets(rows, "rows", offsets)
         return cls.make(made, as_nonnegative(ridge, "ridge"), beyond)
 
     @property
     def is_curved(self) -> bool:  # type: ignore[override]
         return self.ridge > 0
 
-    def gradient_bound(self, domain: Region) -> float:
+    def gradient_bound(self, domain: base.Region) -> float:
         if self.beyond:  # the norm of a row would count its offset
             k = self.dimension
             largest = max(float(np.linalg.norm(part[:, :k], axis=1).max()) for part in self.rows.chunks())
         else:
             largest = float(self.rows.largest_norm())
-        return largest + self.ridge * reach(domain)
+        return largest + self.ridge * base.reach(domain)
 
-    def value_bound(self, domain: Region) -> float:
-        far = reach(domain)
+    def value_bound(self, domain: base.Region) -> float:
+        far = base.reach(domain)
         largest = 0.0
-        if not isinstance(self.rows, Listed):
+        if not isinstance(self.rows, base.Listed):
             largest = float(self.rows.largest_norm()) * far
         else:
             for part in self.rows.chunks():
@@ -72,7 +60,7 @@ class Linear(Ridged, init=False):
         return self.ridge, 1.0
 
     def corner_range(self) -> tuple[float, float] | None:
-        if not isinstance(self.rows, Listed):
+        if not isinstance(self.rows, base.Listed):
             return None
         least, largest = inf, -inf
         for part in self.rows.chunks():
@@ -82,25 +70,25 @@ class Linear(Ridged, init=False):
         return least + self.ridge / 2, largest + self.ridge / 2
 
 
-@value.on(Linear)
-def _linear(loss: Linear, row: Vector, x: Vector) -> float:
+@base.value.on(Linear)
+def _linear(loss: Linear, row: base.Vector, x: base.Vector) -> float:
     total = 0.0
     for i in range(x.size):
         total += row[i] * x[i]
     if loss.beyond:
         total += row[x.size]
     if loss.ridge:  # most losses have none, and the squares are a second pass
-        total += loss.ridge * half_square(x)
+        total += loss.ridge * base.half_square(x)
     return total
 
 
-@gradient.on(Linear)
-def _linear_gradient(loss: Linear, row: Vector, x: Vector, out: Vector) -> None:
+@base.gradient.on(Linear)
+def _linear_gradient(loss: Linear, row: base.Vector, x: base.Vector, out: base.Vector) -> None:
     for i in range(x.size):
         out[i] = row[i] + loss.ridge * x[i]
 
 
-class Quadratic(Ridged, init=False):
+class Quadratic(base.Ridged, init=False):
     """f_t(x) = (λ/2)‖x − a_t‖² + b_t + (ridge/2)‖x‖², one target a_t per round.
 
     ``targets`` is an array of shape (horizon, dimension) or a generator such as
@@ -116,14 +104,9 @@ class Quadratic(Ridged, init=False):
     is_curved = True
 
     def __new__(
-        cls,
-        targets: ArrayLike | Any,
-        strong_convexity: float = 1.0,
-        *,
-        offsets: ArrayLike | None = None,
-        ridge: float = 0.0,
+        cls, targets: base.Rows, strong_convexity: float = 1.0, *, offsets: ArrayLike | None = None, ridge: float = 0.0
     ) -> Self:
-        made, beyond = with_offsets(targets, "targets", offsets)
+        made, beyond = base.with_offsets(targets, "targets", offsets)
         curvature = as_positive(strong_convexity, "strong_convexity")
         return cls.make(made, as_nonnegative(ridge, "ridge"), curvature, beyond)
 
@@ -134,9 +117,9 @@ class Quadratic(Ridged, init=False):
     def isotropic(self) -> tuple[float, float] | None:
         return self.curvature + self.ridge, -self.curvature
 
-    def _extremes(self, domain: Region) -> tuple[float, float]:
+    def _extremes(self, domain: base.Region) -> tuple[float, float]:
         radius, center = float(domain.outer_radius), domain.center
-        if not isinstance(self.rows, Listed):
+        if not isinstance(self.rows, base.Listed):
             away = self.rows.largest_norm() + float(np.linalg.norm(center)) + radius
             return self.curvature * away, self.curvature * away**2 / 2
         steepest = highest = 0.0
@@ -153,30 +136,30 @@ class Quadratic(Ridged, init=False):
 
 
 @step
-def _square_distance(row: Vector, x: Vector) -> float:
+def _square_distance(row: base.Vector, x: base.Vector) -> float:
     squares = 0.0
     for i in range(x.size):
         squares += (x[i] - row[i]) * (x[i] - row[i])
     return squares
 
 
-@value.on(Quadratic)
-def _quadratic(loss: Quadratic, row: Vector, x: Vector) -> float:
+@base.value.on(Quadratic)
+def _quadratic(loss: Quadratic, row: base.Vector, x: base.Vector) -> float:
     total = 0.5 * loss.curvature * _square_distance(row, x)
     if loss.ridge:
-        total += loss.ridge * half_square(x)
+        total += loss.ridge * base.half_square(x)
     if loss.beyond:
         total += row[x.size]
     return total
 
 
-@gradient.on(Quadratic)
-def _quadratic_gradient(loss: Quadratic, row: Vector, x: Vector, out: Vector) -> None:
+@base.gradient.on(Quadratic)
+def _quadratic_gradient(loss: Quadratic, row: base.Vector, x: base.Vector, out: base.Vector) -> None:
     for i in range(x.size):
         out[i] = loss.curvature * (x[i] - row[i]) + loss.ridge * x[i]
 
 
-class Distance(Ridged, init=False):
+class Distance(base.Ridged, init=False):
     """f_t(x) = scale·‖x − a_t‖ + (ridge/2)‖x‖², one target a_t per round.
 
     A learner that explores at radius δ around the target pays scale·δ a round for it: the loss on which smoothing costs
@@ -193,33 +176,31 @@ class Distance(Ridged, init=False):
     has_kink = True
     is_curved = True
 
-    def __new__(
-        cls, targets: ArrayLike | Any, scale: float = 1.0, *, ridge: float = 0.0, smoothing: float = 0.0
-    ) -> Self:
-        rows, length = as_rows(targets, "targets"), as_positive(scale, "scale")
+    def __new__(cls, targets: base.Rows, scale: float = 1.0, *, ridge: float = 0.0, smoothing: float = 0.0) -> Self:
+        rows, length = base.as_rows(targets, "targets"), as_positive(scale, "scale")
         return cls.make(rows, as_nonnegative(ridge, "ridge"), length, as_nonnegative(smoothing, "smoothing"))
 
-    def _extremes(self, domain: Region) -> tuple[float, float]:
+    def _extremes(self, domain: base.Region) -> tuple[float, float]:
         away = self.rows.largest_norm() + float(np.linalg.norm(domain.center)) + float(domain.outer_radius)
         return self.scale, float(self.scale * away)
 
 
-@value.on(Distance)
-def _distance(loss: Distance, row: Vector, x: Vector) -> float:
+@base.value.on(Distance)
+def _distance(loss: Distance, row: base.Vector, x: base.Vector) -> float:
     away = sqrt(_square_distance(row, x))
-    return kinked(away, loss.scale, loss.scale, loss.smoothing) + loss.ridge * half_square(x)
+    return kinked(away, loss.scale, loss.scale, loss.smoothing)[0] + loss.ridge * base.half_square(x)
 
 
-@gradient.on(Distance)
-def _distance_gradient(loss: Distance, row: Vector, x: Vector, out: Vector) -> None:
+@base.gradient.on(Distance)
+def _distance_gradient(loss: Distance, row: base.Vector, x: base.Vector, out: base.Vector) -> None:
     away = sqrt(_square_distance(row, x))
     # At the target itself 0 is a subgradient.
-    pull = kinked_slope(away, loss.scale, loss.scale, loss.smoothing) / away if away > 0.0 else 0.0
+    pull = kinked(away, loss.scale, loss.scale, loss.smoothing)[1] / away if away > 0.0 else 0.0
     for i in range(x.size):
         out[i] = pull * (x[i] - row[i]) + loss.ridge * x[i]
 
 
-@support.on(Distance)
-def _distance_support(loss: Distance, row: Vector, x: Vector, height: float) -> float:
+@base.support.on(Distance)
+def _distance_support(loss: Distance, row: base.Vector, x: base.Vector, height: float) -> float:
     away = sqrt(_square_distance(row, x))
-    return away * kinked_slope(away, loss.scale, loss.scale, loss.smoothing) + loss.ridge * half_square(x)
+    return away * kinked(away, loss.scale, loss.scale, loss.smoothing)[1] + loss.ridge * base.half_square(x)

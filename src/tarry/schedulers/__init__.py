@@ -1,9 +1,4 @@
-"""Schedulers: which rounds are tracked, and what an arrival weighs.
-
-The paper's: Pareto, Bernoulli, DoublingBernoulli, Coin, and Proxy with a curve of one's own. This project's own: VarOpt
-(the default), Priority, Morris, Thinning. For delays with a known bound: Batching. Without a limit: Always. Naive and
-biased, for comparison: DropNewest, DropOldest, Timeout, RandomEvict, Reservoir. For arms, biased by design: Skipping.
-"""
+"""Schedulers: which rounds are tracked, and what an arrival weighs."""
 
 from collections.abc import Callable
 from typing import Any

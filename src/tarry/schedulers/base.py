@@ -1,13 +1,7 @@
 """Schedulers decide which rounds are tracked and what each arrival weighs.
 
-The tracking set hands out numbered *slots*; a scheduler keeps what it needs per slot in its own state and answers:
-
-    expired(scheduler, state, t, pending)   a slot to preempt at the start of round t, or -1
-    admit(scheduler, state, draws, request) the slot round t lives in from now on (``request.vacancy``
-                                            or one it takes over), or UNTRACKED, or SATURATED
-    arrive(scheduler, state, slot, s, t)    the weight of the feedback of s, which leaves its slot
-
-``expired`` is asked until the answer is -1; each slot named is vacated.
+The tracking set hands out numbered *slots*; a scheduler keeps what it needs per slot in its own state and answers
+the verbs ``admit`` and ``arrive``, and where it preempts ``expired``.
 """
 
 from __future__ import annotations
@@ -17,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, verb, verb_with_default
+from tarry.kernel import Parameters, step, verb, verb_with_default
+from tarry.kernel.heap import Heap, push
 from tarry.kernel.keyed import uniform
 
 UNTRACKED = -1  # the scheduler's own choice
@@ -99,13 +94,16 @@ def allocate(scheduler: Scheduler, slots: int, capacity: int) -> Any:
 
 @verb_with_default
 def expired(scheduler: Scheduler, state: Any, t: int, pending: int) -> int:
-    """Return a slot that must be preempted before round t is considered, or -1 (the default)."""
+    """Return a slot that must be preempted before round t is considered, or -1 (the default).
+
+    Asked until the answer is -1; each slot named is vacated.
+    """
     return -1
 
 
 @verb
 def admit(scheduler: Scheduler, state: Any, draws: DrawSource, request: Request) -> int:
-    """Return the slot of round t, or UNTRACKED, or SATURATED."""
+    """Return the slot of round t from now on (``request.vacancy`` or one taken over), or UNTRACKED, or SATURATED."""
 
 
 @verb
@@ -132,6 +130,15 @@ def renew(scheduler: Scheduler, state: Any, magnitude: float) -> None:
 def held(scheduler: Scheduler, state: Any) -> float:
     """Return the total weight of tracked rounds where arrived + held = rounds on every path, else -1 (the default)."""
     return -1.0
+
+
+@step
+def push_into(heap: Heap, vacancy: int, key: float) -> int:
+    """Keep the slot in the heap and return it, or SATURATED if the set is full."""
+    if vacancy < 0:
+        return SATURATED
+    push(heap, vacancy, key)
+    return vacancy
 
 
 @verb

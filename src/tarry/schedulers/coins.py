@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Annotated, Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import Natural, Positive, as_positive
-from tarry.errors import ArgumentError
+from tarry.checks import Natural, NonNegative, Positive
 from tarry.kernel import step
-from tarry.kernel.heap import Heap, discard, make_heap, push, top
+from tarry.kernel.heap import Heap, discard, make_heap, top
 from tarry.schedulers import base
 from tarry.theory import batch_length, morris_epsilon
-
-
-def _as_epsilon(value: Any, name: str) -> float:
-    """Return a positive number, or 0."""
-    if value == 0:
-        return 0.0
-    if value < 0:
-        raise ArgumentError(name, "must not be negative", value, "0 admits while there is room")
-    return as_positive(value, name)
 
 
 class Morris(base.Scheduler):
@@ -30,12 +20,9 @@ class Morris(base.Scheduler):
     For games that forbid preemption, without knowledge of delays: E[w_t²] ≤ 1 + ε·backlog, and a full
     set is rare if ε is not small (at capacity 16: 0.5 for a backlog of 200, 0.6 for 500; 0.35 fills it).
     After Morris's counter (1978).
-
-    >>> Morris(0.5)
-    Morris(epsilon=0.5)
     """
 
-    epsilon: Annotated[float, _as_epsilon]
+    epsilon: NonNegative  # 0 admits while there is room
 
     @classmethod
     def for_backlog(cls, backlog: int, capacity: int, *, saturation: float = 1e-3) -> Self:
@@ -81,9 +68,6 @@ class Thinning(base.Scheduler):
     A round stays tracked for as long as its one uniform is at most p, so when p falls some members go; an arrival
     weighs 1/p. Survival at round t is p_t for every member, so the paper's saturation lemma and its strongly convex
     bound hold without the largest backlog being known. Preempts; needs acknowledgements. This project's own.
-
-    >>> Thinning()
-    Thinning(safety=8)
     """
 
     safety: Positive = 8.0
@@ -123,11 +107,7 @@ def _admit_thinned(scheduler: Thinning, state: ThinningState, draws: base.DrawSo
     u = base.draw(draws, request.t)
     if u > state.level[1]:
         return base.UNTRACKED
-    slot = request.vacancy
-    if slot < 0:
-        return base.SATURATED
-    push(state.heap, slot, -u)
-    return slot
+    return base.push_into(state.heap, request.vacancy, -u)
 
 
 @base.arrive.on(Thinning)
@@ -141,11 +121,9 @@ class Batching(base.Scheduler):
 
     b = max{1, ⌈d/(C−1)⌉}, d = ``max_delay``: a window of d + 1 rounds meets at most ⌈d/b⌉ + 1 ≤ C batches, so while
     no delay exceeds d the set never refuses; where one does, rounds may be refused ("saturated"), and that biases.
-    Needs two slots (one will do for d = 0), no delays, no acknowledgements, no preemption. Feedback that returns
-    within its own batch is withheld from the learner until the batch ends, so that no play depends on which round was
-    drawn. E[w_t²] = b, and E[w_s w_t] is 1 across batches, 0 within one.
-
-    After the batches of Ryabchenko, Attias and Roy (2025) for experts; the withholding is this project's own.
+    Needs two slots (one will do for d = 0). Feedback that returns within its own batch is withheld from the learner
+    until the batch ends, so that no play depends on which round was drawn. E[w_t²] = b, and E[w_s w_t] is 1 across
+    batches, 0 within one. After the batches of Ryabchenko, Attias and Roy (2025) for experts; the withholding is ours.
 
     >>> Batching(max_delay=200).batch(capacity=16)
     14

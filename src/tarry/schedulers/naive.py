@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from math import ceil, log, sqrt
-from typing import NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tarry.checks import Natural, as_int, as_positive
 from tarry.kernel.heap import Heap, discard, make_heap, push, take_due, top
@@ -30,17 +29,28 @@ def _weigh_one(scheduler: Unweighted, state: base.NoState, slot: int, s: int, t:
 
 
 class Always(Unweighted):
-    """Track every round with weight 1: the unlimited game, capacity=None only.
-
-    >>> Always().needs_unlimited_capacity
-    True
-    """
+    """Track every round with weight 1: the unlimited game, capacity=None only."""
 
     needs_unlimited_capacity = True
     is_unbiased = True
 
 
-class Given(Unweighted, init=False):
+def as_weights(values: Any, name: str, horizon: int | None = None) -> np.ndarray:
+    """Return one weight for each round (of this many), or raise ValueError if one is negative or not finite."""
+    try:
+        weights = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be real numbers, one for each round, got {values!r}") from error
+    if weights.ndim != 1 or weights.size != (weights.size if horizon is None else horizon):
+        rounds = "each round" if horizon is None else f"each of {horizon} rounds"
+        raise ValueError(f"{name} need one entry for {rounds}, got shape {weights.shape}")
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if bad.size:
+        raise ValueError(f"{name} must be finite and not negative, got {weights[bad[0]]} in round {bad[0] + 1}")
+    return weights
+
+
+class Given(Unweighted):
     """Track every round and weigh its feedback as given: ``WeightedGame`` is played so (capacity=None).
 
     Weights are finite and not negative; feedback of weight 0 never reaches the learner.
@@ -49,31 +59,13 @@ class Given(Unweighted, init=False):
     True
     """
 
-    weights: np.ndarray
+    weights: Annotated[np.ndarray, as_weights]
 
     needs_unlimited_capacity = True
-
-    def __new__(cls, weights: ArrayLike) -> Self:
-        return cls.make(as_weights(weights))
 
     @property
     def has_zero_weights(self) -> bool:  # type: ignore[override]
         return not np.all(self.weights)
-
-
-def as_weights(values: ArrayLike, horizon: int | None = None) -> np.ndarray:
-    """Return one weight for each round (of this many), or raise ValueError if one is negative or not finite."""
-    try:
-        weights = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"weights must be real numbers, one for each round, got {values!r}") from error
-    if weights.ndim != 1 or weights.size != (weights.size if horizon is None else horizon):
-        rounds = "each round" if horizon is None else f"each of {horizon} rounds"
-        raise ValueError(f"weights need one entry for {rounds}, got shape {weights.shape}")
-    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
-    if bad.size:
-        raise ValueError(f"weights must be finite and not negative, got {weights[bad[0]]} in round {bad[0] + 1}")
-    return weights
 
 
 @base.arrive.on(Given)
@@ -82,19 +74,11 @@ def _weigh_as_given(scheduler: Given, state: base.NoState, slot: int, s: int, t:
 
 
 class DropNewest(Unweighted):
-    """Track while there is room, with weight 1. Biased against busy hours: a baseline only.
-
-    >>> DropNewest().is_unbiased
-    False
-    """
+    """Track while there is room, with weight 1. Biased against busy hours: a baseline only."""
 
 
 class RandomEvict(Unweighted):
-    """Track every newcomer, with weight 1, in a random member's place. Biased towards fast outcomes.
-
-    >>> RandomEvict().needs_preemption, RandomEvict().is_unbiased
-    (True, False)
-    """
+    """Track every newcomer, with weight 1, in a random member's place. Biased towards fast outcomes."""
 
     needs_preemption = True
 
@@ -112,9 +96,6 @@ class Reservoir(Unweighted):
 
     Counts pending rounds, so acknowledgements are needed. Biased: slow outcomes are exposed to more
     newcomers, and nothing corrects for that. A baseline only.
-
-    >>> Reservoir().needs_acknowledgements, Reservoir().is_unbiased
-    (True, False)
     """
 
     needs_preemption = True
@@ -154,11 +135,7 @@ def _leave_heap(scheduler: Ordered, state: HeapState, slot: int, s: int, t: int)
 
 
 class DropOldest(Ordered):
-    """Track every newcomer, with weight 1, at the oldest's expense. Biased towards fast outcomes.
-
-    >>> DropOldest().needs_preemption, DropOldest().is_unbiased
-    (True, False)
-    """
+    """Track every newcomer, with weight 1, at the oldest's expense. Biased towards fast outcomes."""
 
     needs_preemption = True
 
@@ -177,9 +154,6 @@ class Timeout(Ordered):
     """Track while there is room, with weight 1, and give up at the start of round s + age + 1.
 
     Biased twice: against outcomes slower than ``age`` (at least 0) and against busy hours.
-
-    >>> Timeout(30)
-    Timeout(age=30)
     """
 
     age: Natural
@@ -199,11 +173,7 @@ def _time_out(scheduler: Timeout, state: HeapState, t: int, pending: int) -> int
 
 @base.admit.on(Timeout)
 def _admit_for_a_while(scheduler: Timeout, state: HeapState, draws: base.DrawSource, request: base.Request) -> int:
-    slot = request.vacancy
-    if slot < 0:
-        return base.SATURATED
-    push(state.heap, slot, request.t + scheduler.age + 1.0)
-    return slot
+    return base.push_into(state.heap, request.vacancy, request.t + scheduler.age + 1.0)
 
 
 class Skipping(Ordered, init=False):
@@ -217,9 +187,6 @@ class Skipping(Ordered, init=False):
 
     The advanced tuning of Zimmert and Seldin, An Optimal Algorithm for Adversarial Bandits with Arbitrary Delays
     (AISTATS 2020); the threshold's constant and the bound's are this project's.
-
-    >>> Skipping(5)
-    Skipping(patience=1, actions=5)
     """
 
     patience: float
@@ -265,8 +232,4 @@ def _give_up(scheduler: Skipping, state: SkippingState, t: int, pending: int) ->
 
 @base.admit.on(Skipping)
 def _admit_by_round(scheduler: Skipping, state: SkippingState, draws: base.DrawSource, request: base.Request) -> int:
-    slot = request.vacancy
-    if slot < 0:
-        return base.SATURATED
-    push(state.heap, slot, float(request.t))
-    return slot
+    return base.push_into(state.heap, request.vacancy, float(request.t))

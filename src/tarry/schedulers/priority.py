@@ -29,9 +29,6 @@ class Priority(Scheduler):
     keyed uniforms alone, so two processes agree without talking; the variance is above VarOpt's.
     Preempts. At capacity 1 the second moment is infinite, so that is refused unless ``allow_single``.
     Priority sampling is by Duffield, Lund and Thorup (2007); its use for late feedback is ours.
-
-    >>> Priority().needs_preemption, Priority().is_unbiased
-    (True, True)
     """
 
     _: KW_ONLY
@@ -41,10 +38,8 @@ class Priority(Scheduler):
 
     def check_capacity(self, capacity: int | None) -> None:
         if capacity == 1 and not self.allow_single:
-            raise ValueError(
-                "Priority has weights of infinite second moment at capacity 1: use VarOpt, a capacity of at "
-                "least 2, or Priority(allow_single=True)"
-            )
+            problem = "Priority has weights of infinite second moment at capacity 1"
+            raise ValueError(f"{problem}: use VarOpt, a capacity of at least 2, or Priority(allow_single=True)")
 
 
 class PriorityState(NamedTuple):

@@ -95,7 +95,10 @@ class Proxy(Surviving, init=False):
     def __new__(cls, survival: ArrayLike | Callable[[int, int], float], *, allow_zero: bool = False) -> Self:
         if callable(survival):
             curve: Curve = AgeFunction.make(as_step(survival))
-            seen = _sampled(survival)
+            try:
+                seen = np.array([[survival(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
+            except TypeError as error:
+                raise TypeError(f"survival must be a function of round and age, survival(t, age): {error}") from error
         else:
             seen = np.array(survival, dtype=np.float64, order="C")
             if seen.ndim not in (1, 2) or seen.size == 0:
@@ -119,13 +122,6 @@ class Proxy(Surviving, init=False):
         return np.array([height(self.curve, t, int(a)) for a in ages.ravel()]).reshape(ages.shape)
 
 
-def _sampled(function: Callable[[int, int], float]) -> NDArray[np.float64]:
-    try:
-        return np.array([[function(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
-    except TypeError as error:
-        raise TypeError(f"survival must be a function of round and age, survival(t, age): {error}") from error
-
-
 def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
     bad = ~((seen >= 0) & (seen <= 1))  # so that NaN is bad too
     if np.any(bad):
@@ -135,10 +131,8 @@ def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
         here, later = seen[row, column], seen[row, column + 1]
         raise ValueError(f"survival may not increase with age, got {here} and then {later}")
     if np.any(seen == 0) and not allow_zero:
-        raise ValueError(
-            "survival reaches 0: rounds with such delays would never be seen, and sums would be biased; "
-            "keep it positive, or say allow_zero=True"
-        )
+        problem = "survival reaches 0: rounds with such delays would never be seen, and sums would be biased"
+        raise ValueError(f"{problem}; keep it positive, or say allow_zero=True")
 
 
 @chance.on(Proxy)

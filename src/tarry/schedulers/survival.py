@@ -5,11 +5,8 @@ Round t draws one uniform U on (0, 1]. Its proxy delay is the largest age that s
     d'_t = max{age : survival_t(age) ≥ U},    −1 if there is none, inf if there is no largest,
 
 so P(d'_t ≥ age) = survival_t(age). The round enters if d'_t ≥ 0 and there is room, is preempted at the start
-of round t + d'_t + 1, and its feedback weighs 1/survival_t(d_t) (Algorithm 1 of the paper).
-
-A member inherits :class:`Surviving` and answers ``scale_of``, ``chance`` and ``invert``; the *scale* is one number
-that the round takes along in its slot, from which its survival is known again on arrival. Members that never preempt
-inherit :class:`KeptToArrival`, where the scale is the chance itself.
+of round t + d'_t + 1, and its feedback weighs 1/survival_t(d_t) (Algorithm 1 of the paper). The *scale* is one number
+that the round takes along in its slot, from which its survival is known again on arrival.
 """
 
 from __future__ import annotations
@@ -33,14 +30,14 @@ SUMMED = 256  # up to here H_t is a sum; beyond, four terms of its expansion are
 
 
 class Surviving(base.Scheduler):
-    """Base of the proxy-delay family."""
+    """Base of the proxy-delay family: a member answers ``scale_of``, ``chance`` and ``invert``."""
 
     announces_preemption = True
     recorded_draws = ("uniforms", "proxy_delays")
 
 
 class KeptToArrival(Surviving):
-    """Base of members that draw once whether to track a round and then keep it: survival is level in age."""
+    """Base of members that draw once whether to track a round and then keep it: the scale is the chance itself."""
 
 
 class SurvivalState(NamedTuple):
@@ -258,9 +255,6 @@ class DoublingBernoulli(KeptToArrival):
     To be used with ``Player(…, epochs=Doubling("backlog"))``, which tells it when the backlog outgrows the guess.
     The appendix "Doubling Trick over Maximum Backlog" of the paper. ``fit`` (not in the paper) takes p = 1 for as
     long as 2^j ≤ C: the set cannot fill then.
-
-    >>> DoublingBernoulli()
-    DoublingBernoulli(safety=8, fit=False)
     """
 
     safety: Positive = 8.0

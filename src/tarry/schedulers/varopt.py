@@ -1,14 +1,12 @@
 """VarOpt tracking: every slot in use, exact weights, nothing to tune. This project's own.
 
-Members of S carry weights W ≥ 1; a newcomer has W = 1. When S overflows, let θ solve
-Σ_i min(1, W_i/θ) = C over the C+1 candidates; lose one of them, i with probability
-1 − min(1, W_i/θ); every survivor gets W ← max(W, θ).
+Members of S carry weights W ≥ 1; a newcomer has W = 1. When S overflows, let θ solve Σ_i min(1, W_i/θ) = C over the
+C+1 candidates; lose one of them, i with probability 1 − min(1, W_i/θ); every survivor gets W ← max(W, θ).
 
-Layout. Members of equal weight form a *run*; runs stand in one array in decreasing weight, so a
-newcomer is appended and an overflow merges runs at the end: a run enters the stack once and is merged
-once. A departure leaves a gap at the end of its run, filled when that run is merged with its
-neighbour, each gap once; when gaps use up the array it is compacted. So a round costs O(1) amortised
-plus a binary search over runs for each departure.
+Layout. Members of equal weight form a *run*; runs stand in one array in decreasing weight, so a newcomer is appended
+and an overflow merges runs at the end: a run enters the stack once and is merged once. A departure leaves a gap at the
+end of its run, filled when that run is merged with its neighbour, each gap once; when gaps use up the array it is
+compacted. So a round costs O(1) amortised plus a binary search over runs for each departure.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ from tarry.schedulers import base
 class VarOpt(base.Scheduler):
     """Variance-optimal tracking (the default, this project's own): unbiased for delays fixed in advance.
 
-    E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
-    the weights still held equal the round's number. Preempts; needs no delays, no acknowledgements,
-    no constants. The sampling step is Chao's (1982); its use for late feedback is ours.
+    E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus the weights still
+    held equal the round's number. Preempts; needs no delays, no acknowledgements, no constants. The sampling step is
+    Chao's (1982); its use for late feedback is ours.
 
     >>> from tarry import Game, Player, delays, domains, learners, losses, simulate
     >>> space, waits = domains.Ball(2), delays.fixed(horizon=100, delay=20)
@@ -68,35 +66,6 @@ def _allocate(scheduler: VarOpt, slots: int, capacity: int) -> VarOptState:
 
 
 @step
-def find_run(state: VarOptState, place: int) -> int:
-    """Return the run that covers this place."""
-    low = 0
-    high = state.top[0] - 1
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if state.start[middle] <= place:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-@step
-def take_out(state: VarOptState, run: int, place: int) -> None:
-    """Vacate one place; the run's last member moves there and the gap stays at the run's end."""
-    last = state.start[run] + state.size[run] - 1
-    moved = state.members[last]
-    state.place[state.members[place]] = -1
-    if place != last:
-        state.members[place] = moved
-        state.place[moved] = place
-    state.size[run] -= 1
-    # The last run is never empty: a newcomer joins there or stands right behind.
-    while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
-        state.top[0] -= 1
-
-
-@step
 def compact(state: VarOptState) -> None:
     """Close all gaps and drop empty runs."""
     end = 0
@@ -121,14 +90,12 @@ def compact(state: VarOptState) -> None:
 @step
 def append(state: VarOptState, slot: int, t: int) -> None:
     """Let a newcomer join with weight 1, the smallest there is."""
-    end = 0
     top = state.top[0]
-    if top > 0:
+    end = state.start[top - 1] + state.size[top - 1] if top > 0 else 0
+    if end == state.members.size:  # no room behind the last run, so there are gaps before
+        compact(state)
+        top = state.top[0]
         end = state.start[top - 1] + state.size[top - 1]
-        if end == state.members.size:  # no room behind the last run, so there are gaps before
-            compact(state)
-            top = state.top[0]
-            end = state.start[top - 1] + state.size[top - 1]
     if top > 0 and state.weight[top - 1] == 1.0:
         state.size[top - 1] += 1
     else:
@@ -226,10 +193,28 @@ def _admit(scheduler: VarOpt, state: VarOptState, draws: base.DrawSource, reques
 
 @base.arrive.on(VarOpt)
 def _arrive(scheduler: VarOpt, state: VarOptState, slot: int, s: int, t: int) -> float:
+    # The run that covers the slot's place is the last one to start there or before.
     place = state.place[slot]
-    run = find_run(state, place)
+    run = 0
+    high = state.top[0] - 1
+    while run < high:
+        middle = (run + high + 1) >> 1
+        if state.start[middle] <= place:
+            run = middle
+        else:
+            high = middle - 1
     weight = state.weight[run]
-    take_out(state, run, place)
+    # The run's last member takes the place, so that the gap stays at the run's end.
+    last = state.start[run] + state.size[run] - 1
+    moved = state.members[last]
+    state.place[slot] = -1
+    if place != last:
+        state.members[place] = moved
+        state.place[moved] = place
+    state.size[run] -= 1
+    # The last run is never empty: a newcomer joins there or stands right behind.
+    while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
+        state.top[0] -= 1
     return weight
 
 
