@@ -15,7 +15,8 @@ import pytest
 from marking import slow_but
 from sweeping import PAIR, sweep_of
 
-from examples import DELAYS, DOMAINS, LEARNERS, LOSSES, SCHEDULERS
+from examples import DOMAINS, LEARNERS, LOSSES, SCHEDULERS
+from tarry import delays
 from tarry.experiments import Folder, run_sweep
 
 ROOT = Path(__file__).parents[1]
@@ -109,9 +110,10 @@ def _output(command, folder):
 def members():
     made = [example.learner() for example in LEARNERS.values()] + [make() for make in LOSSES.values()]
     made += [policy.scheduler for policy in SCHEDULERS.values()] + list(DOMAINS.values())
-    return sorted({type(member).__name__ for member in made} | set(DELAYS))
+    return {type(member).__name__: type(member) for member in made} | delays.MEMBERS
 
 
-@pytest.mark.parametrize("name", members())
-def test_member_is_mentioned(name):
-    assert any(re.search(rf"\b{name}\b", text) for text in PAGES.values())
+@pytest.mark.parametrize(("name", "made"), sorted(members().items()))
+def test_a_page_or_an_example_tells_of_a_member(name, made):
+    """A new member begins with an example in its docstring; pages follow when there is more to say."""
+    assert any(re.search(rf"\b{name}\b", text) for text in PAGES.values()) or ">>>" in made.__doc__

@@ -25,8 +25,8 @@ def _table(room: ModuleType, names: str) -> Table:
 
 
 def _exported(room: ModuleType) -> Table:
-    """Return the members of a room that lists them itself; what it does not export stands in stores only."""
-    return {name: made for name, made in room.MEMBERS.items() if name in room.__all__}
+    """Return the members of a room that lists them itself, in the order of its exports."""
+    return {name: room.MEMBERS[name] for name in room.__all__ if name in room.MEMBERS}
 
 
 def _part(tuning: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -39,21 +39,14 @@ def _part(tuning: Callable[..., Any], name: str) -> Callable[..., Any]:
     return number
 
 
-DOMAINS = _table(domains, "Ball Box Ellipsoid Product Shift Shrink Simplex")
-
-# Learners, and the norms that they are made from.
-LEARNERS = _table(
+# Learners, the norms that they are made from, and their constructors with names.
+LEARNERS = _exported(learners) | _table(
     learners,
-    "BOLD DFTBL DFTBL.tuned DFTBL.strongly_convex DOGD DOGD.tuned DOGD.original DOGDSC DORM DUB "
-    "DWFTBL DWFTBL.unlimited DWFTRL FPL FPL.tuned FTL GOLD GOLD.tuned "
-    "ODFTRL ODFTRL.entropic ODFTRL.tuned_entropic ODFTRL.tuned "
-    "OGD OGD.falling OGD.fixed OGD.strongly_convex OGD.langford SOLID SOLO SOLO.original "
-    "AdaDelay AdaFTRL AdaFTRL.original AdaHedgeD Adaptive AdaptiveRevision DORMPlus "
-    "Differences Differences.tuned Differences.strongly_convex EntropicFTRL EntropicFTRL.tuned "
-    "Euclidean Exp3 Exp3.tuned Exp3.exploring "
-    "FTRLProximal FTRLProximal.tuned Idle Interleaving Mahalanobis "
-    "OnePoint OnePoint.flaxman OnePoint.bistritz OnePoint.ryabchenko Ridge TsallisFTRL "
-    "TwoPoint TwoPoint.agarwal TwoPoint.strongly_convex TwoPoint.shamir TwoPoint.tuned",
+    "DFTBL.tuned DFTBL.strongly_convex DOGD.tuned DOGD.original DWFTBL.unlimited FPL.tuned GOLD.tuned "
+    "ODFTRL.entropic ODFTRL.tuned_entropic ODFTRL.tuned OGD.falling OGD.fixed OGD.strongly_convex OGD.langford "
+    "SOLO.original AdaFTRL.original Differences.tuned Differences.strongly_convex EntropicFTRL.tuned "
+    "Exp3.tuned Exp3.exploring FTRLProximal.tuned OnePoint.flaxman OnePoint.bistritz OnePoint.ryabchenko "
+    "TwoPoint.agarwal TwoPoint.strongly_convex TwoPoint.shamir TwoPoint.tuned",
 )
 
 # Rates and radii. They stand inside a learner only.
@@ -84,7 +77,7 @@ PLAYERS = _table(
 )
 
 MEMBERS: dict[str, Table] = {
-    "domain": DOMAINS,
+    "domain": domains.MEMBERS,
     "losses": _exported(losses) | _table(losses, "Drawn.block_targets Drawn.drifting_targets"),
     "delays": _exported(delays),
     "learner": LEARNERS,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.schedulers.given import Given
+from tarry.schedulers.naive import Given
 
 WRONG = [
     ([[1.0, 2.0]], r"one entry for each round, got shape \(1, 2\)"),

@@ -150,7 +150,7 @@ def test_needs_preemption_unless_level():
         (lambda: Bernoulli(3, probability=0.5), "not both"),
         (lambda: Bernoulli(-1), "max_backlog must be a whole number of at least 0, got -1"),
         (lambda: Bernoulli(probability=0), r"must lie in \(0, 1\]"),
-        (lambda: tarry.schedulers.Morris(-1), "epsilon must not be negative, got -1"),
+        (lambda: tarry.schedulers.Morris(-1), "epsilon must be finite and not negative, got -1"),
         (lambda: tarry.schedulers.Timeout(1.5), "age must be a whole number of at least 0"),
     ],
 )

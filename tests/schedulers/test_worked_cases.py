@@ -124,9 +124,9 @@ def test_varopt_threshold(case, expected, monkeypatch):
     found = [None] * len(case["delays"])
     choose = varopt.choose_loser
 
-    def spy(source, state, t, newcomer, first, theta):
+    def spy(source, state, t, first, theta):
         found[t - 1] = theta
-        return choose(source, state, t, newcomer, first, theta)
+        return choose(source, state, t, first, theta)
 
     monkeypatch.setattr(varopt, "choose_loser", spy)
     lost = np.array([lost or 0 for lost in case["lost"]], dtype=np.int64)

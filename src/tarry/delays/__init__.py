@@ -1,4 +1,4 @@
-"""Delays: when feedback arrives. A function makes each kind; types of one's own inherit ``Delays``."""
+"""Delays: when feedback arrives. Types of one's own inherit ``Delays``."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,16 +11,6 @@ from tarry.delays.trace import trace
 __all__ = ["Delays", "array", "bursts", "fixed", "geometric", "lognormal", "pareto", "queue", "trace", "uniform"]
 
 # What a sweep file may name.
-MEMBERS: dict[str, Callable[..., Any]] = {
-    made.__name__: made for made in (array, bursts, fixed, geometric, lognormal, pareto, queue, trace, uniform)
-}
+MEMBERS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in __all__ if name != "Delays"}
 # Classes that sweep files of earlier versions could name beside the functions.
-RENAMED = {
-    "Bursts": "bursts",
-    "Fixed": "fixed",
-    "Geometric": "geometric",
-    "Listed": "array",
-    "Lognormal": "lognormal",
-    "Pareto": "pareto",
-    "Uniform": "uniform",
-}
+RENAMED = {made.__name__: name for name, made in MEMBERS.items()}

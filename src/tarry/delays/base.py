@@ -1,4 +1,4 @@
-"""What delays are: one non-negative integer per round, fixed before play, cut to the horizon.
+"""Delays are one non-negative integer per round, fixed before play, cut to the horizon.
 
 A delays type answers the verb ``delay(delays, t)`` with min(d_t, horizon − t). Feedback of round t
 arrives at the end of round t + d_t; zero means in the same round.
@@ -9,7 +9,7 @@ arrives at the end of round t + d_t; zero means in the same round.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,19 +76,15 @@ class Delays(Parameters):
 
     def observed_set(self, t: int) -> Counts:
         """Return O_t: the rounds before t whose feedback arrived before t, in increasing order."""
-        earlier, arrived = self._arrived(t)
-        return np.asarray(earlier[arrived])
-
-    def backlog_set(self, t: int) -> Counts:
-        """Return B_t: the rounds before t whose feedback is still out, in increasing order."""
-        earlier, arrived = self._arrived(t)
-        return np.asarray(earlier[~arrived])
-
-    def _arrived(self, t: int) -> tuple[Counts, NDArray[np.bool_]]:
         if as_int(t, "t", 1) > self.horizon:
             raise ArgumentError("t", f"must be at most the horizon {self.horizon}", t)
         earlier = np.arange(1, int(t), dtype=np.int64)
-        return earlier, earlier + self.first(int(t) - 1) < t
+        return np.asarray(earlier[earlier + self.first(int(t) - 1) < t])
+
+    def backlog_set(self, t: int) -> Counts:
+        """Return B_t: the rounds before t whose feedback is still out, in increasing order."""
+        observed = self.observed_set(t)
+        return np.setdiff1d(np.arange(1, int(t), dtype=np.int64), observed)
 
 
 @verb
@@ -106,7 +102,7 @@ def backlog_of(values: Counts) -> Counts:
     """Return σ_t from cut delays: rounds s < t minus those with s + d_s < t."""
     horizon = values.size
     arrivals = np.bincount(np.arange(horizon) + values, minlength=horizon)
-    gone = np.concatenate(([0], np.cumsum(arrivals)[:-1]))
+    gone = np.concatenate(([0], np.cumsum(arrivals)[:-1]))  # what arrives in a round is gone in the next
     return np.asarray(np.arange(horizon) - gone, dtype=np.int64)
 
 
@@ -129,7 +125,7 @@ def _delay(delays: Stored, t: int) -> int:
 
 
 class Listed(Stored, init=False):
-    """One delay per round; ``truncated`` says how many reached past the horizon and were cut.
+    """Delays given as an array, one per round; ``truncated`` counts those that reached past the horizon.
 
     >>> delays = array([2, 0, 5])
     >>> delays.values.tolist(), delays.truncated, delays.backlog().tolist()
@@ -145,9 +141,7 @@ class Listed(Stored, init=False):
         return cls.make(np.ascontiguousarray(cut), int(np.count_nonzero(given > room)))
 
 
-def array(values: ArrayLike) -> Listed:
-    """Return delays from an array, one per round."""
-    return Listed(values)
+array = Listed
 
 
 def as_delays(values: ArrayLike) -> Counts:
@@ -157,17 +151,14 @@ def as_delays(values: ArrayLike) -> Counts:
         raise ValueError(f"delays must be a list with one entry per round, got shape {given.shape}")
     if given.dtype.kind not in "iuf":
         raise ValueError(f"delays must be whole numbers of rounds, got {given[0]!r}: convert them first")
-    if given.dtype.kind == "f" and np.any(_is_broken(given)):
-        bad = given[_is_broken(given)][0]
-        raise ValueError(f"delays must be whole numbers of rounds, got {bad!r}: round them first")
-    if np.any(given > 2**62):
+    if given.dtype.kind == "f":
+        broken = ~np.isfinite(given) | (given != np.floor(given))
+        if np.any(broken):
+            raise ValueError(f"delays must be whole numbers of rounds, got {given[broken][0]!r}: round them first")
+    if np.any(given > 2**62):  # so that a round may be added to a delay in 64 bits
         raise ValueError(f"delays must be at most 2**62, got {given.max()!r}: cut them first")
     whole = given.astype(np.int64)
     if np.any(whole < 0):
         t = int(np.flatnonzero(whole < 0)[0])
         raise ValueError(f"delays must not be negative, got {whole[t]} in round {t + 1}")
     return whole
-
-
-def _is_broken(given: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.asarray(~np.isfinite(given) | (given != np.floor(given)))

@@ -1,60 +1,153 @@
-"""Laws of delays: fixed, uniform, geometric, heavy-tailed, log-normal, and bursts.
+"""Laws of delays: rules of the round and of a key, in memory that does not grow with the horizon.
 
-A law is a rule of the round and of a key, made by the function of its name.
+A law answers ``uncut(delays, t)``, the delay as if play never ended; the cut to the horizon is made here. The uncut
+delay of a round does not depend on the horizon, so a longer game begins like a shorter one.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from math import cos, exp, expm1, inf, log, log1p, pi, sqrt
 from typing import Annotated, Any, Self
 
 import numpy as np
 
 from tarry.checks import Count, Natural, Positive, as_int, as_positive
-from tarry.delays.generated import Generated, uncut, whole_rounds
+from tarry.delays.base import Backlog, Counts, Delays, delay
 from tarry.errors import ArgumentError
-from tarry.kernel import Purpose, keyed, make_key, make_seed
+from tarry.kernel import KW_ONLY, Purpose, entry, keyed, make_key, make_seed, step, verb
+from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 
+# Beyond this a delay is for ever, and adding a round to it still fits 64 bits.
+LONGEST = 2.0**62
+BLOCK = 1 << 16  # rounds surveyed together: half a megabyte, and compiled calls too long to count
+TOTAL, LARGEST, PEAK, CUT, LASTING = range(5)
 STEEPEST = 700.0  # exp of more is near the end of the floats and far past any delay
+
+
+class Generated(Delays):
+    """Base of generated delays: summaries stream, only ``values`` is long."""
+
+    horizon: Count
+
+    def uncut(self, rounds: int, start: int = 1) -> Counts:
+        """Return the delays of ``rounds`` rounds from ``start`` on, before the cut."""
+        out = np.zeros(rounds, np.int64)
+        _fill_uncut.dispatcher_for(self)(self, start, out)
+        return out
+
+    def first(self, rounds: int) -> Counts:
+        return np.minimum(self.uncut(rounds), self.horizon - np.arange(1, rounds + 1))
+
+    def summary(self) -> Backlog:
+        return _surveyed(self)[0]
+
+    @property
+    def truncated(self) -> int:
+        return _surveyed(self)[1]
+
+
+@verb
+def uncut(delays: Generated, t: int) -> int:
+    """Return the delay of round t (from 1) before it is cut to the horizon."""
+
+
+@delay.on(Generated)
+def _delay(delays: Generated, t: int) -> int:
+    return min(uncut(delays, t), delays.horizon - t)
+
+
+@step
+def whole_rounds(x: float) -> int:
+    """Return ⌊x⌋ of a number x ≥ 0 (infinity too), clipped so that it fits 64 bits."""
+    return int(min(x, LONGEST))
+
+
+@entry
+def _fill_uncut(delays: Generated, start: int, out: Counts) -> None:
+    for i in range(out.size):
+        out[i] = uncut(delays, start + i)
+
+
+@functools.lru_cache(maxsize=128)
+def _surveyed(delays: Generated) -> tuple[Backlog, int]:
+    return survey(delays.horizon, delays.uncut)
+
+
+def survey(horizon: int, uncut: Callable[[int, int], Counts]) -> tuple[Backlog, int]:
+    """Return the backlog of delays and how many were cut; ``uncut(rounds, start)`` gives a block before the cut.
+
+    One pass, in memory bounded by the backlog and one block: pending rounds wait in a timing wheel, whose count is
+    the backlog.
+    """
+    wheel = make_wheel(min(BLOCK, horizon))
+    sums = np.zeros(5, np.int64)
+    run = _survey.dispatcher_for()
+    for start in range(1, horizon + 1, BLOCK):
+        block = uncut(min(BLOCK, horizon + 1 - start), start)
+        room = int(wheel.meta[1]) + block.size
+        if room > wheel.room:  # at least half more each time, so that growing is paid for by the rounds
+            wheel = grow_wheel(wheel, max(room, 3 * wheel.room // 2))
+        run(block, start, horizon, wheel, sums)
+    return Backlog(*sums[: PEAK + 1].tolist()), int(sums[CUT])
+
+
+@entry
+def _survey(block: Counts, start: int, horizon: int, wheel: Wheel, sums: Counts) -> None:
+    for i in range(block.size):
+        t = start + i
+        turn(wheel, t)
+        sums[PEAK] = max(sums[PEAK], wheel.meta[1] + sums[LASTING])
+        wait = block[i]
+        if wait > horizon - t:
+            wait = horizon - t
+            sums[CUT] += 1
+        sums[TOTAL] += wait
+        sums[LARGEST] = max(sums[LARGEST], wait)
+        # Feedback that comes with the last round never leaves the backlog in time: it is counted, not scheduled.
+        if wait == horizon - t:
+            sums[LASTING] += 1
+        else:
+            schedule(wheel, t, t + wait, t)
+        while take(wheel, t) > 0:
+            pass  # leaving the wheel is all that an arrival does here
 
 
 def _as_key(rng: Any, name: str) -> np.uint64:
     return make_key(make_seed(rng), Purpose.DELAYS)
 
 
-Key = Annotated[Any, _as_key]
-
-
-def _as_wait(value: Any, name: str) -> int:
-    return as_int(value, "delay")  # what :func:`fixed` calls it
+Key = Annotated[Any, _as_key]  # given as an int, SeedSequence, Generator or None, and kept as a key
 
 
 class Fixed(Generated):
-    """Feedback of every round arrives ``every`` rounds later."""
-
-    every: Annotated[int, _as_wait]
-
-
-@uncut.on(Fixed)
-def _fixed(delays: Fixed, t: int) -> int:
-    return delays.every
-
-
-def fixed(*, horizon: int, delay: int) -> Fixed:
-    """Return the same delay in every round.
+    """The same delay in every round.
 
     >>> fixed(horizon=4, delay=2).values.tolist()
     [2, 2, 1, 0]
     """
-    return Fixed(horizon, delay)
+
+    _: KW_ONLY
+    delay: Natural
+
+
+@uncut.on(Fixed)
+def _fixed(delays: Fixed, t: int) -> int:
+    return delays.delay
 
 
 class Bursts(Generated):
-    """d_t = slow where ⌊(t − 1)/length⌋ is even, else fast."""
+    """Stretches of ``length`` rounds, slow and fast in turn: d_t = slow where ⌊(t − 1)/length⌋ is even, else fast.
 
-    length: Count
-    slow: Natural
-    fast: Natural
+    >>> bursts(horizon=8, length=2, slow=3, fast=0).values.tolist()
+    [3, 3, 0, 0, 3, 2, 0, 0]
+    """
+
+    _: KW_ONLY
+    length: Count = 250
+    slow: Natural = 400
+    fast: Natural = 3
 
 
 @uncut.on(Bursts)
@@ -64,21 +157,18 @@ def _bursts(delays: Bursts, t: int) -> int:
     return delays.fast
 
 
-def bursts(*, horizon: int, length: int = 250, slow: int = 400, fast: int = 3) -> Bursts:
-    """Return stretches of ``length`` rounds, slow and fast in turn, beginning with a slow one.
-
-    >>> bursts(horizon=8, length=2, slow=3, fast=0).values.tolist()
-    [3, 3, 0, 0, 3, 2, 0, 0]
-    """
-    return Bursts(horizon, length, slow, fast)
-
-
 class Uniform(Generated):
-    """Independent delays, P(d = j) = 1/(high − low + 1) for j = low, …, high."""
+    """Independent delays, P(d = j) = 1/(high − low + 1) for j = low, …, high (both ends included).
 
-    low: Natural
+    >>> delays = uniform(horizon=1000, low=2, high=4, rng=1)
+    >>> delays.uncut(6).tolist(), delays.max_delay
+    ([3, 3, 3, 3, 3, 4], 4)
+    """
+
+    _: KW_ONLY
+    low: Natural = 0
     high: Natural
-    key: Key
+    rng: Key = None
 
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:
@@ -91,39 +181,37 @@ class Uniform(Generated):
 
 @uncut.on(Uniform)
 def _uniform(delays: Uniform, t: int) -> int:
-    below = 1.0 - keyed.uniform(delays.key, t)
+    below = 1.0 - keyed.uniform(delays.rng, t)
     drawn = delays.low + whole_rounds(below * (delays.high - delays.low + 1))
     # The product may round up to the number of values itself.
     return min(drawn, delays.high)
 
 
-def uniform(*, horizon: int, low: int = 0, high: int, rng: Any = None) -> Uniform:
-    """Return delays drawn evenly from low, low + 1, …, high (both ends included).
-
-    ``0 <= low <= high`` are whole numbers; ``rng`` is an int, SeedSequence, Generator or None.
-
-    >>> delays = uniform(horizon=1000, low=2, high=4, rng=1)
-    >>> delays.uncut(6).tolist(), delays.max_delay
-    ([3, 3, 3, 3, 3, 4], 4)
-    """
-    return Uniform(horizon, low, high, rng)
-
-
 class Geometric(Generated, init=False):
     """Independent delays, P(d = j) = (1 − p)^j p for j = 0, 1, …: failures before a success.
 
-    That is Geom(p) − 1 where Geom(p) counts trials; the mean is (1 − p)/p.
+    Give the mean (1 − p)/p ≥ 0 or the probability p in (0, 1] that feedback comes in a given round. That is
+    Geom(p) − 1 where Geom(p) counts trials: Geom(1/200) − 1 is ``probability=1/200`` or ``mean=199``.
+
+    >>> geometric(horizon=1000, probability=1 / 200, rng=1).mean
+    199.0
     """
 
     probability: float
     log_failure: float
     key: np.uint64
 
-    def __new__(cls, horizon: int, probability: float, rng: Any = None) -> Self:
+    def __new__(
+        cls, *, horizon: int, mean: float | None = None, probability: float | None = None, rng: Any = None
+    ) -> Self:
+        if (mean is None) == (probability is None):
+            raise ValueError(f"give either mean or probability, got mean={mean} and probability={probability}")
+        if probability is None:
+            probability = 1.0 if mean == 0 else 1.0 / (1.0 + as_positive(mean, "mean"))
         p = as_positive(probability, "probability")
         if p > 1.0:
             raise ArgumentError("probability", "must be in (0, 1]", probability)
-        log_failure = log1p(-p) if p < 1.0 else -inf
+        log_failure = log1p(-p) if p < 1.0 else -inf  # divided by -inf, every draw is 0
         return cls.make(as_int(horizon, "horizon", 1), p, log_failure, _as_key(rng, "rng"))
 
     @property
@@ -138,68 +226,31 @@ def _geometric(delays: Geometric, t: int) -> int:
     return whole_rounds(log(keyed.uniform(delays.key, t)) / delays.log_failure)
 
 
-def geometric(
-    *, horizon: int, mean: float | None = None, probability: float | None = None, rng: Any = None
-) -> Geometric:
-    """Return geometric delays by their mean, or by the probability p that feedback comes in a given round.
-
-    P(d = j) = (1 − p)^j p for j ≥ 0, with mean (1 − p)/p ≥ 0 and p in (0, 1]; give one of the two.
-    Geom(1/200) − 1 is ``probability=1/200`` or ``mean=199``.
-
-    >>> geometric(horizon=1000, probability=1 / 200, rng=1).mean
-    199.0
-    """
-    if (mean is None) == (probability is None):
-        raise ValueError(f"give either mean or probability, got mean={mean} and probability={probability}")
-    if probability is None:
-        probability = 1.0 if mean == 0 else 1.0 / (1.0 + as_positive(mean, "mean"))
-    return Geometric(horizon, probability, rng)
-
-
 class Pareto(Generated):
-    """Independent delays ⌊scale · L⌋, P(L > x) = (1 + x)^(−shape); the mean is infinite for shape ≤ 1."""
+    """Independent heavy-tailed delays ⌊scale · L⌋, P(L > x) = (1 + x)^(−shape): L is Lomax(shape).
 
-    shape: Positive
-    scale: Positive
-    key: Key
-
-
-@uncut.on(Pareto)
-def _pareto(delays: Pareto, t: int) -> int:
-    steepness = -log(keyed.uniform(delays.key, t)) / delays.shape
-    return whole_rounds(delays.scale * expm1(min(steepness, STEEPEST)))
-
-
-def pareto(*, horizon: int, shape: float, scale: float, rng: Any = None) -> Pareto:
-    """Return heavy-tailed delays ⌊scale · Lomax(shape)⌋, Lomax(a) = (1 − U)^(−1/a) − 1 with U uniform on [0, 1).
-
-    P(d ≥ j) = (1 + j/scale)^(−shape) for whole j; ``shape > 0`` and ``scale > 0``. Draws past 2**62
+    P(d ≥ j) = (1 + j/scale)^(−shape) for whole j; the mean is infinite for shape ≤ 1. Draws past 2**62
     are clipped there before the cut to the horizon.
 
     >>> delays = pareto(horizon=100_000, shape=0.9, scale=20, rng=1)
     >>> int(np.median(delays.values)), delays.truncated
     (23, 265)
     """
-    return Pareto(horizon, shape, scale, rng)
+
+    _: KW_ONLY
+    shape: Positive
+    scale: Positive
+    rng: Key = None
+
+
+@uncut.on(Pareto)
+def _pareto(delays: Pareto, t: int) -> int:
+    steepness = -log(keyed.uniform(delays.rng, t)) / delays.shape
+    return whole_rounds(delays.scale * expm1(min(steepness, STEEPEST)))
 
 
 class Lognormal(Generated):
-    """Independent delays ⌊median · exp(spread · Z)⌋ with Z standard normal."""
-
-    median: Positive
-    spread: Positive
-    key: Key
-
-
-@uncut.on(Lognormal)
-def _lognormal(delays: Lognormal, t: int) -> int:
-    radius = sqrt(-2.0 * log(keyed.uniform_at(delays.key, t, 0)))
-    z = radius * cos(2.0 * pi * keyed.uniform_at(delays.key, t, 1))
-    return whole_rounds(delays.median * exp(min(delays.spread * z, STEEPEST)))
-
-
-def lognormal(*, horizon: int, median: float, spread: float, rng: Any = None) -> Lognormal:
-    """Return delays ⌊median · exp(spread · Z)⌋, Z standard normal; ``median > 0`` rounds, ``spread > 0``.
+    """Independent delays ⌊median · exp(spread · Z)⌋, Z standard normal, the median in rounds.
 
     Before rounding down the mean is median · exp(spread²/2).
 
@@ -207,4 +258,25 @@ def lognormal(*, horizon: int, median: float, spread: float, rng: Any = None) ->
     >>> int(np.median(delays.values))
     29
     """
-    return Lognormal(horizon, median, spread, rng)
+
+    _: KW_ONLY
+    median: Positive
+    spread: Positive
+    rng: Key = None
+
+
+@uncut.on(Lognormal)
+def _lognormal(delays: Lognormal, t: int) -> int:
+    # Box and Muller's normal from two uniforms of the round; U lies in (0, 1], so the logarithm is finite.
+    radius = sqrt(-2.0 * log(keyed.uniform_at(delays.rng, t, 0)))
+    z = radius * cos(2.0 * pi * keyed.uniform_at(delays.rng, t, 1))
+    return whole_rounds(delays.median * exp(min(delays.spread * z, STEEPEST)))
+
+
+# Users write a law in small letters, as a function of its parameters.
+fixed = Fixed
+bursts = Bursts
+uniform = Uniform
+geometric = Geometric
+pareto = Pareto
+lognormal = Lognormal

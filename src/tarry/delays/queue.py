@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int, as_positive
 from tarry.delays.base import Counts, Listed
-from tarry.delays.generated import whole_rounds
+from tarry.delays.laws import whole_rounds
 from tarry.errors import ArgumentError
 from tarry.kernel import Purpose, entry, keyed, make_key, make_seed
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
@@ -31,33 +31,33 @@ def queue(
 ) -> Listed:
     """Return delays of a first-come-first-served queue with ``servers`` >= 1 servers, one job a round.
 
-    Round t lasts from time t to t + 1. Its job arrives at time t, starts at S_t when a server is free,
-    and departs at D_t = S_t + service time; its feedback comes in the round of the departure:
+    Round t lasts from time t to t + 1. Its job arrives at time t, starts at S_t when a server is free, and departs at
+    D_t = S_t + service time; its feedback comes in the round of the departure:
 
         S_t = max(t, the earliest time a server is free)        d_t = ⌊D_t⌋ − t
 
-    ``service`` names a distribution with the given ``mean`` in rounds, or with mean ``load`` · servers:
-    "fixed", "exponential", "lognormal" (``spread`` = standard deviation of the logarithm), "pareto"
-    (Lomax, P(L > x) = (1 + x/scale)^(−shape), ``shape`` > 1). Or it is an array with one service time
-    per round, or a function of (Generator, n) that returns one. A ``load`` of 1 or more has a backlog
-    that grows without end.
+    ``service`` names a distribution with the given ``mean`` in rounds, or with mean ``load`` · servers: "fixed",
+    "exponential", "lognormal" (``spread`` = standard deviation of the logarithm), "pareto" (Lomax, P(L > x) =
+    (1 + x/scale)^(−shape), ``shape`` > 1). Or ``service`` is an array with one time per round, or a function of
+    (Generator, n) that returns one. A ``load`` of 1 or more has a backlog that grows without end.
 
     >>> queue(horizon=6, servers=1, service=[2.5, 1, 0, 0, 0, 0]).values.tolist()
     [2, 2, 1, 0, 0, 0]
     """
     rounds = as_int(horizon, "horizon", 1)
-    slots = min(as_int(servers, "servers", 1), rounds)
+    slots = min(as_int(servers, "servers", 1), rounds)  # more servers than jobs stand idle
     seed = make_seed(rng)
     if isinstance(service, str):
-        size = _mean(mean, load, int(servers))
+        if (mean is None) == (load is None):
+            raise ValueError(f"give either mean or load, got mean={mean} and load={load}")
+        size = as_positive(mean, "mean") if load is None else as_positive(load, "load") * int(servers)
         times = _named(service, seed, rounds, size, as_positive(spread, "spread"), shape)
     else:
         if mean is not None or load is not None:
             raise ValueError("mean and load go with a named service; these service times have their own")
         times = np.asarray(service(np.random.default_rng(seed), rounds) if callable(service) else service)
     out = np.zeros(rounds, np.int64)
-    heap = make_heap(slots)
-    _serve.dispatcher_for()(_checked(times, rounds), heap, out)
+    _serve.dispatcher_for()(_checked(times, rounds), make_heap(slots), out)
     return Listed(out)
 
 
@@ -75,17 +75,11 @@ def _serve(times: NDArray[np.float64], heap: Heap, out: Counts) -> None:
         out[i] = whole_rounds(departure) - t
 
 
-def _mean(mean: float | None, load: float | None, servers: int) -> float:
-    if (mean is None) == (load is None):
-        raise ValueError(f"give either mean or load, got mean={mean} and load={load}")
-    return as_positive(mean, "mean") if load is None else as_positive(load, "load") * servers
-
-
 def _named(service: str, seed: int, rounds: int, mean: float, spread: float, shape: float) -> NDArray[np.float64]:
     """Return service times with this mean from keyed draws, so that a longer queue begins like a shorter one."""
     key = make_key(seed, Purpose.DELAYS)
     t = np.arange(1, rounds + 1)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
         match service:
             case "fixed":
                 return np.full(rounds, mean)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +15,10 @@ _KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "du
 
 
 class Trace(Stored, init=False):
-    """Recorded delays; see :func:`trace`.
+    """Recorded delays; see :func:`trace`."""
 
-    ``order[t − 1]`` is the row (from 0) that became round t; ``truncated`` counts the rounds whose
-    feedback never came.
-    """
-
-    order: np.ndarray
-    truncated: int
-
-    def __new__(cls, decided: Times, feedback: Times) -> Self:
-        order = np.argsort(decided.values, kind="stable")
-        taus, phis, never = decided.values[order], feedback.values[order], feedback.missing[order]
-        kind = np.result_type(taus, phis) if not never.all() else taus.dtype
-        rounds = np.arange(1, taus.size + 1)
-        arrivals = np.full(taus.size, taus.size, np.int64)
-        arrivals[~never] = np.searchsorted(taus.astype(kind), phis[~never].astype(kind), side="right")
-        return cls.make(np.ascontiguousarray(arrivals - rounds), order.astype(np.int64), int(never.sum()))
+    order: np.ndarray  # order[t − 1] is the row (from 0) that became round t
+    truncated: int  # rounds whose feedback never came
 
 
 def trace(decided_at: Any, feedback_at: Any, *, sort: bool = False, never: str = "refuse") -> Trace:
@@ -39,11 +26,10 @@ def trace(decided_at: Any, feedback_at: Any, *, sort: bool = False, never: str =
 
         d_s = #{t : τ_t ≤ φ_s} − s
 
-    Each column is an array (numbers or datetime64), a polars or pandas series, or a list of numbers,
-    dates or ISO strings. Rows must be in order of ``decided_at``; with ``sort=True`` they are put in
-    order, ties as they stand, and ``.order`` says which row became which round. The last round has
-    no end, so feedback after the last decision comes in it. A missing feedback time (None, NaT, NaN, inf)
-    is refused unless ``never="end"``: such feedback comes after the end and counts as ``truncated``.
+    Each column is what :func:`as_times` takes. Rows must be in order of ``decided_at``; with ``sort=True`` they are put
+    in order, ties as they stand, and ``.order`` says which row became which round. The last round has no end, so
+    feedback after the last decision comes in it. A missing feedback time is refused unless ``never="end"``: such
+    feedback comes after the end and counts as ``truncated``.
 
     >>> trace([0.0, 1.0, 2.0, 3.0], [2.5, 1.0, 2.9, 9.0]).values.tolist()
     [2, 0, 0, 0]
@@ -54,24 +40,27 @@ def trace(decided_at: Any, feedback_at: Any, *, sort: bool = False, never: str =
     _check_columns(decided, feedback)
     if not sort and np.any(decided.values[1:] < decided.values[:-1]):
         row = int(np.flatnonzero(decided.values[1:] < decided.values[:-1])[0])
-        raise ValueError(
-            f"decided_at must be in order, but row {row + 1} ({decided.values[row + 1]}) is earlier than "
-            f"row {row} ({decided.values[row]}): sort the rows, or pass sort=True and read .order"
-        )
+        late, early = f"row {row} ({decided.values[row]})", f"row {row + 1} ({decided.values[row + 1]})"
+        problem = f"decided_at must be in order, but {early} is earlier than {late}"
+        raise ValueError(f"{problem}: sort the rows, or pass sort=True and read .order")
     if never == "refuse" and feedback.missing.any():
-        raise ValueError(
-            f"feedback_at is missing in {int(feedback.missing.sum())} rows, first in row "
-            f'{int(np.argmax(feedback.missing))}: drop them, or pass never="end" to let it come after the end'
-        )
-    return Trace(decided, feedback)
+        count, first = int(feedback.missing.sum()), int(np.argmax(feedback.missing))
+        remedy = 'drop them, or pass never="end" to let it come after the end'
+        raise ValueError(f"feedback_at is missing in {count} rows, first in row {first}: {remedy}")
+    order = np.argsort(decided.values, kind="stable")
+    taus, phis, missing = decided.values[order], feedback.values[order], feedback.missing[order]
+    # Where no feedback came its column has no kind of its own to compare in.
+    kind = np.result_type(taus, phis) if not missing.all() else taus.dtype
+    arrivals = np.full(taus.size, taus.size, np.int64)
+    arrivals[~missing] = np.searchsorted(taus.astype(kind), phis[~missing].astype(kind), side="right")
+    waits = np.ascontiguousarray(arrivals - np.arange(1, taus.size + 1))
+    return Trace.make(waits, order.astype(np.int64), int(missing.sum()))
 
 
 def _check_columns(decided: Times, feedback: Times) -> None:
     if decided.values.size == 0 or decided.values.size != feedback.values.size:
-        raise ValueError(
-            f"decided_at and feedback_at must have as many rows as each other and at least one, "
-            f"got {decided.values.size} and {feedback.values.size}"
-        )
+        sizes = f"got {decided.values.size} and {feedback.values.size}"
+        raise ValueError(f"decided_at and feedback_at must have as many rows as each other and at least one, {sizes}")
     if decided.missing.any():
         raise ValueError(f"decided_at is missing in row {int(np.argmax(decided.missing))}")
     if feedback.missing.all():
@@ -81,10 +70,8 @@ def _check_columns(decided: Times, feedback: Times) -> None:
     early = ~feedback.missing & (feedback.values < decided.values)
     if early.any():
         row = int(np.argmax(early))
-        raise ValueError(
-            f"feedback in row {row} ({feedback.values[row]}) comes before its decision "
-            f"({decided.values[row]}): check the two columns"
-        )
+        came, made = feedback.values[row], decided.values[row]
+        raise ValueError(f"feedback in row {row} ({came}) comes before its decision ({made}): check the two columns")
 
 
 class Times(NamedTuple):
@@ -116,7 +103,8 @@ def as_times(column: Any, name: str) -> Times:
 
 
 def _from_objects(items: list[Any], name: str) -> Times:
-    missing = np.array([_is_missing(item) for item in items], np.bool_)
+    # NaN and NaT are what differs from itself.
+    missing = np.array([item is None or bool(item != item) or bool(item == np.inf) for item in items], np.bool_)
     present = [_plain(item, name) for item, gone in zip(items, missing, strict=True) if not gone]
     kinds = sorted({kind for _, kind in present})
     if len(kinds) > 1:
@@ -124,13 +112,9 @@ def _from_objects(items: list[Any], name: str) -> Times:
     kind = kinds[0] if kinds else "nothing"
     values = np.zeros(len(items), np.float64 if kind in ("numbers", "nothing") else "datetime64[us]")
     if kind == "numbers" and not missing.any():
-        return Times(np.array([value for value, _ in present]), missing, kind)
+        return Times(np.array([value for value, _ in present]), missing, kind)  # integers stay exact
     values[~missing] = [value for value, _ in present]
     return Times(values, missing, kind)
-
-
-def _is_missing(item: Any) -> bool:
-    return item is None or bool(item != item) or bool(item == np.inf)
 
 
 def _plain(item: Any, name: str) -> tuple[Any, str]:

@@ -3,21 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from tarry.domains.ball import Ball
 from tarry.domains.base import Domain, contains, nearest, project
-
-# Checks that learners share; they are not public.
-from tarry.domains.base import as_definite as as_definite
-from tarry.domains.base import as_domain as as_domain
-from tarry.domains.base import as_vector as as_vector
-from tarry.domains.box import Box
+from tarry.domains.composed import Product as Product
+from tarry.domains.composed import Shift, Shrink, product
 from tarry.domains.custom import CustomDomain
-from tarry.domains.ellipsoid import Ellipsoid
-from tarry.domains.product import Product as Product
-from tarry.domains.product import product
-from tarry.domains.shift import Shift
-from tarry.domains.shrink import Shrink
-from tarry.domains.simplex import Simplex
+from tarry.domains.simple import Ball, Box, Ellipsoid, Simplex
 
 __all__ = [
     "Ball",

@@ -1,48 +1,52 @@
-"""What a domain is: a closed convex set with a projection.
-
-A member implements the verb ``project`` and what :class:`Domain` lists.
-"""
+"""A domain is a closed convex set with a projection, the verb ``project``."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.kernel import verb
+from tarry.kernel import Parameters, verb
 
 Vector = NDArray[np.float64]
 
 
-class Domain(Protocol):
-    """What Python asks of a domain: a closed convex set."""
+class Domain(Parameters):
+    """Base of domains: a member adds ``center``, its radii and ``linear_minimiser``, and overrides what it knows."""
 
     @property
     def dimension(self) -> int:
         """The number of entries of a point."""
+        return int(self.center.size)
 
     @property
     def center(self) -> Vector:
         """A point of the set, around which the two radii are measured."""
-
-    @property
-    def diameter(self) -> float:
-        """The largest distance of two points, or more."""
+        raise NotImplementedError(f"{type(self).__name__} needs a center")
 
     @property
     def inner_radius(self) -> float:
         """The radius of the largest known ball around the centre inside the set; 0 if the set is flat."""
+        raise NotImplementedError(f"{type(self).__name__} needs an inner radius")
 
     @property
     def outer_radius(self) -> float:
         """The radius of a ball around the centre that contains the set."""
+        raise NotImplementedError(f"{type(self).__name__} needs an outer radius")
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance of two points, or more."""
+        return 2.0 * self.outer_radius
 
     def depth(self, x: Vector) -> float:
         """Return the radius of a ball around x that fits in the set: the largest where easily said, 0 outside."""
+        return max(0.0, self.inner_radius - float(np.linalg.norm(x - self.center)))
 
     def linear_minimiser(self, g: Vector) -> Vector:
         """Return a point where ⟨g, x⟩ is least."""
+        raise NotImplementedError(f"{type(self).__name__} needs a linear minimiser")
 
 
 @verb
@@ -95,20 +99,16 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
     if not np.all(np.isfinite(matrix)):
         i, j = (int(at) for at in np.argwhere(~np.isfinite(matrix))[0])
         raise ValueError(f"{name} must be finite, got {matrix[i, j]} at entry ({i}, {j})")
-    apart = np.abs(matrix - matrix.T)
+    apart = np.abs(matrix - matrix.T)  # what rounding leaves is forgiven, and averaged out below
     if np.max(apart) > 1e-12 * np.max(np.abs(matrix)):
         i, j = (int(at) for at in np.unravel_index(np.argmax(apart), apart.shape))
-        raise ValueError(
-            f"{name} must be symmetric, got {matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i}): "
-            "use (A + A.T) / 2"
-        )
-    eigenvalues = np.linalg.eigvalsh(matrix)
+        here, there = f"{matrix[i, j]} at ({i}, {j})", f"{matrix[j, i]} at ({j}, {i})"
+        raise ValueError(f"{name} must be symmetric, got {here} and {there}: use (A + A.T) / 2")
+    least, largest = np.linalg.eigvalsh(matrix)[[0, -1]]
     # Below this the sign of an eigenvalue is rounding.
-    if eigenvalues[0] <= matrix.shape[0] * np.finfo(float).eps * eigenvalues[-1]:
-        raise ValueError(
-            f"{name} must be positive definite, but its eigenvalues reach from {eigenvalues[0]:g} to "
-            f"{eigenvalues[-1]:g}: add a multiple of the identity"
-        )
+    if least <= matrix.shape[0] * np.finfo(float).eps * largest:
+        problem = f"must be positive definite, but its eigenvalues reach from {least:g} to {largest:g}"
+        raise ValueError(f"{name} {problem}: add a multiple of the identity")
     return np.asarray((matrix + matrix.T) / 2)
 
 

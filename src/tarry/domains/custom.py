@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.domains.base import Vector, as_vector, project
+from tarry.domains.base import Domain, Vector, as_vector, project
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, as_step, verb
+from tarry.kernel import as_step, verb
 
 PROXIMAL_STEPS = 16  # far more than ten digits need, see ``linear_minimiser``
 PROXIMAL_REACH = 1e4  # radii that a step moves before it projects: rounding costs that factor in digits
 
 
+# Two types, since compiled code chooses by type how to call: the other call would not compile.
 class InPlace(NamedTuple):
     """A projection that needs nothing but the point."""
 
@@ -51,15 +52,14 @@ class _PythonSide:
     _minimiser: Any = None
 
 
-class CustomDomain(Parameters, _PythonSide, init=False):
+class CustomDomain(Domain, _PythonSide, init=False):
     """The set that ``project`` projects on, in place: ``project(x)`` or ``project(x, scratch)``.
 
-    Decorated with ``numba.njit`` the projection runs inside compiled games; a plain Python function
-    works too, but then the whole game runs uncompiled, some hundred times slower. ``center`` lies in
-    the set, together with a ball of ``inner_radius`` (0 if there is none) around it; the set has at
-    most this ``diameter`` and lies in a ball of ``outer_radius`` (by default the diameter) around the
-    centre. ``linear_minimiser(g)`` returns a point where ⟨g, x⟩ is least; without it the projection
-    finds one, to about ten digits.
+    Decorated with ``numba.njit`` the projection runs inside compiled games; a plain Python function works too, but then
+    the whole game runs uncompiled, some hundred times slower. The ball of ``inner_radius`` (0 if there is none) around
+    ``center`` lies in the set, and the set in the ball of ``outer_radius`` (by default the ``diameter``).
+    ``linear_minimiser(g)`` returns a point where ⟨g, x⟩ is least; without it the projection finds one, to about ten
+    digits.
 
     >>> def keep_positive(x):
     ...     np.clip(x, 0.0, 1.0, out=x)
@@ -88,7 +88,7 @@ class CustomDomain(Parameters, _PythonSide, init=False):
         width = as_positive(diameter, "diameter")
         outer = width if outer_radius is None else as_positive(outer_radius, "outer_radius")
         inner = float(inner_radius)
-        if not 0.0 <= inner <= outer:
+        if not 0.0 <= inner <= outer:  # NaN neither
             raise ArgumentError("inner_radius", f"must lie between 0 and the outer radius {outer:g}", inner_radius)
         projection = _as_projection(as_step(project))
         _try(projection, middle, outer)
@@ -99,17 +99,10 @@ class CustomDomain(Parameters, _PythonSide, init=False):
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) and self._minimiser == getattr(other, "_minimiser", None)
 
-    __hash__ = Parameters.__hash__
+    __hash__ = Domain.__hash__
 
     def __reduce__(self) -> Any:
         return *super().__reduce__(), {"_minimiser": self._minimiser}
-
-    @property
-    def dimension(self) -> int:
-        return self.center.size
-
-    def depth(self, x: Vector) -> float:
-        return max(0.0, self.inner_radius - float(np.linalg.norm(x - self.center)))
 
     def linear_minimiser(self, g: Vector) -> Vector:
         if self._minimiser is not None:
@@ -146,14 +139,12 @@ def _try(projection: InPlace | WithScratch, center: Vector, outer: float) -> Non
     apply(projection, inside, np.empty(center.size))
     if not np.linalg.norm(inside - center) <= 1e-9 * max(1.0, outer):
         raise ValueError(f"center must lie in the set, but the projection moves {center} to {inside}")
-    outside = center + 3.0 * outer
+    outside = center + 3.0 * outer  # in every entry, so beyond the outer ball in any dimension
     apply(projection, outside, np.empty(center.size))
     reach = float(np.linalg.norm(outside - center))
     if not reach <= outer * (1.0 + 1e-9):
-        raise ValueError(
-            f"the projection leaves a point at distance {reach:g} from the centre, beyond the outer radius "
-            f"{outer:g}: it must change x in place, and the set must lie in that ball"
-        )
+        problem = f"leaves a point at distance {reach:g} from the centre, beyond the outer radius {outer:g}"
+        raise ValueError(f"the projection {problem}: it must change x in place, and the set must lie in that ball")
 
 
 @project.on(CustomDomain)

@@ -27,7 +27,7 @@ from tarry.domains import nearest
 from tarry.game.descent import Sample, Turn, Vector, descend, differences, project_rows
 from tarry.kernel import entry
 from tarry.losses.base import fetch, gradient, support, value
-from tarry.losses.supervised import Supervised, predict_label, slope
+from tarry.losses.supervised import Supervised, curve, predict_label
 
 GOAL = 1e-9  # the relative gap to reach: far below what a regret is read to
 KINKED_GOAL = 1e-6  # with a kink: each further digit takes another stage of smoothing
@@ -188,7 +188,7 @@ def _sum_curvatures(losses: Any, first: Any, last: Any, x: Any, row: Any, out: A
         fetch(losses.rows, t, row)
         z, y = predict_label(row, x), row[x.size]
         width = NEAR * max(1.0, abs(z))
-        bent = (slope(losses, z + width, y) - slope(losses, z - width, y)) / (2.0 * width)
+        bent = (curve(losses, z + width, y)[1] - curve(losses, z - width, y)[1]) / (2.0 * width)
         if bent > 0.0:
             for i in range(x.size):
                 for j in range(i + 1):

@@ -19,7 +19,7 @@ from tarry.learners.base import Learner, queries_of
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.schedulers.base import UNLIMITED
-from tarry.schedulers.given import Given, as_weights
+from tarry.schedulers.naive import Given, as_weights
 from tarry.tracking import Player, as_player
 from tarry.tracking.partners import check_room
 
@@ -156,7 +156,7 @@ class WeightedGame(_Fixed):
         _check_queries(self.feedback, self.queries)
         _check_sizes(self.domain, self.losses, self.delays)
         _check_examples(self.feedback, self.losses)
-        object.__setattr__(self, "weights", as_weights(self.weights, self.horizon))
+        object.__setattr__(self, "weights", as_weights(self.weights, "weights", self.horizon))
 
     def __repr__(self) -> str:
         return (

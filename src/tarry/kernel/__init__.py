@@ -6,7 +6,7 @@ Everything else writes plain functions over named tuples and arrays and marks th
 
 from dataclasses import KW_ONLY
 
-from tarry.kernel.compile import Entry, as_step, entry, handle, is_compiled, live_entry, step, verb
+from tarry.kernel.compile import Entry, as_step, entry, handle, is_compiled, live_entry, step, verb, verb_with_default
 from tarry.kernel.keyed import Purpose, make_key, make_seed
 from tarry.kernel.parameters import Parameters, field
 
@@ -25,4 +25,5 @@ __all__ = [
     "make_seed",
     "step",
     "verb",
+    "verb_with_default",
 ]

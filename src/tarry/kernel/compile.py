@@ -136,6 +136,13 @@ def verb(signature: Callable[..., Any]) -> Verb:
     return cast(Verb, call)
 
 
+def verb_with_default(implementation: Callable[..., Any]) -> Verb:
+    """Make a verb whose decorated body answers for every type that registers nothing."""
+    made = verb(implementation)
+    made.otherwise(implementation)
+    return made
+
+
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     """Return the fingerprint of an entry and its parameters, read from the disk once per set of types."""
     # A step registered later may be called by anything, so the number of sources is part of the key.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.domains import as_domain, project
+from tarry.domains.base import as_domain, project
 from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
 from tarry.learners.states import Array, NumberBySlot, Vector, starting_point
 from tarry.rates.base import SLACK, Facts

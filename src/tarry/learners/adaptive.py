@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.domains import as_domain
+from tarry.domains.base import as_domain
 from tarry.learners.base import (
     GRADIENT,
     Directions,

@@ -361,7 +361,7 @@ class IdleState(NamedTuple):
 
 
 class Idle(Learner):
-    """No plays, no updates; the labels and their weights go to a model elsewhere.
+    """No plays, no updates; the labels and their weights go to a model elsewhere. It states no regret.
 
     >>> allocate(Idle(), 1000).unused.size
     1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.domains import as_domain
+from tarry.domains.base import as_domain
 from tarry.kernel import step
 from tarry.kernel.freelist import FreeList, free_rows, give_row, make_rows, take_row
 from tarry.learners.base import Directions, absorb, advance, allocate, direction, enter, forget, predict, restart

@@ -7,7 +7,7 @@ from math import sqrt
 from typing import Any, Self
 
 from tarry.checks import Positive, as_int, as_positive
-from tarry.domains import Domain, as_domain
+from tarry.domains.base import Domain, as_domain
 from tarry.kernel import KW_ONLY, field, step
 from tarry.learners.base import GRADIENT, Directions, absorb, advance, notice
 from tarry.learners.ogd import BEFORE, CHANGED, Descending, DescentState, descend

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.domains import as_domain, as_vector
+from tarry.domains.base import as_domain, as_vector
 from tarry.learners.base import VALUE, Directions, absorb, direction, predict, smoothing_in_force
 from tarry.learners.dwftrl import LeaderState, Leading
 from tarry.learners.norms import Euclidean

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.domains import Shrink, as_domain
+from tarry.domains import Shrink
+from tarry.domains.base import as_domain
 from tarry.kernel import verb
 from tarry.learners.base import (
     GRADIENT,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import NonNegative
-from tarry.domains import Box, as_vector
-from tarry.domains.base import as_array
+from tarry.domains import Box
+from tarry.domains.base import as_array, as_vector
 from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, field
 from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, restart

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.domains import as_domain
-from tarry.domains.shrink import project_shrunken
+from tarry.domains.base import as_domain
+from tarry.domains.composed import project_shrunken
 from tarry.kernel.freelist import MADE, FreeList, free_rows, give_row, make_rows, take_row
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.learners.base import (

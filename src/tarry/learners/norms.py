@@ -12,7 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains import Ball, Domain, Ellipsoid, as_definite, project
+from tarry.domains import Ball, Domain, Ellipsoid, project
+from tarry.domains.base import as_definite
 from tarry.kernel import Parameters, verb
 from tarry.learners.states import Array
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.domains import as_domain, project
+from tarry.domains.base import as_domain, project
 from tarry.kernel import verb
 from tarry.learners.actions import even_weights, simplex_of, softmin
 from tarry.learners.base import GRADIENT, Directions, absorb, advance, feedback_size, restart

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, Self
 import numpy as np
 
 from tarry.checks import as_int, as_positive
-from tarry.domains import Domain, as_domain, project
+from tarry.domains.base import Domain, as_domain, project
 from tarry.kernel import KW_ONLY, field, step
 from tarry.learners.base import GRADIENT, Directions, Learner, absorb, restart
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, starting_point

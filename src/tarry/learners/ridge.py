@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Self
 import numpy as np
 
 from tarry.checks import as_positive
-from tarry.domains import as_domain, project
+from tarry.domains.base import as_domain, project
 from tarry.learners.base import EXAMPLE, Directions, Learner, absorb, predict, restart
 from tarry.learners.states import Array, Integer, Vector
 
@@ -37,7 +37,7 @@ class Ridge(Learner, init=False):
     ``penalty`` is λ > 0; the first play is the domain's point nearest 0. The leader in R^k is projected on the domain:
     where it lies inside, this is the constrained leader itself; since λ‖z‖² ≤ Σ w_s y_s², a ball of radius
     max|y|·√(Σw/λ) around 0 never touches it. Takes ``feedback="example"``. Rounding costs at most about ‖A‖/λ
-    units in the last place, so a tiny λ with long features is not for this learner.
+    units in the last place, so a tiny λ with long features is not for this learner. It states no regret.
 
     Hoerl, Kennard, *Ridge Regression: Biased Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.domains import as_domain, project
+from tarry.domains.base import as_domain, project
 from tarry.kernel import KW_ONLY, field, step
 from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
 from tarry.learners.states import (

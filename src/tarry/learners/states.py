@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.domains import as_domain, as_vector, contains
+from tarry.domains.base import as_domain, as_vector, contains
 from tarry.kernel import step
 from tarry.rates.base import MEMORY
 

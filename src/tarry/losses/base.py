@@ -1,14 +1,8 @@
-"""What a loss is: a convex function of the play, fixed before play by the round's data row.
+"""A loss is a convex function of the play, fixed before play by the round's data row.
 
-A loss type holds its *rows* (a table, or a keyed generator of them) and a few constants; the round's
-row is fetched once and the verbs see only it and the play:
-
-    fetch(rows, t, row)             write the data of round t
-    value(loss, row, x)             f_t(x)
-    gradient(loss, row, x, out)     write a (sub)gradient of f_t at x
-    support(loss, row, x, height)   where a smoothed loss supports the exact one (optional)
-
-The game asks by round (``value_in``, ``gradient_in``), so that a table's rows need not be copied.
+A loss type holds its *rows* (a table, or a keyed generator of them) and a few constants. The verbs ``value`` and
+``gradient`` see only the row and the play; the game asks by round (``value_in``, ``gradient_in``), so that a table's
+rows need not be copied.
 """
 
 from __future__ import annotations
@@ -20,8 +14,9 @@ from typing import Any, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tarry.checks import NonNegative, as_nonnegative
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, step, verb, verb_with_default
 
 Vector = NDArray[np.float64]
 CHUNK = 1 << 16  # rows looked at together: temporaries of some megabytes, however long the table
@@ -35,6 +30,9 @@ class RowSource(Protocol):
     @property
     def width(self) -> int: ...
     def largest_norm(self) -> float: ...
+
+
+Rows = ArrayLike | RowSource
 
 
 class Region(Protocol):
@@ -54,7 +52,7 @@ class Losses(Parameters):
 
     rows: Any  # a RowSource
 
-    has_kink = False  # it has ``smoothed``, a smooth lower bound
+    has_kink = False  # it has a field ``smoothing``, and so a smooth lower bound
     is_curved = False  # it is known not to be linear
     has_stated_constants = False  # its constants are the author's word: 0 and infinity mean "not known"
 
@@ -82,10 +80,7 @@ class Losses(Parameters):
         return inf
 
     def isotropic(self) -> tuple[float, float] | None:
-        """Return (c, b) where ∇f_t(x) = c·x + b·row in every round, None where it is not of this form.
-
-        Such losses have their best fixed action in closed form.
-        """
+        """Return (c, b) where ∇f_t(x) = c·x + b·row in every round, or None: then the best action has a closed form."""
         return None
 
     def corner_range(self) -> tuple[float, float] | None:
@@ -94,7 +89,10 @@ class Losses(Parameters):
 
     def smoothed(self, smoothing: float) -> Self:
         """Return a smooth lower bound of these losses (where ``has_kink``); 0 is the losses themselves."""
-        raise NotImplementedError(f"{type(self).__name__} has no smooth lower bound")
+        if not self.has_kink:
+            raise NotImplementedError(f"{type(self).__name__} has no smooth lower bound")
+        fields = self._asdict() | {"smoothing": as_nonnegative(smoothing, "smoothing")}
+        return self.make(*fields.values())
 
     def row(self, t: int) -> Vector:
         """Return the data of round t (from 1)."""
@@ -119,11 +117,7 @@ class Losses(Parameters):
 
     def with_rows(self, rows: RowSource) -> Self:
         """Return the same losses of other data."""
-        return self._with(rows=rows)
-
-    def _with(self, **changes: Any) -> Self:
-        """Build again from the fields, some of them changed to values that need no check."""
-        return self.make(*(changes.get(name, kept) for name, kept in zip(self._fields, self, strict=True)))
+        return self.make(*(self._asdict() | {"rows": rows}).values())
 
 
 @verb
@@ -141,47 +135,61 @@ def gradient(loss: Losses, row: Vector, x: Vector, out: Vector) -> None:
     """Write a subgradient of this row's loss at x."""
 
 
-@verb
+@verb_with_default
 def value_in(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
     """Return the loss of round t at x; its row is read where it lies, or fetched into ``scratch``."""
-
-
-@value_in.otherwise
-def _value_of_fetched(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
     fetch(rows, t, scratch)
     return value(loss, scratch, x)
 
 
-@verb
+@verb_with_default
 def gradient_in(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
     """Write a subgradient of round t at x, after ``value_in`` of that round with the same ``scratch``."""
-
-
-@gradient_in.otherwise
-def _gradient_of_fetched(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
     gradient(loss, scratch, x, out)
 
 
-@verb
+@verb_with_default
 def support(loss: Losses, row: Vector, x: Vector, height: float) -> float:
-    """Return the height at x of a plane below the loss whose slope is ``gradient``.
+    """Return the height at x of a plane below the loss whose slope is ``gradient``; by default the value ``height``.
 
-    ``height`` is the value at x. A smoothed loss bends away from the exact one; where its gradient
-    still supports the exact one higher than at its own value, it says so here.
+    A smoothed loss bends away from the exact one; its gradient may support the exact one higher than its own value.
     """
-
-
-@support.otherwise
-def _at_value(loss: Losses, row: Vector, x: Vector, height: float) -> float:
     return height
 
 
-def own_copy(values: ArrayLike) -> np.ndarray:
-    """Return the values as floats in one block: a copy, unless the array is read-only and so cannot change."""
-    given = np.asarray(values)
-    if given.dtype == np.float64 and given.flags.c_contiguous and not given.flags.writeable:
-        return given
-    return np.array(given, dtype=np.float64, order="C")
+@step
+def half_square(x: Vector) -> float:
+    """Return ‖x‖²/2."""
+    squares = 0.0
+    for i in range(x.size):
+        squares += x[i] * x[i]
+    return 0.5 * squares
+
+
+class Ridged(Losses):
+    """Base of losses plus (ridge/2)‖x‖²; a member adds ``_extremes``."""
+
+    ridge: NonNegative
+
+    beyond = 0  # entries of a row behind those that go with the play's: an offset, a label
+
+    @property
+    def dimension(self) -> int:
+        return int(self.rows.width) - self.beyond
+
+    @property
+    def strong_convexity(self) -> float:
+        return self.ridge
+
+    def gradient_bound(self, domain: Region) -> float:
+        return self._extremes(domain)[0] + self.ridge * reach(domain)
+
+    def value_bound(self, domain: Region) -> float:
+        return self._extremes(domain)[1] + self.ridge * reach(domain) ** 2 / 2
+
+    def _extremes(self, domain: Region) -> tuple[float, float]:
+        """Return the largest gradient and value on the outer ball, without the ridge: a pass over all rounds."""
+        raise NotImplementedError(f"{type(self).__name__} needs its extremes")
 
 
 class Listed(Parameters, init=False):
@@ -190,7 +198,10 @@ class Listed(Parameters, init=False):
     values: np.ndarray
 
     def __new__(cls, values: ArrayLike, name: str = "losses") -> Self:
-        table = own_copy(values)
+        table = np.asarray(values)
+        # A read-only array cannot change under us; any other is copied.
+        if table.dtype != np.float64 or not table.flags.c_contiguous or table.flags.writeable:
+            table = np.array(table, dtype=np.float64, order="C")
         if table.ndim != 2 or table.size == 0:
             raise ValueError(f"{name} must be an array with one row per round, got shape {table.shape}")
         if not np.all(np.isfinite(table)):
@@ -232,9 +243,9 @@ def _gradient_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: V
     gradient(loss, rows.values[t - 1], x, out)
 
 
-def as_rows(rows: ArrayLike | RowSource, name: str) -> Any:
-    """Return rows made from an array, or a generator of rows as it is."""
-    if any(isinstance(rows, cls) for cls in fetch.registry.members):
+def as_rows(rows: Rows, name: str) -> Any:
+    """Return rows made from an array, or a generator of rows unchanged."""
+    if any(isinstance(rows, cls) for cls in fetch.registry.members):  # a user's generator has its own ``fetch`` too
         return rows
     return Listed(cast("ArrayLike", rows), name)
 
@@ -250,7 +261,7 @@ def as_column(values: ArrayLike, name: str, table: Listed) -> Vector:
     return column
 
 
-def with_offsets(rows: ArrayLike | RowSource, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
+def with_offsets(rows: Rows, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
     """Return the rows, widened by a last entry if there are offsets, and whether (1 or 0) there are."""
     made = as_rows(rows, name)
     if offsets is None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, as_step
-from tarry.losses.base import Losses, Region, RowSource, Vector, as_rows, fetch, gradient, value
+from tarry.losses.base import Losses, Region, Rows, Vector, as_rows, fetch, gradient, value
 
 
 class Stated(Losses, init=False):
@@ -54,9 +54,8 @@ def _constants(
 class Custom(Stated, init=False):
     """f_t(x) = value(row_t, x), with ``gradient(row_t, x, out)`` writing a subgradient.
 
-    Functions compiled by Numba (``njit``) run compiled; plain Python ones make
-    the whole game run uncompiled. ``rows`` is an array with one data row per round, or a generator of
-    rows. ``gradient_bound`` and ``value_bound`` hold on the domain; infinite means not known.
+    Functions compiled by Numba (``njit``) run compiled; plain Python ones make the whole game run uncompiled. ``rows``
+    is an array with one data row per round, or a generator of rows. The two bounds hold on the domain.
 
     >>> def value(row, x): return (row[0] * x[0] - 1.0) ** 2
     >>> def gradient(row, x, out): out[0] = 2.0 * row[0] * (row[0] * x[0] - 1.0)
@@ -66,7 +65,7 @@ class Custom(Stated, init=False):
 
     def __new__(
         cls,
-        rows: ArrayLike | RowSource,
+        rows: Rows,
         value: Callable[..., float],
         gradient: Callable[..., None],
         *,
@@ -91,9 +90,9 @@ def _custom_gradient(loss: Custom, row: Vector, x: Vector, out: Vector) -> None:
 
 
 class Numbered(Parameters):
-    """Rows that hold nothing but their round's number; ``rounds`` 0 is endless."""
+    """Rows that hold nothing but their round's number."""
 
-    rounds: int
+    rounds: int  # 0 is endless
 
     width = 1
 
@@ -110,8 +109,7 @@ def _numbered(rows: Numbered, t: int, row: Vector) -> None:
 class Callables(Stated, init=False):
     """f_t(x) = value(x, t), with ``gradient(x, t)`` returning a subgradient: plain Python functions.
 
-    The game runs uncompiled, about a thousand times slower than :class:`Custom` with compiled
-    functions. ``horizon=None`` is endless.
+    The game runs uncompiled, about a thousand times slower than with :class:`Custom`. ``horizon=None`` is endless.
 
     >>> losses = Callables(lambda x, t: t * float(x @ x), lambda x, t: 2 * t * x, dimension=2, horizon=9)
     >>> losses.value([1.0, 2.0], t=3)
@@ -132,18 +130,15 @@ class Callables(Stated, init=False):
         if horizon is not None and (int(horizon) != horizon or horizon < 1):
             raise ArgumentError("horizon", "must be a whole number of at least 1, or None", horizon)
         # A gradient that is returned is an allocation, so compiled functions run as Python here too.
-        functions = (_as_python(_as_function(f, n)) for f, n in ((value, "value"), (gradient, "gradient")))
+        given = _as_function(value, "value"), _as_function(gradient, "gradient")
+        functions = (getattr(function, "py_func", function) for function in given)
         constants = _constants(dimension, strong_convexity, gradient_bound, value_bound)
         return cls.make(Numbered(0 if horizon is None else int(horizon)), *functions, *constants)
 
 
-def _as_python(function: Any) -> Any:
-    return getattr(function, "py_func", function)
-
-
 @value.on(Callables)
 def _called_value(loss: Callables, row: Vector, x: Vector) -> float:
-    made = float(loss.value_of(x.copy(), int(row[0])))
+    made = float(loss.value_of(x.copy(), int(row[0])))  # a copy, for the user may keep or change it
     if not np.isfinite(made):
         raise ValueError(f"value(x, t) must be finite, got {made} in round {int(row[0])}")
     return made

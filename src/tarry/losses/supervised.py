@@ -1,12 +1,13 @@
 """Losses of a linear prediction: f_t(x) = ℓ(⟨φ_t, x⟩, y_t) + (ridge/2)‖x‖², data rows [φ_t, y_t].
 
-A member gives the scalar curve and its slope in the prediction z,
+A member answers the verb ``curve``, ℓ(z, y) and its slope ∂ℓ/∂z in the prediction z, and inherits everything else. ℓ is
+convex in z and not negative. Losses with a kink have smooth lower bounds: with u an
+affine function of the prediction and up, down ≥ 0,
 
-    curve(loss, z, y)     ℓ(z, y)
-    slope(loss, z, y)     ∂ℓ/∂z
+    ℓ(u) = max(up·u, −down·u),      ℓ_μ(u) = max_{−down ≤ s ≤ up} s·u − (μ/2) s²  ≤  ℓ(u)
 
-and inherits everything else. ℓ is convex in z and not negative. Least squares and the logistic loss are here, losses
-with a kink in :mod:`tarry.losses.kinked`.
+so ℓ_μ is u²/(2μ) near the kink and linear away from it, with slopes of ℓ. A slope s of ℓ_μ also gives the plane s·u
+below ℓ itself: ``support`` reports that plane, so the certificate of a smoothed problem is one of the exact problem.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_nonnegative
+from tarry.checks import as_nonnegative, as_positive
+from tarry.errors import ArgumentError
 from tarry.kernel import entry, step, verb
-from tarry.losses.base import Listed, Losses, Region, Vector, as_column, fetch, gradient, reach, value
+from tarry.losses.base import Listed, Region, Ridged, Vector, as_column, gradient, half_square, support, value
 
 
-class Supervised(Losses, init=False):
-    """Base of losses of a linear prediction; ``is_signed`` members take labels of −1 and +1, or 0 and 1."""
-
-    ridge: float
+class Supervised(Ridged, init=False):
+    """Base of losses of a linear prediction; ``features`` has shape (horizon, dimension), ``labels`` one per round."""
 
     is_curved = True
-    is_signed = False
+    is_signed = False  # labels are −1 and +1, or 0 and 1
+    beyond = 1  # the label
 
     def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Self:
         return cls.make(cls._labelled(features, labels), as_nonnegative(ridge, "ridge"))
@@ -40,36 +41,15 @@ class Supervised(Losses, init=False):
         column = as_column(signed(labels) if cls.is_signed else labels, "labels", table)
         return Listed(np.column_stack((table.values, column)), "features")
 
-    @property
-    def dimension(self) -> int:
-        return int(self.rows.width) - 1
-
-    @property
-    def strong_convexity(self) -> float:
-        return self.ridge
-
-    def gradient_bound(self, domain: Region) -> float:
-        return self._extremes(domain)[0] + self.ridge * reach(domain)
-
-    def value_bound(self, domain: Region) -> float:
-        return self._extremes(domain)[1] + self.ridge * reach(domain) ** 2 / 2
-
     def _extremes(self, domain: Region) -> tuple[float, float]:
-        """Return the largest gradient and value on the outer ball, without the ridge: a pass over all rounds."""
-        out, row = np.zeros(2), np.zeros(self.rows.width)
-        center, radius = np.ascontiguousarray(domain.center), float(domain.outer_radius)
-        _find_extremes.dispatcher_for(self)(self, self.horizon, center, radius, row, out)
+        out, center = np.zeros(2), np.ascontiguousarray(domain.center)
+        _find_extremes.dispatcher_for(self)(self, self.horizon, center, float(domain.outer_radius), out)
         return float(out[0]), float(out[1])
 
 
 @verb
-def curve(loss: Supervised, z: float, y: float) -> float:
-    """Return the loss of predicting z where the label is y."""
-
-
-@verb
-def slope(loss: Supervised, z: float, y: float) -> float:
-    """Return a subgradient of the curve in z."""
+def curve(loss: Supervised, z: float, y: float) -> tuple[float, float]:
+    """Return the loss of predicting z where the label is y, and a subgradient in z; compiled code drops the unused."""
 
 
 @step
@@ -81,18 +61,9 @@ def predict_label(row: Vector, x: Vector) -> float:
     return z
 
 
-@step
-def half_square(x: Vector) -> float:
-    """Return ‖x‖²/2."""
-    squares = 0.0
-    for i in range(x.size):
-        squares += x[i] * x[i]
-    return 0.5 * squares
-
-
 @value.on(Supervised)
 def _value(loss: Supervised, row: Vector, x: Vector) -> float:
-    total = curve(loss, predict_label(row, x), row[x.size])
+    total, _ = curve(loss, predict_label(row, x), row[x.size])
     if loss.ridge > 0.0:
         total += loss.ridge * half_square(x)
     return total
@@ -100,26 +71,26 @@ def _value(loss: Supervised, row: Vector, x: Vector) -> float:
 
 @gradient.on(Supervised)
 def _gradient(loss: Supervised, row: Vector, x: Vector, out: Vector) -> None:
-    s = slope(loss, predict_label(row, x), row[x.size])
+    _, slope = curve(loss, predict_label(row, x), row[x.size])
     for i in range(x.size):
-        out[i] = s * row[i] + loss.ridge * x[i]
+        out[i] = slope * row[i] + loss.ridge * x[i]
 
 
 @entry
-def _find_extremes(loss: Supervised, horizon: int, center: Vector, radius: float, row: Vector, out: Vector) -> None:
+def _find_extremes(loss: Supervised, horizon: int, center: Vector, radius: float, out: Vector) -> None:
     # A convex curve and its slope are extreme where the prediction is, at both ends of its range.
     k = center.size
     for t in range(1, horizon + 1):
-        fetch(loss.rows, t, row)
+        row = loss.rows.values[t - 1]
         middle = predict_label(row, center)
         squares = 0.0
         for i in range(k):
             squares += row[i] * row[i]
         norm = sqrt(squares)
         for end in range(2):
-            z = middle + (2.0 * end - 1.0) * norm * radius
-            out[0] = max(out[0], abs(slope(loss, z, row[k])) * norm)
-            out[1] = max(out[1], curve(loss, z, row[k]))
+            height, slope = curve(loss, middle + (2.0 * end - 1.0) * norm * radius, row[k])
+            out[0] = max(out[0], abs(slope) * norm)
+            out[1] = max(out[1], height)
 
 
 def signed(labels: ArrayLike) -> np.ndarray:
@@ -138,27 +109,18 @@ def signed(labels: ArrayLike) -> np.ndarray:
 class LeastSquares(Supervised, init=False):
     """f_t(x) = ½(⟨φ_t, x⟩ − y_t)² + (ridge/2)‖x‖².
 
-    ``features`` has shape (horizon, dimension), ``labels`` one number per round.
-
     >>> LeastSquares([[1.0, 2.0]], [3.0]).value([1.0, 0.0], t=1)
     2.0
     """
 
 
 @curve.on(LeastSquares)
-def _square(loss: LeastSquares, z: float, y: float) -> float:
-    return 0.5 * (z - y) * (z - y)
-
-
-@slope.on(LeastSquares)
-def _square_slope(loss: LeastSquares, z: float, y: float) -> float:
-    return z - y
+def _square(loss: LeastSquares, z: float, y: float) -> tuple[float, float]:
+    return 0.5 * (z - y) * (z - y), z - y
 
 
 class Logistic(Supervised, init=False):
-    """f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖².
-
-    ``features`` has shape (horizon, dimension); ``labels`` are −1 and +1, or 0 and 1.
+    """f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖²; ``labels`` are −1 and +1, or 0 and 1.
 
     >>> round(Logistic([[1.0, 2.0]], [1]).value([0.0, 0.0], t=1), 6)
     0.693147
@@ -168,18 +130,127 @@ class Logistic(Supervised, init=False):
 
 
 @curve.on(Logistic)
-def _logistic(loss: Logistic, z: float, y: float) -> float:
+def _logistic(loss: Logistic, z: float, y: float) -> tuple[float, float]:
     margin = y * z
     # The exponential of a negative number only: it cannot overflow.
     if margin > 0.0:
-        return log1p(exp(-margin))
-    return log1p(exp(margin)) - margin
-
-
-@slope.on(Logistic)
-def _logistic_slope(loss: Logistic, z: float, y: float) -> float:
-    margin = y * z
-    if margin > 0.0:
         small = exp(-margin)
-        return -y * small / (1.0 + small)
-    return -y / (1.0 + exp(margin))
+        return log1p(small), -y * small / (1.0 + small)
+    small = exp(margin)
+    return log1p(small) - margin, -y / (1.0 + small)
+
+
+@step
+def kinked(u: float, up: float, down: float, smoothing: float) -> tuple[float, float]:
+    """Return ℓ_μ(u) and dℓ_μ/du."""
+    if u > smoothing * up:
+        return up * u - 0.5 * smoothing * up * up, up
+    if u < -smoothing * down:
+        return -down * u - 0.5 * smoothing * down * down, -down
+    if smoothing > 0.0:
+        return 0.5 * u * u / smoothing, u / smoothing
+    return 0.0, 0.0  # at the kink itself, where 0 is a subgradient
+
+
+class Kinked(Supervised, init=False):
+    """Base of losses with a kink: ``smoothing`` (μ) gives a smooth lower bound instead."""
+
+    smoothing: float
+
+    has_kink = True
+
+    def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0, smoothing: float = 0.0) -> Self:
+        rows = cls._labelled(features, labels)
+        return cls.make(rows, as_nonnegative(ridge, "ridge"), as_nonnegative(smoothing, "smoothing"))
+
+
+@verb
+def bend(loss: Kinked, z: float, y: float) -> tuple[float, float, float, float]:
+    """Return u, ∂u/∂z, up and down of a prediction."""
+
+
+@curve.on(Kinked)
+def _kinked_curve(loss: Kinked, z: float, y: float) -> tuple[float, float]:
+    u, turn, up, down = bend(loss, z, y)
+    height, slope = kinked(u, up, down, loss.smoothing)
+    return height, turn * slope
+
+
+@support.on(Kinked)
+def _kinked_support(loss: Kinked, row: Vector, x: Vector, height: float) -> float:
+    u, _, up, down = bend(loss, predict_label(row, x), row[x.size])
+    return u * kinked(u, up, down, loss.smoothing)[1] + loss.ridge * half_square(x)
+
+
+class Absolute(Kinked, init=False):
+    """f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound.
+
+    >>> Absolute([[1.0, 2.0]], [3.0]).value([1.0, 0.0], t=1)
+    2.0
+    """
+
+
+@bend.on(Absolute)
+def _bend_absolute(loss: Absolute, z: float, y: float) -> tuple[float, float, float, float]:
+    return z - y, 1.0, 1.0, 1.0
+
+
+class Hinge(Kinked, init=False):
+    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound; labels as there.
+
+    >>> Hinge([[1.0, 2.0]], [-1]).value([1.0, 0.0], t=1)
+    2.0
+    """
+
+    is_signed = True
+
+
+@bend.on(Hinge)
+def _bend_hinge(loss: Hinge, z: float, y: float) -> tuple[float, float, float, float]:
+    return 1.0 - y * z, -y, 1.0, 0.0
+
+
+class Quantile(Kinked, init=False):
+    """f_t(x) = max(level·r, (level − 1)·r) + (ridge/2)‖x‖², r = y_t − ⟨φ_t, x⟩.
+
+    The best constant prediction is the ``level``-quantile of the labels, 0 < level < 1. ``smoothing`` gives a smooth
+    lower bound instead.
+
+    >>> Quantile([[1.0]], [3.0], level=0.9).value([1.0], t=1)
+    1.8
+    """
+
+    level: float
+
+    def __new__(
+        cls, features: ArrayLike, labels: ArrayLike, level: float = 0.5, *, ridge: float = 0.0, smoothing: float = 0.0
+    ) -> Self:
+        if not 0.0 < float(level) < 1.0:
+            raise ArgumentError("level", "must lie strictly between 0 and 1", level)
+        rows = cls._labelled(features, labels)
+        return cls.make(rows, as_nonnegative(ridge, "ridge"), as_nonnegative(smoothing, "smoothing"), float(level))
+
+
+@bend.on(Quantile)
+def _bend_quantile(loss: Quantile, z: float, y: float) -> tuple[float, float, float, float]:
+    return y - z, -1.0, loss.level, 1.0 - loss.level
+
+
+class Huber(Supervised, init=False):
+    """f_t(x) = r²/2 where |r| ≤ width, else width·|r| − width²/2, plus (ridge/2)‖x‖²; r = ⟨φ_t, x⟩ − y_t.
+
+    >>> Huber([[1.0, 2.0]], [3.0], width=1.0).value([1.0, 0.0], t=1)
+    1.5
+    """
+
+    width: float
+
+    def __new__(cls, features: ArrayLike, labels: ArrayLike, width: float = 1.0, *, ridge: float = 0.0) -> Self:
+        rows = cls._labelled(features, labels)
+        return cls.make(rows, as_nonnegative(ridge, "ridge"), as_positive(width, "width"))
+
+
+@curve.on(Huber)
+def _huber(loss: Huber, z: float, y: float) -> tuple[float, float]:
+    # Huber's loss is ℓ_μ with μ = 1, and so has no kink.
+    return kinked(z - y, loss.width, loss.width, 1.0)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
-from tarry.domains import as_vector
+from tarry.domains.base import as_vector
 from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, Parameters, as_step, verb
 

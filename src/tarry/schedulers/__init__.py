@@ -1,22 +1,13 @@
-"""Schedulers: which rounds are tracked, and what an arrival weighs.
-
-The paper's: Pareto, Bernoulli, DoublingBernoulli, Coin, and Proxy with a curve of one's own. This project's own: VarOpt
-(the default), Priority, Morris, Thinning. For delays with a known bound: Batching. Without a limit: Always. Naive and
-biased, for comparison: DropNewest, DropOldest, Timeout, RandomEvict, Reservoir. For arms, biased by design: Skipping.
-"""
+"""Schedulers: which rounds are tracked, and what an arrival weighs."""
 
 from collections.abc import Callable
 from typing import Any
 
-from tarry.schedulers.batching import Batching
-from tarry.schedulers.given import Given
-from tarry.schedulers.morris import Morris
-from tarry.schedulers.naive import Always, DropNewest, DropOldest, RandomEvict, Reservoir, Timeout
-from tarry.schedulers.paper import Bernoulli, Coin, DoublingBernoulli, Pareto
+from tarry.schedulers.coins import Batching, Morris, Thinning
+from tarry.schedulers.naive import Always, DropNewest, DropOldest, RandomEvict, Reservoir, Skipping, Timeout
 from tarry.schedulers.priority import Priority
-from tarry.schedulers.proxy import AgeTable, Proxy, RoundTable
-from tarry.schedulers.skipping import Skipping
-from tarry.schedulers.thinning import Thinning
+from tarry.schedulers.proxy import Proxy
+from tarry.schedulers.survival import Bernoulli, Coin, DoublingBernoulli, Pareto
 from tarry.schedulers.varopt import VarOpt
 
 __all__ = [
@@ -39,14 +30,7 @@ __all__ = [
     "VarOpt",
 ]
 
-# What a sweep file or a store may name; the last three stand in stores only.
-MEMBERS: dict[str, Callable[..., Any]] = {
-    cls.__name__: cls
-    for cls in (
-        *(Always, Batching, Bernoulli, Coin, DoublingBernoulli, DropNewest, DropOldest, Morris, Pareto, Priority),
-        *(Proxy, RandomEvict, Reservoir, Skipping, Thinning, Timeout, VarOpt),
-        *(AgeTable, RoundTable, Given),
-    )
-}
+# What a sweep file or a store may name.
+MEMBERS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in __all__}
 # Names of earlier versions, in sweep files and stores.
 RENAMED = {"Guessing": "DoublingBernoulli"}

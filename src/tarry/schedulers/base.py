@@ -1,17 +1,7 @@
-"""What a scheduler is: it decides which rounds are tracked and what each arrival weighs.
+"""Schedulers decide which rounds are tracked and what each arrival weighs.
 
-The tracking set hands out numbered *slots*; a scheduler keeps whatever it needs per slot in its own state and answers
-three verbs. The same interface carries members whose survival is fixed when a round is admitted (a proxy delay) and
-members whose weight or threshold moves while they wait.
-
-    expired(scheduler, state, t, pending)   a slot to preempt at the start of round t, or -1
-    admit(scheduler, state, draws, request) the slot round t lives in from now on (``request.vacancy``
-                                            or one it takes over), or UNTRACKED, or SATURATED
-    arrive(scheduler, state, slot, s, t)    the weight of the feedback of s, which leaves its slot
-
-``expired`` may be asked until it says -1; each slot it names is vacated by it. A scheduler sees the delay of round t
-only in the clairvoyant model and the number of pending rounds only where acknowledgements exist: elsewhere ``request``
-holds -1.
+The tracking set hands out numbered *slots*; a scheduler keeps what it needs per slot in its own state and answers
+the verbs ``admit`` and ``arrive``, and where it preempts ``expired``.
 """
 
 from __future__ import annotations
@@ -21,11 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, step, verb, verb_with_default
+from tarry.kernel.heap import Heap, push
 from tarry.kernel.keyed import uniform
 
-UNTRACKED = -1
-SATURATED = -2
+UNTRACKED = -1  # the scheduler's own choice
+SATURATED = -2  # it would have tracked the round, but the set is full: this biases
 UNLIMITED = 1 << 62  # no limit, as a number that still fits 64 bits when a few are added
 
 
@@ -52,18 +43,14 @@ class Scheduler(Parameters):
 
 
 class Request(NamedTuple):
-    """What a scheduler may know about the round that asks for a slot.
-
-    ``vacancy`` is a free slot, or -1 when the set is full; ``pending`` and ``delay`` are -1 where
-    the information model does not disclose them.
-    """
+    """What a scheduler may know about the round that asks for a slot."""
 
     t: int
-    vacancy: int
+    vacancy: int  # a free slot, or -1 when the set is full
     tracked: int
     capacity: int
-    pending: int
-    delay: int
+    pending: int  # -1 without acknowledgements
+    delay: int  # -1 unless clairvoyant
 
 
 class Keyed(NamedTuple):
@@ -99,29 +86,24 @@ class NoState(NamedTuple):
     unused: np.ndarray
 
 
-@verb
+@verb_with_default
 def allocate(scheduler: Scheduler, slots: int, capacity: int) -> Any:
-    """Return fresh state for this many slots (Python only); by default none is kept."""
-
-
-@allocate.otherwise
-def _no_state(scheduler: Scheduler, slots: int, capacity: int) -> NoState:
+    """Return fresh state for this many slots (Python only); by default :class:`NoState`."""
     return NoState(np.zeros(1, np.int64))
 
 
-@verb
+@verb_with_default
 def expired(scheduler: Scheduler, state: Any, t: int, pending: int) -> int:
-    """Return a slot that must be preempted before round t is considered, or -1 (the default)."""
+    """Return a slot that must be preempted before round t is considered, or -1 (the default).
 
-
-@expired.otherwise
-def _never_expires(scheduler: Scheduler, state: Any, t: int, pending: int) -> int:
+    Asked until the answer is -1; each slot named is vacated.
+    """
     return -1
 
 
 @verb
 def admit(scheduler: Scheduler, state: Any, draws: DrawSource, request: Request) -> int:
-    """Return the slot of round t, or UNTRACKED, or SATURATED."""
+    """Return the slot of round t from now on (``request.vacancy`` or one taken over), or UNTRACKED, or SATURATED."""
 
 
 @verb
@@ -131,32 +113,32 @@ def arrive(scheduler: Scheduler, state: Any, slot: int, s: int, t: int) -> float
 
 @verb
 def withholds(scheduler: Scheduler, state: Any, s: int, t: int) -> bool:
-    """Return whether feedback of s, which has arrived, must still be kept from the learner when round t ends.
+    """Return whether feedback of round s, which has arrived, is kept from the learner when round t ends.
 
     Asked of members with ``withholds_feedback`` only. At most one piece may wait at a time, and its slot must not
-    be given away before it is let go. That hides content, not the size of the tracking set: a learner whose rate counts
+    be given away before. Only the content is hidden, not the size of the tracking set: a learner whose rate counts
     the tracked rounds would still learn which round was drawn, and such a pair is refused.
     """
 
 
-@verb
+@verb_with_default
 def renew(scheduler: Scheduler, state: Any, magnitude: float) -> None:
     """Begin an epoch: the set is empty, counters start over, the guess is ``magnitude``."""
 
 
-@renew.otherwise
-def _nothing_to_renew(scheduler: Scheduler, state: Any, magnitude: float) -> None:
-    pass
-
-
-@verb
+@verb_with_default
 def held(scheduler: Scheduler, state: Any) -> float:
     """Return the total weight of tracked rounds where arrived + held = rounds on every path, else -1 (the default)."""
-
-
-@held.otherwise
-def _no_invariant(scheduler: Scheduler, state: Any) -> float:
     return -1.0
+
+
+@step
+def push_into(heap: Heap, vacancy: int, key: float) -> int:
+    """Keep the slot in the heap and return it, or SATURATED if the set is full."""
+    if vacancy < 0:
+        return SATURATED
+    push(heap, vacancy, key)
+    return vacancy
 
 
 @verb
@@ -172,8 +154,3 @@ def _hashed(source: Keyed, t: int) -> float:
 @draw.on(RecordedUniforms)
 def _read(source: RecordedUniforms, t: int) -> float:
     return source.values[t - 1]
-
-
-def as_capacity(capacity: int | None) -> int:
-    """Return the capacity as the formulas read it: None is UNLIMITED."""
-    return UNLIMITED if capacity is None else int(capacity)

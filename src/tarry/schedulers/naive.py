@@ -1,38 +1,120 @@
-"""Schedulers whose feedback weighs 1: tracking without a limit, and the naive rules that queues use.
-
-All but :class:`Always` are biased and serve as baselines.
-"""
+"""Schedulers that correct for nothing: no limit, weights given by the caller, the rules of queues, and skipping."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import ceil, log, sqrt
+from typing import Annotated, Any, NamedTuple, Self
 
-from tarry.checks import Natural
+import numpy as np
+
+from tarry.checks import Natural, as_int, as_positive
 from tarry.kernel.heap import Heap, discard, make_heap, push, take_due, top
-from tarry.schedulers.base import (
-    SATURATED,
-    UNTRACKED,
-    DrawSource,
-    NoState,
-    Request,
-    Scheduler,
-    admit,
-    allocate,
-    arrive,
-    draw,
-    expired,
-)
+from tarry.schedulers import base
 
 
-class Unweighted(Scheduler):
-    """Base of schedulers whose feedback weighs 1."""
+class Unweighted(base.Scheduler):
+    """Base of schedulers that track while there is room, with weight 1."""
 
     is_unbiased = False
 
 
-@arrive.on(Unweighted)
-def _weigh_one(scheduler: Unweighted, state: NoState, slot: int, s: int, t: int) -> float:
+@base.admit.on(Unweighted)
+def _admit_into_room(scheduler: Unweighted, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
+    return request.vacancy if request.vacancy >= 0 else base.SATURATED
+
+
+@base.arrive.on(Unweighted)
+def _weigh_one(scheduler: Unweighted, state: base.NoState, slot: int, s: int, t: int) -> float:
     return 1.0
+
+
+class Always(Unweighted):
+    """Track every round with weight 1: the unlimited game, capacity=None only."""
+
+    needs_unlimited_capacity = True
+    is_unbiased = True
+
+
+def as_weights(values: Any, name: str, horizon: int | None = None) -> np.ndarray:
+    """Return one weight for each round (of this many), or raise ValueError if one is negative or not finite."""
+    try:
+        weights = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be real numbers, one for each round, got {values!r}") from error
+    if weights.ndim != 1 or weights.size != (weights.size if horizon is None else horizon):
+        rounds = "each round" if horizon is None else f"each of {horizon} rounds"
+        raise ValueError(f"{name} need one entry for {rounds}, got shape {weights.shape}")
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if bad.size:
+        raise ValueError(f"{name} must be finite and not negative, got {weights[bad[0]]} in round {bad[0] + 1}")
+    return weights
+
+
+class Given(Unweighted):
+    """Track every round and weigh its feedback as given: ``WeightedGame`` is played so (capacity=None).
+
+    Weights are finite and not negative; feedback of weight 0 never reaches the learner.
+
+    >>> Given([0.5, 2.0, 0.0]).has_zero_weights
+    True
+    """
+
+    weights: Annotated[np.ndarray, as_weights]
+
+    needs_unlimited_capacity = True
+
+    @property
+    def has_zero_weights(self) -> bool:  # type: ignore[override]
+        return not np.all(self.weights)
+
+
+@base.arrive.on(Given)
+def _weigh_as_given(scheduler: Given, state: base.NoState, slot: int, s: int, t: int) -> float:
+    return scheduler.weights[s - 1]
+
+
+class DropNewest(Unweighted):
+    """Track while there is room, with weight 1. Biased against busy hours: a baseline only."""
+
+
+class RandomEvict(Unweighted):
+    """Track every newcomer, with weight 1, in a random member's place. Biased towards fast outcomes."""
+
+    needs_preemption = True
+
+
+@base.admit.on(RandomEvict)
+def _replace_random(scheduler: RandomEvict, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
+    if request.vacancy >= 0:
+        return request.vacancy
+    # The set is full, so the slots in use are exactly 0..C-1; a uniform of 1 would name slot C.
+    return min(int(base.draw(draws, request.t) * request.capacity), request.capacity - 1)
+
+
+class Reservoir(Unweighted):
+    """When full, enter with probability C/(pending+1) in a random member's place; weight 1.
+
+    Counts pending rounds, so acknowledgements are needed. Biased: slow outcomes are exposed to more
+    newcomers, and nothing corrects for that. A baseline only.
+    """
+
+    needs_preemption = True
+    needs_acknowledgements = True
+
+
+@base.admit.on(Reservoir)
+def _enter_reservoir(scheduler: Reservoir, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
+    if request.vacancy >= 0:
+        return request.vacancy
+    # One uniform makes both choices: below C/(pending+1), what is left of it names the slot.
+    place = base.draw(draws, request.t) * (request.pending + 1.0)
+    if place > request.capacity:
+        return base.UNTRACKED
+    return min(int(place), request.capacity - 1)
+
+
+class Ordered(Unweighted):
+    """Base of unweighted schedulers that keep tracked rounds in a heap."""
 
 
 class HeapState(NamedTuple):
@@ -41,62 +123,25 @@ class HeapState(NamedTuple):
     heap: Heap
 
 
-class Ordered(Unweighted):
-    """Base of unweighted schedulers that keep tracked rounds in a heap."""
-
-
-@allocate.on(Ordered)
+@base.allocate.on(Ordered)
 def _allocate_heap(scheduler: Ordered, slots: int, capacity: int) -> HeapState:
     return HeapState(make_heap(slots))
 
 
-@arrive.on(Ordered)
+@base.arrive.on(Ordered)
 def _leave_heap(scheduler: Ordered, state: HeapState, slot: int, s: int, t: int) -> float:
     discard(state.heap, slot)
     return 1.0
 
 
-class Always(Unweighted):
-    """Track every round with weight 1: the unlimited game, capacity=None only.
-
-    >>> Always().needs_unlimited_capacity
-    True
-    """
-
-    needs_unlimited_capacity = True
-    is_unbiased = True
-
-
-@admit.on(Always)
-def _admit_all(scheduler: Always, state: NoState, draws: DrawSource, request: Request) -> int:
-    return request.vacancy
-
-
-class DropNewest(Unweighted):
-    """Track while there is room, with weight 1. Biased against busy hours: a baseline only.
-
-    >>> DropNewest().is_unbiased
-    False
-    """
-
-
-@admit.on(DropNewest)
-def _admit_into_room(scheduler: DropNewest, state: NoState, draws: DrawSource, request: Request) -> int:
-    return request.vacancy if request.vacancy >= 0 else SATURATED
-
-
 class DropOldest(Ordered):
-    """Track every newcomer, with weight 1, at the oldest's expense. Biased towards fast outcomes.
-
-    >>> DropOldest().needs_preemption, DropOldest().is_unbiased
-    (True, False)
-    """
+    """Track every newcomer, with weight 1, at the oldest's expense. Biased towards fast outcomes."""
 
     needs_preemption = True
 
 
-@admit.on(DropOldest)
-def _replace_oldest(scheduler: DropOldest, state: HeapState, draws: DrawSource, request: Request) -> int:
+@base.admit.on(DropOldest)
+def _replace_oldest(scheduler: DropOldest, state: HeapState, draws: base.DrawSource, request: base.Request) -> int:
     slot = request.vacancy
     if slot < 0:
         slot = top(state.heap)
@@ -105,56 +150,10 @@ def _replace_oldest(scheduler: DropOldest, state: HeapState, draws: DrawSource, 
     return slot
 
 
-class RandomEvict(Unweighted):
-    """Track every newcomer, with weight 1, in a random member's place. Biased towards fast outcomes.
-
-    >>> RandomEvict().needs_preemption, RandomEvict().is_unbiased
-    (True, False)
-    """
-
-    needs_preemption = True
-
-
-@admit.on(RandomEvict)
-def _replace_random(scheduler: RandomEvict, state: NoState, draws: DrawSource, request: Request) -> int:
-    if request.vacancy >= 0:
-        return request.vacancy
-    # The set is full, so the slots in use are exactly 0..C-1.
-    return min(int(draw(draws, request.t) * request.capacity), request.capacity - 1)
-
-
-class Reservoir(Unweighted):
-    """When full, enter with probability C/(pending+1) in a random member's place; weight 1.
-
-    Counts pending rounds, so it needs acknowledgements. Biased: slow outcomes are exposed to more
-    newcomers, and nothing corrects for it. A baseline only.
-
-    >>> Reservoir().needs_acknowledgements, Reservoir().is_unbiased
-    (True, False)
-    """
-
-    needs_preemption = True
-    needs_acknowledgements = True
-
-
-@admit.on(Reservoir)
-def _enter_reservoir(scheduler: Reservoir, state: NoState, draws: DrawSource, request: Request) -> int:
-    if request.vacancy >= 0:
-        return request.vacancy
-    # One uniform makes both choices: below C/(pending+1), what is left of it names the slot.
-    place = draw(draws, request.t) * (request.pending + 1.0)
-    if place > request.capacity:
-        return UNTRACKED
-    return min(int(place), request.capacity - 1)
-
-
 class Timeout(Ordered):
     """Track while there is room, with weight 1, and give up at the start of round s + age + 1.
 
     Biased twice: against outcomes slower than ``age`` (at least 0) and against busy hours.
-
-    >>> Timeout(30)
-    Timeout(age=30)
     """
 
     age: Natural
@@ -167,15 +166,70 @@ class Timeout(Ordered):
         return self.age
 
 
-@expired.on(Timeout)
+@base.expired.on(Timeout)
 def _time_out(scheduler: Timeout, state: HeapState, t: int, pending: int) -> int:
     return take_due(state.heap, t)
 
 
-@admit.on(Timeout)
-def _admit_for_a_while(scheduler: Timeout, state: HeapState, draws: DrawSource, request: Request) -> int:
-    slot = request.vacancy
-    if slot < 0:
-        return SATURATED
-    push(state.heap, slot, request.t + scheduler.age + 1.0)
-    return slot
+@base.admit.on(Timeout)
+def _admit_for_a_while(scheduler: Timeout, state: HeapState, draws: base.DrawSource, request: base.Request) -> int:
+    return base.push_into(state.heap, request.vacancy, request.t + scheduler.age + 1.0)
+
+
+class Skipping(Ordered, init=False):
+    """Track while there is room, with weight 1, and give up round s when t − s > c·√(W_t/ln K).
+
+    W_t is how long the tracked rounds have waited so far, in all: the start of each round adds their number, before
+    any is given up. K = ``actions``, c = ``patience``. Biased by design: a round given up is a loss of at most 1, and
+    they are at most (2/c)·√(W ln K). With ``TsallisFTRL(K, counts="tracked")`` and no limit on the set, the regret is
+    at most 4√(KT) + (√8 + 2/c)·(√((d + |R|) ln K) + c|R|), for every set R of rounds and d the total delay of the
+    others: a few endless rounds cost no more than their number (docs/methods.md).
+
+    The advanced tuning of Zimmert and Seldin, An Optimal Algorithm for Adversarial Bandits with Arbitrary Delays
+    (AISTATS 2020); the threshold's constant and the bound's are this project's.
+    """
+
+    patience: float
+    actions: int
+
+    needs_preemption = True
+    announces_preemption = True
+
+    def __new__(cls, actions: int, *, patience: float = 1.0) -> Self:
+        # At two actions ln K is still positive, and the threshold finite.
+        return cls.make(as_positive(patience, "patience"), as_int(actions, "actions", 2))
+
+
+class SkippingState(NamedTuple):
+    """Members by their round; ``waited`` = (W, the round it was last added to)."""
+
+    heap: Heap
+    waited: np.ndarray
+
+
+WAITED, UNTIL = range(2)
+
+
+@base.allocate.on(Skipping)
+def _allocate_waiting(scheduler: Skipping, slots: int, capacity: int) -> SkippingState:
+    return SkippingState(make_heap(slots), np.zeros(2))
+
+
+@base.renew.on(Skipping)
+def _forget_waiting(scheduler: Skipping, state: SkippingState, magnitude: float) -> None:
+    state.waited[WAITED] = 0.0
+
+
+@base.expired.on(Skipping)
+def _give_up(scheduler: Skipping, state: SkippingState, t: int, pending: int) -> int:
+    if state.waited[UNTIL] != t:  # asked several times a round, it adds once
+        state.waited[UNTIL] = t
+        state.waited[WAITED] += state.heap.size[0]
+    limit = scheduler.patience * sqrt(state.waited[WAITED] / log(scheduler.actions))
+    # Rounds are whole: s < t − limit is s ≤ ⌈t − limit⌉ − 1.
+    return take_due(state.heap, ceil(t - limit) - 1.0)
+
+
+@base.admit.on(Skipping)
+def _admit_by_round(scheduler: Skipping, state: SkippingState, draws: base.DrawSource, request: base.Request) -> int:
+    return base.push_into(state.heap, request.vacancy, float(request.t))

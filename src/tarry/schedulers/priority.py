@@ -25,13 +25,10 @@ from tarry.schedulers.base import UNTRACKED, DrawSource, Request, Scheduler, adm
 class Priority(Scheduler):
     """Bottom-k tracking with expiring members (this project's own): exact weights, nothing to tune.
 
-    E[w_t | all other uniforms] = 1 and E[w_s w_t] = 1, no saturation term. Who is tracked depends on
-    keyed uniforms alone, so two processes agree without talking; its variance is above VarOpt's.
+    E[w_t | all other uniforms] = 1 and E[w_s w_t] = 1, no saturation term. Which rounds are tracked depends on
+    keyed uniforms alone, so two processes agree without talking; the variance is above VarOpt's.
     Preempts. At capacity 1 the second moment is infinite, so that is refused unless ``allow_single``.
     Priority sampling is by Duffield, Lund and Thorup (2007); its use for late feedback is ours.
-
-    >>> Priority().needs_preemption, Priority().is_unbiased
-    (True, True)
     """
 
     _: KW_ONLY
@@ -41,21 +38,19 @@ class Priority(Scheduler):
 
     def check_capacity(self, capacity: int | None) -> None:
         if capacity == 1 and not self.allow_single:
-            raise ValueError(
-                "Priority has weights of infinite second moment at capacity 1: use VarOpt, a capacity of at "
-                "least 2, or Priority(allow_single=True)"
-            )
+            problem = "Priority has weights of infinite second moment at capacity 1"
+            raise ValueError(f"{problem}: use VarOpt, a capacity of at least 2, or Priority(allow_single=True)")
 
 
 class PriorityState(NamedTuple):
-    """``first`` overflow seen, by slot; the stack (``number``, ``value``); ``counts`` = (seen, stacked)."""
+    """The heap of members and the stack of overflows."""
 
     heap: Heap
-    first: np.ndarray
-    number: np.ndarray
-    value: np.ndarray
-    needed: np.ndarray
-    counts: np.ndarray
+    first: np.ndarray  # the first overflow that a slot's round saw
+    number: np.ndarray  # of a stacked overflow
+    value: np.ndarray  # the uniform lost there
+    needed: np.ndarray  # scratch of ``prune``
+    counts: np.ndarray  # overflows seen, and stacked
 
 
 @allocate.on(Priority)
@@ -84,13 +79,6 @@ def find_entry(state: PriorityState, first: int) -> int:
         else:
             high = middle
     return low
-
-
-@step
-def threshold(state: PriorityState, slot: int) -> float:
-    """Return τ of the slot's round."""
-    entry = find_entry(state, state.first[slot])
-    return state.value[entry] if entry < state.counts[1] else 1.0
 
 
 @step
@@ -149,4 +137,5 @@ def _admit(scheduler: Priority, state: PriorityState, draws: DrawSource, request
 @arrive.on(Priority)
 def _arrive(scheduler: Priority, state: PriorityState, slot: int, s: int, t: int) -> float:
     discard(state.heap, slot)
-    return 1.0 / threshold(state, slot)
+    entry = find_entry(state, state.first[slot])
+    return 1.0 / (state.value[entry] if entry < state.counts[1] else 1.0)

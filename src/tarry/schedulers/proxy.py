@@ -8,9 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.kernel import Parameters, as_step, step, verb
-from tarry.schedulers.base import Request
-from tarry.schedulers.survival import NEVER, SurvivalState, Surviving, chance, invert, scale_of
+from tarry.kernel import Parameters, as_step, verb
+from tarry.schedulers.survival import NEVER, Surviving, chance, invert
 
 FARTHEST = 1 << 40  # an age past which a function's curve counts as level
 # Where a function is looked at: every small age, then powers of two up to FARTHEST.
@@ -65,14 +64,9 @@ def _by_function(curve: AgeFunction, t: int, age: int) -> float:
     return curve.function(t, age)
 
 
-@reach.on(AgeTable)
-def _length(curve: AgeTable) -> int:
-    return curve.values.size - 1
-
-
-@reach.on(RoundTable)
-def _width(curve: RoundTable) -> int:
-    return curve.values.shape[1] - 1
+@reach.on(AgeTable, RoundTable)
+def _ages(curve: AgeTable | RoundTable) -> int:
+    return curve.values.shape[-1] - 1
 
 
 @reach.on(AgeFunction)
@@ -83,27 +77,28 @@ def _far(curve: AgeFunction) -> int:
 class Proxy(Surviving, init=False):
     """Proxy delays with P(d'_t ≥ age) = survival: a table, or a function survival(t, age).
 
-    A one-dimensional table has one value per age and its last value continues; a two-dimensional one
-    has a row per round and its last row and column continue. A Numba-compiled function runs at full
-    speed, a plain Python one makes the whole run uncompiled. Values lie in [0, 1] and may not increase
-    with age. They must be positive: a round whose delay is never survived is never seen, which biases
-    every sum; ``allow_zero=True`` accepts that. Functions are checked at sample rounds and ages only,
-    and ages past 2^40 count as infinite.
-
-    Preempts, unless the curve is a table that is level in age.
+    A one-dimensional table has one value per age and its last value continues; a two-dimensional one has a row per
+    round and its last row and column continue. A Numba-compiled function runs at full speed, a plain Python one makes
+    the whole run uncompiled. Values lie in [0, 1] and may not increase with age. They must be positive: a round whose
+    delay is never survived is never seen, which biases every sum; ``allow_zero=True`` accepts that. Functions are
+    checked at sample rounds and ages only, and ages past 2^40 count as infinite. Preempts, unless the curve is a table
+    that is level in age.
 
     >>> Proxy([1.0, 0.5, 0.25]).survival(t=1, age=[0, 1, 9]).tolist()
     [1.0, 0.5, 0.25]
     """
 
     curve: Curve
-    is_level: int
+    is_level: int  # in age: a round once tracked is kept to arrival
     has_zeros: int
 
     def __new__(cls, survival: ArrayLike | Callable[[int, int], float], *, allow_zero: bool = False) -> Self:
         if callable(survival):
             curve: Curve = AgeFunction.make(as_step(survival))
-            seen = _sampled(survival)
+            try:
+                seen = np.array([[survival(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
+            except TypeError as error:
+                raise TypeError(f"survival must be a function of round and age, survival(t, age): {error}") from error
         else:
             seen = np.array(survival, dtype=np.float64, order="C")
             if seen.ndim not in (1, 2) or seen.size == 0:
@@ -127,37 +122,33 @@ class Proxy(Surviving, init=False):
         return np.array([height(self.curve, t, int(a)) for a in ages.ravel()]).reshape(ages.shape)
 
 
-def _sampled(function: Callable[[int, int], float]) -> NDArray[np.float64]:
-    try:
-        return np.array([[function(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
-    except TypeError as error:
-        raise TypeError(f"survival must be a function of round and age, survival(t, age): {error}") from error
-
-
 def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
-    if not np.all((seen >= 0) & (seen <= 1)):
-        bad = seen[~((seen >= 0) & (seen <= 1))][0]
-        raise ValueError(f"survival must lie in [0, 1], got {bad}")
+    bad = ~((seen >= 0) & (seen <= 1))  # so that NaN is bad too
+    if np.any(bad):
+        raise ValueError(f"survival must lie in [0, 1], got {seen[bad][0]}")
     if np.any(np.diff(seen, axis=1) > 0):
         row, column = np.argwhere(np.diff(seen, axis=1) > 0)[0]
-        raise ValueError(
-            f"survival may not increase with age, got {seen[row, column]} and then {seen[row, column + 1]}"
-        )
+        here, later = seen[row, column], seen[row, column + 1]
+        raise ValueError(f"survival may not increase with age, got {here} and then {later}")
     if np.any(seen == 0) and not allow_zero:
-        raise ValueError(
-            "survival reaches 0: rounds with such delays would never be seen, and sums would be biased; "
-            "keep it positive, or say allow_zero=True"
-        )
+        problem = "survival reaches 0: rounds with such delays would never be seen, and sums would be biased"
+        raise ValueError(f"{problem}; keep it positive, or say allow_zero=True")
 
 
-@step
-def largest_age(curve: Curve, t: int, u: float) -> float:
-    """Return the last age that survives, by doubling and then bisection."""
+@chance.on(Proxy)
+def _chance(scheduler: Proxy, scale: float, s: int, age: int) -> float:
+    return height(scheduler.curve, s, age)
+
+
+@invert.on(Proxy)
+def _invert(scheduler: Proxy, scale: float, t: int, u: float) -> float:
+    curve = scheduler.curve
     last = reach(curve)
     if height(curve, t, last) >= u:
         return NEVER
     if height(curve, t, 0) < u:
         return -1.0
+    # Doubling first, then bisection: a short proxy is found in a few looks, however long the curve.
     low = 0
     high = 1
     while high < last and height(curve, t, high) >= u:
@@ -171,18 +162,3 @@ def largest_age(curve: Curve, t: int, u: float) -> float:
         else:
             high = middle
     return np.float64(low)
-
-
-@scale_of.on(Proxy)
-def _scale_of(scheduler: Proxy, state: SurvivalState, request: Request) -> float:
-    return 0.0  # the curve alone tells
-
-
-@chance.on(Proxy)
-def _chance(scheduler: Proxy, scale: float, s: int, age: int) -> float:
-    return height(scheduler.curve, s, age)
-
-
-@invert.on(Proxy)
-def _invert(scheduler: Proxy, scale: float, t: int, u: float) -> float:
-    return largest_age(scheduler.curve, t, u)

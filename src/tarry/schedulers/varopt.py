@@ -1,14 +1,12 @@
 """VarOpt tracking: every slot in use, exact weights, nothing to tune. This project's own.
 
-Members of S carry weights W ≥ 1; a newcomer has W = 1. When S overflows, let θ solve
-Σ_i min(1, W_i/θ) = C over the C+1 candidates; lose one of them, i with probability
-1 − min(1, W_i/θ); every survivor gets W ← max(W, θ).
+Members of S carry weights W ≥ 1; a newcomer has W = 1. When S overflows, let θ solve Σ_i min(1, W_i/θ) = C over the
+C+1 candidates; lose one of them, i with probability 1 − min(1, W_i/θ); every survivor gets W ← max(W, θ).
 
-Layout. Members of equal weight form a *run*; runs stand in one array in decreasing weight, so a
-newcomer is appended and an overflow merges runs at the end: a run enters the stack once and is merged
-once. A departure leaves a gap at the end of its run, filled when that run is merged with its
-neighbour, each gap once; when gaps use up the array it is compacted. So a round costs O(1) amortised
-plus a binary search over runs for each departure.
+Layout. Members of equal weight form a *run*; runs stand in one array in decreasing weight, so a newcomer is appended
+and an overflow merges runs at the end: a run enters the stack once and is merged once. A departure leaves a gap at the
+end of its run, filled when that run is merged with its neighbour, each gap once; when gaps use up the array it is
+compacted. So a round costs O(1) amortised plus a binary search over runs for each departure.
 """
 
 from __future__ import annotations
@@ -18,27 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tarry.kernel import step, verb
-from tarry.schedulers.base import (
-    DrawSource,
-    Keyed,
-    RecordedLosers,
-    RecordedUniforms,
-    Request,
-    Scheduler,
-    admit,
-    allocate,
-    arrive,
-    draw,
-    held,
-)
+from tarry.schedulers import base
 
 
-class VarOpt(Scheduler):
+class VarOpt(base.Scheduler):
     """Variance-optimal tracking (the default, this project's own): unbiased for delays fixed in advance.
 
-    E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus
-    the weights still held equal the round's number. Preempts; needs no delays, no acknowledgements,
-    no constants. The sampling step is Chao's (1982); its use for late feedback is ours.
+    E[w_t | past] = 1 without a saturation term, and after every round the weights that arrived plus the weights still
+    held equal the round's number. Preempts; needs no delays, no acknowledgements, no constants. The sampling step is
+    Chao's (1982); its use for late feedback is ours.
 
     >>> from tarry import Game, Player, delays, domains, learners, losses, simulate
     >>> space, waits = domains.Ball(2), delays.fixed(horizon=100, delay=20)
@@ -53,18 +39,18 @@ class VarOpt(Scheduler):
 
 
 class VarOptState(NamedTuple):
-    """``members`` by decreasing weight, in runs; ``place`` of a slot or -1; ``top`` = number of runs."""
+    """Slots by decreasing weight, in runs of equal weight."""
 
-    members: np.ndarray
-    place: np.ndarray
-    start: np.ndarray
-    size: np.ndarray
-    weight: np.ndarray
-    rounds: np.ndarray
-    top: np.ndarray
+    members: np.ndarray  # slots, run after run
+    place: np.ndarray  # of a slot among the members, or -1
+    start: np.ndarray  # of a run
+    size: np.ndarray  # of a run; what lies between its end and the next start is a gap
+    weight: np.ndarray  # of a run
+    rounds: np.ndarray  # of a slot
+    top: np.ndarray  # the number of runs
 
 
-@allocate.on(VarOpt)
+@base.allocate.on(VarOpt)
 def _allocate(scheduler: VarOpt, slots: int, capacity: int) -> VarOptState:
     # Twice the members: compaction, a pass over all of them, is then paid for by the gaps it closes.
     length = 2 * slots + 2
@@ -77,34 +63,6 @@ def _allocate(scheduler: VarOpt, slots: int, capacity: int) -> VarOptState:
         rounds=np.zeros(slots, np.int64),
         top=np.zeros(1, np.int64),
     )
-
-
-@step
-def find_run(state: VarOptState, place: int) -> int:
-    """Return the run that covers this place."""
-    low = 0
-    high = state.top[0] - 1
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if state.start[middle] <= place:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-@step
-def take_out(state: VarOptState, run: int, place: int) -> None:
-    """Vacate one place; the run's last member moves there and the gap stays at the run's end."""
-    last = state.start[run] + state.size[run] - 1
-    moved = state.members[last]
-    state.place[state.members[place]] = -1
-    if place != last:
-        state.members[place] = moved
-        state.place[moved] = place
-    state.size[run] -= 1
-    while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
-        state.top[0] -= 1
 
 
 @step
@@ -132,14 +90,12 @@ def compact(state: VarOptState) -> None:
 @step
 def append(state: VarOptState, slot: int, t: int) -> None:
     """Let a newcomer join with weight 1, the smallest there is."""
-    end = 0
     top = state.top[0]
-    if top > 0:
+    end = state.start[top - 1] + state.size[top - 1] if top > 0 else 0
+    if end == state.members.size:  # no room behind the last run, so there are gaps before
+        compact(state)
+        top = state.top[0]
         end = state.start[top - 1] + state.size[top - 1]
-        if end == state.members.size:
-            compact(state)
-            top = state.top[0]
-            end = state.start[top - 1] + state.size[top - 1]
     if top > 0 and state.weight[top - 1] == 1.0:
         state.size[top - 1] += 1
     else:
@@ -160,7 +116,7 @@ def merge_last_two(state: VarOptState) -> None:
     end = state.start[lower] + state.size[lower]
     gap = state.start[upper] - end
     size = state.size[upper]
-    moves = min(gap, size)
+    moves = min(gap, size)  # only so many: the others already stand where the joined run ends
     for i in range(moves):
         slot = state.members[state.start[upper] + size - 1 - i]
         state.members[end + i] = slot
@@ -170,16 +126,14 @@ def merge_last_two(state: VarOptState) -> None:
 
 
 @verb
-def choose_loser(source: DrawSource, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
-    """Return the place that loses, among the runs from ``first`` up and the newcomer (-1)."""
+def choose_loser(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float) -> int:
+    """Return the place that loses, among the runs from ``first`` on and the newcomer (-1)."""
 
 
-@choose_loser.on(Keyed, RecordedUniforms)
-def _by_uniform(
-    source: Keyed | RecordedUniforms, state: VarOptState, t: int, newcomer: int, first: int, theta: float
-) -> int:
+@choose_loser.on(base.Keyed, base.RecordedUniforms)
+def _by_uniform(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float) -> int:
     # The newcomer stands first on the line [0, 1]; the runs follow from the lightest.
-    left = draw(source, t) - (1.0 - 1.0 / theta)
+    left = base.draw(source, t) - (1.0 - 1.0 / theta)
     if left <= 0.0:
         return -1
     run = state.top[0] - 1
@@ -197,8 +151,8 @@ def _by_uniform(
         run -= 1
 
 
-@choose_loser.on(RecordedLosers)
-def _by_record(source: RecordedLosers, state: VarOptState, t: int, newcomer: int, first: int, theta: float) -> int:
+@choose_loser.on(base.RecordedLosers)
+def _by_record(source: base.RecordedLosers, state: VarOptState, t: int, first: int, theta: float) -> int:
     lost = source.values[t - 1]
     if lost == t:
         return -1
@@ -210,8 +164,8 @@ def _by_record(source: RecordedLosers, state: VarOptState, t: int, newcomer: int
     return -1
 
 
-@admit.on(VarOpt)
-def _admit(scheduler: VarOpt, state: VarOptState, draws: DrawSource, request: Request) -> int:
+@base.admit.on(VarOpt)
+def _admit(scheduler: VarOpt, state: VarOptState, draws: base.DrawSource, request: base.Request) -> int:
     if request.vacancy >= 0:
         append(state, request.vacancy, request.t)
         return request.vacancy
@@ -226,7 +180,7 @@ def _admit(scheduler: VarOpt, state: VarOptState, draws: DrawSource, request: Re
         size += state.size[first]
         if size > 1:
             theta = total / (size - 1)
-    place = choose_loser(draws, state, request.t, request.vacancy, first, theta)
+    place = choose_loser(draws, state, request.t, first, theta)
     slot = -1
     if place >= 0:
         slot = state.members[place]
@@ -237,16 +191,34 @@ def _admit(scheduler: VarOpt, state: VarOptState, draws: DrawSource, request: Re
     return slot
 
 
-@arrive.on(VarOpt)
+@base.arrive.on(VarOpt)
 def _arrive(scheduler: VarOpt, state: VarOptState, slot: int, s: int, t: int) -> float:
+    # The run that covers the slot's place is the last one to start there or before.
     place = state.place[slot]
-    run = find_run(state, place)
+    run = 0
+    high = state.top[0] - 1
+    while run < high:
+        middle = (run + high + 1) >> 1
+        if state.start[middle] <= place:
+            run = middle
+        else:
+            high = middle - 1
     weight = state.weight[run]
-    take_out(state, run, place)
+    # The run's last member takes the place, so that the gap stays at the run's end.
+    last = state.start[run] + state.size[run] - 1
+    moved = state.members[last]
+    state.place[slot] = -1
+    if place != last:
+        state.members[place] = moved
+        state.place[moved] = place
+    state.size[run] -= 1
+    # The last run is never empty: a newcomer joins there or stands right behind.
+    while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
+        state.top[0] -= 1
     return weight
 
 
-@held.on(VarOpt)
+@base.held.on(VarOpt)
 def _held(scheduler: VarOpt, state: VarOptState) -> float:
     total = 0.0
     for run in range(state.top[0]):

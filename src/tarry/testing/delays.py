@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.delays.base import Counts, Delays, backlog_of, delay
-from tarry.delays.generated import Generated
+from tarry.delays.laws import Generated
 from tarry.kernel import entry
 
 

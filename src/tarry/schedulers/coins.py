@@ -1,0 +1,179 @@
+"""Schedulers that toss a coin whose chance follows the load: Morris, Thinning and Batching."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from tarry.checks import Natural, NonNegative, Positive
+from tarry.kernel import step
+from tarry.kernel.heap import Heap, discard, make_heap, top
+from tarry.schedulers import base
+from tarry.theory import morris_epsilon
+from tarry.theory.weights import batch_length
+
+
+class Morris(base.Scheduler):
+    """Admit with probability p_t = (1+ε)^(−|S_t|), keep to arrival, weight 1/p_t (this project's own).
+
+    For games that forbid preemption, without knowledge of delays: E[w_t²] ≤ 1 + ε·backlog, and a full
+    set is rare if ε is not small (at capacity 16: 0.5 for a backlog of 200, 0.6 for 500; 0.35 fills it).
+    After Morris's counter (1978).
+    """
+
+    epsilon: NonNegative  # 0 admits while there is room
+
+    @classmethod
+    def for_backlog(cls, backlog: int, capacity: int, *, saturation: float = 1e-3) -> Self:
+        """Return the member with the smallest ε whose tail bound keeps a full set this rare at a given backlog.
+
+        >>> Morris.for_backlog(200, 16)
+        Morris(epsilon=0.477102)
+        """
+        return cls(morris_epsilon(max_backlog=backlog, capacity=capacity, target=saturation))
+
+
+class MorrisState(NamedTuple):
+    """The weight of each slot's round."""
+
+    weight: np.ndarray
+
+
+@base.allocate.on(Morris)
+def _allocate_weights(scheduler: Morris, slots: int, capacity: int) -> MorrisState:
+    return MorrisState(np.zeros(slots))
+
+
+@base.admit.on(Morris)
+def _admit_morris(scheduler: Morris, state: MorrisState, draws: base.DrawSource, request: base.Request) -> int:
+    slot = request.vacancy
+    if slot < 0:
+        return base.SATURATED
+    weight = (1.0 + scheduler.epsilon) ** np.float64(request.tracked)
+    if base.draw(draws, request.t) * weight > 1.0:  # u > p, without rounding p = 1/weight
+        return base.UNTRACKED
+    state.weight[slot] = weight
+    return slot
+
+
+@base.arrive.on(Morris)
+def _weigh_morris(scheduler: Morris, state: MorrisState, slot: int, s: int, t: int) -> float:
+    return state.weight[slot]
+
+
+class Thinning(base.Scheduler):
+    """Bernoulli without knowing the backlog: p_t = min{1, C/(safety·(1 + max_{s≤t} σ_s))}.
+
+    A round stays tracked for as long as its one uniform is at most p, so when p falls some members go; an arrival
+    weighs 1/p. Survival at round t is p_t for every member, so the paper's saturation lemma and its strongly convex
+    bound hold without the largest backlog being known. Preempts; needs acknowledgements. This project's own.
+    """
+
+    safety: Positive = 8.0
+
+    needs_preemption = True
+    needs_acknowledgements = True
+    announces_preemption = True
+
+
+class ThinningState(NamedTuple):
+    """Members by falling uniform; ``level`` = (largest backlog so far, p, capacity)."""
+
+    heap: Heap
+    level: np.ndarray
+
+
+@base.allocate.on(Thinning)
+def _allocate_level(scheduler: Thinning, slots: int, capacity: int) -> ThinningState:
+    return ThinningState(make_heap(slots), np.array([0.0, 1.0, float(capacity)]))
+
+
+@base.expired.on(Thinning)
+def _thin(scheduler: Thinning, state: ThinningState, t: int, pending: int) -> int:
+    # Asked again within a round, this finds the same p: the backlog of a round does not change.
+    state.level[0] = max(state.level[0], pending)
+    state.level[1] = min(1.0, state.level[2] / (scheduler.safety * (state.level[0] + 1.0)))
+    slot = top(state.heap)
+    # Keys are −u: the top of the heap is the largest uniform, the first to go.
+    if slot < 0 or -state.heap.key[slot] <= state.level[1]:
+        return -1
+    discard(state.heap, slot)
+    return slot
+
+
+@base.admit.on(Thinning)
+def _admit_thinned(scheduler: Thinning, state: ThinningState, draws: base.DrawSource, request: base.Request) -> int:
+    u = base.draw(draws, request.t)
+    if u > state.level[1]:
+        return base.UNTRACKED
+    return base.push_into(state.heap, request.vacancy, -u)
+
+
+@base.arrive.on(Thinning)
+def _weigh_thinned(scheduler: Thinning, state: ThinningState, slot: int, s: int, t: int) -> float:
+    discard(state.heap, slot)
+    return 1.0 / state.level[1]
+
+
+class Batching(base.Scheduler):
+    """Cut time into batches of b rounds and track one of each, drawn evenly when the batch begins; its weight is b.
+
+    b = max{1, ⌈d/(C−1)⌉}, d = ``max_delay``: a window of d + 1 rounds meets at most ⌈d/b⌉ + 1 ≤ C batches, so while
+    no delay exceeds d the set never refuses; where one does, rounds may be refused ("saturated"), and that biases.
+    Needs two slots (one will do for d = 0). Feedback that returns within its own batch is withheld from the learner
+    until the batch ends, so that no play depends on which round was drawn. E[w_t²] = b, and E[w_s w_t] is 1 across
+    batches, 0 within one. After the batches of Ryabchenko, Attias and Roy (2025) for experts; the withholding is ours.
+
+    >>> Batching(max_delay=200).batch(capacity=16)
+    14
+    """
+
+    max_delay: Natural
+
+    withholds_feedback = True
+
+    def batch(self, capacity: int | None) -> int:
+        """Return the number of rounds b in a batch."""
+        return 1 if capacity is None else batch_length(max_delay=self.max_delay, capacity=capacity)
+
+    def check_capacity(self, capacity: int | None) -> None:
+        self.batch(capacity)
+
+
+class BatchingState(NamedTuple):
+    """``batch`` = the number of rounds b in each batch."""
+
+    batch: np.ndarray
+
+
+@base.allocate.on(Batching)
+def _allocate_batch(scheduler: Batching, slots: int, capacity: int) -> BatchingState:
+    return BatchingState(np.array([scheduler.batch(None if capacity == base.UNLIMITED else capacity)], np.int64))
+
+
+@step
+def batch_start(state: BatchingState, t: int) -> int:
+    """Return the first round of the batch of t."""
+    return t - (t - 1) % state.batch[0]
+
+
+@base.admit.on(Batching)
+def _admit_chosen(scheduler: Batching, state: BatchingState, draws: base.DrawSource, request: base.Request) -> int:
+    first = batch_start(state, request.t)
+    # Keyed by the batch's first round, so every round of it reads the same draw; u lies in (0, 1].
+    chosen = first - 1 + ceil(base.draw(draws, first) * state.batch[0])
+    if request.t != chosen:
+        return base.UNTRACKED
+    return request.vacancy if request.vacancy >= 0 else base.SATURATED
+
+
+@base.arrive.on(Batching)
+def _weigh_batch(scheduler: Batching, state: BatchingState, slot: int, s: int, t: int) -> float:
+    return float(state.batch[0])
+
+
+@base.withholds.on(Batching)
+def _withhold(scheduler: Batching, state: BatchingState, s: int, t: int) -> bool:
+    return t < batch_start(state, s) + state.batch[0] - 1
