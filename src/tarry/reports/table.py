@@ -37,9 +37,9 @@ TEX = {
 class Table(NamedTuple):
     """A table of text: columns named in ``text`` hold words and stand left, the others hold figures and stand right.
 
-    In the terminal columns named in ``wrap`` may take several lines, rows in ``bold`` stand out, and a line is drawn
-    before rows in ``sections``; ``gap`` spaces stand between columns. ``name`` is the table's address on a page and its
-    label in LaTeX.
+    In the terminal columns named in ``wrap`` may take several lines, rows in ``bold`` stand out, a line is drawn before
+    rows in ``sections``, ``gap`` spaces stand between columns, and columns without names have no head. ``name`` is the
+    table's address on a page and its label in LaTeX.
     """
 
     title: str
@@ -102,6 +102,7 @@ class Table(NamedTuple):
             caption_justify="left",
             padding=(0, self.gap, 0, 0),
             pad_edge=False,
+            show_header=any(self.columns),
         )
         for name, side in zip(self.columns, self._sides, strict=True):
             grid.add_column(Text(name), justify=side, no_wrap=name not in self.wrap)  # type: ignore[arg-type]
