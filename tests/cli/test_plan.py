@@ -103,6 +103,8 @@ def test_parameters_by_name():
             ["plan", "nowhere.csv", "--window", "30"],
             "--window is a length in days, which goes with missing='window' (--missing window)",
         ),
+        ([*MODEL, "--window", "30"], "--window says how a log is read, and --model reads none: leave it out"),
+        ([*MODEL, "--decided", "at"], "--decided says how a log is read, and --model reads none: leave it out"),
         ([*MODEL, "--per-day", "-3"], "--per-day must be positive"),
         ([*MODEL, "--capacity", "0"], "--capacity must be"),
         ([*MODEL, "--max-second-moment", "0.5"], "at least 1"),

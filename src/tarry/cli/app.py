@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tarry._version import __version__
-from tarry.cli.console import REFUSED, ended, refusing, screen
+from tarry.cli.console import REFUSED, ended
 
 # Commands that have left the library for the checkout's studies.
 MOVED = {"case": "flights (or clinical, queue, pictures)", "table1": "table1", "compare": "compare"}
 
 COMMANDS = {
+    "demo": (
+        "tarry.cli.plan:demo_command",
+        "Play one game under every policy and capacity; print a table and write a page of curves.",
+    ),
     "plan": (
         "tarry.cli.plan:plan_command",
         "How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target.",
@@ -94,27 +97,9 @@ def versions() -> None:
     show_versions()
 
 
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out") / "demo",
-    seeds: Annotated[int, typer.Option(min=2, help="Runs per policy and capacity.")] = 64,
-    horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
-) -> None:
-    """Play one game under every policy and capacity; print a table and write a page of curves."""
-    with refusing():
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OSError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from error
-        from tarry.cli.demo import run_demo
-
-        run_demo(screen(), out, seeds, horizon)
-
-
 def _moved(context: typer.Context) -> None:
     name = str(context.info_name)
-    typer.echo(f"tarry {name} is a study now: in a checkout of Tarry, run python -m studies {MOVED[name]}", err=True)
-    raise typer.Exit(2)
+    raise ended(f"tarry {name} is a study now: in a checkout of Tarry, run python -m studies {MOVED[name]}", REFUSED)
 
 
 for _name in MOVED:

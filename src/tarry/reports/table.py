@@ -105,7 +105,8 @@ class Table(NamedTuple):
             show_header=any(self.columns),
         )
         for name, side in zip(self.columns, self._sides, strict=True):
-            grid.add_column(Text(name), justify=side, no_wrap=name not in self.wrap)  # type: ignore[arg-type]
+            # A word that is longer than its column is folded, where rich would cut it.
+            grid.add_column(Text(name), justify=side, no_wrap=name not in self.wrap, overflow="fold")  # type: ignore[arg-type]
         for i, row in enumerate(self.rows):
             if i in self.sections:
                 grid.add_section()
