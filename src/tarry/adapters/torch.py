@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable
 from math import isfinite
 from typing import Any
 
-from tarry.adapters.waiting import Waiting
+from tarry.adapters.waiting import LateModel, Seed, Waiting
 from tarry.checks import as_int
 from tarry.live import Ticket
-from tarry.outcomes import Weights
+from tarry.schedulers.base import Scheduler
 
 _SUCH_AS = {"module": "torch.nn.Linear(3, 1)", "loss": "torch.nn.MSELoss(reduction='none')"}
 
 
-class LateLabels:
+class LateLabels(LateModel):
     """Train ``module`` on labels that come late, at most ``capacity`` of them awaited.
 
     ``decide(x)`` registers one decision; ``label(id, y)`` puts its row, if it is tracked, into a batch, and a batch
@@ -36,8 +36,8 @@ class LateLabels:
         capacity: int | None,
         *,
         batch_size: int = 1,
-        scheduler: Any = None,
-        seed: Any = None,
+        scheduler: Scheduler | None = None,
+        seed: Seed = None,
         collate: Callable[[list[Any]], Any] | None = None,
     ) -> None:
         reduction = getattr(loss, "reduction", "none")
@@ -96,20 +96,8 @@ class LateLabels:
         self.optimiser.step()
         return value
 
-    def forget(self, id: Hashable) -> bool:
-        """Give up on a decision that the model failed on, and free its room; False if it is none."""
-        return self._waiting.forget(id)
 
-    def fates(self) -> dict[str, int]:
-        """Decisions by fate; they sum to the decisions made."""
-        return self._waiting.fates()
-
-    def weights(self) -> Weights:
-        """The moments of the weights; their mean tends to 1."""
-        return self._waiting.slots.weights()
-
-
-def _summed(loss: Any, what: str) -> ValueError:
+def _summed(loss: object, what: str) -> ValueError:
     name = getattr(loss, "__name__", type(loss).__name__)
     return ValueError(
         f"{name} {what}, but weights need one loss a row: give reduction='none', for example MSELoss(reduction='none')"
