@@ -23,54 +23,50 @@ from tarry.game import WeightedGame, simulate
 from tarry.game.rounds import deliver
 from tarry.game.run import Buffers, Run, Stop, prepare
 from tarry.game.world import run_rounds
-from tarry.learners.base import predict, queries_of, rate_in_force, restart, width_of
-from tarry.losses import LeastSquares, Linear
+from tarry.learners.base import Learner, predict, queries_of, rate_in_force, restart, width_of
+from tarry.losses import LeastSquares, Linear, Losses
 from tarry.tracking import keyed_draws
 from tarry.tracking.table import find
 
 SEED = 5
-LONGEST = 8
-FEW = 12
+LONGEST = 8  # delay
+FEW = 12  # rounds where plays have many entries
 Array = NDArray[np.float64]
 
 
 def arrays_of(state: Any) -> list[np.ndarray]:
-    """The arrays of a (nested) state."""
+    """Return the arrays of a (nested) state."""
     if isinstance(state, tuple):
         return [array for part in state for array in arrays_of(part)]
     return [state]
 
 
 class Course(NamedTuple):
-    """A weighted game that is played in pieces by the text of the engine's loop."""
+    """A weighted game that is played in pieces by the engine's loop, uncompiled."""
 
     run: Run
     buffers: Buffers
 
     @classmethod
-    def of(cls, game: WeightedGame, learner: Any) -> Course:
-        """Before the first round."""
+    def of(cls, game: WeightedGame, learner: Learner) -> Course:
+        """Return a course before the first round."""
         run = prepare(game, learner, bound=False, keep_rounds=True)
         return cls(run._replace(compiled=run_rounds.function), run.start(keyed_draws(SEED), game.horizon))
 
     @property
     def learnt(self) -> Any:
-        """The learner's state."""
+        """Return the learner's state."""
         return self.buffers.state.learner
 
     def play(self, first: int, last: int) -> Array:
-        """The plays of rounds first..last."""
+        """Play rounds first..last and return the plays."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # as in compiled code
             self.run.advance(self.buffers, Stop(), first, last)
         return np.array(self.buffers.log.plays[first - 1 : last])
 
     def resumed(self) -> Course:
-        """The same from copies of everything that changes."""
+        """Return the same course on copies of everything that changes."""
         return self._replace(buffers=copy.deepcopy(self.buffers))
-
-    def taught(self, state: Any) -> Course:
-        """The same with another state of the learner."""
-        return self._replace(buffers=self.buffers._replace(state=self.buffers.state._replace(learner=state)))
 
 
 class LearnerContract:
@@ -83,34 +79,35 @@ class LearnerContract:
     horizon = 60
     sizes = (1, 1000)
 
-    def learner(self) -> Any:
+    def learner(self) -> Learner:
+        """Return the learner to check: override this."""
         raise NotImplementedError("give the learner to check")
 
-    def sized(self, dimension: int) -> Any:
+    def sized(self, dimension: int) -> Learner | None:
         return None
 
-    def losses(self, learner: Any) -> Any:
+    def losses(self, learner: Learner) -> Losses:
         rows = np.random.default_rng(1).normal(size=(self.horizon, learner.dimension))
         if learner.feedback == "example":
             return LeastSquares(rows, np.cos(np.arange(self.horizon)))
         return Linear(rows / np.linalg.norm(rows, axis=1).max())
 
     def waits(self) -> NDArray[np.int64]:
-        """Delays in any order, some of them zero."""
+        """Return delays in any order, some of them zero."""
         return np.random.default_rng(7).integers(0, LONGEST + 1, self.horizon)
 
-    def _game(self, learner: Any, weights: Array | None = None) -> WeightedGame:
+    def _game(self, learner: Learner, weights: Array | None = None) -> WeightedGame:
         even = np.ones(self.horizon) if weights is None else weights
-        asked = {"feedback": learner.feedback, "queries": queries_of(learner)}
+        asked: dict[str, Any] = {"feedback": learner.feedback, "queries": queries_of(learner)}
         return WeightedGame(learner.domain, self.losses(learner), array(self.waits()), even, **asked)
 
-    def _course(self, learner: Any, weights: Array | None = None) -> Course:
+    def _course(self, learner: Learner, weights: Array | None = None) -> Course:
         return Course.of(self._game(learner, weights), learner)
 
     def _weights(self, scale: float) -> Array:
         return np.random.default_rng(2).exponential(scale, self.horizon)
 
-    def _check_inside(self, learner: Any, plays: Array) -> None:
+    def _check_inside(self, learner: Learner, plays: Array) -> None:
         for play in plays:
             assert contains(learner.domain, play, 1e-9 * max(1.0, learner.domain.diameter))
 
@@ -214,11 +211,12 @@ class LearnerContract:
 
     def test_a_restarted_learner_is_a_fresh_one(self) -> None:
         learner = self.learner()
-        used, fresh = self._course(learner), self._course(learner)
+        used, fresh, again = (self._course(learner) for _ in range(3))
         used.play(1, 20)
         for course in (used, fresh):
             restart(learner, course.learnt, 1, 1.0)
-        again = self._course(learner).taught(used.learnt)
+        state = again.buffers.state._replace(learner=used.learnt)
+        again = again._replace(buffers=again.buffers._replace(state=state))
         assert np.array_equal(again.play(1, 20), fresh.play(1, 20))
 
     def test_it_is_a_value(self) -> None:

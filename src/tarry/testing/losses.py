@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.domains import nearest
+from tarry.domains import Domain, nearest
 from tarry.losses import Losses
 
 Vector = NDArray[np.float64]
@@ -26,11 +25,11 @@ class LossContract:
     tolerance = 1e-9
     seed = 1
 
-    def loss(self) -> Any:
+    def loss(self) -> Losses:
         """Return the loss to check: override this."""
         raise NotImplementedError("give the loss under test")
 
-    def domain(self) -> Any:
+    def domain(self) -> Domain:
         """Return a domain of the loss's dimension: override this."""
         raise NotImplementedError("give a domain of the loss's dimension")
 
@@ -53,16 +52,12 @@ class LossContract:
     def test_values_and_gradients_are_finite(self) -> None:
         loss = self.loss()
         for t, x, _ in self.points():
-            assert np.isfinite(loss.value(x, t))
-            g = loss.gradient(x, t)
+            value, g = loss.value(x, t), loss.gradient(x, t)
+            assert np.isfinite(value)
             assert g.shape == x.shape
             assert np.all(np.isfinite(g))
-
-    def test_same_round_same_loss(self) -> None:
-        loss = self.loss()
-        for t, x, _ in self.points():
-            assert loss.value(x, t) == loss.value(x.copy(), t)
-            assert np.array_equal(loss.gradient(x, t), loss.gradient(x.copy(), t))
+            assert value == loss.value(x.copy(), t), "asked again, a round has another value"
+            assert np.array_equal(g, loss.gradient(x.copy(), t)), "asked again, a round has another gradient"
 
     def test_gradient_lies_between_difference_quotients(self) -> None:
         """(f(x) − f(x − hd))/h ≤ ⟨g, d⟩ ≤ (f(x + hd) − f(x))/h; holds at a kink, and pins g elsewhere."""

@@ -68,8 +68,7 @@ class StoreContract:
 
     def test_sessions_of_other_names_are_apart(self, tmp_path: Path) -> None:
         place = self.place(tmp_path)
-        one = self.made(place, "one")
-        other = self.made(place, "other")
+        one, other = self.made(place, "one"), self.made(place, "other")
         one.begin(writes=True)
         one.commit(_change(2, {3: ItemRow("{}", b"", None, 0)}, state=[5]))
         assert other.begin(writes=False).version == 1
@@ -103,8 +102,7 @@ class StoreContract:
         again.close()
 
     def test_a_chunk_or_row_is_replaced_or_removed(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         for version, row in ((2, ItemRow("a", b"", None, 0)), (3, ItemRow("b", b"", b"x", 1)), (4, None)):
             store.begin(writes=True)
             store.commit(_change(version, {1: row}, state=[0]))
@@ -115,8 +113,7 @@ class StoreContract:
         store.close()
 
     def test_a_transaction_that_is_left_leaves_no_trace(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         for writes in (True, False):
             assert store.begin(writes=writes).version == 1
             store.rollback()
@@ -128,18 +125,15 @@ class StoreContract:
         store.close()
 
     def test_a_closed_store_says_so(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         store.close()
         store.close()
         assert "closed" in _refusal(lambda: store.begin(writes=True), StoreError)
 
     def test_heads_are_chunks_that_no_region_lists(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         head = store.begin(writes=False)
-        assert isinstance(head, Chunk)
-        assert head.number == HEAD
+        assert (type(head), head.number) == (Chunk, HEAD)
         assert all(chunk.number >= 0 for chunk in store.chunks(STATE, -1))
         store.rollback()
         store.close()
