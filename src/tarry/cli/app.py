@@ -15,10 +15,6 @@ from tarry.cli.console import REFUSED, ended
 MOVED = {"case": "flights (or clinical, queue, pictures)", "table1": "table1", "compare": "compare"}
 
 COMMANDS = {
-    "demo": (
-        "tarry.cli.plan:demo_command",
-        "Play one game under every policy and capacity; print a table and write a page of curves.",
-    ),
     "plan": (
         "tarry.cli.plan:plan_command",
         "How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target.",
@@ -35,6 +31,10 @@ COMMANDS = {
     "join": ("tarry.cli.join:join_app", "Late labels joined with their decisions: a join kept in a store."),
     "sweep": ("tarry.cli.sweep:sweep_app", "Experiments from one file (docs/experiments.md)."),
     "results": ("tarry.cli.results:results_app", "What a sweep gave (docs/experiments.md)."),
+    "demo": (
+        "tarry.cli.plan:demo_command",
+        "Play one game under every policy and capacity; print a table and write a page of curves.",
+    ),
 }
 """Where each command is, and its line in the help, which is the first of its own."""
 
@@ -62,7 +62,7 @@ def load(name: str) -> Any:
         found = getattr(import_module(module), attribute)
     except ImportError as error:
         raise ended(f"tarry {name} needs {error.name}: pip install 'tarry[cli,report]'", REFUSED) from error
-    if not isinstance(found, typer.Typer):
+    if not isinstance(found, typer.Typer):  # one command and not a group
         alone = typer.Typer(add_completion=False)
         alone.command(name)(found)
         found = alone

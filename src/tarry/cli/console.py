@@ -83,7 +83,7 @@ def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(doing, total=None)
+        task = progress.add_task(doing, total=None)  # the total is known with the first step
 
         def show(done: int, total: int, doing: str = doing) -> None:
             if progress.tasks[task].total is None:
@@ -96,7 +96,7 @@ def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
 @contextmanager
 def engine_warnings() -> Iterator[None]:
     """Print on standard error at once what engines warn of; what games warn of is kept with the results."""
-    logging.getLogger("tarry").addHandler(logging.NullHandler())
+    logging.getLogger("tarry").addHandler(logging.NullHandler())  # else Python prints what nobody handles
     handler, logger = logging.StreamHandler(), logging.getLogger(ENGINES)
     logger.addHandler(handler)
     try:

@@ -64,6 +64,7 @@ def decide(
         raise ValueError("--many reads features, ids and delays from standard input: leave the others out")
     rows = read_lines("id", "features", "delay")
     ids, kept, delays = ([row.get(name) for row in rows] for name in ("id", "features", "delay"))
+    # Without any id decisions are numbered; with some, the join refuses those that have none.
     tickets = join.decide_many(kept, ids=None if all(id is None for id in ids) else ids, delays=delays)
     return [ticket._asdict() for ticket in tickets]
 
@@ -100,6 +101,7 @@ def finish(
     ] = None,
 ) -> list[Line]:
     """The windows of these decisions have ended: print their rows, with the labels gathered."""
+    # Nothing said is not null, which is a label.
     instead = UNSAID if missing is None else read_value(missing, "--missing")
     return [one._asdict() for one in join.finish_many(read_ids(join, ids), instead)]
 

@@ -71,7 +71,7 @@ def plan_command(
             if model is not None:
                 if log is not None:
                     raise ValueError("give a log or --model, and not both")
-                for name in reading:
+                for name in reading:  # what would be ignored is refused
                     if reading[name] is not None:
                         raise ArgumentError(
                             name, "says how a log is read, and --model reads none", remedy="leave it out"
@@ -83,7 +83,7 @@ def plan_command(
                 read = read_log(log, missing=missing, **reading)
                 names = f"{read.decided} → {read.feedback}"
                 typer.echo(f"{log}: {read.rows:,} rows, {names}, {read.missing:,} without feedback", err=True)
-                rate = per_day if per_day is not None else read.per_day
+                rate = per_day if per_day is not None else read.per_day  # said beats found in the log's dates
                 made = plan(read.delays, per_day=rate, mean_delay_days=read.mean_delay_days, **options)
         if json_file is not None:
             json_file.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def _plan_model(
     try:
         made = model_delays(model, horizon=horizon, per_day=rate, **parameters)
     except ArgumentError as error:
-        if error.name in ("horizon", "mean"):
+        if error.name in ("horizon", "mean"):  # options, which are named as such further out
             raise
         # The other parameters of a model have no options of their own.
         raise ArgumentError(f"--with {error.name}=…", error.problem, error.value, error.remedy) from error
@@ -144,6 +144,7 @@ def _print(made: Plan, output: Format) -> None:
 
 
 def bound_command(
+    context: typer.Context,
     horizon: Annotated[int, typer.Option(help="Rounds, T.")],
     capacity: Annotated[int, typer.Option(help="Slots, C.")],
     diameter: Annotated[float | None, typer.Option(help="Diameter of the domain, D.")] = None,
@@ -159,19 +160,8 @@ def bound_command(
 ) -> None:
     """The regret bounds that follow from these constants: the paper's, printed and sharpened, and this project's."""
     with refusing():
-        constants = Constants(
-            horizon=horizon,
-            capacity=capacity,
-            total_delay=total_delay,
-            max_backlog=max_backlog,
-            max_delay=max_delay,
-            diameter=diameter,
-            gradient_bound=gradient_bound,
-            strong_convexity=strong_convexity,
-            value_bound=value_bound,
-            inner_radius=inner_radius,
-            dimension=dimension,
-        )
+        # Every option but the last is a constant, by its own name.
+        constants = Constants(**{name: value for name, value in context.params.items() if name != "output"})
         bounds = list_bounds(constants)
         if not bounds:
             raise ValueError(

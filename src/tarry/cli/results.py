@@ -39,12 +39,12 @@ def show(
     with refusing():
         frame = summarise(read_tables(folder), by or ())
     if output is Format.json:
-        typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))
+        typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))  # Polars writes it in one line
         return
     if not frame.height:
         typer.echo(f"nothing is finished yet in {folder}: tarry sweep status FILE says why")
         return
-    keys = frame.columns[: frame.columns.index("runs")]
+    keys = frame.columns[: frame.columns.index("runs")]  # what is grouped by stands before the figures
     names = tuple(key.removeprefix("axis_") for key in keys)
     rows = []
     for row in frame.iter_rows(named=True):
@@ -91,7 +91,7 @@ def report_command(
     from tarry.reports.view import view, with_baselines
 
     with refusing():
-        for kind in only or ():
+        for kind in only or ():  # before the results are read, which may take long
             if kind not in KINDS:
                 raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
         results = Folder(folder)
@@ -120,7 +120,7 @@ def _story(results: Folder, tables: Tables, file: Path | None) -> Story:
 
     cells = tables.cells
     text = results.text() if file is None else file.read_text(encoding="utf-8")
-    planned = set(cells["cell"])
+    planned = set(cells["cell"])  # a folder may hold failures of cells that the sweep has no more
     versions = cells["versions"].drop_nulls().unique(maintain_order=True)
     name = str(cells["sweep"][0])
     command = f"tarry sweep run {file or f'{name}.toml'} --results {results.path}\ntarry report {results.path}"

@@ -57,8 +57,10 @@ def new(
         chosen = recommended(place, **known, **rules, **bounds)
     else:
         learner = _make_learner(place, feedback, rate, smoothing)
+        # No more than the rate is the caller's: who is tracked is chosen as it is recommended.
         player = Player(learner, choose_scheduler(capacity, backlog, preemption=preemption))
         chosen = Recommendation(player, f"the constant rate {rate} you gave; no bound is claimed for it", False)
+    # Opens the session where the same one is there already, and refuses another one.
     with Session(chosen.player, **rules, **bounds, **where, rng=seed, memory=memory) as session:
         rounds = session.status().rounds
     return {
@@ -123,7 +125,7 @@ def ask(
     """Begin a round, or several in one transaction; print id, play, tracked, released and status."""
     if ids and count is not None:
         raise ValueError("give ids or --count, and not both")
-    if ids == [STANDARD_INPUT]:
+    if ids == [STANDARD_INPUT]:  # lines may have delays of their own
         rows = read_lines("id", "delay")
         asked = session.ask_many(ids=[row.get("id") for row in rows], delays=[row.get("delay", delay) for row in rows])
     elif ids:
@@ -151,7 +153,7 @@ def tell(
     """Hand over feedback; print id, status and weight."""
     if many != (id is None) or many != (feedback is None):
         raise ValueError("give an id and its feedback, or --many with JSON lines on standard input")
-    kind = session.player.learner.feedback
+    kind = session.player.learner.feedback  # also the name of the argument, and of the field in a line
     if many:
         rows = read_lines("id", kind)
         return stored.lines_of(session.tell_many(column(rows, "id"), **{f"{kind}s": column(rows, kind)}))

@@ -1,8 +1,4 @@
-"""What the commands of sessions and joins share: how commands are made, read their input and print their answers.
-
-Exit codes: 0 done; 1 done, but an id was unknown or forgotten (unknown, late) or the answer cannot be printed; 2 the
-arguments are wrong and nothing was changed; 3 the store cannot be used.
-"""
+"""What the commands of sessions and joins share: how commands are made, read their input and print their answers."""
 
 from __future__ import annotations
 
@@ -25,8 +21,8 @@ from tarry.live.encoding import brief, id_of, plain_id
 from tarry.live.stores import MAIN, POWER, without_password
 from tarry.outcomes import Answer
 
-ABSENT, STORE = 1, 3
-STANDARD_INPUT = "-"
+ABSENT, STORE = 1, 3  # exit codes, as below
+STANDARD_INPUT = "-"  # in place of an argument
 EPILOG = (
     "Exit codes: 0 done; 1 done, but an id was unknown or forgotten, or the answer cannot be printed; "
     "2 the arguments are wrong, nothing was changed; 3 the store cannot be used."
@@ -35,6 +31,7 @@ _QUOTES = "texts, and the names in an object, stand in double quotes of their ow
 # So that a negative number is an argument and not an option.
 NUMBERS = {"ignore_unknown_options": True}
 
+# Commands that change what is kept, and commands that only look at it, which no loss of power can undo.
 CHANGES = ("store", "name", "durability", "output")
 LOOKS = ("store", "name", "output")
 
@@ -88,7 +85,7 @@ def live_command(
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         def command(**given: Any) -> None:
-            output = given.pop("output", Format.json)
+            output = given.pop("output", Format.json)  # a command without the option has no table
             where = {option: given.pop(option) for option in shared if option in given}
             with refusing(unreachable=STORE), _told_warnings():
                 if where["store"] == "memory:":
@@ -120,7 +117,7 @@ def live_command(
 def _told_warnings() -> Iterator[None]:
     """Print warnings as sentences, without the line of the program that gave them."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", UserWarning)  # also those that were given before
         try:
             yield
         finally:
@@ -131,11 +128,14 @@ def _told_warnings() -> Iterator[None]:
 def show(answer: Sheet | list[Line], output: Format | None) -> None:
     """Print an answer as JSON or as a table; exit with 1 if an id of its lines was unknown or forgotten."""
     try:
-        if is_json(output):
-            _print_json(answer)
-        else:
+        if not is_json(output):
             _print_tables(answer)
-    except BrokenPipeError:
+        elif isinstance(answer, Sheet):
+            typer.echo(json.dumps(plain(answer.value), indent=2, allow_nan=False))
+        else:
+            for line in answer:
+                typer.echo(json.dumps(plain(line), allow_nan=False))
+    except BrokenPipeError:  # who was to read the answer has gone
         raise
     # What was asked for is done: that must not read as if nothing was changed.
     except OSError as error:
@@ -150,14 +150,6 @@ def show(answer: Sheet | list[Line], output: Format | None) -> None:
         said = {line.get("status", line.get("fate")) for line in answer}
         if said & {Answer.UNKNOWN, Answer.LATE}:
             raise typer.Exit(ABSENT)
-
-
-def _print_json(answer: Sheet | list[Line]) -> None:
-    if isinstance(answer, Sheet):
-        typer.echo(json.dumps(plain(answer.value), indent=2, allow_nan=False))
-        return
-    for line in answer:
-        typer.echo(json.dumps(plain(line), allow_nan=False))
 
 
 def _print_tables(answer: Sheet | list[Line]) -> None:
@@ -184,11 +176,11 @@ def is_json(output: Format | None) -> bool:
 
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: names for answers, objects for named tuples, null for numbers not finite."""
-    if isinstance(value, Answer):
+    if isinstance(value, Answer):  # before numbers, for to JSON it would be one
         return value.name.lower()
     if isinstance(value, bytes):
         return plain_id(value)
-    if hasattr(value, "_asdict"):
+    if hasattr(value, "_asdict"):  # before tuples, for a named one is an object
         return plain(value._asdict())
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
@@ -212,7 +204,7 @@ def _loaded(text: str, name: str, otherwise: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         problem = otherwise.format(shown)
-    except RecursionError:
+    except RecursionError:  # JSON has no limit on nesting, Python's stack does
         problem = f"is nested too deeply, {shown}; nothing was changed"
     except ValueError:  # Python reads numbers of so many digits only
         problem = f"has a number of too many digits, {shown}; nothing was changed"
@@ -226,7 +218,7 @@ def read_lines(*fields: str) -> list[Line]:
         if not line.strip():
             continue
         row = _loaded(line, f"line {number}", "is not JSON: {}; nothing was changed")
-        if not isinstance(row, dict) or _is_bytes(row):
+        if not isinstance(row, dict) or _is_bytes(row):  # so that a list of ids can be piped as it is
             row = {"id": row}
         extra = [name for name in row if name not in fields]
         if extra:
@@ -261,7 +253,7 @@ def column(rows: Sequence[Line], name: str) -> list[Any]:
 
 def as_ids(opened: StoredObject, texts: Sequence[str]) -> list[Hashable]:
     """Return ids from arguments: texts, but numbers where rounds go by their numbers."""
-    is_numbered = opened.is_numbered
+    is_numbered = opened.is_numbered  # asked once: it looks into the store
     return [int(text) if is_numbered and text.isascii() and text.isdigit() else text for text in texts]
 
 
@@ -276,44 +268,39 @@ def lines_of(told: Receipts) -> list[Line]:
     return [{"id": id, "status": status, "weight": weight} for id, status, weight in rows]
 
 
-def _status(opened: StoredObject) -> Sheet:
-    """Print rounds, pending, tracked, fates, answers and the health of the weights."""
-    found = opened.status()
-    return Sheet(found, found.rows())
-
-
-def _fate(opened: StoredObject, ids: IdsArgument) -> list[Line]:
-    """Print what has become of these rounds."""
-    return [{"id": id, "fate": opened.fate(id)} for id in read_ids(opened, ids)]
-
-
-def _ledger(
-    opened: StoredObject,
-    last: Annotated[int, typer.Option("--rounds", min=0, help="Also the fates of this many last rounds.")] = 0,
-) -> Sheet:
-    """Print rounds by fate and their sum, which is the number of rounds."""
-    found = opened.ledger(last)
-    counts = {"rounds": found["rounds"], **found["fates"], "sum": found["sum"]}
-    return Sheet(found, counts, found["last"] if last else ())
-
-
-def _export(
-    opened: StoredObject,
-    payloads: Annotated[bool, typer.Option("--payloads", help="Payloads as they are instead of sizes.")] = False,
-) -> Line:
-    """Print everything that is kept as JSON: configuration, status, and the tracked rounds with their ids."""
-    return opened.export(payloads=payloads)
-
-
-def _expire(opened: StoredObject, ids: IdsArgument) -> list[Line]:
-    """No outcome will come for these; on tracked ones that biases (see docs/live.md)."""
-    return lines_of(opened.expire_many(read_ids(opened, ids)))
-
-
 def add_shared(app: typer.Typer, kind: type[StoredObject]) -> None:
     """Add the commands that sessions and joins share: status, fate, ledger and export, which only look, and expire."""
-    live_command(app, "status", kind, LOOKS)(_status)
-    live_command(app, "fate", kind, LOOKS)(_fate)
-    live_command(app, "ledger", kind, LOOKS)(_ledger)
-    live_command(app, "export", kind, ("store", "name"))(_export)
-    live_command(app, "expire", kind)(_expire)
+
+    @live_command(app, "status", kind, LOOKS)
+    def status(opened: StoredObject) -> Sheet:
+        """Print rounds, pending, tracked, fates, answers and the health of the weights."""
+        found = opened.status()
+        return Sheet(found, found.rows())
+
+    @live_command(app, "fate", kind, LOOKS)
+    def fate(opened: StoredObject, ids: IdsArgument) -> list[Line]:
+        """Print what has become of these rounds."""
+        return [{"id": id, "fate": opened.fate(id)} for id in read_ids(opened, ids)]
+
+    @live_command(app, "ledger", kind, LOOKS)
+    def ledger(
+        opened: StoredObject,
+        last: Annotated[int, typer.Option("--rounds", min=0, help="Also the fates of this many last rounds.")] = 0,
+    ) -> Sheet:
+        """Print rounds by fate and their sum, which is the number of rounds."""
+        found = opened.ledger(last)
+        counts = {"rounds": found["rounds"], **found["fates"], "sum": found["sum"]}
+        return Sheet(found, counts, found["last"] if last else ())
+
+    @live_command(app, "export", kind, ("store", "name"))
+    def export(
+        opened: StoredObject,
+        payloads: Annotated[bool, typer.Option("--payloads", help="Payloads as they are instead of sizes.")] = False,
+    ) -> Line:
+        """Print everything that is kept as JSON: configuration, status, and the tracked rounds with their ids."""
+        return opened.export(payloads=payloads)
+
+    @live_command(app, "expire", kind)
+    def expire(opened: StoredObject, ids: IdsArgument) -> list[Line]:
+        """No outcome will come for these; on tracked ones that biases (see docs/live.md)."""
+        return lines_of(opened.expire_many(read_ids(opened, ids)))

@@ -14,8 +14,9 @@ from tarry.cli.console import Format, FormatOption, ended, engine_warnings, prog
 from tarry.experiments import Folder, Standing, Sweep, load_sweep, run_sweep, standing, write_tables
 from tarry.experiments.run import parse_task
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED = 1, 130  # exit codes; the second is a shell's for Ctrl-C
 SHOWN = 5  # values of an axis in a plan
+# What need not be said again in the command that goes on after an interrupt.
 DEFAULTS = {"engine": "threads", "task": "1/1"}
 
 sweep_app = typer.Typer(no_args_is_help=True, help="Experiments from one file (docs/experiments.md).")
@@ -93,7 +94,7 @@ def status(file: FileArgument, results: ResultsOption = None, output: FormatOpti
             typer.echo(f"{_count(found.damaged, 'file')} damaged: run again, their cells are played anew")
         _print_failures(sweep, found.failed)
         typer.echo(_cost(found))
-    raise typer.Exit(0 if not found.missing else 1)
+    raise typer.Exit(0 if not found.missing else 1)  # so that a script can wait for the last cell
 
 
 @sweep_app.command("collect")
@@ -105,7 +106,7 @@ def collect(
     """Gather what is finished into cells.parquet, runs.parquet and curves.parquet."""
     with refusing():
         sweep, folder = _opened(file, results)
-        folder.write_plan(sweep)
+        folder.write_plan(sweep)  # the tables name cells by what the plan says of them
         tables = folder.tables()
         for path in write_tables(tables, out or folder.path):
             typer.echo(str(path))
@@ -150,7 +151,7 @@ def _print_failures(sweep: Sweep, failed: dict[str, str]) -> None:
     names = {
         cell.id: f"{cell.columns['game']}, {cell.columns['player']}, {cell.columns['axes']}" for cell in sweep.cells
     }
-    sentences: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}  # many cells fail for one reason
     for cell, sentence in failed.items():
         sentences.setdefault(sentence, []).append(cell)
     for sentence, cells in sentences.items():
