@@ -123,13 +123,12 @@ class DelayedGame(gymnasium.Env[Array, Array]):
     """A game with late feedback as an environment; ``game`` may be a function of a seed, asked at every reset.
 
     The action is the play x_t (the nearest point of the domain is played), the observation the last play. What is
-    learnt comes in ``info``: ``feedback``, a list of (round, gradient or value, weight) that arrived at the end of
-    the round, or was let go then by a scheduler that withheld it (the last round lets go of everything), and
-    ``expired``, untracked rounds whose time has come (where the game acknowledges them). Round numbers
-    count from 1; ``info`` also has ``round``, ``play``, ``tracked`` and ``released``, with
-    ``reveal_loss`` the ``loss`` f_t(x_t) for whoever keeps the score (an agent must not learn from it), and ``delay``,
-    the next round's, in the clairvoyant model. The reward is −Σ w·f_s(x_s) over the
-    rounds s in ``feedback``, so it tells nothing early. Episodes are truncated at the horizon.
+    learnt comes in ``info``: ``feedback``, a list of (round, gradient or value, weight) that arrived in the round or
+    was withheld until then (the last round lets go of everything), and ``expired``, untracked rounds whose time has
+    come (where the game acknowledges them). Rounds count from 1; ``info`` also has ``round``, ``play``, ``tracked``,
+    ``released``, in the clairvoyant model the next round's ``delay``, and with ``reveal_loss`` the ``loss`` f_t(x_t),
+    which an agent must not learn from. The reward is −Σ w·f_s(x_s) over the rounds s in ``feedback``, so it tells
+    nothing early. Episodes are truncated at the horizon.
 
     >>> env = gymnasium.make("tarry/DelayedBCO-v0", dimension=2, horizon=50, mean_delay=3.0)
     >>> observation, info = env.reset(seed=1)
@@ -138,7 +137,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
     (1, True, False)
     """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": []}  # Gymnasium asks; there is nothing to look at
 
     def __init__(
         self, game: Game | Callable[[int], Game], scheduler: Scheduler | None = None, *, reveal_loss: bool = False
@@ -168,7 +167,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         drawn = int(self.np_random.integers(2**62))
         self._game = game = self._games(drawn)
         ends = np.array([game.horizon], np.int64)
-        self._run = make_run(game, self._player(game), checkpoints=ends, hears=True)
+        self._run = make_run(game, self._player(game), checkpoints=ends, hears=True)  # also ends of untracked rounds
         self._buffers, self._t = self._run.start(keyed_draws(drawn), 2), 0
         self._owed: dict[int, float] = {}  # the losses of tracked rounds, paid when their feedback comes
         origin = nearest(game.domain, game.domain.center)
@@ -192,7 +191,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
             self._owed.pop(s, None)
         if log.entered[0]:
             self._owed[self._t] = loss
-        for s in log.weightless[: log.counts[2]].tolist():
+        for s in log.weightless[: log.counts[2]].tolist():  # the agent never hears of these
             del self._owed[s]
         heard = int(news.heard[0])
         rounds, weights, rows = news.rounds[:heard].tolist(), news.weights[:heard].tolist(), news.feedback[:heard]

@@ -74,6 +74,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
             raise ValueError(f"X has {len(rows)} rows and there are {len(names)} ids: give one each")
         if ids is not None and None in names:
             raise ValueError(f"row {names.index(None)} has no id: give ids always or never")
+        # A view would keep all of X alive, and see it change.
         return [self.waiting_.decide(row.copy(), name) for row, name in zip(rows, names, strict=True)]
 
     def label(self, ids: Iterable[Hashable], y: ArrayLike) -> int:
@@ -83,14 +84,14 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         if len(names) != len(labels):
             raise ValueError(f"there are {len(names)} ids and {len(labels)} labels: give one each")
         self._check_labels(labels, "the decision {!r}", names, self.classes)
-        self.waiting_.check_room(names)
+        self.waiting_.check_room(names)  # before the first of them leaves its slot
         kept = [self.waiting_.label(name) for name in names]
         heard = [i for i, (row, weight) in enumerate(kept) if row is not None and weight != 0.0]
         if heard:
             rows, weights = np.stack([kept[i][0] for i in heard]), np.array([kept[i][1] for i in heard])
             try:
                 self._learn(rows, labels[heard], weights, self.classes)
-            except BaseException as error:
+            except BaseException as error:  # an interrupt too: what was not learnt must not be lost
                 self.waiting_.give_back(((names[i], *kept[i]) for i in heard), error)
                 raise
         return len(heard)
@@ -98,6 +99,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
         """Begin afresh: nothing is awaited any more, and the model knows these rows only."""
         check_weighted(self.estimator)
+        # What a first call sets, so that the next is one.
         for name in ("waiting_", "estimator_", "has_learnt_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         is_told = self.classes is not None or not is_classifier(self)
@@ -127,7 +129,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
     def _learn(self, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray, classes: ArrayLike | None) -> None:
         first = {} if classes is None else {"classes": np.asarray(classes)}
         self.estimator_.partial_fit(rows, labels, sample_weight=weights, **first)
-        self.has_learnt_ = True
+        self.has_learnt_ = True  # estimator_ does not tell: it is there from the first decision
 
     def _begin(self, classes: ArrayLike | None) -> None:
         if not hasattr(self, "waiting_"):
@@ -145,6 +147,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
             raise ValueError(f"classes must be a list of all classes, got {classes!r}")
 
     def _rows(self, X: ArrayLike) -> np.ndarray:  # noqa: N803
+        # Models of texts take them as they are; others are given numbers.
         dtype = None if get_tags(self.estimator).input_tags.string else "numeric"
         rows: np.ndarray = validate_data(self, X, reset=not hasattr(self, "n_features_in_"), dtype=dtype)
         return rows

@@ -61,7 +61,7 @@ class LateLabels(LateModel):
     def label(self, id: Hashable, y: Any) -> float | None:
         """The label of a decision: the weighted loss of the step it completed, None if it completed none."""
         x, weight = self._waiting.label(id)
-        if weight == 0.0:
+        if weight == 0.0:  # not tracked, or worth nothing: a batch is counted in rows that are learnt from
             return None
         self._batch.append((id, x, y, weight))
         return self.step() if len(self._batch) >= self.batch_size else None
@@ -73,7 +73,7 @@ class LateLabels(LateModel):
         """
         if not self._batch:
             return None
-        batch, self._batch = self._batch, []
+        batch, self._batch = self._batch, []  # gone before the step, for what fails is labelled anew
         try:
             return self._learn(batch)
         except BaseException as error:
@@ -85,10 +85,11 @@ class LateLabels(LateModel):
         losses = self.loss(self.module(inputs), targets)
         if not tuple(losses.shape)[:1] == (len(batch),):
             raise _summed(self.loss, f"gives shape {tuple(losses.shape)} for {len(batch)} rows")
+        # Losses of several outputs: the mean of a row's.
         by_row = losses.reshape(len(batch), -1).mean(1)
         total = (by_row * losses.new_tensor([weight for *_, weight in batch])).sum() / len(batch)
         value = float(total.item())
-        if not isfinite(value):
+        if not isfinite(value):  # before the step, which would spoil the parameters for good
             whose = [id for (id, *_), loss in zip(batch, by_row.tolist(), strict=True) if not isfinite(loss)]
             raise ValueError(f"the loss is {value}, so no step was made; labels or outputs are not finite for {whose}")
         self.optimiser.zero_grad()

@@ -40,7 +40,7 @@ def as_json(row: Row, tag: str = "") -> str:
     """
     spaces = _namespaces(row)
     line: dict[str, Any] = {"_label": {"Label": _number(row.label, "label"), "Weight": float(_importance(row))}}
-    if tag != "":
+    if tag != "":  # 0 is a tag
         line["_tag"] = str(tag)
     for space, features in spaces:
         kept = {name: value for name, value in features.items() if value is not None}

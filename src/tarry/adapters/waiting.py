@@ -77,13 +77,14 @@ class Waiting:
             if id != id:  # NaN, which no dictionary would find again
                 check_id(id)
             self._recent[id] = None
-            if len(self._recent) > RECENT:
+            if len(self._recent) > RECENT:  # memory is bounded, however long one decides
                 del self._recent[next(iter(self._recent))]
         slots = self.slots
         tracked = slots.open() >= 0
         t = slots.rounds
         if not is_named:
             id = t
+        # Most rounds release nobody, and to ask costs more than to look.
         released = tuple(map(self._forget, slots.released())) if slots.table[RELEASED] else ()
         if tracked:
             self._kept[id] = t, payload if keep is None else keep(payload)
@@ -128,7 +129,7 @@ class Waiting:
 
     def check_room(self, ids: Iterable[Hashable]) -> None:
         """Refuse labels of tracked decisions which, failing too, would make more than ``capacity`` failed ones."""
-        capacity = self.slots.capacity
+        capacity = self.slots.capacity  # also the limit of what has failed, so that memory stays bounded
         if capacity is None or not self._returned:
             return
         fresh = {id for id in ids if id in self._kept}

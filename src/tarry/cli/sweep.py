@@ -106,7 +106,7 @@ def collect(
     """Gather what is finished into cells.parquet, runs.parquet and curves.parquet."""
     with refusing():
         sweep, folder = _opened(file, results)
-        folder.write_plan(sweep)  # the tables name cells by what the plan says of them
+        folder.write_plan(sweep)  # so that the folder can be read without the sweep's file
         tables = folder.tables()
         for path in write_tables(tables, out or folder.path):
             typer.echo(str(path))

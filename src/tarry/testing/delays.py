@@ -32,8 +32,8 @@ class DelaysContract:
     """
 
     random: ClassVar[bool] = True
-    prefix_stable: ClassVar[bool] = True
-    horizons: ClassVar[tuple[int, ...]] = (1, 2, 37, 700)
+    prefix_stable: ClassVar[bool] = True  # a longer game begins as a shorter one does
+    horizons: ClassVar[tuple[int, ...]] = (1, 2, 37, 700)  # the ends of the range, and no round numbers
 
     def make(self, horizon: int, rng: int) -> Delays:
         """Return the delays to check, with this horizon and this seed: override this."""
@@ -62,6 +62,7 @@ class DelaysContract:
             backlog = delays.backlog()
             assert backlog[0] == 0
             assert backlog.sum() == delays.values.sum(), "the backlog does not sum to the total delay"
+            # A round adds itself, and may take away any number.
             assert np.all(np.diff(backlog) <= 1), "the backlog grew by more than one in a round"
             total, longest, peak = delays.summary()
             assert peak <= min(longest, sqrt(2 * total)), "σ_max is above min(d_max, √(2 d_tot))"

@@ -31,7 +31,7 @@ class DomainContract:
     """
 
     seed = 0
-    count = 48
+    count = 48  # points of a kind
     tolerance = 1e-9
 
     def domain(self) -> Domain:
@@ -41,6 +41,7 @@ class DomainContract:
     def scattered(self, domain: Domain) -> Points:
         """Return points near, around and far from the set."""
         rng = np.random.default_rng(self.seed)
+        # Three orders of magnitude around the size of the set, or of something where it is a point.
         reach = max(domain.outer_radius, 1e-3) * 10.0 ** rng.uniform(-1.5, 1.5, (self.count, 1))
         return np.asarray(domain.center + reach * _directions(rng, self.count, domain.dimension))
 
@@ -50,6 +51,7 @@ class DomainContract:
         found = [nearest(domain, x) for x in self.scattered(domain)]
         found += [domain.linear_minimiser(g) for g in _directions(rng, self.count, domain.dimension)]
         ends = np.array([*found, domain.center])
+        # Convex sets hold what lies between two of their points.
         mixed = rng.uniform(size=(len(ends), 1))
         return np.concatenate((ends, mixed * ends + (1 - mixed) * ends[rng.permutation(len(ends))]))
 
@@ -101,7 +103,7 @@ class DomainContract:
         domain = self.domain()
         for x in self.scattered(domain):
             point = x.copy()
-            project(domain, point, np.full(domain.dimension + 2, np.nan))
+            project(domain, point, np.full(domain.dimension + 2, np.nan))  # NaN spreads from wherever it is read
             assert np.array_equal(point, nearest(domain, x))
 
     def test_compiled_projection_agrees(self) -> None:
@@ -110,6 +112,7 @@ class DomainContract:
         points = self.scattered(domain)
         expected = np.array([nearest(domain, x) for x in points])
         _project_rows.dispatcher_for(domain)(domain, points, np.full(domain.dimension, np.nan))
+        # Compiled arithmetic may differ in the last digits.
         assert np.max(np.abs(points - expected)) <= 1e-3 * self.slack(domain, *expected)
 
     def test_diameter_covers_the_set(self) -> None:

@@ -119,7 +119,7 @@ class LearnerContract:
         """A round that weighs more changes no play up to the round in which it is heard; all of them change some."""
         learner, even, waits = self.learner(), np.ones(self.horizon), array(self.waits()).values
         whole = self._course(learner).play(1, self.horizon)
-        for s in range(1, self.horizon + 1, 7):
+        for s in range(1, self.horizon + 1, 7):  # a sample, for time's sake
             heard = s + int(waits[s - 1])
             heavy = np.where(np.arange(1, self.horizon + 1) == s, 3.0, even)
             assert np.array_equal(whole[:heard], self._course(learner, heavy).play(1, heard))
@@ -130,6 +130,7 @@ class LearnerContract:
         learner, t, weights = self.learner(), self.horizon // 2, np.ones(self.horizon)
         if learner.watches_tracked:
             return  # it counts arrivals, and a player refuses such weights
+        # The last round that is still out: its feedback is delivered by hand.
         s = max(s for s in range(1, t + 1) if s + self.waits()[s - 1] > t)
         weights[s - 1] = 0.0
         course = self._course(learner, weights)
@@ -145,7 +146,7 @@ class LearnerContract:
         course, shown = self._course(learner), []
         course.play(1, 20)
         for _ in range(2):
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore"):  # the keyed generator wraps around by design
                 predict(learner, course.learnt, course.buffers.draws.directions, 21, course.buffers.state.play)
             shown.append(course.buffers.state.play.copy())
         assert np.array_equal(shown[0], shown[1])
@@ -155,7 +156,7 @@ class LearnerContract:
     def test_a_copied_state_goes_on_bit_for_bit(self) -> None:
         learner, weights = self.learner(), self._weights(1.0)
         whole = self._course(learner, weights).play(1, self.horizon)
-        for cut in (1, 25):
+        for cut in (1, 25):  # before anything has arrived, and in the midst
             course = self._course(learner, weights)
             course.play(1, cut)
             resumed = course.resumed()
@@ -174,6 +175,7 @@ class LearnerContract:
         for t in range(1, self.horizon + 1):
             course.play(t, t)
             rates[t - 1] = rate_in_force(learner, course.learnt, t)
+        # NaN is a learner without a rate; bounds of the others rest on rates that never grow.
         assert np.all(np.isnan(rates)) or (np.all(rates > 0) and np.all(np.diff(rates) <= 0))
 
     def test_small_and_large(self) -> None:
@@ -194,7 +196,7 @@ class LearnerContract:
         record = simulate(self._game(learner), learner, seeds=[SEED, SEED + 1])
         assert np.all(np.isfinite(record.regret))
         plays = self._course(learner).play(1, self.horizon)
-        np.testing.assert_allclose(record.last_plays[0], plays[-1], atol=1e-6)
+        np.testing.assert_allclose(record.last_plays[0], plays[-1], atol=1e-6)  # compiled, last digits may differ
 
     def test_its_certificate_holds(self) -> None:
         """Who tells its rate and norm is certified as DW-FTRL is; a learner that moves otherwise must not tell."""

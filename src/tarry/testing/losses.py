@@ -37,7 +37,8 @@ class LossContract:
         """Yield rounds, each with two points of the domain (some on its boundary)."""
         rng, domain, horizon = np.random.default_rng(self.seed), self.domain(), self.loss().horizon
         for _ in range(self.samples):
-            t = int(rng.integers(1, (horizon or 10**6) + 1))
+            t = int(rng.integers(1, (horizon or 10**6) + 1))  # losses that are functions have no last round
+            # Deep inside, about the boundary, and far outside, whence the nearest point lies on it.
             drawn = rng.normal(size=(2, domain.dimension)) * rng.choice([0.1, 0.5, 3.0])
             x, z = (nearest(domain, domain.center + domain.outer_radius * d) for d in drawn)
             yield t, x, z
@@ -64,7 +65,7 @@ class LossContract:
         loss, rng, h = self.loss(), np.random.default_rng(self.seed + 1), 1e-5
         for t, x, _ in self.points():
             f, g = loss.value(x, t), loss.gradient(x, t)
-            slack = 1e-10 * (1.0 + abs(f)) / h
+            slack = 1e-10 * (1.0 + abs(f)) / h  # rounding of f, magnified by the quotient
             for d in (*np.eye(x.size), rng.normal(size=x.size)):
                 assert (f - loss.value(x - h * d, t)) / h - slack <= g @ d
                 assert g @ d <= (loss.value(x + h * d, t) - f) / h + slack
@@ -107,6 +108,7 @@ class LossContract:
             return
         for t, x, z in self.points():
             exact, slack = loss.value(x, t), self._slack(loss, t, x, z)
+            # The last is as good as none.
             values = [loss.smoothed(smoothing).value(x, t) for smoothing in (1.0, 0.1, 1e-9)]
             assert all(value <= exact + slack for value in values)
             assert values[-1] >= exact - 1e-8 - slack

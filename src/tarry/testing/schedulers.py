@@ -133,7 +133,7 @@ class SchedulerContract:
         """Return short, long and same-round delays, a backlog well above the capacity."""
         rng = np.random.default_rng(20)
         usual = rng.geometric(1 / 12, self.horizon) - 1
-        return np.where(rng.random(self.horizon) < 0.05, self.horizon, usual)
+        return np.where(rng.random(self.horizon) < 0.05, self.horizon, usual)  # one in twenty never comes
 
     def follow(self, seed: int = 0, **options: Any) -> Trace:
         """Return one run of this contract's game."""
@@ -143,7 +143,7 @@ class SchedulerContract:
     def test_game_grants_what_it_needs(self) -> None:
         check_grants(
             _alone(self.scheduler),
-            feedback="gradient",
+            feedback="label",
             capacity=self.capacity,
             information=self.information,
             preemption=self.preemption,
@@ -157,7 +157,7 @@ class SchedulerContract:
             assert np.all((tracked <= t) & (due[tracked - 1] > t)), f"a round is tracked past its life at {t}"
             assert tracked.size == state.table.counts[TRACKED], f"the set has lost count in round {t}"
             holding = held(player.scheduler, state.scheduler)
-            total = state.tally.sums[WEIGHT] + holding
+            total = state.tally.sums[WEIGHT] + holding  # weights balance the rounds, where a scheduler tells them
             assert holding < 0 or abs(total - t) <= 1e-9 * t, f"arrived + held is {total} after round {t}"
 
         trace = self.follow(watch=watch)
@@ -197,6 +197,7 @@ class SchedulerContract:
         """E[w_t | past] = 1 wherever there is room; a random half of the rounds must show it too."""
         if not self.scheduler.is_unbiased:
             return
+        # Halves that know nothing of the draws: a bias that cancels over all rounds shows in one of them.
         chosen = np.random.default_rng(5).random((2, self.horizon)) < 0.5
         excess = np.zeros((self.seeds, self.horizon))
         for seed in range(self.seeds):
@@ -208,6 +209,7 @@ class SchedulerContract:
         for half in chosen:
             sums = excess[:, half].mean(axis=1)
             error = sums.std(ddof=1) / np.sqrt(self.seeds)
+            # A half of an unbiased member is four standard errors off once in sixteen thousand seeds of the suite.
             assert abs(sums.mean()) <= 4 * error + 1e-9, f"mean weight off by {sums.mean():.3g} ± {error:.2g}"
 
 

@@ -111,7 +111,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         """Learn from the label of a decision, named by its id or, with ``on``, by features; ``w`` is multiplied in."""
         id = self._whose(x) if isinstance(x, dict) else x
         check_label(y, self._is_number, _WHOSE, id)
-        own = kwargs.pop("w", 1.0) if kwargs else 1.0
+        own = kwargs.pop("w", 1.0) if kwargs else 1.0  # a weight of the caller's own, multiplied in
         if own != 1.0:
             check_weight(own, _WHOSE, id)
         if self.on is None and id is not x:  # features without a name: a label that came at once
@@ -120,7 +120,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         if weight != 0.0 and own != 0.0:
             try:
                 self.model.learn_one(features, y, w=weight * own, **kwargs)
-            except BaseException as error:
+            except BaseException as error:  # an interrupt too: what was not learnt must not be lost
                 self._waiting.give_back([(id, features, weight)], error)
                 raise
 
