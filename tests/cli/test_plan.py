@@ -104,6 +104,7 @@ def test_parameters_by_name():
             "--window is a length in days, which goes with missing='window' (--missing window)",
         ),
         ([*MODEL, "--window", "30"], "--window says how a log is read, and --model reads none: leave it out"),
+        ([*MODEL, "--missing", "drop"], "--missing says how a log is read, and --model reads none: leave it out"),
         ([*MODEL, "--decided", "at"], "--decided says how a log is read, and --model reads none: leave it out"),
         ([*MODEL, "--per-day", "-3"], "--per-day must be positive"),
         ([*MODEL, "--capacity", "0"], "--capacity must be"),

@@ -65,14 +65,14 @@ def plan_command(
             "preemption": preemption,
             "seeds": seeds,
         }
-        reading: dict[str, Any] = {"decided": decided, "feedback": feedback, "window": window}
+        reading: dict[str, Any] = {"decided": decided, "feedback": feedback, "missing": missing, "window": window}
         with Console(stderr=True).status("replaying") as status:
             options["progress"] = lambda text: status.update(f"replaying: {text}")
             if model is not None:
                 if log is not None:
                     raise ValueError("give a log or --model, and not both")
                 for name in reading:  # what would be ignored is refused
-                    if reading[name] is not None:
+                    if reading[name] not in (None, "refuse"):
                         raise ArgumentError(
                             name, "says how a log is read, and --model reads none", remedy="leave it out"
                         )
@@ -80,7 +80,7 @@ def plan_command(
             elif log is None:
                 raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
             else:
-                read = read_log(log, missing=missing, **reading)
+                read = read_log(log, **reading)
                 names = f"{read.decided} → {read.feedback}"
                 typer.echo(f"{log}: {read.rows:,} rows, {names}, {read.missing:,} without feedback", err=True)
                 rate = per_day if per_day is not None else read.per_day  # said beats found in the log's dates
