@@ -27,8 +27,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tarry import delays, domains, learners, losses, rates, schedulers, theory
-from tarry.cli.console import screen
-from tarry.cli.demo import progress_bar
+from tarry.cli.console import progress_bar, screen
 from tarry.game import Game, Record, simulate
 from tarry.planning.policies import POLICIES, Conditions, find_policy
 from tarry.tracking import Doubling, Player
@@ -166,14 +165,14 @@ def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = 
     regrets: list[Row] = []
     moment_plan = [(*place, name) for place in places for name in SCHEDULERS]
     regret_plan = [(*game, slots, name) for game in REGRET_GAMES for slots, name in _entrants(game[0])]
-    with progress_bar(console) as progress:
-        task = progress.add_task("compiling (the first run only)", total=len(moment_plan) + len(regret_plan))
+    total = len(moment_plan) + len(regret_plan)
+    with progress_bar(console, "compiling (the first run only)") as show:
         for delay, slots, name in moment_plan:
             moments.append(moment_cell(delay, slots, name, seeds, short))
-            progress.update(task, advance=1, description=f"weights: {delay}, {slots}, {name}")
+            show(len(moments), total, f"weights: {delay}, {slots}, {name}")
         for problem, delay, room, name in regret_plan:
             regrets.append(regret_cell(problem, delay, room, name, seeds, horizon))
-            progress.update(task, advance=1, description=f"{problem}, {room}, {name}")
+            show(len(moments) + len(regrets), total, f"{problem}, {room}, {name}")
     console.print(moment_table(moments, known, f"Mean E[w²] ± s.e., {short:,} rounds, {seeds} seeds; * biased"))
     title = f"Regret ± s.e., {horizon:,} rounds, {seeds} seeds; the paper's rates unless named; * biased"
     console.print("\n", regret_table(regrets, known_long, title))

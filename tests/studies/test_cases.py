@@ -72,11 +72,11 @@ def test_refusals_are_sentences(case, arguments, sentence):
 
 
 def test_signs_of_life(monkeypatch, capsys):
-    from tarry.cli import console
+    from studies import __main__ as studies
 
     ticks = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
-    monkeypatch.setattr(console.time, "monotonic", lambda: next(ticks))
-    with console.progress_lines("playing") as tell:
+    monkeypatch.setattr(studies.time, "monotonic", lambda: next(ticks))
+    with studies.progress_lines("playing") as tell:
         for name in ("VarOpt", "Priority", "Morris", "Pareto"):
             tell(name)
     assert capsys.readouterr().err == "playing: Priority\nplaying: Pareto\n"

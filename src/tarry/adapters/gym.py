@@ -8,7 +8,7 @@ and ``tarry/DelayedBCO-v0`` (values).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,14 @@ from tarry.domains import Ball
 from tarry.domains.base import nearest
 from tarry.game import Game
 from tarry.game.problem import check_grants
-from tarry.game.run import Buffers, Stop, make_run
+from tarry.game.run import Stop, make_run
 from tarry.game.world import EXPIRED, FEEDBACK, note, note_round
-from tarry.learners.base import GRADIENT, VALUE, Learner, absorb, advance, allocate, predict, restart
+from tarry.learners.base import GRADIENT, VALUE, Directions, Learner, absorb, allocate, restart
 from tarry.losses import Quadratic
-from tarry.schedulers.base import UNLIMITED
+from tarry.schedulers.base import UNLIMITED, Scheduler
 from tarry.tracking import Player, keyed_draws
 from tarry.tracking.buffer import flush_buffer
-from tarry.tracking.table import RELEASED
+from tarry.tracking.table import RELEASED, Table
 
 try:
     import gymnasium
@@ -37,18 +37,14 @@ except ImportError as error:
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-class Outside(Learner, init=False):
+class Outside(Learner):
     """A learner that is elsewhere: it plays what it is handed and keeps what arrives until it is read.
 
-    ``width`` numbers of feedback a round; ``gives`` is 1 for gradients, 0 for values.
+    ``gives`` is 1 for gradients, 0 for values, which are the first number of their row.
     """
 
     dimension: int
-    width: int
     gives: int
-
-    def __new__(cls, dimension: int, feedback: str) -> Self:
-        return cls.make(dimension, dimension if feedback == GRADIENT else 1, int(feedback == GRADIENT))
 
     @property
     def feedback(self) -> str:
@@ -62,44 +58,38 @@ class OutsideState(NamedTuple):
     weights: np.ndarray
     feedback: np.ndarray
     heard: np.ndarray
-    play: np.ndarray
+    point: np.ndarray
 
 
 @allocate.on(Outside)
-def _allocate(learner: Any, slots: int) -> OutsideState:
+def _allocate(learner: Outside, slots: int) -> OutsideState:
     rows = slots + 1  # as many as are tracked, and what was withheld
-    heard = np.zeros(rows, np.int64), np.zeros(rows), np.zeros((rows, learner.width))
-    return OutsideState(*heard, np.zeros(1, np.int64), np.zeros(learner.dimension))
+    arrived = np.zeros(rows, np.int64), np.zeros(rows), np.zeros((rows, learner.dimension))
+    return OutsideState(*arrived, np.zeros(1, np.int64), np.zeros(learner.dimension))
 
 
 @restart.on(Outside)
-def _restart(learner: Any, state: Any, t: Any, magnitude: Any) -> None:
-    pass
-
-
-@predict.on(Outside)
-def _predict(learner: Any, state: Any, directions: Any, t: Any, play: Any) -> None:
-    for i in range(play.size):
-        play[i] = state.play[i]
+def _restart(learner: Outside, state: OutsideState, t: int, magnitude: float) -> None:
+    pass  # what it has learnt is not here
 
 
 @absorb.on(Outside)
-def _absorb(learner: Any, state: Any, directions: Any, slot: Any, s: Any, weight: Any, feedback: Any) -> None:
+def _absorb(
+    learner: Outside, state: OutsideState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
     at = state.heard[0]
     state.heard[0] = at + 1
     state.rounds[at] = s
     state.weights[at] = weight
-    for i in range(learner.width):
+    for i in range(feedback.size):
         state.feedback[at, i] = feedback[i]
 
 
-@advance.on(Outside)
-def _advance(learner: Any, state: Any, t: Any, pending: Any) -> None:
-    pass
-
-
 class Noted(NamedTuple):
-    """The log of one round: its loss, whether it entered, whom it released, who ended untracked or without weight."""
+    """The log of one round: its loss, whether it entered, whom it released, who ended untracked or without weight.
+
+    ``counts`` has how many were released, ended untracked, and ended without weight.
+    """
 
     loss: np.ndarray
     entered: np.ndarray
@@ -110,7 +100,7 @@ class Noted(NamedTuple):
 
 
 @note.on(Noted)
-def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
+def _note(log: Noted, t: int, kind: int, s: int, weight: float) -> None:
     if kind == EXPIRED:
         log.expired[log.counts[1]] = s
         log.counts[1] += 1
@@ -120,7 +110,7 @@ def _note(log: Any, t: Any, kind: Any, s: Any, weight: Any) -> None:
 
 
 @note_round.on(Noted)
-def _note_round(log: Any, t: Any, slot: Any, play: Any, loss: Any, table: Any) -> None:
+def _note_round(log: Noted, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
     log.loss[0] = loss
     if slot >= 0:
         log.entered[0] = 1
@@ -133,13 +123,12 @@ class DelayedGame(gymnasium.Env[Array, Array]):
     """A game with late feedback as an environment; ``game`` may be a function of a seed, asked at every reset.
 
     The action is the play x_t (the nearest point of the domain is played), the observation the last play. What is
-    learnt comes in ``info``: ``feedback``, a list of (round, gradient or value, weight) that arrived at the end of
-    the round, or was let go then by a scheduler that withheld it (the last round lets go of everything), and
-    ``expired``, untracked rounds whose time has come (where the game acknowledges them). Round numbers
-    count from 1; ``info`` also has ``round``, ``play``, ``tracked`` and ``released``, with
-    ``reveal_loss`` the ``loss`` f_t(x_t) for whoever keeps the score (an agent must not learn from it), and ``delay``,
-    the next round's, in the clairvoyant model. The reward is −Σ w·f_s(x_s) over the
-    rounds s in ``feedback``, so it tells nothing early. Episodes are truncated at the horizon.
+    learnt comes in ``info``: ``feedback``, a list of (round, gradient or value, weight) that arrived in the round or
+    was withheld until then (the last round lets go of everything), and ``expired``, untracked rounds whose time has
+    come (where the game acknowledges them). Rounds count from 1; ``info`` also has ``round``, ``play``, ``tracked``,
+    ``released``, in the clairvoyant model the next round's ``delay``, and with ``reveal_loss`` the ``loss`` f_t(x_t),
+    which an agent must not learn from. The reward is −Σ w·f_s(x_s) over the rounds s in ``feedback``, so it tells
+    nothing early. Episodes are truncated at the horizon.
 
     >>> env = gymnasium.make("tarry/DelayedBCO-v0", dimension=2, horizon=50, mean_delay=3.0)
     >>> observation, info = env.reset(seed=1)
@@ -148,9 +137,11 @@ class DelayedGame(gymnasium.Env[Array, Array]):
     (1, True, False)
     """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": []}  # Gymnasium asks; there is nothing to look at
 
-    def __init__(self, game: Game | Callable[[int], Game], scheduler: Any = None, *, reveal_loss: bool = False) -> None:
+    def __init__(
+        self, game: Game | Callable[[int], Game], scheduler: Scheduler | None = None, *, reveal_loss: bool = False
+    ) -> None:
         self._games = game if callable(game) else lambda _seed: game
         self._scheduler, self._reveals_loss = scheduler, reveal_loss
         first = self._games(0)
@@ -158,15 +149,16 @@ class DelayedGame(gymnasium.Env[Array, Array]):
             raise ValueError(f"an environment needs a tarry.Game, or a function from a seed to one, got {first!r}")
         if first.feedback not in (GRADIENT, VALUE):
             raise ValueError(f"an environment's game gives 'gradient' or 'value' feedback, got {first.feedback!r}")
-        self._player(first)
+        self._player(first)  # refuses what the game does not grant, before anybody plays
+        # A domain reaches furthest along an axis where a linear function of that axis is least.
         corners = [first.domain.linear_minimiser(sign * row) for sign in (1.0, -1.0) for row in np.eye(first.dimension)]
         low, high = np.min(corners, axis=0), np.max(corners, axis=0)
         self.action_space, self.observation_space = Box(low, high, dtype=np.float64), Box(low, high, dtype=np.float64)
 
     def _player(self, game: Game) -> Player:
-        player = Player(Outside(game.dimension, game.feedback), self._scheduler)
-        rules = {"capacity": game.capacity, "information": game.information, "preemption": game.preemption}
-        check_grants(player, feedback=game.feedback, **rules)  # type: ignore[arg-type]
+        player = Player(Outside(game.dimension, int(game.feedback == GRADIENT)), self._scheduler)
+        rules: dict[str, Any] = {name: getattr(game, name) for name in ("capacity", "information", "preemption")}
+        check_grants(player, feedback=game.feedback, **rules)
         return player
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
@@ -175,9 +167,9 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         drawn = int(self.np_random.integers(2**62))
         self._game = game = self._games(drawn)
         ends = np.array([game.horizon], np.int64)
-        self._run = make_run(game, self._player(game), checkpoints=ends, hears=True)
+        self._run = make_run(game, self._player(game), checkpoints=ends, hears=True)  # also ends of untracked rounds
         self._buffers, self._t = self._run.start(keyed_draws(drawn), 2), 0
-        self._owed: dict[int, float] = {}
+        self._owed: dict[int, float] = {}  # the losses of tracked rounds, paid when their feedback comes
         origin = nearest(game.domain, game.domain.center)
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
 
@@ -187,7 +179,11 @@ class DelayedGame(gymnasium.Env[Array, Array]):
             raise ValueError("no game has begun: call reset() before step()")
         if self._t >= self._game.horizon:
             raise ValueError(f"the game is over after {self._game.horizon} rounds: call reset()")
-        play = nearest(self._game.domain, _as_point(action))
+        try:
+            point = np.asarray(action, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"an action is a point of the domain, an array of numbers, got {action!r}") from None
+        play = nearest(self._game.domain, point)
         log = self._round(play)
         news, loss = self._buffers.state.learner, float(log.loss[0])
         released = log.released[: log.counts[0]].tolist()
@@ -195,13 +191,11 @@ class DelayedGame(gymnasium.Env[Array, Array]):
             self._owed.pop(s, None)
         if log.entered[0]:
             self._owed[self._t] = loss
-        for s in log.weightless[: log.counts[2]].tolist():
+        for s in log.weightless[: log.counts[2]].tolist():  # the agent never hears of these
             del self._owed[s]
-        arrived = range(int(news.heard[0]))
-        rounds, weights = news.rounds[: len(arrived)].tolist(), news.weights[: len(arrived)].tolist()
-        given = [
-            news.feedback[i].copy() if self._game.feedback == GRADIENT else float(news.feedback[i, 0]) for i in arrived
-        ]
+        heard = int(news.heard[0])
+        rounds, weights, rows = news.rounds[:heard].tolist(), news.weights[:heard].tolist(), news.feedback[:heard]
+        given = list(rows.copy()) if self._game.feedback == GRADIENT else rows[:, 0].tolist()
         info = {
             "round": self._t,
             "play": play.copy(),
@@ -216,43 +210,32 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         return play, float(reward), False, self._t == self._game.horizon, info | self._disclosed()
 
     def _round(self, play: Array) -> Noted:
-        """One round of the loop, with room made for it."""
+        """Play one round of the loop, with room made for it, and return its log."""
         self._t = t = self._t + 1
         buffers = self._run.make_room(self._buffers, 1)
-        self._buffers = buffers = buffers._replace(log=_fresh_log(buffers))
-        buffers.state.learner.play[:] = play
+        slots, pending = buffers.state.table.rounds.size, buffers.world.wheel.room
+        log = Noted(
+            loss=np.zeros(1),
+            entered=np.zeros(1, np.int64),
+            released=np.zeros(slots, np.int64),
+            expired=np.zeros(pending, np.int64),
+            weightless=np.zeros(slots, np.int64),
+            counts=np.zeros(3, np.int64),
+        )
+        self._buffers = buffers = buffers._replace(log=log)
+        buffers.state.learner.point[:] = play
         buffers.state.learner.heard[0] = 0
         self._run.advance(buffers, Stop(), t, t)
         self._run.check(buffers, t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
         flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in)
-        log: Noted = buffers.log
         return log
 
     def _disclosed(self) -> dict[str, int]:
         if self._game.information != "clairvoyant" or self._t == self._game.horizon:
             return {}
         return {"delay": int(delay(self._game.delays, self._t + 1))}
-
-
-def _as_point(action: Any) -> Array:
-    try:
-        return np.asarray(action, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"an action is a point of the domain, an array of numbers, got {action!r}") from None
-
-
-def _fresh_log(buffers: Buffers) -> Noted:
-    slots, pending = buffers.state.table.rounds.size, buffers.world.wheel.room
-    return Noted(
-        loss=np.zeros(1),
-        entered=np.zeros(1, np.int64),
-        released=np.zeros(slots, np.int64),
-        expired=np.zeros(pending, np.int64),
-        weightless=np.zeros(slots, np.int64),
-        counts=np.zeros(3, np.int64),
-    )
 
 
 _OPTIONS = ("dimension", "horizon", "capacity", "mean_delay", "information", "scheduler", "reveal_loss")
@@ -265,11 +248,11 @@ def standard_game(
     capacity: int | None = 16,
     mean_delay: float = 50.0,
     information: str = "semi-clairvoyant",
-    scheduler: Any = None,
+    scheduler: Scheduler | None = None,
     reveal_loss: bool = False,
     **unknown: Any,
 ) -> DelayedGame:
-    """Quadratic losses about drawn targets on the unit ball, geometric delays: the registered environments' game."""
+    """Return a registered environment: quadratic losses about drawn targets on the unit ball, geometric delays."""
     if unknown:
         raise ValueError(f"there is no option {next(iter(unknown))!r}: the options are {', '.join(_OPTIONS)}")
     dimension, horizon = as_int(dimension, "dimension", 1), as_int(horizon, "horizon", 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any, Self
@@ -11,10 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.adapters.waiting import Waiting, check_id
-from tarry.kernel import make_seed
+from tarry.adapters.waiting import LateModel, Seed, Waiting, check_id
 from tarry.live import Ticket
-from tarry.outcomes import Weights
+from tarry.schedulers.base import Scheduler
 
 try:
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
@@ -25,11 +24,12 @@ except ImportError as error:
     raise ImportError("the scikit-learn adapter needs scikit-learn: pip install 'tarry[sklearn]'") from error
 
 
-def _if_model_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self.estimator, name))
+def _if_model_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+    found: Callable[[Callable[..., Any]], Any] = available_if(lambda self: hasattr(self.estimator, name))
+    return found
 
 
-class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Learn by ``partial_fit`` from labels that come late, at most ``capacity`` of them awaited.
 
     ``decide(X)`` registers rows and says which are tracked; ``label(ids, y)`` learns from the tracked ones among them
@@ -54,10 +54,11 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         estimator: Any,
         capacity: int | None = None,
         *,
-        scheduler: Any = None,
+        scheduler: Scheduler | None = None,
         classes: ArrayLike | None = None,
-        random_state: Any = None,
+        random_state: Seed | np.random.RandomState = None,
     ) -> None:
+        # As scikit-learn's clone wants: kept as given, looked at later.
         self.estimator = estimator
         self.capacity = capacity
         self.scheduler = scheduler
@@ -73,23 +74,24 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"X has {len(rows)} rows and there are {len(names)} ids: give one each")
         if ids is not None and None in names:
             raise ValueError(f"row {names.index(None)} has no id: give ids always or never")
+        # A view would keep all of X alive, and see it change.
         return [self.waiting_.decide(row.copy(), name) for row, name in zip(rows, names, strict=True)]
 
     def label(self, ids: Iterable[Hashable], y: ArrayLike) -> int:
-        """Learn from these decisions' labels; how many of them were tracked."""
+        """Learn from these decisions' labels; return how many of them were tracked."""
         self._begin(self.classes)
         names, labels = _listed(ids), _labels(y)
         if len(names) != len(labels):
             raise ValueError(f"there are {len(names)} ids and {len(labels)} labels: give one each")
         self._check_labels(labels, "the decision {!r}", names, self.classes)
-        self.waiting_.check_room(names)
+        self.waiting_.check_room(names)  # before the first of them leaves its slot
         kept = [self.waiting_.label(name) for name in names]
         heard = [i for i, (row, weight) in enumerate(kept) if row is not None and weight != 0.0]
         if heard:
             rows, weights = np.stack([kept[i][0] for i in heard]), np.array([kept[i][1] for i in heard])
             try:
                 self._learn(rows, labels[heard], weights, self.classes)
-            except BaseException as error:
+            except BaseException as error:  # an interrupt too: what was not learnt must not be lost
                 self.waiting_.give_back(((names[i], *kept[i]) for i in heard), error)
                 raise
         return len(heard)
@@ -97,6 +99,7 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
         """Begin afresh: nothing is awaited any more, and the model knows these rows only."""
         check_weighted(self.estimator)
+        # What a first call sets, so that the next is one.
         for name in ("waiting_", "estimator_", "has_learnt_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         is_told = self.classes is not None or not is_classifier(self)
@@ -123,15 +126,17 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._learn(rows[heard], labels[heard], weights[heard], known)
         return self
 
-    def _learn(self, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray, classes: Any) -> None:
+    def _learn(self, rows: np.ndarray, labels: np.ndarray, weights: np.ndarray, classes: ArrayLike | None) -> None:
         first = {} if classes is None else {"classes": np.asarray(classes)}
         self.estimator_.partial_fit(rows, labels, sample_weight=weights, **first)
-        self.has_learnt_ = True
+        self.has_learnt_ = True  # estimator_ does not tell: it is there from the first decision
 
-    def _begin(self, classes: Any) -> None:
+    def _begin(self, classes: ArrayLike | None) -> None:
         if not hasattr(self, "waiting_"):
             check_weighted(self.estimator)
-            waiting = Waiting(self.capacity, self.scheduler, _seed_of(self.random_state))
+            state = self.random_state
+            seed = int(state.randint(2**31)) if isinstance(state, np.random.RandomState) else state
+            waiting = Waiting(self.capacity, self.scheduler, seed)
             self.estimator_, self.waiting_ = clone(self.estimator), waiting
         if is_classifier(self) and classes is None and not hasattr(self.estimator_, "classes_"):
             raise ValueError(
@@ -142,29 +147,32 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"classes must be a list of all classes, got {classes!r}")
 
     def _rows(self, X: ArrayLike) -> np.ndarray:  # noqa: N803
+        # Models of texts take them as they are; others are given numbers.
         dtype = None if get_tags(self.estimator).input_tags.string else "numeric"
         rows: np.ndarray = validate_data(self, X, reset=not hasattr(self, "n_features_in_"), dtype=dtype)
         return rows
 
-    def _check_labels(self, labels: np.ndarray, whose: str, names: Sequence[Any], classes: Any) -> None:
+    def _check_labels(self, labels: np.ndarray, whose: str, names: Sequence[Any], classes: ArrayLike | None) -> None:
         """Refuse labels that this kind of model cannot learn from; ``whose`` says which, as a format of its name."""
         if is_classifier(self) and labels.ndim == 1:
             known = np.asarray(self.classes_ if classes is None else classes).tolist()
             bad, wanted = [y not in known for y in labels.tolist()], f"one of the classes {known}"
         else:
-            is_number = is_regressor(self)
-            bad, wanted = [any(_is_bad(y, is_number) for y in np.ravel(row)) for row in labels], "a finite number"
+            bad, wanted = [any(map(self._is_bad, np.ravel(row))) for row in labels], "a finite number"
         if any(bad):
             i = bad.index(True)
-            told = labels.tolist()[i]
-            raise ValueError(
-                f"{whose.format(names[i])} has the label {told!r}, but it must be {wanted}: nothing changed"
-            )
+            told = f"{whose.format(names[i])} has the label {labels.tolist()[i]!r}"
+            raise ValueError(f"{told}, but it must be {wanted}: nothing changed")
 
-    def _check_learnt(self) -> None:
+    def _is_bad(self, y: object) -> bool:
+        # What is no number may be a target of several outputs; a regressor's is none.
+        return not isfinite(y) if isinstance(y, Real) else is_regressor(self) or y is None
+
+    def _ask(self, method: str, X: ArrayLike, *given: ArrayLike | None) -> Any:  # noqa: N803
         check_is_fitted(
             self, msg="%(name)s has learnt from no label yet, so it cannot predict: label some, or call fit"
         )
+        return getattr(self.estimator_, method)(self._rows(X), *given)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "has_learnt_")
@@ -182,45 +190,30 @@ class LateLabels(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.estimator_.classes_
 
     def predict(self, X: ArrayLike) -> Any:  # noqa: N803
-        """The model's predictions; nothing is registered."""
-        self._check_learnt()
-        return self.estimator_.predict(self._rows(X))
+        """Return the model's predictions; nothing is registered."""
+        return self._ask("predict", X)
 
-    @_if_model_has("predict_proba")  # type: ignore[untyped-decorator]
+    @_if_model_has("predict_proba")
     def predict_proba(self, X: ArrayLike) -> Any:  # noqa: N803
-        """The model's probabilities."""
-        self._check_learnt()
-        return self.estimator_.predict_proba(self._rows(X))
+        """Return the model's probabilities."""
+        return self._ask("predict_proba", X)
 
-    @_if_model_has("decision_function")  # type: ignore[untyped-decorator]
+    @_if_model_has("decision_function")
     def decision_function(self, X: ArrayLike) -> Any:  # noqa: N803
-        """The model's decision function."""
-        self._check_learnt()
-        return self.estimator_.decision_function(self._rows(X))
+        """Return the model's decision function."""
+        return self._ask("decision_function", X)
 
-    @_if_model_has("score")  # type: ignore[untyped-decorator]
+    @_if_model_has("score")
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:  # noqa: N803
-        """The model's own score."""
-        self._check_learnt()
-        return self.estimator_.score(self._rows(X), y, sample_weight)
+        """Return the model's own score."""
+        return self._ask("score", X, y, sample_weight)
 
-    def forget(self, id: Hashable) -> bool:
-        """Give up on a decision that the model failed on, and free its room; False if it is none."""
+    def _decisions(self) -> Waiting:
         check_is_fitted(self, "waiting_")
-        return self.waiting_.forget(id)
-
-    def fates(self) -> dict[str, int]:
-        """Decisions by fate; they sum to the decisions made."""
-        check_is_fitted(self, "waiting_")
-        return self.waiting_.fates()
-
-    def weights(self) -> Weights:
-        """The moments of the weights; their mean tends to 1."""
-        check_is_fitted(self, "waiting_")
-        return self.waiting_.slots.weights()
+        return self.waiting_
 
 
-def check_weighted(model: Any) -> None:
+def check_weighted(model: object) -> None:
     """Refuse, by name, a model that cannot learn from weighted rows a few at a time."""
     if isinstance(model, type):
         raise ValueError(f"{model.__name__} is a class: give a model, {model.__name__}(…)")
@@ -248,13 +241,3 @@ def _labels(y: ArrayLike) -> np.ndarray:
     if labels.ndim == 0:
         raise ValueError(f"y must be a list of labels, got {y!r}")
     return labels
-
-
-def _is_bad(y: Any, is_number: bool) -> bool:
-    return not isfinite(y) if isinstance(y, Real) else is_number or y is None
-
-
-def _seed_of(random_state: Any) -> int:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return make_seed(random_state)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable
 from math import isfinite
 from typing import Any
 
-from tarry.adapters.waiting import Waiting
+from tarry.adapters.waiting import LateModel, Seed, Waiting
 from tarry.checks import as_int
 from tarry.live import Ticket
-from tarry.outcomes import Weights
+from tarry.schedulers.base import Scheduler
 
 _SUCH_AS = {"module": "torch.nn.Linear(3, 1)", "loss": "torch.nn.MSELoss(reduction='none')"}
 
 
-class LateLabels:
+class LateLabels(LateModel):
     """Train ``module`` on labels that come late, at most ``capacity`` of them awaited.
 
     ``decide(x)`` registers one decision; ``label(id, y)`` puts its row, if it is tracked, into a batch, and a batch
@@ -36,8 +36,8 @@ class LateLabels:
         capacity: int | None,
         *,
         batch_size: int = 1,
-        scheduler: Any = None,
-        seed: Any = None,
+        scheduler: Scheduler | None = None,
+        seed: Seed = None,
         collate: Callable[[list[Any]], Any] | None = None,
     ) -> None:
         reduction = getattr(loss, "reduction", "none")
@@ -61,7 +61,7 @@ class LateLabels:
     def label(self, id: Hashable, y: Any) -> float | None:
         """The label of a decision: the weighted loss of the step it completed, None if it completed none."""
         x, weight = self._waiting.label(id)
-        if weight == 0.0:
+        if weight == 0.0:  # not tracked, or worth nothing: a batch is counted in rows that are learnt from
             return None
         self._batch.append((id, x, y, weight))
         return self.step() if len(self._batch) >= self.batch_size else None
@@ -73,7 +73,7 @@ class LateLabels:
         """
         if not self._batch:
             return None
-        batch, self._batch = self._batch, []
+        batch, self._batch = self._batch, []  # gone before the step, for what fails is labelled anew
         try:
             return self._learn(batch)
         except BaseException as error:
@@ -85,10 +85,11 @@ class LateLabels:
         losses = self.loss(self.module(inputs), targets)
         if not tuple(losses.shape)[:1] == (len(batch),):
             raise _summed(self.loss, f"gives shape {tuple(losses.shape)} for {len(batch)} rows")
+        # Losses of several outputs: the mean of a row's.
         by_row = losses.reshape(len(batch), -1).mean(1)
         total = (by_row * losses.new_tensor([weight for *_, weight in batch])).sum() / len(batch)
         value = float(total.item())
-        if not isfinite(value):
+        if not isfinite(value):  # before the step, which would spoil the parameters for good
             whose = [id for (id, *_), loss in zip(batch, by_row.tolist(), strict=True) if not isfinite(loss)]
             raise ValueError(f"the loss is {value}, so no step was made; labels or outputs are not finite for {whose}")
         self.optimiser.zero_grad()
@@ -96,20 +97,8 @@ class LateLabels:
         self.optimiser.step()
         return value
 
-    def forget(self, id: Hashable) -> bool:
-        """Give up on a decision that the model failed on, and free its room; False if it is none."""
-        return self._waiting.forget(id)
 
-    def fates(self) -> dict[str, int]:
-        """Decisions by fate; they sum to the decisions made."""
-        return self._waiting.fates()
-
-    def weights(self) -> Weights:
-        """The moments of the weights; their mean tends to 1."""
-        return self._waiting.slots.weights()
-
-
-def _summed(loss: Any, what: str) -> ValueError:
+def _summed(loss: object, what: str) -> ValueError:
     name = getattr(loss, "__name__", type(loss).__name__)
     return ValueError(
         f"{name} {what}, but weights need one loss a row: give reduction='none', for example MSELoss(reduction='none')"

@@ -9,18 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+import numpy as np
+
 from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
 from tarry.live.core import RELEASED, Slots
 from tarry.live.label_join import new_ticket
+from tarry.outcomes import Weights
+from tarry.schedulers.base import Scheduler
 from tarry.tracking import Player
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 RECENT = 1024  # decisions whose ids are recognised though they are not tracked
 
 
-def make_slots(capacity: int | None, scheduler: Any, seed: Any, information: str = "non-clairvoyant") -> Slots:
+def make_slots(
+    capacity: int | None, scheduler: Scheduler | None, seed: Seed, information: str = "non-clairvoyant"
+) -> Slots:
     """Return slots that track for somebody else's model; refuse a scheduler that needs more than it is granted."""
     player = Player(Idle(), scheduler)
     check_grants(player, feedback=None, capacity=capacity, information=information, preemption=True)
@@ -38,23 +46,27 @@ class Waiting:
     5.0
     """
 
-    def __init__(self, capacity: int | None, scheduler: Any = None, seed: Any = None) -> None:
+    def __init__(self, capacity: int | None, scheduler: Scheduler | None = None, seed: Seed = None) -> None:
         self.slots = make_slots(capacity, scheduler, seed)
-        self._kept: dict[Hashable, tuple[int, Any]] = {}
-        self._ids: dict[int, Hashable] = {}
-        self._recent: dict[Hashable, None] = {}
-        self._returned: dict[Hashable, tuple[Any, float]] = {}
+        self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
+        self._ids: dict[int, Hashable] = {}  # the same the other way round
+        self._recent: dict[Hashable, None] = {}  # in the order of their decisions, so that the oldest goes first
+        self._returned: dict[Hashable, tuple[Any, float]] = {}  # payload and weight where the model failed
         self._forgotten = 0
-        self._is_named: bool | None = None
+        self._is_named: bool | None = None  # whether decisions have ids; None before the first
 
     def decide(self, payload: Any, id: Hashable = None, keep: Callable[[Any], Any] | None = None) -> Ticket:
-        """Register a decision under this id, or under its number; whether it is tracked is known at once.
+        """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
 
         What is kept is the payload, or ``keep(payload)``, which is called for tracked decisions only.
         """
         is_named = id is not None
         if self._is_named is not is_named:
-            self._settle_naming(id)
+            if self._is_named is not None:
+                raise ValueError("some decisions have an id and some have none: give ids always or never")
+            if is_named:
+                check_id(id)
+            self._is_named = is_named
         if is_named:
             try:
                 if id in self._kept or id in self._recent or id in self._returned:
@@ -62,28 +74,22 @@ class Waiting:
             except TypeError:
                 check_id(id)
                 raise
-            if id != id:
+            if id != id:  # NaN, which no dictionary would find again
                 check_id(id)
             self._recent[id] = None
-            if len(self._recent) > RECENT:
+            if len(self._recent) > RECENT:  # memory is bounded, however long one decides
                 del self._recent[next(iter(self._recent))]
         slots = self.slots
         tracked = slots.open() >= 0
         t = slots.rounds
         if not is_named:
             id = t
+        # Most rounds release nobody, and to ask costs more than to look.
         released = tuple(map(self._forget, slots.released())) if slots.table[RELEASED] else ()
         if tracked:
             self._kept[id] = t, payload if keep is None else keep(payload)
             self._ids[t] = id
         return new_ticket((id, tracked, released))
-
-    def _settle_naming(self, id: Hashable) -> None:
-        if self._is_named is not None:
-            raise ValueError("some decisions have an id and some have none: give ids always or never")
-        if id is not None:
-            check_id(id)
-        self._is_named = id is not None
 
     def _forget(self, t: int) -> Hashable:
         id = self._ids.pop(t)
@@ -91,8 +97,9 @@ class Waiting:
         return id
 
     def label(self, id: Hashable) -> tuple[Any, float]:
-        """A label has come: what was kept and its weight; None and 0 if the decision is not tracked (any more)."""
+        """Return what was kept and its weight, now that a label has come; None and 0 where it is not tracked."""
         if self._returned:
+            check_id(id)
             self.check_room([id])
         try:
             kept = self._kept.pop(id, None)
@@ -108,9 +115,9 @@ class Waiting:
         return payload, self.slots.answer(t)
 
     def give_back(self, rows: Iterable[tuple[Hashable, Any, float]], error: BaseException) -> None:
-        """The model refused these ids, payloads and weights: their labels may come again.
+        """Keep ids, payloads and weights that the model refused: their labels may come again.
 
-        Their slots are free; the weights stay as they were drawn. See :meth:`check_room` for how many may gather.
+        Slots are free; the weights stay as they were drawn. See :meth:`check_room` for how many may gather.
         """
         given = list(rows)
         for id, payload, weight in given:
@@ -122,10 +129,10 @@ class Waiting:
 
     def check_room(self, ids: Iterable[Hashable]) -> None:
         """Refuse labels of tracked decisions which, failing too, would make more than ``capacity`` failed ones."""
-        capacity = self.slots.capacity
+        capacity = self.slots.capacity  # also the limit of what has failed, so that memory stays bounded
         if capacity is None or not self._returned:
             return
-        fresh = {id for id in ids if _is_id(id) and id in self._kept}
+        fresh = {id for id in ids if id in self._kept}
         if fresh and len(self._returned) + len(fresh) > capacity:
             raise ValueError(
                 f"the model has failed on {len(self._returned)} decisions, {list(self._returned)[:10]}, and at most "
@@ -133,7 +140,7 @@ class Waiting:
             )
 
     def forget(self, id: Hashable) -> bool:
-        """Give up on a decision that the model failed on; whether it was one."""
+        """Give up on a decision that the model failed on; return whether it was one."""
         check_id(id)
         if self._returned.pop(id, None) is None:
             return False
@@ -141,7 +148,8 @@ class Waiting:
         return True
 
     def fates(self) -> dict[str, int]:
-        """Decisions by fate: those that the model failed on are pending, forgotten ones expired."""
+        """Return decisions by fate: those that the model failed on are pending, forgotten ones expired."""
+        # To the slots all of these were answered.
         counts, failed, forgotten = self.slots.fates(), len(self._returned), self._forgotten
         counts["used"] -= failed + forgotten
         counts["pending"] += failed
@@ -149,19 +157,34 @@ class Waiting:
         return counts
 
 
-def _is_id(id: Any) -> bool:
-    try:
-        return hash(id) is not None
-    except TypeError:
-        return False
+class LateModel:
+    """What every model with late labels tells of its decisions."""
+
+    _waiting: Waiting
+
+    def _decisions(self) -> Waiting:
+        return self._waiting
+
+    def forget(self, id: Hashable) -> bool:
+        """Give up on a decision that the model failed on, and free its room; return False if it is none."""
+        return self._decisions().forget(id)
+
+    def fates(self) -> dict[str, int]:
+        """Return decisions by fate; they sum to the decisions made."""
+        return self._decisions().fates()
+
+    def weights(self) -> Weights:
+        """Return the moments of the weights; their mean tends to 1."""
+        return self._decisions().slots.weights()
 
 
-def check_id(id: Any) -> None:
+def check_id(id: object) -> None:
     """Refuse what cannot name a decision: a ticket instead of its id, and what a dictionary cannot find again."""
     if type(id) is Ticket:
         raise ValueError(f"a decision has an id, and this is its ticket: give ticket.id, here {id.id!r}")
     try:
-        is_good = _is_id(id) and bool(id == id)
+        hash(id)
+        is_good = bool(id == id)
     except TypeError:
         is_good = False
     if not is_good:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tarry._version import __version__
-from tarry.cli.console import REFUSED, ended, refusing, screen
+from tarry.cli.console import REFUSED, ended
 
 # Commands that have left the library for the checkout's studies.
 MOVED = {"case": "flights (or clinical, queue, pictures)", "table1": "table1", "compare": "compare"}
@@ -32,6 +31,10 @@ COMMANDS = {
     "join": ("tarry.cli.join:join_app", "Late labels joined with their decisions: a join kept in a store."),
     "sweep": ("tarry.cli.sweep:sweep_app", "Experiments from one file (docs/experiments.md)."),
     "results": ("tarry.cli.results:results_app", "What a sweep gave (docs/experiments.md)."),
+    "demo": (
+        "tarry.cli.plan:demo_command",
+        "Play one game under every policy and capacity; print a table and write a page of curves.",
+    ),
 }
 """Where each command is, and its line in the help, which is the first of its own."""
 
@@ -59,7 +62,7 @@ def load(name: str) -> Any:
         found = getattr(import_module(module), attribute)
     except ImportError as error:
         raise ended(f"tarry {name} needs {error.name}: pip install 'tarry[cli,report]'", REFUSED) from error
-    if not isinstance(found, typer.Typer):
+    if not isinstance(found, typer.Typer):  # one command and not a group
         alone = typer.Typer(add_completion=False)
         alone.command(name)(found)
         found = alone
@@ -94,27 +97,9 @@ def versions() -> None:
     show_versions()
 
 
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out") / "demo",
-    seeds: Annotated[int, typer.Option(min=2, help="Runs per policy and capacity.")] = 64,
-    horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
-) -> None:
-    """Play one game under every policy and capacity; print a table and write a page of curves."""
-    with refusing():
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OSError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from error
-        from tarry.cli.demo import run_demo
-
-        run_demo(screen(), out, seeds, horizon)
-
-
 def _moved(context: typer.Context) -> None:
     name = str(context.info_name)
-    typer.echo(f"tarry {name} is a study now: in a checkout of Tarry, run python -m studies {MOVED[name]}", err=True)
-    raise typer.Exit(2)
+    raise ended(f"tarry {name} is a study now: in a checkout of Tarry, run python -m studies {MOVED[name]}", REFUSED)
 
 
 for _name in MOVED:

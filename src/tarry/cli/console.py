@@ -1,13 +1,13 @@
-"""What commands share: where they print, how they refuse, and signs of life while they work."""
+"""What commands share: where they print, how they refuse, and how far they are."""
 
 from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -18,7 +18,6 @@ from tarry.errors import ArgumentError, TarryError
 
 REFUSED = 2  # exit code: the arguments are wrong, and nothing was changed
 PIPED = 132  # columns where no screen says otherwise
-PAUSE = 5.0  # seconds between lines of progress where there is no screen
 ENGINES = "tarry.experiments"  # the logger of engines, whose warnings are shown at once
 
 
@@ -27,6 +26,9 @@ class Format(StrEnum):
 
     table = "table"
     json = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="What to print.")]
 
 
 @contextmanager
@@ -41,20 +43,13 @@ def refusing(*, unreachable: int = REFUSED) -> Iterator[None]:
     except BrokenPipeError:  # the reader of the output has gone, which is no fault of the input
         raise
     except ArgumentError as error:
-        raise ended(error.sentence(option_of(error.name)), REFUSED) from error
+        # What is no identifier is a name that was made for the command line already, such as "--with shape=…".
+        name = f"--{error.name.replace('_', '-')}" if error.name.isidentifier() else error.name
+        raise ended(error.sentence(name), REFUSED) from error
     except (ValueError, TypeError, ImportError) as error:
         raise ended(str(error), REFUSED) from error
     except (TarryError, OSError) as error:
         raise ended(str(error), unreachable) from error
-
-
-def option_of(name: str) -> str:
-    """Return the option of an argument; what is no name of an argument stays as it is.
-
-    >>> option_of("per_day")
-    '--per-day'
-    """
-    return f"--{name.replace('_', '-')}" if name.isidentifier() else name
 
 
 def ended(sentence: str, code: int) -> typer.Exit:
@@ -69,27 +64,8 @@ def screen() -> Console:
     return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=PIPED)
 
 
-@contextmanager
-def progress_lines(doing: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows what is being done: on a screen in one line, elsewhere in one every few seconds."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(doing) as status:
-            yield lambda text: status.update(f"{doing}: {text}")
-        return
-    last = time.monotonic()
-
-    def tell(text: str) -> None:
-        nonlocal last
-        if time.monotonic() - last >= PAUSE:
-            last = time.monotonic()
-            console.print(f"{doing}: {text}", highlight=False, soft_wrap=True)
-
-    yield tell
-
-
 class _Rate(ProgressColumn):
-    """Cells a second, or a minute where they are slow."""
+    """Steps a second, or a minute where they are slow."""
 
     def render(self, task: Task) -> Text:
         speed = task.speed or 0.0
@@ -97,41 +73,31 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def progress_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of cells done and all cells, shown with rate and remaining time; off a terminal nothing is."""
+def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
+    """Yield a function of steps done, all steps, and what is being done; off a terminal nothing is shown."""
     columns = (
-        TextColumn("cells"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         _Rate(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("cells", total=None)
+        task = progress.add_task(doing, total=None)  # the total is known with the first step
 
-        def show(done: int, total: int) -> None:
+        def show(done: int, total: int, doing: str = doing) -> None:
             if progress.tasks[task].total is None:
                 progress.reset(task, completed=done, total=total)  # what was there before says nothing of the rate
-            progress.update(task, completed=done)
+            progress.update(task, completed=done, description=doing)
 
         yield show
 
 
-class _Printing(logging.Handler):
-    def __init__(self, console: Console) -> None:
-        super().__init__(logging.WARNING)
-        self._console = console
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._console.print(record.getMessage(), highlight=False, markup=False, soft_wrap=True)
-
-
 @contextmanager
-def engine_warnings(console: Console) -> Iterator[None]:
-    """Print at once what engines warn of; what games warn of is kept with the results."""
-    logging.getLogger("tarry").addHandler(logging.NullHandler())
-    handler = _Printing(console)
-    logger = logging.getLogger(ENGINES)
+def engine_warnings() -> Iterator[None]:
+    """Print on standard error at once what engines warn of; what games warn of is kept with the results."""
+    logging.getLogger("tarry").addHandler(logging.NullHandler())  # else Python prints what nobody handles
+    handler, logger = logging.StreamHandler(), logging.getLogger(ENGINES)
     logger.addHandler(handler)
     try:
         yield

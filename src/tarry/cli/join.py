@@ -2,116 +2,76 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from tarry.cli.console import Format
-from tarry.cli.stored import (
-    DEFAULT_STORE,
-    EPILOG,
-    NUMBERS,
-    DurabilityOption,
-    FormatOption,
-    NameOption,
-    StoreOption,
-    add_shared,
-    answering,
-    as_store,
-    as_value,
-    column,
-    end,
-    id_reader,
-    ids_of,
-    read_lines,
-    show_lines,
-    show_one,
-)
-from tarry.live import LabelJoin, Outcome, Ticket
+from tarry.cli import stored
+from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
+from tarry.live import LabelJoin
 from tarry.live.labels import UNSAID
-from tarry.live.stores import MAIN, POWER, without_password
 from tarry.planning.policies import FREE, free_scheduler
 from tarry.players.recommended import choose_scheduler
 
 join_app = typer.Typer(
     no_args_is_help=True, help="Late labels joined with their decisions: a join kept in a store.", epilog=EPILOG
 )
+command = partial(stored.live_command, join_app)
 
 
-@join_app.command("new", epilog=EPILOG)
+@command("new")
 def new(
+    where: dict[str, Any],
     capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once (default: no limit).")] = None,
     labels: Annotated[str, typer.Option(help="Several labels for a decision: first, last, sum or all.")] = "first",
-    information: Annotated[
-        str, typer.Option(help="clairvoyant, semi-clairvoyant or non-clairvoyant.")
-    ] = "non-clairvoyant",
+    information: stored.InformationOption = "non-clairvoyant",
     preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
     scheduler: Annotated[
         str | None, typer.Option(help=f"Who is tracked: {', '.join(FREE)} (default: as recommended).")
     ] = None,
-    backlog: Annotated[int | None, typer.Option(help="Without preemption: a guess of the backlog.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of every draw (default: a random one).")] = None,
+    backlog: stored.BacklogOption = None,
+    seed: stored.SeedOption = None,
     memory: Annotated[int, typer.Option(help="Decisions whose fates are remembered.")] = 1_000_000,
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    durability: DurabilityOption = POWER,
-    output: FormatOption = None,
-) -> None:
+) -> Line:
     """Make a join, or find that the same one is there."""
-    with answering():
-        chosen = (
-            choose_scheduler(capacity, backlog, preemption=preemption)
-            if scheduler is None
-            else free_scheduler(scheduler)
-        )
-        rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels}
-        where: dict[str, Any] = {"store": as_store(store), "name": name}
-        with LabelJoin(
-            capacity, scheduler=chosen, **rules, **where, durability=durability, rng=seed, memory=memory
-        ) as join:
-            told = {"store": without_password(store), "name": name} | {
-                "scheduler": type(chosen).__name__,
-                "capacity": capacity,
-                **rules,
-            }
-            told |= {"memory": memory, "rounds": join.status().rounds}
-        show_one(told, {key: str(value) for key, value in told.items()}, output)
+    if scheduler is None:
+        chosen = choose_scheduler(capacity, backlog, preemption=preemption)
+    else:
+        chosen = free_scheduler(scheduler)
+    rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels, "memory": memory}
+    with LabelJoin(capacity, scheduler=chosen, rng=seed, **rules, **where) as join:
+        rounds = join.status().rounds
+    return {"scheduler": type(chosen).__name__, "capacity": capacity, **rules, "rounds": rounds}
 
 
-@join_app.command("decide", epilog=EPILOG, context_settings=NUMBERS)
+@command("decide", LabelJoin, context_settings=NUMBERS)
 def decide(
+    join: LabelJoin,
     features: Annotated[str | None, typer.Argument(help="Kept while tracked: JSON, or - for standard input.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="An id of your own (default: a number).")] = None,
     delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when the label will come.")] = None,
     many: Annotated[
         bool, typer.Option("--many", help="Read JSON lines with features, id and delay, in one transaction.")
     ] = False,
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    durability: DurabilityOption = POWER,
-    output: FormatOption = None,
-) -> None:
+) -> list[Line]:
     """Register a decision; print id, tracked and released."""
-    with answering():
-        if many and not (features is None and id is None and delay is None):
-            raise ValueError("--many reads features, ids and delays from standard input: leave the others out")
-        with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-            if many:
-                tickets = _decide_lines(join)
-            else:
-                given = None if features is None else as_value(features, "features")
-                tickets = [join.decide(given, None if id is None else id_reader(join)(id), delay=delay)]
-        show_lines((ticket._asdict() for ticket in tickets), output)
+    if not many:
+        given = None if features is None else read_value(features, "features")
+        (name,) = [None] if id is None else as_ids(join, [id])
+        return [join.decide(given, name, delay=delay)._asdict()]
+    if not (features is None and id is None and delay is None):
+        raise ValueError("--many reads features, ids and delays from standard input: leave the others out")
+    rows = read_lines("id", "features", "delay")
+    ids, kept, delays = ([row.get(name) for row in rows] for name in ("id", "features", "delay"))
+    # Without any id decisions are numbered; with some, the join refuses those that have none.
+    tickets = join.decide_many(kept, ids=None if all(id is None for id in ids) else ids, delays=delays)
+    return [ticket._asdict() for ticket in tickets]
 
 
-def _decide_lines(join: LabelJoin) -> list[Ticket]:
-    rows = read_lines(("id", "features", "delay"))
-    ids, features, delays = ([row.get(name) for row in rows] for name in ("id", "features", "delay"))
-    return join.decide_many(features, ids=None if all(id is None for id in ids) else ids, delays=delays)
-
-
-@join_app.command("label", epilog=EPILOG, context_settings=NUMBERS)
+@command("label", LabelJoin, context_settings=NUMBERS)
 def label(
+    join: LabelJoin,
     id: Annotated[str | None, typer.Argument(help="The decision's id.")] = None,
     label: Annotated[str | None, typer.Argument(help="Its label: JSON, or - for standard input.")] = None,
     key: Annotated[
@@ -120,60 +80,39 @@ def label(
     many: Annotated[
         bool, typer.Option("--many", help="Read JSON lines with id, label and key, in one transaction.")
     ] = False,
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    durability: DurabilityOption = POWER,
-    output: FormatOption = None,
-) -> None:
+) -> list[Line]:
     """Hand over a label; print id, fate, row (features, label, weight; null: not tracked, or gathered) and answer."""
-    with answering():
-        if many != (id is None) or many != (label is None) or (many and key is not None):
-            raise ValueError("give an id and its label, or --many with JSON lines on standard input")
-        with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-            if many:
-                lines = read_lines(("id", "label", "key"))
-                ids, labels, keys = column(lines, "id"), column(lines, "label"), [line.get("key") for line in lines]
-            else:
-                ids, labels, keys = [id_reader(join)(str(id))], [as_value(str(label), "the label")], [key]
-            outcomes = join.label_many(ids, labels, keys=keys)
-        _show(outcomes, output)
+    if many != (id is None) or many != (label is None) or (many and key is not None):
+        raise ValueError("give an id and its label, or --many with JSON lines on standard input")
+    if many:
+        lines = read_lines("id", "label", "key")
+        ids, labels, keys = column(lines, "id"), column(lines, "label"), [line.get("key") for line in lines]
+    else:
+        ids, labels, keys = as_ids(join, [str(id)]), [read_value(str(label), "the label")], [key]
+    return [one._asdict() for one in join.label_many(ids, labels, keys=keys)]
 
 
-@join_app.command("finish", epilog=EPILOG)
+@command("finish", LabelJoin)
 def finish(
-    ids: Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")],
+    join: LabelJoin,
+    ids: stored.IdsArgument,
     missing: Annotated[
         str | None, typer.Option(help="The label of decisions that got none: JSON (default: 0 of a sum, [] of all).")
     ] = None,
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    durability: DurabilityOption = POWER,
-    output: FormatOption = None,
-) -> None:
+) -> list[Line]:
     """The windows of these decisions have ended: print their rows, with the labels gathered."""
-    with answering():
-        instead = UNSAID if missing is None else as_value(missing, "--missing")
-        with LabelJoin.open(as_store(store), name=name, durability=durability) as join:
-            outcomes = join.finish_many(ids_of(join, ids), instead)
-        _show(outcomes, output)
+    # Nothing said is not null, which is a label.
+    instead = UNSAID if missing is None else read_value(missing, "--missing")
+    return [one._asdict() for one in join.finish_many(read_ids(join, ids), instead)]
 
 
-@join_app.command("estimate", epilog=EPILOG)
+@command("estimate", LabelJoin, stored.LOOKS)
 def estimate(
-    level: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
-    store: StoreOption = DEFAULT_STORE,
-    name: NameOption = MAIN,
-    output: FormatOption = None,
-) -> None:
+    join: LabelJoin, level: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95
+) -> Sheet:
     """Print the mean label with a confidence interval, and the naive mean of those seen."""
-    with answering(), LabelJoin.open(as_store(store), name=name) as join:
-        found = join.estimate(level)
-        show_one(found, found.rows(), output)
+    found = join.estimate(level)
+    return Sheet(found, found.rows())
 
 
-def _show(outcomes: list[Outcome], output: Format | None) -> None:
-    show_lines((one._asdict() for one in outcomes), output)
-    end(one.fate for one in outcomes)
-
-
-add_shared(join_app, LabelJoin)
+stored.add_shared(join_app, LabelJoin)

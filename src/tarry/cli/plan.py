@@ -1,4 +1,4 @@
-"""tarry plan, how many slots do I need? and tarry bound, what do the theorems promise?"""
+"""tarry plan, how many slots do I need? tarry bound, what do theorems promise? tarry demo, what are weights worth?"""
 
 from __future__ import annotations
 
@@ -10,12 +10,22 @@ import typer
 from rich.console import Console
 
 from tarry.checks import as_positive
-from tarry.cli.console import Format, option_of, refusing, screen
+from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, read_log
+from tarry.planning.demo import DIMENSION, MEAN_DELAYS, PLAN, make_game, play_plan
 from tarry.planning.policies import choose_policies
 from tarry.planning.sources import MODELS, model_delays
+from tarry.reports.demo import PolicyResult, demo_page, summary_table
 from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
+
+STORY = (
+    f"Half of the rounds pull one way and answer within about {MEAN_DELAYS[0]} rounds; the other half pull harder the "
+    f"other way and answer after about {MEAN_DELAYS[1]}. A policy that hears the quick ones more often learns the "
+    "wrong thing, and the more surely the more it hears: that is what happens to labels that time out or are pushed "
+    "out of a full buffer. Weighted policies are right on average; of these VarOpt sees the most labels and so errs "
+    "least."
+)
 
 
 def plan_command(
@@ -41,7 +51,7 @@ def plan_command(
     seeds: Annotated[int, typer.Option(min=2, help="Replays to begin with.")] = 8,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
     chart: Annotated[Path | None, typer.Option(help="Write a picture (.svg, .png) or a page (.html).")] = None,
-    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+    output: FormatOption = Format.table,
 ) -> None:
     """How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target."""
     with refusing():
@@ -56,52 +66,46 @@ def plan_command(
             "preemption": preemption,
             "seeds": seeds,
         }
+        reading: dict[str, Any] = {"decided": decided, "feedback": feedback, "missing": missing, "window": window}
         with Console(stderr=True).status("replaying") as status:
             options["progress"] = lambda text: status.update(f"replaying: {text}")
             if model is not None:
                 if log is not None:
                     raise ValueError("give a log or --model, and not both")
-                made = _from_model(model, _parameters(mean, parameter or []), horizon, per_day, options)
+                for name in reading:  # what would be ignored is refused
+                    if reading[name] not in (None, "refuse"):
+                        raise ArgumentError(
+                            name, "says how a log is read, and --model reads none", remedy="leave it out"
+                        )
+                made = _plan_model(model, _parameters(mean, parameter or []), horizon, per_day, options)
             elif log is None:
                 raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
             else:
-                made = _from_log(log, decided, feedback, missing, window, per_day, options)
-        _write(made, json_file, chart)
+                read = read_log(log, **reading)
+                names = f"{read.decided} → {read.feedback}"
+                typer.echo(f"{log}: {read.rows:,} rows, {names}, {read.missing:,} without feedback", err=True)
+                rate = per_day if per_day is not None else read.per_day  # said beats found in the log's dates
+                made = plan(read.delays, per_day=rate, mean_delay_days=read.mean_delay_days, **options)
+        if json_file is not None:
+            json_file.parent.mkdir(parents=True, exist_ok=True)
+            json_file.write_text(json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if chart is not None:
+            save_plan(made, chart)
         _print(made, output)
 
 
-def _from_model(
-    model: str, parameters: dict[str, Any], horizon: int, per_day: float | None, options: dict[str, Any]
+def _plan_model(
+    model: str, parameters: dict[str, str], horizon: int, per_day: float | None, options: dict[str, Any]
 ) -> Plan:
     rate = None if per_day is None else as_positive(per_day, "per_day")
     try:
         made = model_delays(model, horizon=horizon, per_day=rate, **parameters)
     except ArgumentError as error:
-        if error.name == "horizon":
+        if error.name in ("horizon", "mean"):  # options, which are named as such further out
             raise
-        raise ValueError(error.sentence(_model_option(error.name))) from error
+        # The other parameters of a model have no options of their own.
+        raise ArgumentError(f"--with {error.name}=…", error.problem, error.value, error.remedy) from error
     return plan(made, per_day=rate, **options)
-
-
-def _model_option(name: str) -> str:
-    return option_of(name) if name == "mean" else f"--with {name}=…"
-
-
-def _from_log(
-    log: Path,
-    decided: str | None,
-    feedback: str | None,
-    missing: str,
-    window: float | None,
-    per_day: float | None,
-    options: dict[str, Any],
-) -> Plan:
-    read = read_log(log, decided=decided, feedback=feedback, missing=missing, window=window)
-    typer.echo(
-        f"{log}: {read.rows:,} rows, {read.decided} → {read.feedback}, {read.missing:,} without feedback", err=True
-    )
-    rate = per_day if per_day is not None else read.per_day
-    return plan(read.delays, per_day=rate, mean_delay_days=read.mean_delay_days, **options)
 
 
 def _share(text: str) -> float:
@@ -114,22 +118,14 @@ def _share(text: str) -> float:
     return share
 
 
-def _parameters(mean: str | None, listed: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {} if mean is None else {"mean": mean}
+def _parameters(mean: str | None, listed: list[str]) -> dict[str, str]:
+    found = {} if mean is None else {"mean": mean}
     for item in listed:
         name, equals, value = item.partition("=")
         if not equals or not name:
             raise ValueError(f"--with takes NAME=VALUE, such as --with shape=0.9, got {item!r}")
         found[name.strip()] = value.strip()
     return found
-
-
-def _write(made: Plan, json_file: Path | None, chart: Path | None) -> None:
-    if json_file is not None:
-        json_file.parent.mkdir(parents=True, exist_ok=True)
-        json_file.write_text(json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    if chart is not None:
-        save_plan(made, chart)
 
 
 def _print(made: Plan, output: Format) -> None:
@@ -149,6 +145,7 @@ def _print(made: Plan, output: Format) -> None:
 
 
 def bound_command(
+    context: typer.Context,
     horizon: Annotated[int, typer.Option(help="Rounds, T.")],
     capacity: Annotated[int, typer.Option(help="Slots, C.")],
     diameter: Annotated[float | None, typer.Option(help="Diameter of the domain, D.")] = None,
@@ -160,23 +157,12 @@ def bound_command(
     value_bound: Annotated[float | None, typer.Option(help="Largest |loss|, M, for bandit feedback.")] = None,
     inner_radius: Annotated[float | None, typer.Option(help="Radius r of a ball inside the domain.")] = None,
     dimension: Annotated[int | None, typer.Option(help="Dimension k of the domain.")] = None,
-    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+    output: FormatOption = Format.table,
 ) -> None:
     """The regret bounds that follow from these constants: the paper's, printed and sharpened, and this project's."""
     with refusing():
-        constants = Constants(
-            horizon=horizon,
-            capacity=capacity,
-            total_delay=total_delay,
-            max_backlog=max_backlog,
-            max_delay=max_delay,
-            diameter=diameter,
-            gradient_bound=gradient_bound,
-            strong_convexity=strong_convexity,
-            value_bound=value_bound,
-            inner_radius=inner_radius,
-            dimension=dimension,
-        )
+        # Every option but the last is a constant, by its own name.
+        constants = Constants(**{name: value for name, value in context.params.items() if name != "output"})
         bounds = list_bounds(constants)
         if not bounds:
             raise ValueError(
@@ -190,3 +176,31 @@ def bound_command(
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         screen().print(bounds_table(bounds, trivial).rich())
+
+
+def demo_command(
+    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out") / "demo",
+    seeds: Annotated[int, typer.Option(min=2, help="Runs per policy and capacity.")] = 64,
+    horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
+) -> None:
+    """Play one game under every policy and capacity; print a table and write a page of curves."""
+    console = screen()
+    with refusing():
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from error
+        game = make_game(horizon)
+        backlog = game.delays.summary()
+        console.print(
+            f"{horizon:,} rounds on the unit ball of R^{DIMENSION}, DW-FTRL, {seeds} seeds;\n"
+            f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
+        )
+        results = []
+        with progress_bar(console, "compiling (the first run only)") as show:
+            for policy, capacity, is_unbiased, record in play_plan(game, seeds):
+                results.append(PolicyResult(policy, capacity, is_unbiased, record.summary(), record.curve))
+                show(len(results), len(PLAN), f"{policy}, {capacity or 'no limit'}")
+        console.print(summary_table(results).rich())
+        path = demo_page(results, out / "index.html", title="Late feedback under a capacity", story=STORY)
+        console.print(f"curves: {path}", soft_wrap=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from tarry.cli.console import Format, refusing, screen
+from tarry.cli.console import Format, FormatOption, refusing, screen
 from tarry.errors import ArgumentError
 from tarry.experiments import Folder, Tables, read_tables
 from tarry.experiments.summary import joined, summarise
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
+TITLE = "Means over runs, regret ± standard error"
 NOTE = "bound: on the weighted regret, so regret may exceed it where labels are dropped without weights"
 FORMS = {"bound": ".4g", "observed": ".1%", "weight_second_moment": ".3g"}
 ROOMY = 100  # columns from which on a table has wider gaps
@@ -31,28 +31,31 @@ WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".json": "write_jso
 def show(
     folder: FolderArgument,
     by: Annotated[list[str] | None, typer.Option(help="A column to group by (repeat; default: what varies).")] = None,
-    output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+    output: FormatOption = Format.table,
 ) -> None:
     """Means over seeds: regret, bound, share of labels seen, weights."""
+    from tarry.reports.table import DASH, Table  # not above, for this room loads the compiler, and help need not
+
     with refusing():
         frame = summarise(read_tables(folder), by or ())
     if output is Format.json:
-        typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))
+        typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))  # Polars writes it in one line
         return
     if not frame.height:
         typer.echo(f"nothing is finished yet in {folder}: tarry sweep status FILE says why")
         return
-    keys = frame.columns[: frame.columns.index("runs")]
-    console = screen()
-    gap = 2 if console.width >= ROOMY else 1
-    table = Table(title="Means over runs, regret ± standard error", caption=NOTE, box=None, padding=(0, gap, 0, 0))
-    for name in keys:
-        table.add_column(name.removeprefix("axis_"), overflow="fold", min_width=min(8, _width(frame, name)))
-    for name in ("runs", "regret", "bound", "seen", "E w²"):
-        table.add_column(name, justify="right", no_wrap=True)
+    keys = frame.columns[: frame.columns.index("runs")]  # what is grouped by stands before the figures
+    names = tuple(key.removeprefix("axis_") for key in keys)
+    rows = []
     for row in frame.iter_rows(named=True):
-        table.add_row(*(str(row[key]) if row[key] is not None else "–" for key in keys), *_figures(row))
-    console.print(table)
+        error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
+        figures = (DASH if row[name] is None else f"{row[name]:{form}}" for name, form in FORMS.items())
+        labels = (DASH if row[key] is None else str(row[key]) for key in keys)
+        rows.append((*labels, str(row["runs"]), f"{row['regret']:.4g}{error}", *figures))
+    console = screen()
+    columns = (*names, "runs", "regret", "bound", "seen", "E w²")
+    gap = 2 if console.width >= ROOMY else 1
+    console.print(Table(TITLE, columns, rows, NOTE, text=names, wrap=names, gap=gap).rich())
 
 
 @results_app.command("export")
@@ -69,19 +72,6 @@ def export(
         file.parent.mkdir(parents=True, exist_ok=True)
         getattr(frame, WRITERS[file.suffix])(file)
     typer.echo(f"{file}: {frame.height} rows, {frame.width} columns")
-
-
-def _width(frame: Any, name: str) -> int:
-    return max(map(len, [name.removeprefix("axis_"), *map(str, frame[name].unique())]))
-
-
-def _figures(row: dict[str, Any]) -> list[str]:
-    error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
-    return [
-        str(row["runs"]),
-        f"{row['regret']:.4g}{error}",
-        *("–" if row[name] is None else f"{row[name]:{form}}" for name, form in FORMS.items()),
-    ]
 
 
 def report_command(
@@ -101,7 +91,7 @@ def report_command(
     from tarry.reports.view import view, with_baselines
 
     with refusing():
-        for kind in only or ():
+        for kind in only or ():  # before the results are read, which may take long
             if kind not in KINDS:
                 raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
         results = Folder(folder)
@@ -130,7 +120,8 @@ def _story(results: Folder, tables: Tables, file: Path | None) -> Story:
 
     cells = tables.cells
     text = results.text() if file is None else file.read_text(encoding="utf-8")
-    planned = set(cells["cell"])
+    planned = set(cells["cell"])  # a folder may hold failures of cells that the sweep has no more
+    versions = cells["versions"].drop_nulls().unique(maintain_order=True)
     name = str(cells["sweep"][0])
     command = f"tarry sweep run {file or f'{name}.toml'} --results {results.path}\ntarry report {results.path}"
     return Story(
@@ -141,9 +132,5 @@ def _story(results: Folder, tables: Tables, file: Path | None) -> Story:
         failed={cell: sentence for cell, sentence in results.failed().items() if cell in planned},
         damaged=len(results.read(["cell"]).damaged),
         file=text,
-        versions=tuple(_versions(said) for said in cells["versions"].drop_nulls().unique(maintain_order=True)),
+        versions=tuple(", ".join(f"{name} {number}" for name, number in json.loads(said).items()) for said in versions),
     )
-
-
-def _versions(said: str) -> str:
-    return ", ".join(f"{name} {number}" for name, number in json.loads(said).items())

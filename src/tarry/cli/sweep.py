@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from tarry.cli.console import Format, engine_warnings, progress_bar, refusing
-from tarry.experiments import Folder, Standing, Summary, Sweep, load_sweep, run_sweep, standing, write_tables
+from tarry.cli.console import Format, FormatOption, ended, engine_warnings, progress_bar, refusing
+from tarry.experiments import Folder, Standing, Sweep, load_sweep, run_sweep, standing, write_tables
 from tarry.experiments.run import parse_task
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED = 1, 130  # exit codes; the second is a shell's for Ctrl-C
 SHOWN = 5  # values of an axis in a plan
+# What need not be said again in the command that goes on after an interrupt.
 DEFAULTS = {"engine": "threads", "task": "1/1"}
 
 sweep_app = typer.Typer(no_args_is_help=True, help="Experiments from one file (docs/experiments.md).")
@@ -31,22 +31,28 @@ SchedulerOption = Annotated[
     str | None, typer.Option(help="With --engine dask: its address (default: a local cluster).")
 ]
 TaskOption = Annotated[str, typer.Option(help="Of n jobs that share the folder, the i-th: i/n.")]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="What to print.")]
 
 
 @sweep_app.command("plan")
 def plan(file: FileArgument, results: ResultsOption = None, output: FormatOption = Format.table) -> None:
     """How many cells there are, which are finished, and what the others will cost."""
+    from tarry.experiments.members import describe
+    from tarry.experiments.play import refusal
+
     with refusing():
         sweep, folder = _opened(file, results)
         found = standing(sweep, folder)
-        refused = _refused(sweep)
+        # What stands in the way of a game and a player shows in the first cell of the two.
+        firsts = {f"{c.columns['game']}, {c.columns['player']}": c.content for c in reversed(sweep.cells)}
+        refused = {pair: sentence for pair in reversed(firsts) if (sentence := refusal(firsts[pair]))}
     if output is Format.json:
-        typer.echo(json.dumps(_figures(found) | {"refused": refused}, indent=2))
+        typer.echo(json.dumps(found._asdict() | {"missing": found.missing, "refused": refused}, indent=2))
         return
     typer.echo(f"{sweep.name}: {_count(found.cells, 'cell')}, {found.finished} finished, {found.missing} to play")
-    for line in _axes(sweep):
-        typer.echo(line)
+    for key in ("game", "player", *sweep.axes):
+        columns = [cell.columns if key in ("game", "player") else cell.columns["axes"] for cell in sweep.cells]
+        known = list(dict.fromkeys(describe(one[key]) for one in columns if one.get(key) is not None))
+        typer.echo(f"  {key}: {', '.join(known[:SHOWN])}{f', … ({len(known)})' if len(known) > SHOWN else ''}")
     for pair, sentence in refused.items():
         typer.echo(f"will fail: {pair}: {sentence}", err=True)
     typer.echo(_cost(found))
@@ -81,14 +87,14 @@ def status(file: FileArgument, results: ResultsOption = None, output: FormatOpti
         sweep, folder = _opened(file, results)
         found = standing(sweep, folder)
     if output is Format.json:
-        typer.echo(json.dumps(_figures(found), indent=2))
+        typer.echo(json.dumps(found._asdict() | {"missing": found.missing}, indent=2))
     else:
         typer.echo(f"{sweep.name}: {found.finished} of {_count(found.cells, 'cell')} finished")
         if found.damaged:
             typer.echo(f"{_count(found.damaged, 'file')} damaged: run again, their cells are played anew")
         _print_failures(sweep, found.failed)
         typer.echo(_cost(found))
-    raise typer.Exit(0 if not found.missing else 1)
+    raise typer.Exit(0 if not found.missing else 1)  # so that a script can wait for the last cell
 
 
 @sweep_app.command("collect")
@@ -100,7 +106,7 @@ def collect(
     """Gather what is finished into cells.parquet, runs.parquet and curves.parquet."""
     with refusing():
         sweep, folder = _opened(file, results)
-        folder.write_plan(sweep)
+        folder.write_plan(sweep)  # so that the folder can be read without the sweep's file
         tables = folder.tables()
         for path in write_tables(tables, out or folder.path):
             typer.echo(str(path))
@@ -116,15 +122,6 @@ def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
     return sweep, Folder(results or Path("out") / "sweeps" / sweep.name)
 
 
-def _refused(sweep: Sweep) -> dict[str, str]:
-    """Return what stands in the way of the first cell of each game and player."""
-    from tarry.experiments.play import refusal
-
-    firsts = {f"{c.columns['game']}, {c.columns['player']}": c.content for c in reversed(sweep.cells)}
-    found = {pair: refusal(content) for pair, content in firsts.items()}
-    return {pair: sentence for pair, sentence in reversed(found.items()) if sentence}
-
-
 def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bool = False, **chosen: Any) -> None:
     """Play what is missing with a bar, and print how it ended (``aside``: not on standard output).
 
@@ -134,32 +131,19 @@ def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bo
 
     console = Console(stderr=True)
     try:
-        with engine_warnings(console), progress_bar(console) as show:
+        # The warnings come second, for the bar then makes way for what is written on standard error.
+        with progress_bar(console, "cells") as show, engine_warnings():
             done = run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
     except KeyboardInterrupt:
-        command = _with_options(again, **chosen, task=task)
-        typer.echo(f"interrupted; finished cells are kept: {command} goes on", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    typer.echo(_ending(done, folder), err=aside)
+        said = {name: value for name, value in (chosen | {"task": task}).items() if value is not None}
+        words = [f"--{name} {shlex.quote(str(said[name]))}" for name in said if said[name] != DEFAULTS.get(name)]
+        raise ended(f"interrupted; finished cells are kept: {' '.join([again, *words])} goes on", INTERRUPTED) from None
+    before = f", {done.found} were there" if done.found else ""
+    failed = f", {len(done.failed)} failed" if done.failed else ""
+    typer.echo(f"{_count(done.finished, 'cell')} finished{before}{failed}: {folder.path}", err=aside)
     _print_failures(sweep, done.failed)
     if done.failed:
         raise typer.Exit(FAILED)
-
-
-def _axes(sweep: Sweep) -> Iterator[str]:
-    """Yield a line for the games, the players and every axis, with their first values."""
-    from tarry.experiments.members import describe
-
-    for key in ("game", "player", *sweep.axes):
-        columns = [cell.columns if key in ("game", "player") else cell.columns["axes"] for cell in sweep.cells]
-        known = list(dict.fromkeys(describe(one[key]) for one in columns if one.get(key) is not None))
-        yield f"  {key}: {', '.join(known[:SHOWN])}{f', … ({len(known)})' if len(known) > SHOWN else ''}"
-
-
-def _ending(done: Summary, folder: Folder) -> str:
-    before = f", {done.found} were there" if done.found else ""
-    failed = f", {len(done.failed)} failed" if done.failed else ""
-    return f"{_count(done.finished, 'cell')} finished{before}{failed}: {folder.path}"
 
 
 def _print_failures(sweep: Sweep, failed: dict[str, str]) -> None:
@@ -167,7 +151,7 @@ def _print_failures(sweep: Sweep, failed: dict[str, str]) -> None:
     names = {
         cell.id: f"{cell.columns['game']}, {cell.columns['player']}, {cell.columns['axes']}" for cell in sweep.cells
     }
-    sentences: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}  # many cells fail for one reason
     for cell, sentence in failed.items():
         sentences.setdefault(sentence, []).append(cell)
     for sentence, cells in sentences.items():
@@ -175,33 +159,15 @@ def _print_failures(sweep: Sweep, failed: dict[str, str]) -> None:
         typer.echo(f"failed: {names[cells[0]]}{also}: {sentence}", err=True)
 
 
-def _with_options(command: str, **chosen: Any) -> str:
-    """Return the command with the options that are not the default.
-
-    >>> _with_options("tarry sweep resume a.toml", engine="dask", workers=None, scheduler="tcp://a b", task="1/1")
-    "tarry sweep resume a.toml --engine dask --scheduler 'tcp://a b'"
-    """
-    said = {name: value for name, value in chosen.items() if value is not None and value != DEFAULTS.get(name)}
-    return " ".join([command, *(f"--{name} {shlex.quote(str(value))}" for name, value in said.items())])
-
-
-def _figures(found: Standing) -> dict[str, Any]:
-    return found._asdict() | {"missing": found.missing}
-
-
 def _cost(found: Standing) -> str:
     """Return what is left to play, in words."""
     if not found.missing:
         return "nothing is left to play"
     basis = "going by the finished cells" if found.is_measured else "a guess: no cell is finished yet"
-    return f"{found.rounds:,} rounds to play, about {_length(found.seconds)} on one worker, compiling aside ({basis})"
-
-
-def _length(seconds: float) -> str:
-    for unit, size in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(seconds, 1.0):.0f} s"
+    units = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
+    unit, size = next((unit for unit in units if found.seconds >= 2 * unit[1]), units[-1])
+    length = f"{max(found.seconds, 1.0) / size:.0f} {unit}"
+    return f"{found.rounds:,} rounds to play, about {length} on one worker, compiling aside ({basis})"
 
 
 def _count(number: int, what: str) -> str:

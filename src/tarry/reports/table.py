@@ -37,9 +37,9 @@ TEX = {
 class Table(NamedTuple):
     """A table of text: columns named in ``text`` hold words and stand left, the others hold figures and stand right.
 
-    In the terminal columns named in ``wrap`` may take several lines, rows in ``bold`` stand out, and a line is drawn
-    before rows in ``sections``; ``gap`` spaces stand between columns. ``name`` is the table's address on a page and its
-    label in LaTeX.
+    In the terminal columns named in ``wrap`` may take several lines, rows in ``bold`` stand out, a line is drawn before
+    rows in ``sections``, ``gap`` spaces stand between columns, and columns without names have no head. ``name`` is the
+    table's address on a page and its label in LaTeX.
     """
 
     title: str
@@ -102,9 +102,11 @@ class Table(NamedTuple):
             caption_justify="left",
             padding=(0, self.gap, 0, 0),
             pad_edge=False,
+            show_header=any(self.columns),
         )
         for name, side in zip(self.columns, self._sides, strict=True):
-            grid.add_column(Text(name), justify=side, no_wrap=name not in self.wrap)  # type: ignore[arg-type]
+            # A word that is longer than its column is folded, where rich would cut it.
+            grid.add_column(Text(name), justify=side, no_wrap=name not in self.wrap, overflow="fold")  # type: ignore[arg-type]
         for i, row in enumerate(self.rows):
             if i in self.sections:
                 grid.add_section()

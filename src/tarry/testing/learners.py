@@ -23,54 +23,50 @@ from tarry.game import WeightedGame, simulate
 from tarry.game.rounds import deliver
 from tarry.game.run import Buffers, Run, Stop, prepare
 from tarry.game.world import run_rounds
-from tarry.learners.base import predict, queries_of, rate_in_force, restart, width_of
-from tarry.losses import LeastSquares, Linear
+from tarry.learners.base import Learner, predict, queries_of, rate_in_force, restart, width_of
+from tarry.losses import LeastSquares, Linear, Losses
 from tarry.tracking import keyed_draws
 from tarry.tracking.table import find
 
 SEED = 5
-LONGEST = 8
-FEW = 12
+LONGEST = 8  # delay
+FEW = 12  # rounds where plays have many entries
 Array = NDArray[np.float64]
 
 
 def arrays_of(state: Any) -> list[np.ndarray]:
-    """The arrays of a (nested) state."""
+    """Return the arrays of a (nested) state."""
     if isinstance(state, tuple):
         return [array for part in state for array in arrays_of(part)]
     return [state]
 
 
 class Course(NamedTuple):
-    """A weighted game that is played in pieces by the text of the engine's loop."""
+    """A weighted game that is played in pieces by the engine's loop, uncompiled."""
 
     run: Run
     buffers: Buffers
 
     @classmethod
-    def of(cls, game: WeightedGame, learner: Any) -> Course:
-        """Before the first round."""
+    def of(cls, game: WeightedGame, learner: Learner) -> Course:
+        """Return a course before the first round."""
         run = prepare(game, learner, bound=False, keep_rounds=True)
         return cls(run._replace(compiled=run_rounds.function), run.start(keyed_draws(SEED), game.horizon))
 
     @property
     def learnt(self) -> Any:
-        """The learner's state."""
+        """Return the learner's state."""
         return self.buffers.state.learner
 
     def play(self, first: int, last: int) -> Array:
-        """The plays of rounds first..last."""
+        """Play rounds first..last and return the plays."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # as in compiled code
             self.run.advance(self.buffers, Stop(), first, last)
         return np.array(self.buffers.log.plays[first - 1 : last])
 
     def resumed(self) -> Course:
-        """The same from copies of everything that changes."""
+        """Return the same course on copies of everything that changes."""
         return self._replace(buffers=copy.deepcopy(self.buffers))
-
-    def taught(self, state: Any) -> Course:
-        """The same with another state of the learner."""
-        return self._replace(buffers=self.buffers._replace(state=self.buffers.state._replace(learner=state)))
 
 
 class LearnerContract:
@@ -83,34 +79,35 @@ class LearnerContract:
     horizon = 60
     sizes = (1, 1000)
 
-    def learner(self) -> Any:
+    def learner(self) -> Learner:
+        """Return the learner to check: override this."""
         raise NotImplementedError("give the learner to check")
 
-    def sized(self, dimension: int) -> Any:
+    def sized(self, dimension: int) -> Learner | None:
         return None
 
-    def losses(self, learner: Any) -> Any:
+    def losses(self, learner: Learner) -> Losses:
         rows = np.random.default_rng(1).normal(size=(self.horizon, learner.dimension))
         if learner.feedback == "example":
             return LeastSquares(rows, np.cos(np.arange(self.horizon)))
         return Linear(rows / np.linalg.norm(rows, axis=1).max())
 
     def waits(self) -> NDArray[np.int64]:
-        """Delays in any order, some of them zero."""
+        """Return delays in any order, some of them zero."""
         return np.random.default_rng(7).integers(0, LONGEST + 1, self.horizon)
 
-    def _game(self, learner: Any, weights: Array | None = None) -> WeightedGame:
+    def _game(self, learner: Learner, weights: Array | None = None) -> WeightedGame:
         even = np.ones(self.horizon) if weights is None else weights
-        asked = {"feedback": learner.feedback, "queries": queries_of(learner)}
+        asked: dict[str, Any] = {"feedback": learner.feedback, "queries": queries_of(learner)}
         return WeightedGame(learner.domain, self.losses(learner), array(self.waits()), even, **asked)
 
-    def _course(self, learner: Any, weights: Array | None = None) -> Course:
+    def _course(self, learner: Learner, weights: Array | None = None) -> Course:
         return Course.of(self._game(learner, weights), learner)
 
     def _weights(self, scale: float) -> Array:
         return np.random.default_rng(2).exponential(scale, self.horizon)
 
-    def _check_inside(self, learner: Any, plays: Array) -> None:
+    def _check_inside(self, learner: Learner, plays: Array) -> None:
         for play in plays:
             assert contains(learner.domain, play, 1e-9 * max(1.0, learner.domain.diameter))
 
@@ -122,7 +119,7 @@ class LearnerContract:
         """A round that weighs more changes no play up to the round in which it is heard; all of them change some."""
         learner, even, waits = self.learner(), np.ones(self.horizon), array(self.waits()).values
         whole = self._course(learner).play(1, self.horizon)
-        for s in range(1, self.horizon + 1, 7):
+        for s in range(1, self.horizon + 1, 7):  # a sample, for time's sake
             heard = s + int(waits[s - 1])
             heavy = np.where(np.arange(1, self.horizon + 1) == s, 3.0, even)
             assert np.array_equal(whole[:heard], self._course(learner, heavy).play(1, heard))
@@ -133,6 +130,7 @@ class LearnerContract:
         learner, t, weights = self.learner(), self.horizon // 2, np.ones(self.horizon)
         if learner.watches_tracked:
             return  # it counts arrivals, and a player refuses such weights
+        # The last round that is still out: its feedback is delivered by hand.
         s = max(s for s in range(1, t + 1) if s + self.waits()[s - 1] > t)
         weights[s - 1] = 0.0
         course = self._course(learner, weights)
@@ -148,7 +146,7 @@ class LearnerContract:
         course, shown = self._course(learner), []
         course.play(1, 20)
         for _ in range(2):
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore"):  # the keyed generator wraps around by design
                 predict(learner, course.learnt, course.buffers.draws.directions, 21, course.buffers.state.play)
             shown.append(course.buffers.state.play.copy())
         assert np.array_equal(shown[0], shown[1])
@@ -158,7 +156,7 @@ class LearnerContract:
     def test_a_copied_state_goes_on_bit_for_bit(self) -> None:
         learner, weights = self.learner(), self._weights(1.0)
         whole = self._course(learner, weights).play(1, self.horizon)
-        for cut in (1, 25):
+        for cut in (1, 25):  # before anything has arrived, and in the midst
             course = self._course(learner, weights)
             course.play(1, cut)
             resumed = course.resumed()
@@ -177,6 +175,7 @@ class LearnerContract:
         for t in range(1, self.horizon + 1):
             course.play(t, t)
             rates[t - 1] = rate_in_force(learner, course.learnt, t)
+        # NaN is a learner without a rate; bounds of the others rest on rates that never grow.
         assert np.all(np.isnan(rates)) or (np.all(rates > 0) and np.all(np.diff(rates) <= 0))
 
     def test_small_and_large(self) -> None:
@@ -197,7 +196,7 @@ class LearnerContract:
         record = simulate(self._game(learner), learner, seeds=[SEED, SEED + 1])
         assert np.all(np.isfinite(record.regret))
         plays = self._course(learner).play(1, self.horizon)
-        np.testing.assert_allclose(record.last_plays[0], plays[-1], atol=1e-6)
+        np.testing.assert_allclose(record.last_plays[0], plays[-1], atol=1e-6)  # compiled, last digits may differ
 
     def test_its_certificate_holds(self) -> None:
         """Who tells its rate and norm is certified as DW-FTRL is; a learner that moves otherwise must not tell."""
@@ -214,11 +213,12 @@ class LearnerContract:
 
     def test_a_restarted_learner_is_a_fresh_one(self) -> None:
         learner = self.learner()
-        used, fresh = self._course(learner), self._course(learner)
+        used, fresh, again = (self._course(learner) for _ in range(3))
         used.play(1, 20)
         for course in (used, fresh):
             restart(learner, course.learnt, 1, 1.0)
-        again = self._course(learner).taught(used.learnt)
+        state = again.buffers.state._replace(learner=used.learnt)
+        again = again._replace(buffers=again.buffers._replace(state=state))
         assert np.array_equal(again.play(1, 20), fresh.play(1, 20))
 
     def test_it_is_a_value(self) -> None:

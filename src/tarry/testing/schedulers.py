@@ -4,8 +4,8 @@
         scheduler = Mine()
         capacity = 4
 
-``follow`` plays the real steps of a round around a trivial learner and writes down what the scheduler
-did; it needs no losses, so it is also the quick way to see weights.
+``follow`` plays the engine's own rounds around an idle learner and writes down what the scheduler did; it needs no
+losses, so it is also the quick way to see weights.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.domains import Ball
-from tarry.game.problem import check_grants, setting_of
-from tarry.game.rounds import CLAIRVOYANT, Setting, acknowledge, begin, deliver
-from tarry.kernel import entry
-from tarry.learners import DWFTRL
+from tarry.delays import array
+from tarry.game.problem import check_grants
+from tarry.game.replay import Unplayed
+from tarry.game.run import Stop, make_run
+from tarry.game.world import BOOKS, FEEDBACK, note, note_round, run_rounds
+from tarry.learners import Idle
 from tarry.outcomes import Fate
 from tarry.schedulers.base import DrawSource, Scheduler, held
-from tarry.tracking import Draws, Player, Single, State, fresh_state, grow_state, keyed_draws
-from tarry.tracking.table import RELEASED, TRACKED, find
+from tarry.tracking import Draws, Player, Single, State, keyed_draws
+from tarry.tracking.table import RELEASED, TRACKED, Table
 from tarry.tracking.tally import OCCUPANCY, WEIGHT
 
 Watch = Callable[[Player, State, int], None]
@@ -47,48 +48,23 @@ class Trace(NamedTuple):
     fates: NDArray[np.int64]
 
 
-class _Arrivals(NamedTuple):
-    delays: np.ndarray
-    due: np.ndarray
-    origin: np.ndarray
-    next: np.ndarray
+@note.on(Trace)
+def _note(trace: Trace, t: int, kind: int, s: int, weight: float) -> None:
+    if kind == FEEDBACK:
+        trace.weight[s - 1] = weight
 
 
-@entry
-def _drive(
-    player: Player,
-    setting: Setting,
-    draws: Draws,
-    state: State,
-    arrivals: _Arrivals,
-    trace: Trace,
-    nothing: NDArray[np.float64],
-    first: int,
-    last: int,
-) -> None:
-    for t in range(first, last + 1):
-        disclosed = arrivals.delays[t - 1] if setting.information == CLAIRVOYANT else -1
-        occupancy = state.tally.sums[OCCUPANCY]
-        trace.slot[t - 1] = begin(player, setting, draws, state, t, disclosed)
-        trace.before[t - 1] = state.tally.sums[OCCUPANCY] - occupancy
-        trace.after[t - 1] = state.table.counts[TRACKED]
-        for i in range(state.table.counts[RELEASED]):
-            trace.preempted_at[state.table.released[i] - 1] = t
-        k = arrivals.next[0]
-        while k < arrivals.due.size and arrivals.due[k] == t:
-            s = arrivals.origin[k]
-            slot = find(state.table, s)
-            if slot >= 0:
-                trace.weight[s - 1] = deliver(player, setting, draws, state, s, t, slot, nothing)
-            else:
-                acknowledge(state)
-            k += 1
-        arrivals.next[0] = k
+@note_round.on(Trace)
+def _note_round(trace: Trace, t: int, slot: int, play: np.ndarray, loss: float, table: Table) -> None:
+    trace.slot[t - 1] = slot
+    trace.after[t - 1] = table.counts[TRACKED]
+    for i in range(table.counts[RELEASED]):
+        trace.preempted_at[table.released[i] - 1] = t
 
 
 def _alone(scheduler: Scheduler) -> Player:
     """Return a player of this scheduler without the epochs that some ask a Player for: it keeps its first guess."""
-    return Player.make(DWFTRL(Ball(1), rate=1.0), scheduler, Single())
+    return Player.make(Idle(), scheduler, Single())
 
 
 def follow(
@@ -112,38 +88,29 @@ def follow(
     >>> follow(VarOpt(), [3, 3, 3, 3], capacity=2, seed=1).weight.tolist()
     [0.0, 2.0, 0.0, 2.0]
     """
-    cut = np.minimum(np.asarray(delays, dtype=np.int64), np.arange(len(np.asarray(delays)))[::-1])
-    horizon = cut.size
-    player = _alone(scheduler)
-    setting = setting_of(capacity, information, certify=False)
-    half = max(1, horizon // 2)
-    state = fresh_state(player, min(setting.capacity, half if grow else horizon), setting.capacity)
-    arrivals = _arrivals(cut)
-    slot, before, after, preempted_at = np.zeros((4, horizon), np.int64)
-    trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), state.tally.fates)
+    waits = np.asarray(delays, dtype=np.int64)
+    horizon, half = waits.size, max(1, waits.size // 2)
+    game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information)
+    # A checkpoint a round, since the books at each tell the size of the set before admission.
+    run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True)
+    run = run if compiled else run._replace(compiled=run_rounds.function)
     drawn = keyed_draws(seed)
-    source = drawn if draws is None else Draws(draws, drawn.directions)
-    run = _drive.dispatcher_for(player) if compiled else _drive.function
-    with np.errstate(over="ignore"):
-        for first, last in _blocks(horizon, half if grow else horizon, watch is not None):
-            if grow and first == half + 1:
-                state = grow_state(player, state, horizon, setting.capacity)
-            run(player, setting, source, state, arrivals, trace, np.zeros(1), first, last)
+    buffers = run.start(drawn if draws is None else Draws(draws, drawn.directions), half if grow else horizon)
+    slot, before, after, preempted_at = np.zeros((4, horizon), np.int64)
+    trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), buffers.state.tally.fates)
+    buffers = buffers._replace(log=trace)
+    # Round by round where somebody watches; otherwise in two blocks if there is to be growth between them.
+    ends = range(1, horizon + 1) if watch is not None else sorted({half, horizon} if grow else {horizon})
+    first = 1
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+        for last in ends:
+            buffers = run.make_room(buffers, last - first + 1)
+            run.advance(buffers, Stop(), first, last)
             if watch is not None:
-                watch(player, state, last)
-    return trace._replace(fates=state.tally.fates)
-
-
-def _arrivals(delays: NDArray[np.int64]) -> _Arrivals:
-    due = np.arange(1, delays.size + 1) + delays
-    order = np.argsort(due, kind="stable")
-    return _Arrivals(delays, due[order], order + 1, np.zeros(1, np.int64))
-
-
-def _blocks(horizon: int, stop: int, single: bool) -> list[tuple[int, int]]:
-    if single:
-        return [(t, t) for t in range(1, horizon + 1)]
-    return [(first, last) for first, last in ((1, stop), (stop + 1, horizon)) if first <= last]
+                watch(run.player, buffers.state, last)
+            first = last + 1
+    before[:] = np.diff(buffers.world.curve[:, BOOKS + OCCUPANCY], prepend=0.0)
+    return trace._replace(fates=buffers.state.tally.fates)
 
 
 class SchedulerContract:
@@ -166,7 +133,7 @@ class SchedulerContract:
         """Return short, long and same-round delays, a backlog well above the capacity."""
         rng = np.random.default_rng(20)
         usual = rng.geometric(1 / 12, self.horizon) - 1
-        return np.where(rng.random(self.horizon) < 0.05, self.horizon, usual)
+        return np.where(rng.random(self.horizon) < 0.05, self.horizon, usual)  # one in twenty never comes
 
     def follow(self, seed: int = 0, **options: Any) -> Trace:
         """Return one run of this contract's game."""
@@ -176,7 +143,7 @@ class SchedulerContract:
     def test_game_grants_what_it_needs(self) -> None:
         check_grants(
             _alone(self.scheduler),
-            feedback="gradient",
+            feedback="label",
             capacity=self.capacity,
             information=self.information,
             preemption=self.preemption,
@@ -190,7 +157,7 @@ class SchedulerContract:
             assert np.all((tracked <= t) & (due[tracked - 1] > t)), f"a round is tracked past its life at {t}"
             assert tracked.size == state.table.counts[TRACKED], f"the set has lost count in round {t}"
             holding = held(player.scheduler, state.scheduler)
-            total = state.tally.sums[WEIGHT] + holding
+            total = state.tally.sums[WEIGHT] + holding  # weights balance the rounds, where a scheduler tells them
             assert holding < 0 or abs(total - t) <= 1e-9 * t, f"arrived + held is {total} after round {t}"
 
         trace = self.follow(watch=watch)
@@ -230,20 +197,20 @@ class SchedulerContract:
         """E[w_t | past] = 1 wherever there is room; a random half of the rounds must show it too."""
         if not self.scheduler.is_unbiased:
             return
+        # Halves that know nothing of the draws: a bias that cancels over all rounds shows in one of them.
         chosen = np.random.default_rng(5).random((2, self.horizon)) < 0.5
-        excess = np.array([self._excess(seed) for seed in range(self.seeds)])
+        excess = np.zeros((self.seeds, self.horizon))
+        for seed in range(self.seeds):
+            trace = self.follow(seed)
+            # A member that saturates owes a full set nothing.
+            room = trace.before < (self.capacity if self.saturates and self.capacity is not None else np.inf)
+            assert not trace.weight[~room].any(), "a round entered a full set"
+            excess[seed] = trace.weight - room
         for half in chosen:
             sums = excess[:, half].mean(axis=1)
             error = sums.std(ddof=1) / np.sqrt(self.seeds)
+            # A half of an unbiased member is four standard errors off once in sixteen thousand seeds of the suite.
             assert abs(sums.mean()) <= 4 * error + 1e-9, f"mean weight off by {sums.mean():.3g} ± {error:.2g}"
-
-    def _excess(self, seed: int) -> NDArray[np.float64]:
-        trace = self.follow(seed)
-        if not self.saturates or self.capacity is None:
-            return trace.weight - 1.0
-        room = trace.before < self.capacity
-        assert not trace.weight[~room].any(), "a round entered a full set"
-        return trace.weight - room
 
 
 def _same(one: Trace, other: Trace) -> bool:

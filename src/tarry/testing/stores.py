@@ -68,8 +68,7 @@ class StoreContract:
 
     def test_sessions_of_other_names_are_apart(self, tmp_path: Path) -> None:
         place = self.place(tmp_path)
-        one = self.made(place, "one")
-        other = self.made(place, "other")
+        one, other = self.made(place, "one"), self.made(place, "other")
         one.begin(writes=True)
         one.commit(_change(2, {3: ItemRow("{}", b"", None, 0)}, state=[5]))
         assert other.begin(writes=False).version == 1
@@ -85,7 +84,7 @@ class StoreContract:
         place = self.place(tmp_path)
         store = self.made(place)
         rows = {1: ItemRow('{"ü": "\\ud800"}', b"\0\xff", b"", 2**32 - 1), 2: ItemRow("{}", b"", None, 0)}
-        change = _change(2, rows, state=[1, 300], fates=[0], ids=[2, 1])
+        change = _change(2, rows, state=[1, 300], fates=[0], ids=[2, 1])  # replaces, skips, and out of order
         store.begin(writes=True)
         store.commit(change)
         store.close()
@@ -99,12 +98,11 @@ class StoreContract:
         assert [*again.chunks(FATES, 2)] == []
         assert (again.row(1), again.row(2), again.row(3)) == (rows[1], rows[2], None)
         again.rollback()
-        assert again.size() >= 0
+        assert again.size() >= 0  # 0 where nothing lies on a disk
         again.close()
 
     def test_a_chunk_or_row_is_replaced_or_removed(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         for version, row in ((2, ItemRow("a", b"", None, 0)), (3, ItemRow("b", b"", b"x", 1)), (4, None)):
             store.begin(writes=True)
             store.commit(_change(version, {1: row}, state=[0]))
@@ -115,8 +113,7 @@ class StoreContract:
         store.close()
 
     def test_a_transaction_that_is_left_leaves_no_trace(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         for writes in (True, False):
             assert store.begin(writes=writes).version == 1
             store.rollback()
@@ -128,18 +125,15 @@ class StoreContract:
         store.close()
 
     def test_a_closed_store_says_so(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         store.close()
-        store.close()
+        store.close()  # once is enough, twice does no harm
         assert "closed" in _refusal(lambda: store.begin(writes=True), StoreError)
 
     def test_heads_are_chunks_that_no_region_lists(self, tmp_path: Path) -> None:
-        place = self.place(tmp_path)
-        store = self.made(place)
+        store = self.made(self.place(tmp_path))
         head = store.begin(writes=False)
-        assert isinstance(head, Chunk)
-        assert head.number == HEAD
+        assert (type(head), head.number) == (Chunk, HEAD)
         assert all(chunk.number >= 0 for chunk in store.chunks(STATE, -1))
         store.rollback()
         store.close()
@@ -147,7 +141,7 @@ class StoreContract:
     def test_a_session_on_it_goes_on_as_one_in_memory(self, tmp_path: Path) -> None:
         """A join played by two clients in turn, opened again in the middle, gives what one in memory gives."""
         place = self.place(tmp_path)
-        plain = LabelJoin(4, rng=3)
+        plain = LabelJoin(4, rng=3)  # in memory, by the same draws
         one = LabelJoin(4, rng=3, store=self.store(place, "main"))
         two = LabelJoin.open(self.store(place, "main"))
         for i in range(60):
@@ -168,7 +162,7 @@ class StoreContract:
         join.decide({"i": 1}, id="a")
 
         def fail(*_: Any) -> None:
-            join._tracker.open("b", None, {"i": 2})
+            join._tracker.open("b", None, {"i": 2})  # half of a decision, which must not stay
             raise ZeroDivisionError
 
         _refusal(lambda: join._turns.change(fail), ZeroDivisionError)

@@ -20,7 +20,7 @@ from river import (
 from river_models import PHISHING, classifier, trees
 
 from tarry.adapters import river as late
-from tarry.adapters.river.checks import FORWARDING, check_weighted
+from tarry.adapters.river.late_labels import FORWARDING, check_weighted
 
 WEIGHTLESS = {
     "GaussianNB": naive_bayes.GaussianNB,

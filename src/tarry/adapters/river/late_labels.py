@@ -1,39 +1,42 @@
-"""A River model whose labels come late."""
+"""A River model whose labels come late; and what River is given, looked at before anything is done with it."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator
 from copy import copy
+from dataclasses import dataclass
+from math import inf, isfinite
+from numbers import Real
 from typing import Any, Self
 
-from river import base
+from river import base, compose
+from river.active.base import ActiveLearningClassifier
 
-from tarry.adapters.river.checks import check_label, check_weight, check_weighted
-from tarry.adapters.waiting import Waiting
+from tarry.adapters.waiting import LateModel, Waiting
 from tarry.live import Ticket
-from tarry.outcomes import Weights
+from tarry.schedulers.base import Scheduler
 
+Features = dict[Any, Any] | str  # strings are what River's text pipelines take
 _WHOSE = "the decision {!r}"
+# Of River's models that take any keyword, these hand the weight on, and keep no counts of labels without it.
+FORWARDING = (
+    *("ADWINBaggingClassifier", "BaggingClassifier", "BaggingRegressor", "LeveragingBaggingClassifier"),
+    *("DriftRetrainingClassifier", "OneVsOneClassifier", "OneVsRestClassifier", "OutputCodeClassifier", "PredClipper"),
+)
 
 
+@dataclass(frozen=True, repr=False)
 class SchedulerParameter:
     """A scheduler as a parameter of a River model; River takes tuples there for something else."""
 
-    def __init__(self, scheduler: Any) -> None:
-        self.scheduler = scheduler
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SchedulerParameter) and self.scheduler == other.scheduler
-
-    def __hash__(self) -> int:
-        return hash(self.scheduler)
+    scheduler: Scheduler
 
     def __repr__(self) -> str:
         return repr(self.scheduler)
 
 
-class LateLabels(base.Wrapper[Any], base.Estimator):
+class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
     """A classifier or regressor whose labels come late, at most ``capacity`` of them awaited.
 
     With ``on``, a feature that names the decision (or a function of the features), ``predict_one(x)`` registers it and
@@ -55,7 +58,7 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
 
     _is_number = False
 
-    def __new__(cls, model: Any = None, *_: Any, **__: Any) -> Self:
+    def __new__(cls, model: object = None, *_: object, **__: object) -> Self:
         """Return an object of the class that fits the model, so that River sees a classifier or a regressor."""
         if cls is not LateLabels:
             return super().__new__(cls)
@@ -70,14 +73,14 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
         model: Any,
         capacity: int | None,
         on: str | Callable[[Any], Hashable] | None = None,
-        scheduler: Any = None,
+        scheduler: Scheduler | SchedulerParameter | None = None,
         seed: int | None = None,
     ) -> None:
         check_weighted(model)
-        is_ready = scheduler is None or isinstance(scheduler, SchedulerParameter)
-        policy = scheduler if is_ready else SchedulerParameter(scheduler)
-        self.model, self.capacity, self.on, self.scheduler, self.seed = model, capacity, on, policy, seed
-        self._waiting = Waiting(capacity, None if policy is None else policy.scheduler, seed)
+        bare = scheduler.scheduler if isinstance(scheduler, SchedulerParameter) else scheduler  # a clone's is wrapped
+        self.model, self.capacity, self.on, self.seed = model, capacity, on, seed
+        self.scheduler = None if bare is None else SchedulerParameter(bare)
+        self._waiting = Waiting(capacity, bare, seed)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -90,38 +93,38 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
     def _wrapped_model(self) -> Any:
         return self.model
 
-    def decide(self, x: Any, id: Hashable = None) -> Ticket:
-        """Register a decision (under the id of ``on``, if there is one): its id and whether its label will be used."""
-        if not isinstance(x, dict | str):  # strings are what River's text pipelines take
+    def decide(self, x: Features, id: Hashable = None) -> Ticket:
+        """Register a decision (under the id of ``on``, if there is one); return its id and whether it is tracked."""
+        if not isinstance(x, dict | str):
             raise ValueError(f"features must be a dict of names to values, got {x!r}")
         if self.on is None:
             return self._waiting.decide(x, id, copy)
         return self._waiting.decide(x, self._name(x) if id is None else id, self._features)
 
-    def predict_one(self, x: Any, **kwargs: Any) -> Any:
-        """The model's prediction; with ``on``, the decision is registered."""
+    def predict_one(self, x: Features, **kwargs: Any) -> Any:
+        """Return the model's prediction; with ``on``, the decision is registered."""
         if self.on is None and not kwargs:  # the shortest way, since it is the most walked
             return self.model.predict_one(x)
-        return self.model.predict_one(x if self.on is None else self._asked(x), **kwargs)
+        return self.model.predict_one(self._asked(x), **kwargs)
 
-    def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
+    def learn_one(self, x: Features | Hashable, y: Any, **kwargs: Any) -> None:
         """Learn from the label of a decision, named by its id or, with ``on``, by features; ``w`` is multiplied in."""
         id = self._whose(x) if isinstance(x, dict) else x
         check_label(y, self._is_number, _WHOSE, id)
-        own = kwargs.pop("w", 1.0) if kwargs else 1.0
+        own = kwargs.pop("w", 1.0) if kwargs else 1.0  # a weight of the caller's own, multiplied in
         if own != 1.0:
             check_weight(own, _WHOSE, id)
-        if self.on is None and id is not x:
+        if self.on is None and id is not x:  # features without a name: a label that came at once
             self._waiting.decide(x, None, copy)
         features, weight = self._waiting.label(id)
         if weight != 0.0 and own != 0.0:
             try:
                 self.model.learn_one(features, y, w=weight * own, **kwargs)
-            except BaseException as error:
+            except BaseException as error:  # an interrupt too: what was not learnt must not be lost
                 self._waiting.give_back([(id, features, weight)], error)
                 raise
 
-    def _whose(self, x: Any) -> Hashable:
+    def _whose(self, x: Features) -> Hashable:
         if self.on is not None:
             return self._name(x)
         if self.capacity is None:
@@ -132,41 +135,28 @@ class LateLabels(base.Wrapper[Any], base.Estimator):
             "learn_one(ticket.id, y). For labels that come at once, teach the model inside, or give capacity=None"
         )
 
-    def _asked(self, x: Any) -> Any:
+    def _asked(self, x: Features) -> Features:
+        """Register a decision that ``on`` names; return what the model sees of it."""
+        if self.on is None:
+            return x
         self._waiting.decide(x, self._name(x), self._features)
         return self._features(x)
 
-    def _name(self, x: Any) -> Hashable:
-        name: Hashable
-        if callable(self.on):
-            name = self.on(x)
-        elif not isinstance(x, dict) or self.on not in x:
+    def _name(self, x: Features) -> Hashable:
+        if not callable(self.on) and (not isinstance(x, dict) or self.on not in x):
             only = list(x) if isinstance(x, dict) else x
             raise ValueError(f"x has no feature {self.on!r} to name its decision, only {only!r}")
-        else:
-            name = x[self.on]
+        name: Hashable = self.on(x) if callable(self.on) else x[self.on]  # type: ignore[index]
         if name is None:
             raise ValueError(f"a decision cannot be named None, got {x!r}: give each its id")
         return name
 
-    def _features(self, x: Any) -> Any:
-        """What the model sees; a copy, since x may change until the label comes."""
+    def _features(self, x: Features) -> Features:
+        """Return what the model sees: a copy, since x may change until the label comes."""
         features = copy(x)
-        if not callable(self.on):
+        if not callable(self.on) and isinstance(features, dict):
             features.pop(self.on, None)
         return features
-
-    def forget(self, id: Hashable) -> bool:
-        """Give up on a decision that the model failed on, and free its room; False if it is none."""
-        return self._waiting.forget(id)
-
-    def fates(self) -> dict[str, int]:
-        """Decisions by fate; they sum to the decisions made."""
-        return self._waiting.fates()
-
-    def weights(self) -> Weights:
-        """The moments of the weights; their mean tends to 1."""
-        return self._waiting.slots.weights()
 
 
 # Help and editors look at ``__new__`` first, which takes anything: what counts is below.
@@ -176,14 +166,71 @@ LateLabels.__new__.__signature__ = inspect.signature(LateLabels.__init__)  # typ
 class LateClassifier(LateLabels, base.Classifier):
     """What :class:`LateLabels` makes of a classifier."""
 
-    def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
-        """The model's probabilities; with ``on``, the decision is registered."""
+    def predict_proba_one(self, x: Features, **kwargs: Any) -> Any:
+        """Return the model's probabilities; with ``on``, the decision is registered."""
         if self.on is None and not kwargs:
             return self.model.predict_proba_one(x)
-        return self.model.predict_proba_one(x if self.on is None else self._asked(x), **kwargs)
+        return self.model.predict_proba_one(self._asked(x), **kwargs)
 
 
 class LateRegressor(LateLabels, base.Regressor):
     """What :class:`LateLabels` makes of a regressor."""
 
     _is_number = True
+
+
+def check_weighted(model: Any) -> None:
+    """Refuse, by name, a model that would lose the weights of labels or that learns from no labels."""
+    if isinstance(model, type):
+        raise ValueError(f"{model.__name__} is a class: give a model, {model.__name__}(…)")
+    if isinstance(model, ActiveLearningClassifier):
+        raise ValueError(f"{type(model).__name__} chooses its labels itself: wrap the classifier inside it")
+    if not getattr(model, "_supervised", False):
+        raise ValueError(f"{model} learns from no labels, so there is nothing to await")
+    if isinstance(model, compose.Pipeline):
+        *before, final = model.steps.values()
+        for step in before:
+            for part in step.transformers.values() if isinstance(step, compose.TransformerUnion) else [step]:
+                if part._supervised and not _takes_weight(part):
+                    raise _weightless(part)
+        check_weighted(final)
+    elif not _takes_weight(model):
+        if type(model).__name__ not in FORWARDING:
+            raise _weightless(model)
+        check_weighted(model._wrapped_model)
+
+
+def _takes_weight(model: base.Estimator) -> bool:
+    return "w" in inspect.signature(type(model).learn_one).parameters  # type: ignore[attr-defined]
+
+
+def _weightless(model: base.Estimator) -> ValueError:
+    return ValueError(
+        f"{type(model).__name__}.learn_one takes no weight w, or takes any keyword and does not use it: labels that "
+        "stand for several would count once. Use a model that does, such as linear_model.LogisticRegression"
+    )
+
+
+def check_label(y: Any, is_number: bool, whose: str, name: Hashable) -> None:
+    """Refuse None, NaN and infinity, which no model forgets, and for regressors whatever is no number.
+
+    ``whose`` is how to say whose label it is, as a format of ``name``.
+    """
+    kind = type(y)  # most labels are seen at a glance to be good, and there is one a row
+    if kind is bool or kind is int or (kind is float and isfinite(y)) or (kind is str and not is_number):
+        return
+    if y is None:
+        raise ValueError(
+            f"{whose.format(name)} has the label None, which to River means that it is still a question: leave out "
+            "what will never be labelled, or tell what its absence means when its window ends"
+        )
+    if isfinite(y) if isinstance(y, Real) else not is_number:
+        return
+    wanted = "a finite number" if is_number else "a class, and NaN and infinity are none"
+    raise ValueError(f"{whose.format(name)} has the label {y!r}, but it must be {wanted}: nothing was learnt from it")
+
+
+def check_weight(own: object, whose: str, name: Hashable) -> None:
+    """Refuse a weight of the caller's own that is no number from 0 up."""
+    if not isinstance(own, Real) or not 0.0 <= float(own) < inf:
+        raise ValueError(f"{whose.format(name)} has the weight w={own!r}, but a weight must be finite and at least 0")

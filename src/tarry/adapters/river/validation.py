@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
 from river import base, metrics, stream, utils
 
-from tarry.adapters.river.checks import check_label, check_weight, check_weighted
-from tarry.adapters.river.late_labels import LateLabels
-from tarry.adapters.waiting import make_slots
+from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted
+from tarry.adapters.waiting import Seed, make_slots
 from tarry.checks import as_int
 from tarry.live.core import Slots
 from tarry.live.streams import AT_END
+from tarry.schedulers.base import Scheduler
+
+Moment = str | Callable[..., Any] | None
+Delay = str | int | dt.timedelta | Callable[..., Any] | None
+Report = dict[str, Any]
 
 _WHERE = "dataset[{}]"
 
@@ -28,20 +32,20 @@ _WHERE = "dataset[{}]"
 def iter_progressive_val_score(
     dataset: Iterable[Any],
     model: Any,
-    metric: Any,
-    moment: str | Callable[..., Any] | None = None,
-    delay: str | int | dt.timedelta | Callable[..., Any] | None = None,
+    metric: metrics.base.Metric,
+    moment: Moment = None,
+    delay: Delay = None,
     step: int = 1,
     measure_time: bool = False,
     measure_memory: bool = False,
     yield_predictions: bool = False,
     *,
     capacity: int | None = None,
-    scheduler: Any = None,
-    seed: Any = None,
+    scheduler: Scheduler | None = None,
+    seed: Seed = None,
     at_end: str = "deliver",
-) -> Iterator[dict[str, Any]]:
-    """River's ``evaluate.iter_progressive_val_score`` with at most ``capacity`` labels awaited (None: no limit).
+) -> Iterator[Report]:
+    """Return the reports of River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
 
     The metric is told every label, as River's is; the model learns from the tracked ones, with their weights. Labels
     still out when the last round ends are delivered, as River does, or dropped with ``at_end="drop"``: the last round
@@ -70,24 +74,44 @@ def iter_progressive_val_score(
     is_told = getattr(scheduler, "needs_delays", False)
     slots = make_slots(capacity, scheduler, seed, "clairvoyant" if is_told else "semi-clairvoyant")
     rows = Rows(dataset, moment, delay, is_number=isinstance(model, base.Regressor), is_told=is_told)
-    report = _Reports(model, metric, measure_time, measure_memory, yield_predictions, capacity is not None)
+    started = time.perf_counter()
+    several = metric if isinstance(metric, metrics.base.Metrics) else [metric]
+    named = {type(one).__name__: one for one in several}
+
+    def report(scored: int, used: int, prediction: object) -> Report:
+        """Return what River reports: the metrics by name, the step, and what else was asked for."""
+        state: Report = named | {"Step": scored}
+        if capacity is not None and used < scored:
+            state["Samples used"] = used
+        if measure_time:
+            state["Time"] = dt.timedelta(seconds=time.perf_counter() - started)
+        if measure_memory:
+            state["Memory"] = model._raw_memory_usage
+        return state | {"Prediction": prediction} if yield_predictions else state
+
     return _play(rows, model, metric, slots, step, report, at_end == "drop")
 
 
 def _play(
-    rows: Rows, model: Any, metric: Any, slots: Slots, step: int, report: _Reports, drops: bool
-) -> Iterator[dict[str, Any]]:
-    by_probability = isinstance(model, base.Classifier) and not metric.requires_labels
+    rows: Rows,
+    model: Any,
+    metric: metrics.base.Metric,
+    slots: Slots,
+    step: int,
+    report: Callable[[int, int, object], Report],
+    drops: bool,
+) -> Iterator[Report]:
+    by_probability = isinstance(model, base.Classifier) and not metric.requires_labels  # type: ignore[attr-defined]
     predict, learn = model.predict_proba_one if by_probability else model.predict_one, model.learn_one
     predictions: dict[int, Any] = {}
-    due: dict[int, Any] = {}
+    due: dict[int, Any] = {}  # by row, in River's time; kept only where late labels are dropped
     scored = used = last = 0
     for i, x, y, *extra in stream.simulate_qa(rows, rows.moment, rows.delay, copy=False):
         if rows.is_over and i in due and due[i] > rows.end:
             continue
         options = dict(extra[0]) if extra else {}
         own = options.pop("w", 1.0) if extra else 1.0
-        if y is None:
+        if y is None:  # River's question: predict now, the answer comes later
             predictions[i] = predict(copy(x), **options)
             slots.open(rows.wait)
             if drops and rows.delay is not None:
@@ -104,48 +128,28 @@ def _play(
         scored += 1
         if step and scored % step == 0:
             last = scored
-            yield report.at(scored, used, prediction)
+            yield report(scored, used, prediction)
     if last not in (0, scored):
-        yield report.at(scored, used, None)
-
-
-class _Reports:
-    """River's reports: the metrics by name, the step, and what else was asked for."""
-
-    def __init__(self, model: Any, metric: Any, timed: bool, weighed: bool, predicted: bool, limited: bool) -> None:
-        self._model, self._timed, self._weighed, self._predicted = model, timed, weighed, predicted
-        several = metric if isinstance(metric, metrics.base.Metrics) else [metric]
-        self._metrics, self._limited = {type(one).__name__: one for one in several}, limited
-        self._started = time.perf_counter()
-
-    def at(self, step: int, used: int, prediction: Any) -> dict[str, Any]:
-        state: dict[str, Any] = self._metrics | {"Step": step}
-        if self._limited and used < step:
-            state["Samples used"] = used
-        if self._timed:
-            state["Time"] = dt.timedelta(seconds=time.perf_counter() - self._started)
-        if self._weighed:
-            state["Memory"] = self._model._raw_memory_usage
-        return state | {"Prediction": prediction} if self._predicted else state
+        yield report(scored, used, None)
 
 
 def progressive_val_score(
     dataset: Iterable[Any],
     model: Any,
-    metric: Any,
-    moment: str | Callable[..., Any] | None = None,
-    delay: str | int | dt.timedelta | Callable[..., Any] | None = None,
+    metric: metrics.base.Metric,
+    moment: Moment = None,
+    delay: Delay = None,
     print_every: int = 0,
     show_time: bool = False,
     show_memory: bool = False,
     *,
     capacity: int | None = None,
-    scheduler: Any = None,
-    seed: Any = None,
+    scheduler: Scheduler | None = None,
+    seed: Seed = None,
     at_end: str = "deliver",
     **print_kwargs: Any,
-) -> Any:
-    """River's ``evaluate.progressive_val_score`` with at most ``capacity`` labels awaited (None: no limit).
+) -> metrics.base.Metric:
+    """Return the metric, as River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
 
     See :func:`iter_progressive_val_score`. Without a limit, or with one that is never reached, the numbers are River's.
 
@@ -153,7 +157,7 @@ def progressive_val_score(
     >>> progressive_val_score(datasets.Phishing(), linear_model.LogisticRegression(), metrics.ROCAUC(), delay=100)
     ROCAUC: 85.59%
     """
-    limits = {"capacity": capacity, "scheduler": scheduler, "seed": seed, "at_end": at_end}
+    limits: dict[str, Any] = {"capacity": capacity, "scheduler": scheduler, "seed": seed, "at_end": at_end}
     reports = iter_progressive_val_score(
         dataset, model, metric, moment, delay, print_every, show_time, show_memory, **limits
     )
@@ -177,25 +181,26 @@ class Rows:
     told it: River reveals before it predicts, so d steps of River's are d − 1 of our rounds.
     """
 
-    def __init__(self, dataset: Iterable[Any], moment: Any, delay: Any, *, is_number: bool, is_told: bool) -> None:
+    def __init__(self, dataset: Iterable[Any], moment: Moment, delay: Delay, *, is_number: bool, is_told: bool) -> None:
         if not hasattr(dataset, "__iter__"):
             raise ValueError(f"dataset must be an iterable of rows (x, y), got {dataset!r}")
         if is_told and moment is not None:
             raise ValueError(f"a scheduler that is told delays needs them in rounds: leave moment out, got {moment!r}")
         self._dataset, self._moment, self._delay = dataset, moment, delay
         self._is_number, self._is_told = is_number, is_told
-        self._row, self._time, self._latest = 0, 0, delay
+        self._row, self._time = 0, 0  # the number and the moment of the last row
+        self._latest: Any = delay
         self.wait, self.is_over = -1, False
         self.moment = None if moment is None else self._time_of
         self.delay = self._wait_of if is_told or callable(delay) or isinstance(delay, str) else delay
-        if moment is None and self.delay is delay is not None:
+        if moment is None and self.delay is delay is not None:  # one delay for all rows is looked at once
             self._check_wait(delay, "delay is")
 
     def __iter__(self) -> Iterator[Any]:
         for i, row in enumerate(self._dataset):
             self._row = i
             if not isinstance(row, tuple | list) or len(row) not in (2, 3):
-                raise ValueError(f"{self._here()} must be (x, y) or (x, y, keywords), got {row!r}")
+                raise ValueError(f"{self._here} must be (x, y) or (x, y, keywords), got {row!r}")
             check_label(row[1], self._is_number, _WHERE, i)
             if len(row) == 3 and row[2] and "w" in row[2]:
                 check_weight(row[2]["w"], _WHERE, i)
@@ -204,31 +209,33 @@ class Rows:
 
     @property
     def due(self) -> Any:
-        """When the label of the last row comes, in River's time."""
-        return self._now() + self._latest
+        """Return when the label of the last row comes, in River's time."""
+        return (self._row if self._moment is None else self._time) + self._latest
 
     @property
     def end(self) -> Any:
-        """River's time at the end of the last round: before the row after it, or the last moment."""
-        return self._now() + 1 if self._moment is None else self._time
+        """Return River's time at the end of the last round: before the row after it, or the last moment."""
+        return self._row + 1 if self._moment is None else self._time
 
-    def _now(self) -> Any:
-        return self._row if self._moment is None else self._time
-
+    @property
     def _here(self) -> str:
         return _WHERE.format(self._row)
 
-    def _time_of(self, x: Any) -> Any:
+    def _time_of(self, x: Mapping[Any, Any]) -> Any:
         self._time = self._moment(x) if callable(self._moment) else self._feature(x, self._moment, "moment")
         if self.delay is self._delay:
-            self._check_wait(self._delay, f"with the moment {self._time!r} of {self._here()}, delay is")
+            self._check_wait(self._delay, f"with the moment {self._time!r} of {self._here}, delay is")
         return self._time
 
-    def _wait_of(self, x: Any, y: Any) -> Any:
-        delay = self._delay
-        wait = delay(x, y) if callable(delay) else self._feature(x, delay, "delay") if isinstance(delay, str) else delay
-        wait = 0 if wait is None and delay is None else wait
-        self._check_wait(wait, f"the delay of {self._here()} is")
+    def _wait_of(self, x: Mapping[Any, Any], y: Any) -> Any:
+        wait: Any = self._delay
+        if callable(wait):
+            wait = wait(x, y)
+        elif isinstance(wait, str):
+            wait = self._feature(x, wait, "delay")
+        elif wait is None:
+            wait = 0
+        self._check_wait(wait, f"the delay of {self._here} is")
         self._latest = wait
         if self._is_told:
             if int(wait) != wait:
@@ -236,11 +243,11 @@ class Rows:
             self.wait = max(int(wait) - 1, 0)
         return wait
 
-    def _feature(self, x: Any, name: Any, what: str) -> Any:
+    def _feature(self, x: Mapping[Any, Any], name: Hashable, what: str) -> Any:
         try:
             return x[name]
         except (KeyError, TypeError):
-            raise ValueError(f"{self._here()} has no feature {name!r} to tell its {what}, only {list(x)}") from None
+            raise ValueError(f"{self._here} has no feature {name!r} to tell its {what}, only {list(x)}") from None
 
     def _check_wait(self, wait: Any, words: str) -> None:
         try:
