@@ -38,7 +38,7 @@ from tarry.learners import (
     TsallisFTRL,
     TwoPoint,
 )
-from tarry.learners.actions import draw_action
+from tarry.learners.arms import draw_action
 from tarry.learners.base import (
     KeyedDirections,
     absorb,

@@ -1,21 +1,14 @@
-"""What a learner is: plays out, delayed and weighted feedback in.
+"""Learners: a round of one, its verbs and their defaults.
 
-A learner sees its domain and what feedback tells it: neither losses, nor delays. Of the tracking set it may
-see how many are in it, never who. One round is
-
-    predict(learner, state, directions, t, play)                   write x_t
+    predict(learner, state, directions, t, play)                   write x_t; ``play`` still holds the last play
     notice(learner, state, t, tracked)                             |S_t|, before round t asks for a slot
     enter(learner, state, slot, t)                                 round t is tracked, in this slot
     absorb(learner, state, directions, slot, s, weight, feedback)  once per arrival, in increasing s
-    advance(learner, state, t, pending)                            prepare x_{t+1}
+    advance(learner, state, t, pending)                            prepare x_{t+1}; σ_{t+1}, or -1 if not disclosed
 
-``pending`` is σ_{t+1}, the rounds still out when round t + 1 begins, or -1 where it is not disclosed.
-
-``play`` is the same array in every round and still holds the last play.
-Feedback is a vector: the gradient at x_s, the one value f_s(x_s), or the example itself, features
-and then the label. A learner that has ``queries`` > 1 is told that many values instead, at the points
-``query(learner, directions, t, play, points)`` around its play, and loses their mean. A zero weight
-never reaches ``absorb``: it is an exact no-op for every learner.
+Feedback is a vector: the gradient at x_s, the value f_s(x_s), or the example, features and then the label. A learner
+with ``queries`` > 1 is told that many values, at the points that ``query`` writes around the play, and loses their
+mean. A zero weight never reaches ``absorb``: it changes nothing for any learner.
 """
 
 from __future__ import annotations
@@ -37,13 +30,13 @@ EXAMPLE = "example"
 
 
 class KeyedDirections(NamedTuple):
-    """Directions hashed from a key: the normal case."""
+    """Hash directions from a key: the normal case."""
 
     key: np.uint64
 
 
 class RecordedDirections(NamedTuple):
-    """One unit vector per round, read from an array of shape (horizon, dimension)."""
+    """Read one unit vector per round from an array of shape (horizon, dimension)."""
 
     values: Array
 
@@ -52,11 +45,11 @@ Directions = KeyedDirections | RecordedDirections
 
 
 class Learner(Parameters):
-    """Base of all learners: every trait that the game, players and reductions ask for, with its default.
+    """Declare every trait that the game, players and reductions ask a learner for, with its default.
 
-    A learner must say its ``feedback`` ("gradient", "value" or "example"), have a ``domain``, and register ``absorb``
-    and ``restart``, and ``advance`` unless ``absorb`` moves the play. It names the class of its ``state``, whose fields
-    are annotated with their shapes, or registers ``allocate``.
+    A learner has a ``domain`` and a ``feedback``, and registers ``absorb`` and ``restart``, and ``advance`` unless
+    ``absorb`` moves the play. The class of its ``state`` has fields annotated with their shapes; else register
+    ``allocate``.
     """
 
     state: ClassVar[Any] = None
@@ -160,7 +153,7 @@ class Learner(Parameters):
 def allocate(learner: Learner, slots: int) -> Any:
     """Return fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
 
-    Arrays by slot have that many rows, and no others do but in heaps and pools: by this, copies of a learner know them.
+    Outside heaps and pools, exactly the arrays by slot have that many rows: copies of a learner tell them by this.
     """
 
 
@@ -186,21 +179,12 @@ def enter(learner: Learner, state: Any, slot: int, t: int) -> None:
 
 @verb
 def forget(learner: Learner, state: Any, slot: int) -> None:
-    """Drop the round in this slot, which will not be heard; said to copies of a learner only.
-
-    A learner on its own hears of it by the ``enter`` of the slot's next round.
-    """
+    """Drop the round in this slot; called for copies only: others learn it by the ``enter`` of the next round."""
 
 
 @verb
 def absorb(
-    learner: Learner,
-    state: Any,
-    directions: Directions,
-    slot: int,
-    s: int,
-    weight: float,
-    feedback: Array,
+    learner: Learner, state: Any, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
     """Take the weighted feedback of round s, which was tracked in this slot."""
 
@@ -259,13 +243,10 @@ def _query_the_play(learner: Learner, directions: Directions, t: int, play: Arra
 
 
 @notice.otherwise
-def _notice_nothing(learner: Learner, state: Any, t: int, tracked: int) -> None:
-    pass
-
-
 @enter.otherwise
-def _remember_nothing(learner: Learner, state: Any, slot: int, t: int) -> None:
-    pass
+@advance.on(Learner)
+def _do_nothing(learner: Learner, state: Any, first: int, second: int) -> None:
+    pass  # compiled to nothing: a learner pays only for the verbs it registers
 
 
 @forget.otherwise
@@ -273,18 +254,9 @@ def _forget_nothing(learner: Learner, state: Any, slot: int) -> None:
     pass
 
 
-@advance.on(Learner)
-def _advance_nothing(learner: Learner, state: Any, t: int, pending: int) -> None:
-    pass
-
-
 @rate_in_force.otherwise
-def _no_rate(learner: Learner, state: Any, t: int) -> float:
-    return np.nan
-
-
 @closing_rate.otherwise
-def _no_closing_rate(learner: Learner, state: Any, t: int) -> float:
+def _no_rate(learner: Learner, state: Any, t: int) -> float:
     return np.nan
 
 
@@ -304,6 +276,7 @@ def _euclidean_size(learner: Learner, feedback: Array) -> float:
 @direction.on(KeyedDirections)
 def _hashed(source: KeyedDirections, t: int, out: Array) -> None:
     normals(source.key, t, out)
+    # A normal vector points every way alike; its length is never 0 but with probability 0.
     squares = 0.0
     for i in range(out.size):
         squares += out[i] * out[i]
@@ -361,7 +334,7 @@ class IdleState(NamedTuple):
 
 
 class Idle(Learner):
-    """No plays, no updates; the labels and their weights go to a model elsewhere.
+    """Play and learn nothing: labels and their weights go to a model elsewhere.
 
     >>> allocate(Idle(), 1000).unused.size
     1
@@ -384,12 +357,6 @@ def _predict(learner: Idle, state: IdleState, directions: Directions, t: int, pl
 
 @absorb.on(Idle)
 def _absorb(
-    learner: Idle,
-    state: IdleState,
-    directions: Directions,
-    slot: int,
-    s: int,
-    weight: float,
-    feedback: Array,
+    learner: Idle, state: IdleState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
     pass

@@ -1,8 +1,4 @@
-"""DW-FTBL: follow the bandit leader on delayed and weighted values.
-
-Directions are keyed and smoothing is a rule, so what a late value needs is recomputed: nothing is stored per pending
-round.
-"""
+"""DW-FTBL: follow the bandit leader on delayed and weighted values."""
 
 from __future__ import annotations
 
@@ -32,9 +28,8 @@ class DWFTBL(Leading, init=False):
     u_t is uniform on the sphere, o the middle of a ball of radius r inside the domain, O_{t+1} what has arrived before
     round t + 1: the centre y_t moves as :class:`DWFTRL` does, on estimates. ``rate`` is η_t as there.
 
-    ``smoothing`` is δ_t, at most the inner radius; while δ_t equals it the centre does not matter
-    and plays explore only (:meth:`exploration_rounds` counts them). ``origin`` and ``inner_radius``
-    default to the domain's own inner ball. The bound is (B) of docs/theory.md.
+    ``smoothing`` is δ_t, at most r; while δ_t = r plays explore only (:meth:`exploration_rounds` counts them).
+    ``origin`` and ``inner_radius`` default to the domain's own inner ball. The bound is (B) of docs/theory.md.
 
     Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
 
@@ -76,8 +71,7 @@ class DWFTBL(Leading, init=False):
         """Set δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = max{1, kM/(Gδ)}.
 
         With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation, D the diameter
-        (docs/proofs.md, B): the order √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634),
-        whose reduction itself is ``OnePoint.ryabchenko``.
+        (docs/proofs.md, B): the order √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634).
         """
         rounds, late = as_int(horizon, "horizon", 1), as_int(total_delay, "total_delay")
         room, slope = inner_room(as_domain(domain, "domain")), as_positive(gradient_bound, "gradient_bound")
@@ -87,10 +81,7 @@ class DWFTBL(Leading, init=False):
         return cls(domain, domain.diameter / (slope * sqrt(energy)), delta)
 
     def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:
-        """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero).
-
-        In an epoch of this magnitude, where the smoothing follows a doubling trick.
-        """
+        """Return how many of the first rounds explore only, δ_t = r, in an epoch of this magnitude."""
         low, high = 0, int(horizon)
         memory = _memory(magnitude)
         while low < high:  # smoothing never increases, so the phase is a prefix
@@ -103,7 +94,7 @@ class DWFTBL(Leading, init=False):
 
 
 def inner_room(domain: Any, origin: Array | None = None, given: float | None = None) -> float:
-    """The radius of a ball around the origin (default: the centre) inside the domain; a sentence if there is none."""
+    """Return the radius of a ball around the origin (default: the centre) in the domain; raise ValueError for none."""
     room = float(domain.inner_radius if origin is None else domain.depth(origin))
     if given is None:
         if room <= 0:
@@ -120,7 +111,7 @@ def inner_room(domain: Any, origin: Array | None = None, given: float | None = N
 
 
 def check_smoothing(rule: Rate, room: float) -> None:
-    """Refuse a radius that is ever larger than the room there is."""
+    """Raise ValueError for a radius that is ever larger than the room there is."""
     first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
     if first > room * (1 + 1e-12):
         raise ValueError(
@@ -149,6 +140,7 @@ def _predict(learner: DWFTBL, state: LeaderState, directions: Directions, t: int
 def _absorb(
     learner: DWFTBL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
+    # Directions are keyed, so what a late value needs is computed again: nothing is stored per pending round.
     direction(directions, s, state.scratch)
     # Epochs begin with an empty set, so s is a round of this one and its radius can be computed again.
     delta = radius(learner.smoothing, state.memory, s - state.before[0])

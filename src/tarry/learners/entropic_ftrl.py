@@ -1,23 +1,68 @@
-"""Entropic FTRL (Hedge, exponential weights) on delayed and weighted gradients."""
+"""Entropic FTRL (Hedge) on delayed and weighted gradients, and what learners on the simplex share."""
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import exp, log, sqrt
 from typing import Any, Self
+
+import numpy as np
 
 from tarry.checks import as_int, as_positive
 from tarry.domains import Domain, Simplex
 from tarry.kernel import step
-from tarry.learners.actions import Rated, even_weights, simplex_of, softmin
-from tarry.learners.base import GRADIENT, Directions, absorb, advance
+from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, feedback_size
 from tarry.learners.dwftrl import LeaderState, Leading
 from tarry.learners.norms import Norm, diameter_in, dual_size
 from tarry.learners.states import Array, add_weighted
-from tarry.rates.base import Rate, as_rate, next_rate
+from tarry.rates.base import Rate, as_rate, counts_tracked, next_rate
+
+
+class OnSimplex(Learner):
+    """Mark learners whose ``domain`` is the simplex of their actions."""
+
+
+class Rated(OnSimplex):
+    """Let a ``rate`` decide whether a learner over actions counts tracked rounds."""
+
+    @property
+    def watches_tracked(self) -> bool:
+        return counts_tracked(self.rate)
+
+
+def simplex_of(dimension: int) -> Simplex:
+    """Return the probability simplex over this many actions, two at least."""
+    if isinstance(dimension, Simplex):
+        raise TypeError(f"dimension is the number of actions, got {dimension!r}: give {dimension.dimension}")
+    return Simplex(as_int(dimension, "dimension, the number of actions,", 2))
+
+
+def even_weights(dimension: int) -> np.ndarray:
+    """Return the uniform distribution."""
+    return np.full(dimension, 1.0 / dimension)
+
+
+@step
+def softmin(total: Array, temperature: float, out: Array) -> None:
+    """Write weights proportional to exp(−total/temperature); at temperature 0 equal ones on the smallest entries."""
+    # Measured from the smallest entry no exponential overflows, and the largest is 1.
+    low = total[0]
+    for i in range(1, total.size):
+        low = min(low, total[i])
+    mass = 0.0
+    for i in range(total.size):
+        if total[i] == low:
+            out[i] = 1.0
+        elif temperature > 0.0:
+            out[i] = exp((low - total[i]) / temperature)
+        else:
+            out[i] = 0.0
+        mass += out[i]
+    for i in range(total.size):
+        out[i] /= mass
 
 
 class Entropy(Norm):
-    """Σ x_i ln x_i, which is 1-strongly convex in ‖·‖₁ (Pinsker) and spans ln K on the simplex.
+    """Regularise by Σ x_i ln x_i, which is 1-strongly convex in ‖·‖₁ (Pinsker) and spans ln K on the simplex.
 
     Certificates read it as a norm: gradients are measured in ‖·‖_∞, and D²/2 is ln K.
     """
@@ -43,20 +88,17 @@ class EntropicFTRL(Leading, Rated, init=False):
 
         x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i ∝ exp(−η_t L_i),   L = Σ_{s∈O_{t+1}} w_s g_s
 
-    over O_{t+1}, what has arrived before round t + 1. It keeps L, the play, and room beside them: 4K numbers, nothing
-    by slot.
-
-    ``rate`` is η_t: a number, a sequence, a function of t or a rule; it may not increase. With ‖g_t‖_∞ ≤ 1 and B_t the
-    rounds out when t begins, the weighted regret is, on every path, at most
+    over O_{t+1}, what has arrived before round t + 1. ``rate`` is η_t: a number, a sequence, a function of t or a rule;
+    it may not increase. With ‖g_t‖_∞ ≤ 1 and B_t the rounds out when t begins, the weighted regret is on every path at
+    most
 
         ln K/η_T + Σ_t η_{t−1} (w_t²/2 + w_t Σ_{s∈B_t} w_s),
 
-    which records and sessions certify. So with unit weights η = √(ln K/(T/2 + total delay)) is best (:meth:`tuned`),
-    and ``Anytime(√(2 ln K), 1.0)`` learns it. The paper's theorem for DW-FTRL with entropy in place of the square;
-    without delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
+    which records and sessions certify. With unit weights η = √(ln K/(T/2 + total delay)) is best (:meth:`tuned`), and
+    ``Anytime(√(2 ln K), 1.0)`` learns it. The paper's theorem for DW-FTRL with entropy in place of the square; without
+    delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
 
     >>> from tarry.learners.base import absorb, advance, allocate
-    >>> import numpy as np
     >>> learner = EntropicFTRL(2, rate=0.5)
     >>> state = allocate(learner, 1)
     >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0]))
@@ -113,3 +155,8 @@ def _absorb(
 @advance.on(EntropicFTRL)
 def _advance(learner: EntropicFTRL, state: LeaderState, t: int, pending: int) -> None:
     follow_entropy(learner.rate, state, t, pending)
+
+
+@feedback_size.on(EntropicFTRL)
+def _size(learner: EntropicFTRL, feedback: Array) -> float:
+    return dual_size(learner.norm, feedback)

@@ -10,22 +10,14 @@ from tarry.checks import Positive, as_int, as_positive
 from tarry.domains import Ball, Box, Domain, Ellipsoid, Product, Shift, Simplex
 from tarry.kernel import verb
 from tarry.kernel.keyed import uniform_at
-from tarry.learners.base import (
-    GRADIENT,
-    Directions,
-    KeyedDirections,
-    Learner,
-    RecordedDirections,
-    absorb,
-    predict,
-    restart,
-)
+from tarry.learners import base as verbs
+from tarry.learners.base import GRADIENT, Directions, KeyedDirections, Learner, RecordedDirections
 from tarry.learners.states import AnyDomain, Array, Vector, add_weighted
 from tarry.rates.base import Facts
 
 
 class FPLState(NamedTuple):
-    """``total`` = Σ w_s c_s, ``scratch`` = with the noise."""
+    """Hold ``total`` = Σ w_s c_s, and ``scratch``, the same with the noise."""
 
     total: Vector
     scratch: Vector
@@ -36,13 +28,10 @@ class FPL(Learner):
 
         x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
 
-    f_t(x) = ⟨c_t, x⟩, and O_t is what has arrived before round t.
-
-    Domains: those whose least points have a formula, all but Custom; no projections, no steps. With unit weights
-    and every round tracked E R_T ≤ εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A, ⟨c_t, x − y⟩ ≤ R and
-    |x − y|₁ ≤ W on the domain: a round misses σ_t + 1 costs, and each moves the perturbed sum by at most A. The order
-    is the source's, these constants follow from Kalai and Vempala's argument. The noise is the seed's, the same in
-    every round and every epoch; recorded directions give their first row times 1/ε in its place.
+    f_t(x) = ⟨c_t, x⟩, and O_t is what has arrived before round t. Domains are those with a formula for least points,
+    all but Custom. With unit weights and every round tracked E R_T ≤ εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A,
+    ⟨c_t, x − y⟩ ≤ R and |x − y|₁ ≤ W on the domain; the order is the source's, the constants follow from Kalai and
+    Vempala's argument. Recorded directions give their first row times 1/ε in place of the noise.
 
     Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015; Kalai, Vempala, *Efficient Algorithms for
     Online Decision Problems*, Journal of Computer and System Sciences 71, 2005.
@@ -65,10 +54,7 @@ class FPL(Learner):
 
     @classmethod
     def tuned(cls, domain: Any, *, size: float, span: float, width: float, horizon: int, total_delay: int) -> Self:
-        """Set 1/ε = √(RA(T + total delay)/W): E R_T ≤ 2√(WRA(T + total delay)).
-
-        A is ``size``, R ``span`` and W ``width``.
-        """
+        """Set 1/ε = √(RA(T + total delay)/W), A = size, R = span, W = width: E R_T ≤ 2√(WRA(T + total delay))."""
         rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
         moved = as_positive(size, "size") * as_positive(span, "span") * rounds
         return cls(domain, sqrt(moved / as_positive(width, "width")))
@@ -126,6 +112,7 @@ def _on_simplex(domain: Simplex, cost: Array, out: Array) -> None:
 def _on_ellipsoid(domain: Ellipsoid, cost: Array, out: Array) -> None:
     for j in range(cost.size):
         out[j] = 0.0
+    # The least point is o − r·A⁻¹c/√(cᵀA⁻¹c), A by its axes.
     squares = 0.0
     for i in range(cost.size):
         along = 0.0
@@ -167,20 +154,21 @@ def _read(source: RecordedDirections, i: int) -> float:
     return source.values[0, i]
 
 
-@restart.on(FPL)
+@verbs.restart.on(FPL)
 def _restart(learner: FPL, state: FPLState, t: int, magnitude: float) -> None:
     for i in range(state.total.size):
         state.total[i] = 0.0
 
 
-@predict.on(FPL)
+@verbs.predict.on(FPL)
 def _predict(learner: FPL, state: FPLState, directions: Directions, t: int, play: Array) -> None:
+    # The noise is the seed's, the same in every round and every epoch: hashed again rather than stored.
     for i in range(play.size):
         state.scratch[i] = state.total[i] + learner.spread * noise(directions, i)
     least(learner.domain, state.scratch, play)
 
 
-@absorb.on(FPL)
+@verbs.absorb.on(FPL)
 def _absorb(
     learner: FPL, state: FPLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:

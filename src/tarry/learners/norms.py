@@ -1,7 +1,6 @@
 """Norms in which DW-FTRL regularises: Euclidean, or Mahalanobis on ellipsoids of that norm.
 
-The regret theorems need ‖·‖²/2 to be 1-strongly convex in the norm itself, which only
-inner-product norms are.
+The regret theorems need ‖·‖²/2 to be 1-strongly convex in the norm itself, which only inner-product norms are.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tarry.learners.states import Array
 
 
 class Norm(Parameters):
-    """Base of norms."""
+    """Declare what a norm says of itself."""
 
     is_quadratic = True  # strong convexity of the losses then pays for the regulariser
 
@@ -41,23 +40,19 @@ def dual_size(norm: Norm, gradient: Array) -> float:
     """Return √(gᵀQ⁻¹g), the gradient's length in the dual norm; NaN for norms that do not say."""
 
 
-@dual_size.otherwise
-def _unknown_size(norm: Norm, gradient: Array) -> float:
-    return np.nan
-
-
 @verb
 def diameter_in(norm: Norm, domain: Domain) -> float:
     """Return the domain's diameter in this norm; NaN for norms that do not say."""
 
 
+@dual_size.otherwise
 @diameter_in.otherwise
-def _unknown_diameter(norm: Norm, domain: Domain) -> float:
+def _unknown(norm: Norm, measured: Any) -> float:
     return np.nan
 
 
 class Euclidean(Norm):
-    """The ordinary norm; works with every domain.
+    """Measure in the ordinary norm, on every domain.
 
     >>> dual_size(Euclidean(), np.array([3.0, 4.0]))
     5.0
@@ -89,7 +84,7 @@ def _across(norm: Euclidean, domain: Domain) -> float:
 
 
 class Mahalanobis(Norm, init=False):
-    """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
+    """Measure ‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
 
     >>> dual_size(Mahalanobis([[4.0, 0.0], [0.0, 1.0]]), np.array([6.0, 4.0]))
     5.0

@@ -15,28 +15,14 @@ from tarry.checks import Natural
 from tarry.kernel import step
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
 from tarry.kernel.views import learn_slots, stack, view
-from tarry.learners.base import (
-    EXAMPLE,
-    GRADIENT,
-    VALUE,
-    Directions,
-    Learner,
-    absorb,
-    advance,
-    allocate,
-    enter,
-    forget,
-    notice,
-    predict,
-    query,
-    restart,
-)
+from tarry.learners import base as verbs
+from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, Directions, Learner, allocate
 from tarry.learners.states import Array, show_point
 from tarry.rates.base import Constant, Facts, Rate, as_rate_of_time
 
 
 class Reducing(Learner):
-    """Base of learners whose ``base`` plays as if nothing were late.
+    """Share the domain of a ``base`` that plays as if nothing were late.
 
     The base lives in a game without delay. Its clock counts its own feedbacks, nothing of its is out when it plays (so
     ``pending`` is 0, and a hint is of the round to come alone), and what it draws it draws for the game's round.
@@ -79,12 +65,12 @@ def _check_part(base: Learner, part: Learner) -> None:
     looks = part.watches_tracked
     if looks is None:
         looks = part.rate is None and part.base is None
-    if looks and isinstance(part, tuple(notice.registry.members)):
+    if looks and isinstance(part, tuple(verbs.notice.registry.members)):
         raise TypeError(f"a base waits for one round at most and cannot count the tracked ones, got {part!r}")
 
 
 class OfCopies(Reducing):
-    """Base of learners that keep copies of their ``base``."""
+    """Share what learners say of the copies of their ``base``."""
 
     @property
     def feedback(self) -> str:
@@ -96,7 +82,7 @@ class OfCopies(Reducing):
 
 
 class Copies(NamedTuple):
-    """The base's states; of each copy the play, and the feedbacks it has had; by slot the copy that waits, or -1."""
+    """Hold the base's states; of each copy the play and the feedbacks had; by slot the copy that waits, or -1."""
 
     states: Any
     plays: np.ndarray
@@ -127,7 +113,7 @@ def restart_copies(base: Learner, copies: Copies, magnitude: float) -> None:
     """Make every copy fresh."""
     for i in range(copies.turns.size):
         copies.turns[i] = 0
-        restart(base, view(copies.states, i), 1, magnitude)
+        verbs.restart(base, view(copies.states, i), 1, magnitude)
     for slot in range(copies.held.size):
         copies.held[slot] = -1
 
@@ -135,7 +121,7 @@ def restart_copies(base: Learner, copies: Copies, magnitude: float) -> None:
 @step
 def show_copy(base: Learner, copies: Copies, i: int, directions: Directions, t: int, play: Array) -> None:
     """Write the play of the i-th copy in round t of the game."""
-    predict(base, view(copies.states, i), directions, t, copies.plays[i])
+    verbs.predict(base, view(copies.states, i), directions, t, copies.plays[i])
     show_point(copies.plays[i], play)
 
 
@@ -144,9 +130,9 @@ def engage(base: Learner, copies: Copies, i: int, slot: int, t: int) -> int:
     """Let the i-th copy wait for round t in this slot; return the copy that waits there in vain, or -1."""
     before = copies.held[slot]
     if before >= 0:
-        forget(base, view(copies.states, before), slot)
+        verbs.forget(base, view(copies.states, before), slot)
     copies.held[slot] = i
-    enter(base, view(copies.states, i), slot, t)
+    verbs.enter(base, view(copies.states, i), slot, t)
     return before
 
 
@@ -154,20 +140,20 @@ def engage(base: Learner, copies: Copies, i: int, slot: int, t: int) -> int:
 def teach(
     base: Learner, copies: Copies, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> int:
-    """One round of the clock of the copy that waits in this slot, with this feedback; return the copy, or -1."""
+    """Play one round of the clock of the copy that waits in this slot, with this feedback; return the copy, or -1."""
     i = copies.held[slot]
     if i >= 0:
         copies.held[slot] = -1
         copies.turns[i] += 1
         state = view(copies.states, i)
-        absorb(base, state, directions, slot, s, weight, feedback)
-        advance(base, state, copies.turns[i], 0)
+        verbs.absorb(base, state, directions, slot, s, weight, feedback)
+        verbs.advance(base, state, copies.turns[i], 0)
     return i
 
 
-@query.on(OfCopies)
+@verbs.query.on(OfCopies)
 def _query(learner: OfCopies, directions: Directions, t: int, play: Array, points: Array) -> None:
-    query(learner.base, directions, t, play, points)
+    verbs.query(learner.base, directions, t, play, points)
 
 
 def _as_base_solid(base: Any, name: str) -> Any:
@@ -179,13 +165,11 @@ class SOLID(Reducing):
 
         x_t = the base's point;   for every feedback, in the order observed:   base ← its update, one round of its clock
 
-    ``base`` is a learner of gradients, yours too, but for rates that follow the game and what is a reduction itself. It
-    plays a game without delay, in which g_s is the gradient at z_s, its point when g_s is taken: nothing is ever
-    pending, and what it remembers of a play it remembers of z_s. ``SOLID(OGD(…))`` is ``OGD(…)``, which counts
-    feedbacks already; ``SOLID(DWFTRL(…))`` regularises by feedbacks, not rounds. The regret is the base's on the
-    sequence as it arrived, plus the drift Σ ⟨g_s, x_s − z_s⟩; with OGD of the order √(T + total delay). Feedback of
-    one round comes in increasing s, and that order matters. Weights are the base's. Values are of the point played,
-    not of z_s: for them wrap the other way round, ``OnePoint(SOLID(…))``.
+    ``base`` is a learner of gradients, yours too, but for rates that follow the game and reductions. g_s counts as the
+    gradient at z_s, the base's point when g_s is taken. ``SOLID(OGD(…))`` is ``OGD(…)``; ``SOLID(DWFTRL(…))``
+    regularises by feedbacks, not rounds. The regret is the base's on the sequence as it arrived, plus the drift Σ ⟨g_s,
+    x_s − z_s⟩; with OGD of the order √(T + total delay). Feedback of one round comes in increasing s. Values are of the
+    point played, not of z_s: for them wrap the other way round, ``OnePoint(SOLID(…))``.
 
     Joulani, György, Szepesvári, *Delay-Tolerant Online Convex Optimization: Unified Analysis and Adaptive-Gradient
     Algorithms*, AAAI 2016 (whose adaptive steps are not built here).
@@ -202,41 +186,41 @@ class SOLID(Reducing):
 
 
 class SOLIDState(NamedTuple):
-    """The base's state, its point as it was shown last, and how many feedbacks it has had."""
+    """Hold the base's state, its point as it was shown last, and how many feedbacks it has had."""
 
     base: Any
     point: np.ndarray
     turns: np.ndarray
 
 
-@allocate.on(SOLID)
+@verbs.allocate.on(SOLID)
 def _allocate_solid(learner: SOLID, slots: int) -> SOLIDState:
     return SOLIDState(allocate(learner.base, slots), np.zeros(learner.dimension), np.zeros(1, np.int64))
 
 
-@restart.on(SOLID)
+@verbs.restart.on(SOLID)
 def _restart_solid(learner: SOLID, state: SOLIDState, t: int, magnitude: float) -> None:
     # The base's clock counts feedbacks: its first round is 1 whatever the game's is.
-    restart(learner.base, state.base, 1, magnitude)
+    verbs.restart(learner.base, state.base, 1, magnitude)
     state.turns[0] = 0
 
 
-@predict.on(SOLID)
+@verbs.predict.on(SOLID)
 def _predict_solid(learner: SOLID, state: SOLIDState, directions: Directions, t: int, play: Array) -> None:
-    predict(learner.base, state.base, directions, t, state.point)
+    verbs.predict(learner.base, state.base, directions, t, state.point)
     show_point(state.point, play)
 
 
-@absorb.on(SOLID)
+@verbs.absorb.on(SOLID)
 def _absorb_solid(
     learner: SOLID, state: SOLIDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
     # One whole round of the base's game: it plays, is tracked, hears, and closes with nothing pending.
     state.turns[0] += 1
-    predict(learner.base, state.base, directions, s, state.point)
-    enter(learner.base, state.base, slot, s)
-    absorb(learner.base, state.base, directions, slot, s, weight, feedback)
-    advance(learner.base, state.base, state.turns[0], 0)
+    verbs.predict(learner.base, state.base, directions, s, state.point)
+    verbs.enter(learner.base, state.base, slot, s)
+    verbs.absorb(learner.base, state.base, directions, slot, s, weight, feedback)
+    verbs.advance(learner.base, state.base, state.turns[0], 0)
 
 
 class Interleaving(OfCopies):
@@ -244,12 +228,10 @@ class Interleaving(OfCopies):
 
         x_t = the play of copy t mod (d + 1);   at the feedback of s:   copy s mod (d + 1) ← its update
 
-    which is in before that copy's next turn, d + 1 rounds after s.
-
-    ``base`` is any learner, as for :class:`BOLD`. Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay.
-    Each copy sees one round in d + 1, so it learns slowly. Feedback later than d still goes to its copy, but
-    after that copy has played again, and nothing is promised. Rounds that were dropped, or weigh nothing, are rounds
-    their copy did not have.
+    which is in before that copy's next turn, d + 1 rounds after s. ``base`` is any learner, as for :class:`BOLD`.
+    Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay. Feedback later than d still goes to its copy,
+    but after that copy has played again, and nothing is promised. A copy does not have rounds that were dropped or
+    weigh nothing.
 
     Weinberger, Ordentlich, *On Delayed Prediction of Individual Sequences*, IEEE Transactions on Information Theory
     48, 2002.
@@ -276,27 +258,27 @@ class Interleaving(OfCopies):
             )
 
 
-@allocate.on(Interleaving)
+@verbs.allocate.on(Interleaving)
 def _allocate_interleaving(learner: Interleaving, slots: int) -> Copies:
     return make_copies(learner.base, learner.copies, slots)
 
 
-@restart.on(Interleaving)
+@verbs.restart.on(Interleaving)
 def _restart_interleaving(learner: Interleaving, state: Copies, t: int, magnitude: float) -> None:
     restart_copies(learner.base, state, magnitude)
 
 
-@predict.on(Interleaving)
+@verbs.predict.on(Interleaving)
 def _predict_interleaving(learner: Interleaving, state: Copies, directions: Directions, t: int, play: Array) -> None:
     show_copy(learner.base, state, (t - 1) % (learner.delay + 1), directions, t, play)
 
 
-@enter.on(Interleaving)
+@verbs.enter.on(Interleaving)
 def _enter_interleaving(learner: Interleaving, state: Copies, slot: int, t: int) -> None:
     engage(learner.base, state, (t - 1) % (learner.delay + 1), slot, t)
 
 
-@absorb.on(Interleaving)
+@verbs.absorb.on(Interleaving)
 def _absorb_interleaving(
     learner: Interleaving, state: Copies, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
@@ -311,17 +293,13 @@ class BOLD(OfCopies):
 
         c_t = min{free copies},   x_t = the play of copy c_t;   at the feedback of s:   copy c_s ← its update, free
 
-    A new copy is made if none is free; c_t is kept from others until the feedback of t comes.
+    A new copy is made if none is free; c_t is kept from others until the feedback of t comes. ``base`` is any learner,
+    yours too, but for rates that follow the game, radii that change, and reductions. Where every round is tracked the
+    regret is at most (σ_max + 1)·Reg(T/(σ_max + 1)), Reg the base's without delay, concave. With a fixed delay this is
+    :class:`Interleaving`.
 
-    ``base`` is any learner, yours too, but for rates that follow the game, radii that change, and what is a reduction
-    itself. Each copy plays a game without delay: its clock counts its own feedbacks, nothing is pending (a hint is of
-    the round to come alone), and what is drawn is drawn for the game's round.
-    Where every round is tracked the regret is at most (σ_max + 1)·Reg(T/(σ_max + 1)), Reg the base's without delay,
-    concave. Needs no knowledge of delays; with a fixed delay it is :class:`Interleaving`.
-
-    Under a capacity a copy is kept by a *tracked* round only, and there are at most capacity + 1. A learner is not
-    told that a round was dropped: its copy is freed, without an update, when the round's slot is taken again, and so
-    is the copy of a round that weighed nothing. Memory: one copy for each slot.
+    Under a capacity a copy is kept by a *tracked* round only. The copy of a round that was dropped, or weighed nothing,
+    is freed without an update when the round's slot is taken again. Memory: one copy for each slot, and one more.
 
     Joulani, György, Szepesvári, *Online Learning under Delayed Feedback*, ICML 2013.
 
@@ -335,19 +313,11 @@ class BOLD(OfCopies):
 
 
 class Pool(NamedTuple):
-    """``free`` = copies made and free, ``marks`` = (made, played last)."""
+    """Hold the copies; ``free`` = copies made and free, ``marks`` = (made, played last)."""
 
     copies: Copies
     free: Heap
     marks: np.ndarray
-
-
-@step
-def next_copy(state: Pool) -> int:
-    """Return the free copy with the smallest index, perhaps one that is yet to be made."""
-    # The smallest, so that few copies are ever made and those learn the most.
-    copy = top(state.free)
-    return copy if copy >= 0 else state.marks[CREATED]
 
 
 @step
@@ -357,7 +327,7 @@ def set_free(state: Pool, copy: int) -> None:
         push(state.free, copy, float(copy))
 
 
-@allocate.on(BOLD)
+@verbs.allocate.on(BOLD)
 def _allocate_bold(learner: BOLD, slots: int) -> Pool:
     return Pool(
         copies=make_copies(learner.base, slots + 1, slots),
@@ -366,7 +336,7 @@ def _allocate_bold(learner: BOLD, slots: int) -> Pool:
     )
 
 
-@restart.on(BOLD)
+@verbs.restart.on(BOLD)
 def _restart_bold(learner: BOLD, state: Pool, t: int, magnitude: float) -> None:
     restart_copies(learner.base, state.copies, magnitude)
     for copy in range(state.marks[CREATED]):
@@ -375,13 +345,15 @@ def _restart_bold(learner: BOLD, state: Pool, t: int, magnitude: float) -> None:
     state.marks[PLAYED] = 0
 
 
-@predict.on(BOLD)
+@verbs.predict.on(BOLD)
 def _predict_bold(learner: BOLD, state: Pool, directions: Directions, t: int, play: Array) -> None:
-    state.marks[PLAYED] = next_copy(state)
+    # The smallest free one, so that few copies are ever made and those learn the most; perhaps one yet to be made.
+    copy = top(state.free)
+    state.marks[PLAYED] = copy if copy >= 0 else state.marks[CREATED]
     show_copy(learner.base, state.copies, state.marks[PLAYED], directions, t, play)
 
 
-@enter.on(BOLD)
+@verbs.enter.on(BOLD)
 def _enter_bold(learner: BOLD, state: Pool, slot: int, t: int) -> None:
     copy = state.marks[PLAYED]
     if copy == state.marks[CREATED]:
@@ -391,7 +363,7 @@ def _enter_bold(learner: BOLD, state: Pool, slot: int, t: int) -> None:
     set_free(state, engage(learner.base, state.copies, copy, slot, t))  # its round was dropped, or weighed nothing
 
 
-@absorb.on(BOLD)
+@verbs.absorb.on(BOLD)
 def _absorb_bold(
     learner: BOLD, state: Pool, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
