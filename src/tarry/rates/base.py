@@ -1,15 +1,12 @@
-"""What a rate is: a positive, non-increasing sequence of learning rates or of smoothing radii.
+"""Rates: positive, non-increasing sequences of learning rates or of smoothing radii, and their verbs.
 
-A rate of time answers ``at(rate, t)`` for t = 1, 2, …. Numbers become :class:`Constant`, arrays :class:`Sequence`,
-functions of t :class:`Rule`. A rate that learns from play answers ``next_rate`` instead, or ``radius`` as smoothing. It
-keeps ``MEMORY`` numbers in the learner's state: a sum of its own, and the magnitude of the epoch, which a doubling
-trick guesses (0 before the first).
+A rate of time answers ``at(rate, t)`` for t = 1, 2, …; one that follows the game ``next_rate``, or ``radius`` as
+smoothing, from ``MEMORY`` numbers in the learner's state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from math import inf
 from typing import Annotated, Any, ClassVar, Protocol, Self
 
@@ -22,15 +19,14 @@ from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, Parameters, as_step, verb
 
 MEMORY = 2
-SUM, MAGNITUDE = range(MEMORY)
-
+SUM, MAGNITUDE = range(MEMORY)  # a sum of the rate's own, and what a doubling trick guesses (0 before the first epoch)
 CHECKED_ROUNDS = 1024  # a user's function is tried at this many rounds, spaced by powers: enough to see it rise
 ENDLESS = 10**9  # the round up to which a session, which has no end, tries a user's function
 SLACK = 1e-5  # relative: warnings show six digits, and a number copied from one must not be warned of again
 
 
 class Facts(Protocol):
-    """What is known of a game when a member is asked for its ``doubts``."""
+    """Tell what is known of a game when a member is asked for its ``doubts``."""
 
     @property
     def losses(self) -> Any: ...
@@ -49,7 +45,7 @@ class Facts(Protocol):
 
 
 class Rate(Parameters):
-    """Base of all rates and radii: what one needs from the game, with the defaults."""
+    """Declare what a rate or radius needs from the game, with the defaults."""
 
     follows_epochs: ClassVar[tuple[str, ...]] = ()
     """Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played."""
@@ -138,7 +134,7 @@ def _radius_by_round(rate: Rate, memory: np.ndarray, t: int) -> float:
 
 
 class Constant(Rate):
-    """The same value in every round.
+    """Give the same value in every round.
 
     >>> at(Constant(0.5), 7)
     0.5
@@ -153,14 +149,14 @@ def _constant(rate: Constant, t: int) -> float:
 
 
 def as_listed(values: ArrayLike, name: str) -> np.ndarray:
-    """Return one value per round; raise ValueError unless they are positive and non-increasing."""
+    """Return one value per round; raise ValueError unless the values are positive and non-increasing."""
     listed = as_vector(values, name)
     check_decreasing(listed, name)
     return listed
 
 
 class Sequence(Rate):
-    """One value per round; the game may not be longer.
+    """Give one value per round; the game may not be longer.
 
     >>> float(at(Sequence([0.5, 0.25]), 2))
     0.25
@@ -186,7 +182,7 @@ def _as_cap(value: Any, name: str) -> float:
 
 
 class Power(Rate):
-    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
+    """Give min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
 
     >>> [float(at(Power(2.0, 0.5, cap=1.5), t)) for t in (1, 4, 16)]
     [1.5, 1.0, 0.5]
@@ -208,7 +204,7 @@ def _power(rate: Power, t: int) -> float:
 
 
 class Rule(Rate, init=False):
-    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise.
+    """Give a user's function of t: fast if decorated with numba.njit, plain Python otherwise.
 
     >>> at(Rule(lambda t: 1.0 / (t + 1)), 3)
     0.25
@@ -220,8 +216,13 @@ class Rule(Rate, init=False):
         if not callable(function):
             raise TypeError(f"function must be a function of t, got {function!r}: use Constant, Sequence or Power")
         made = cls.make(as_step(function))
-        _check_function(made, ENDLESS)
+        made.check_until(ENDLESS)
         return made
+
+    def check_until(self, last: int) -> None:
+        """Raise ValueError if the function is not positive, or increases, at sample rounds up to ``last``."""
+        rounds = np.unique(np.geomspace(1, last, min(CHECKED_ROUNDS, last)).astype(np.int64))
+        check_decreasing(np.array([self.function(int(t)) for t in rounds]), "the rule", rounds)
 
 
 @at.on(Rule)
@@ -266,7 +267,6 @@ def as_rate_of_time(value: Any, name: str, counts: str = "feedbacks") -> Any:
 # Fields of learners are declared with these; what a user may give is said at ``as_rate``.
 AnyRate = Annotated[Any, as_rate]
 RateOfTime = Annotated[Any, as_rate_of_time]
-RateOfBlocks = Annotated[Any, partial(as_rate_of_time, counts="blocks")]
 
 
 def counts_tracked(rate: Any) -> bool:
@@ -287,7 +287,7 @@ def check_length(rate: Any, horizon: int | None, name: str) -> None:
     if not isinstance(rate, Rate):
         return
     if isinstance(rate, Rule):
-        _check_function(rate, ENDLESS if horizon is None else horizon)
+        rate.check_until(ENDLESS if horizon is None else horizon)
     if rate.tuned_horizon is not None and horizon is not None and horizon > rate.tuned_horizon:
         raise ValueError(
             f"{type(rate).__name__} is tuned to a horizon of {rate.tuned_horizon:g}, the game has {horizon} rounds: "
@@ -301,12 +301,6 @@ def check_length(rate: Any, horizon: int | None, name: str) -> None:
         raise ValueError(
             f"the {name} sequence has {rate.values.size} rounds, the game has {horizon}: lengthen it, or use a rule"
         )
-
-
-def _check_function(rate: Rule, last: int) -> None:
-    """Raise ValueError if a function is not positive, or increases, at sample rounds up to ``last``."""
-    rounds = np.unique(np.geomspace(1, last, min(CHECKED_ROUNDS, last)).astype(np.int64))
-    check_decreasing(np.array([rate.function(int(t)) for t in rounds]), "the rule", rounds)
 
 
 def check_decreasing(values: np.ndarray, name: str, rounds: np.ndarray | None = None) -> None:

@@ -22,7 +22,7 @@ def _as_count(value: Any, name: str) -> float:
 
 
 class _Energy(Rate):
-    """Base of the rate and the radius: after the first field, both have the same."""
+    """Share what the rate and the radius are tuned to: after the first field, both have the same."""
 
     follows_backlog = True
 
@@ -46,7 +46,6 @@ class EnergyRadius(_Energy):
     Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``DoublingBernoulli(safety)``, up to the
     horizon T; ``factor`` is c, which the notes we have leave open.
 
-    >>> import numpy as np
     >>> rule = EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000)
     >>> round(float(radius(rule, np.array([0.0, 1.0]), 1)), 6)
     0.1
@@ -69,7 +68,6 @@ class EnergyRate(_Energy, init=False):
     c_t = |S_t| before round t asks for a slot, z = νk/(δ/r) with the δ and p of ``smoothing``, the learner's
     :class:`EnergyRadius`, and H + 1 the epoch's magnitude.
 
-    >>> import numpy as np
     >>> rule = EnergyRate(2.0, 1.0, EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000))
     >>> round(float(first_rate(rule, np.array([0.0, 1.0]))), 4)  # z = 10, p = 1, H = 0
     0.1407
@@ -115,7 +113,7 @@ def _rate(rate: EnergyRate, memory: np.ndarray) -> float:
 
 @count_tracked.on(EnergyRate)
 def _count(rate: EnergyRate, memory: np.ndarray, tracked: int) -> None:
-    # A full set admits nobody, so such a round has no energy.
+    # A full set admits no round, so such a round has no energy.
     if tracked < rate.capacity:
         length = rate.spread / _ratio(rate, memory)
         memory[SUM] += (length * length + length * sqrt(tracked) + tracked) / _chance(rate, memory)
@@ -127,10 +125,6 @@ def _first(rate: EnergyRate, memory: np.ndarray) -> float:
 
 
 @next_rate.on(EnergyRate)
-def _next(rate: EnergyRate, memory: np.ndarray, t: int, pending: int) -> float:
-    return _rate(rate, memory)
-
-
 @last_rate.on(EnergyRate)
-def _last(rate: EnergyRate, memory: np.ndarray, in_force: float, t: int) -> float:
-    return _rate(rate, memory)
+def _later(rate: EnergyRate, memory: np.ndarray, first: float, second: int) -> float:
+    return _rate(rate, memory)  # neither the round nor the backlog: the sum alone

@@ -1,11 +1,12 @@
-"""Rates and radii for values: at a level of the weights' moments, or at a largest backlog.
+"""Rates and radii that follow the game: its backlog, a bound on it, or the guesses of a doubling trick.
 
-A *level* ρ bounds E[w_t²] and E[w_t w_s²]; at a largest backlog σ_max and a capacity C it is 1 + σ_max/C. νk = kM/(Gr)
-is the game's *spread* (:func:`tarry.theory.spread_of`).
+For values a *level* ρ bounds E[w_t²] and E[w_t w_s²]; at a largest backlog σ_max and a capacity C it is 1 + σ_max/C.
+νk = kM/(Gr) is the game's *spread* (:func:`tarry.theory.spread_of`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf, isnan, log, nan, sqrt
 from typing import Any, Self
 
@@ -14,10 +15,128 @@ import numpy as np
 from tarry.checks import as_bool, as_int, as_positive
 from tarry.errors import ArgumentError
 from tarry.kernel import step
-from tarry.rates.base import MAGNITUDE, SUM, Rate, first_rate, last_rate, next_rate, radius, scale_of
+from tarry.rates import base
+from tarry.rates.base import MAGNITUDE, SUM, Facts, Rate, first_rate, last_rate, next_rate, radius, scale_of
 
 GUESSED = -1.0  # of ``max_backlog``: a doubling trick guesses it
 NO_LEVEL = 0.0  # of ``level``, which is at least 1: it follows from the backlog
+
+
+class Anytime(Rate, init=False):
+    """η_{t−1} = D / (G √Σ_{s≤t} (own + waiting·σ_s)), σ_s the backlog when round s begins.
+
+    Needs acknowledgements, neither the horizon nor the total delay: with Priority or VarOpt the regret is of the order
+    GD√(T + 2·total delay), up to a logarithm at small capacities; without a limit at most 1.5·GD√(T + 2·total delay).
+    ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all. Proved by this project: docs/theory.md.
+
+    >>> round(float(next_rate(Anytime(diameter=2.0, gradient_bound=1.0), np.zeros(2), 1, 1)), 6)  # σ_2 = 1: 2/√(1 + 3)
+    1.0
+    """
+
+    scale: float
+    own: float
+    waiting: float
+
+    needs_acknowledgements = True
+
+    def __new__(cls, diameter: float, gradient_bound: float, *, own: float = 1.0, waiting: float = 2.0) -> Self:
+        scale = scale_of(diameter, gradient_bound)
+        return cls.make(scale, as_positive(own, "own"), as_positive(waiting, "waiting"))
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Yield a warning about a scheduler whose weights the rate does not serve."""
+        if not facts.scheduler.fits_anytime_rates:
+            name = type(facts.scheduler).__name__
+            yield f"the rate Anytime is not valid with the scheduler {name}: use VarOpt or Priority, or a fixed rate"
+
+
+@first_rate.on(Anytime)
+def _first_anytime(rate: Anytime, memory: np.ndarray) -> float:
+    return rate.scale / sqrt(rate.own)
+
+
+@next_rate.on(Anytime)
+def _next_anytime(rate: Anytime, memory: np.ndarray, t: int, pending: int) -> float:
+    # The sum is over the rounds after the first, whose backlog is empty.
+    memory[SUM] += rate.own + rate.waiting * pending
+    return rate.scale / sqrt(rate.own + memory[SUM])
+
+
+class BestOfBoth(Rate, init=False):
+    """1/η_t = λt + β_t, where β grows by (√(a² + 4c) − a)/2, a = λt + β_{t−1}, c = 2G²σ_{t+1}/D².
+
+    For strongly convex losses, and no worse than the convex rate. With DWFTRL and unit weights, where every round is
+    tracked, the regret is at most 2 min{(G²/λ) Σ σ_t/(t−1), GD√(2·total delay)} + (G²/(2λ))(1 + H_{T−1}). ``diameter``
+    defaults to 2G/λ, which no domain of λ-strongly convex losses exceeds. Needs acknowledgements.
+
+    Qiu, Esposito, Zhang, *Exploiting Curvature in Online Convex Optimization with Delayed Feedback*, ICML 2025, with
+    another regulariser; this project's form balances both by the lemma of Bartlett, Hazan, Rakhlin.
+
+    >>> BestOfBoth(strong_convexity=1.0, gradient_bound=1.0, diameter=2.0).waiting
+    0.5
+    """
+
+    strong_convexity: float
+    waiting: float
+
+    needs_acknowledgements = True
+
+    def __new__(cls, strong_convexity: float, gradient_bound: float, diameter: float | None = None) -> Self:
+        curvature = as_positive(strong_convexity, "strong_convexity")
+        steep = as_positive(gradient_bound, "gradient_bound")
+        across = 2 * steep / curvature if diameter is None else as_positive(diameter, "diameter")
+        return cls.make(curvature, 2.0 * (steep / across) ** 2)
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Yield a warning about losses that are flatter than λ."""
+        return base.warn_if_less_convex(self, facts, "Anytime")
+
+
+@first_rate.on(BestOfBoth)
+def _first_of_both(rate: BestOfBoth, memory: np.ndarray) -> float:
+    return 1.0 / rate.strong_convexity
+
+
+@next_rate.on(BestOfBoth)
+def _next_of_both(rate: BestOfBoth, memory: np.ndarray, t: int, pending: int) -> float:
+    # The growth that makes the cost of waiting, c/(a + growth), equal to the growth itself: a quadratic's root.
+    level = rate.strong_convexity * t + memory[SUM]
+    growth = 0.5 * (sqrt(level * level + 4.0 * rate.waiting * pending) - level)
+    memory[SUM] += growth
+    return 1.0 / (level + growth)
+
+
+class DoublingRate(Rate, init=False):
+    """η = (D/G)/√magnitude, constant within an epoch of :class:`tarry.Doubling` (over "total" or "pair").
+
+    The magnitude stands for T + total delay in the paper's convex rate.
+
+    >>> float(first_rate(DoublingRate(diameter=2.0, gradient_bound=1.0), np.array([0.0, 16.0])))  # of an epoch for 16
+    0.5
+    """
+
+    scale: float
+
+    follows_epochs = ("total", "pair")
+
+    def __new__(cls, diameter: float, gradient_bound: float) -> Self:
+        return cls.make(scale_of(diameter, gradient_bound))
+
+
+@first_rate.on(DoublingRate)
+def _first_doubling(rate: DoublingRate, memory: np.ndarray) -> float:
+    # The magnitude is 0 before the first epoch is told.
+    return rate.scale / sqrt(max(memory[MAGNITUDE], 1.0))
+
+
+@next_rate.on(DoublingRate)
+def _next_doubling(rate: DoublingRate, memory: np.ndarray, t: int, pending: int) -> float:
+    return rate.scale / sqrt(max(memory[MAGNITUDE], 1.0))
+
+
+@last_rate.on(Anytime, BestOfBoth, DoublingRate)
+def _last(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
+    return in_force
 
 
 def _as_level(level: Any) -> float:
@@ -27,13 +146,10 @@ def _as_level(level: Any) -> float:
     return float(level)
 
 
-def _as_room(capacity: int | None) -> float:
-    """Return a capacity as the formulas read it: infinite where there is no limit."""
-    return inf if capacity is None else float(as_int(capacity, "capacity", 1))
-
-
-def _as_backlog(max_backlog: int | None) -> float:
-    return GUESSED if max_backlog is None else float(as_int(max_backlog, "max_backlog"))
+def _as_crowd(capacity: int | None, max_backlog: int | None) -> tuple[float, float]:
+    """Return a capacity (infinite where there is no limit) and a largest backlog as the formulas read them."""
+    room = inf if capacity is None else float(as_int(capacity, "capacity", 1))
+    return room, GUESSED if max_backlog is None else float(as_int(max_backlog, "max_backlog"))
 
 
 @step
@@ -56,7 +172,6 @@ class BanditRadius(Rate, init=False):
     ``level`` is ρ: Theorem 5 (b) and (d) of this project. :meth:`for_backlog` sets ρ = 1 + σ_max/C: the radii of the
     paper's theorem "Capacity-Constrained BCO with Delays" and of its doubling appendix.
 
-    >>> import numpy as np
     >>> round(float(radius(BanditRadius(1.0, spread=1.0, level=16.0), np.zeros(2), 81)), 6)
     0.666667
     >>> float(radius(BanditRadius.for_backlog(1.0, spread=1.0, capacity=8, max_backlog=8), np.zeros(2), 32))
@@ -89,7 +204,7 @@ class BanditRadius(Rate, init=False):
         from the epoch's start.
         """
         known = as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread")
-        room, backlog = _as_room(capacity), _as_backlog(max_backlog)
+        room, backlog = _as_crowd(capacity, max_backlog)
         level = NO_LEVEL if backlog == GUESSED else 1.0 + backlog / room
         return cls.make(*known, level, room, int(as_bool(curved, "curved")))
 
@@ -111,12 +226,10 @@ def _radius(rate: BanditRadius, memory: np.ndarray, t: int) -> float:
 class BanditRate(Rate, init=False):
     """η_{t−1} = D / (2G √Σ_{s≤t} (1.5σ_s + a_s²ρ)), a_s = νk/(δ_s/r) with the δ_s of :class:`BanditRadius`.
 
-    For convex losses and values, any scheduler whose moments are at most the ``level`` ρ: neither the horizon nor the
-    total delay need be known. Needs acknowledgements. Proved by this project: docs/theory.md, Theorem 5 (b).
-    :meth:`for_backlog` knows the largest backlog instead of observing it. For strongly convex losses the rate is
-    ``inverse_time(λ)``, which needs neither.
+    For convex losses and values, any scheduler whose moments are at most the ``level`` ρ. Needs acknowledgements,
+    neither the horizon nor the total delay. Proved by this project: docs/theory.md, Theorem 5 (b). :meth:`for_backlog`
+    knows the largest backlog instead of observing it. For strongly convex losses the rate is ``inverse_time(λ)``.
 
-    >>> import numpy as np
     >>> round(float(next_rate(BanditRate(2.0, 1.0, spread=1.0, level=1.0), np.zeros(2), 1, 2)), 4)  # σ_2 = 2
     0.4298
     """
@@ -140,8 +253,8 @@ class BanditRate(Rate, init=False):
         ``max_backlog`` as in :meth:`BanditRadius.for_backlog`; needs no acknowledgements. The paper's theorem
         "Capacity-Constrained BCO with Delays" and its doubling appendix.
         """
-        scale = scale_of(diameter, gradient_bound)
-        return cls.make(scale, as_positive(spread, "spread"), NO_LEVEL, _as_room(capacity), _as_backlog(max_backlog))
+        scale, noise = scale_of(diameter, gradient_bound), as_positive(spread, "spread")
+        return cls.make(scale, noise, NO_LEVEL, *_as_crowd(capacity, max_backlog))
 
     @property
     def needs_acknowledgements(self) -> bool:
@@ -187,7 +300,7 @@ def _next(rate: BanditRate, memory: np.ndarray, t: int, pending: int) -> float:
 
 
 @last_rate.on(BanditRate)
-def _last(rate: BanditRate, memory: np.ndarray, in_force: float, t: int) -> float:
+def _last_bandit(rate: BanditRate, memory: np.ndarray, in_force: float, t: int) -> float:
     return in_force if rate.level > NO_LEVEL else _for_backlog(rate, memory, t)
 
 
