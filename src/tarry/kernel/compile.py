@@ -135,6 +135,13 @@ def verb(signature: Callable[..., Any]) -> Verb:
     return cast(Verb, call)
 
 
+def default_verb(body: Callable[..., Any]) -> Verb:
+    """Make a :func:`verb` whose own body is run for every type that registers no other."""
+    made = verb(body)
+    made.otherwise(body)
+    return made
+
+
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     """Return the fingerprint of an entry and its parameters, read from the disk once per set of types."""
     # A step registered later may be called by anything, so the number of sources is part of the key.

@@ -108,19 +108,16 @@ class Exp3(Arms, Leading, Rated, init=False):
         A_t ~ x_t, the play is the vertex e_{A_t}
         L_i = Σ_{s∈O_{t+1}} w_s f_s 1{A_s = i} / (x_{s,i} + γ),   x_{t+1} ∝ exp(−η_t L_i)
 
-    over O_{t+1}, what has arrived before round t + 1; losses should not be negative. ``rate`` is η_t: a number, a
-    sequence, a function of t or a rule; it may not increase. For losses in [0, 1] and a constant rate the expected
-    weighted regret is at most
+    over O_{t+1}, what has arrived before round t + 1; losses should not be negative. ``rate`` is η_t, which may not
+    increase. For losses in [0, 1] and a constant rate the expected weighted regret is at most
 
         ln K/η + η Σ_t (K E[w_t²] + Σ_{s∈B_t} E[w_t w_s]) + γK Σ_t E[w_t],
 
-    so with unit weights and γ = 0 η = √(ln K/(K·T + total delay)) is best (:meth:`tuned`);
-    ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog instead. ``exploration`` is γ, at least 0: with
-    γ > 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (η/2 is usual: :meth:`exploring`).
+    B_t the rounds out when t begins; ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog. ``exploration``
+    is γ: above 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (:meth:`exploring`).
 
-    Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019); implicit exploration:
-    György and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits (ICML 2021); the weights are this
-    project's addition, proved in docs/methods.md.
+    Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019); exploration: György
+    and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits (ICML 2021); weights: docs/methods.md.
 
     >>> round(Exp3.tuned(3, horizon=100, total_delay=400).rate.value, 4)
     0.0396
@@ -167,16 +164,13 @@ class TsallisFTRL(Arms, init=False):
 
         x_t = argmin_x ⟨L, x⟩ − 2 a_t Σ_i √x_i + b_t Σ_i x_i ln x_i,   a_t = √(level·t),   b_t = √(2 Σ_{s≤t} σ_s / ln K)
 
-    over the simplex, L_i = Σ w_s f_s 1{A_s = i}/x_{s,i} of the arms A_s heard, σ_s the backlog when round s begins, or
-    its tracked part. At the minimum h(x_i) = ν − L_i with h(x) = b ln x − a/√x for one number ν.
+    over the simplex, L_i = Σ w_s f_s 1{A_s = i}/x_{s,i} of the arms A_s heard, σ_s the backlog when round s begins; in
+    an epoch the sum starts over, but rounds of earlier epochs count while they are out. Losses should lie in [0, 1];
+    with unit weights the expected regret is at most 4√(KT) + √(8·total delay·ln K). ``level`` multiplies K·T there: the
+    second moment of the weights (this project's reading; not proved). ``counts="tracked"`` lets σ_s be the rounds
+    tracked and needs no acknowledgements: with the scheduler ``Skipping`` the source's advanced tuning. Schedulers that
+    hand a slot on to another round, and weights of 0, are then refused.
 
-    Needs acknowledgements, neither the horizon nor the delays; losses should lie in [0, 1]. With unit weights the
-    expected regret is at most 4√(KT) + √(8·total delay·ln K). ``level`` multiplies K·T there: the second moment of the
-    weights, near (mean backlog + 1)/C for VarOpt (this project's reading; not proved). ``counts="tracked"`` lets σ_s be
-    the rounds tracked and needs no acknowledgements: with the scheduler ``Skipping`` this is the source's advanced
-    tuning. Schedulers that hand a slot on to another round, and weights of 0, are then refused.
-
-    In an epoch of ``Doubling`` the sum of σ_s starts over, but rounds of earlier epochs count while they are out.
     Zimmert and Seldin, An Optimal Algorithm for Adversarial Bandits with Arbitrary Delays (AISTATS 2020), simple
     tuning.
 
@@ -213,11 +207,9 @@ class TsallisFTRL(Arms, init=False):
 
 @step
 def weight_at(y: float, a: float, b: float) -> float:
-    """Return the x in (0, 1] with b ln x − a/√x = y, where y ≤ −a, a > 0 and b ≥ 0.
-
-    In z = ln x the left-hand side is concave and increasing. Each of its two terms alone would reach y at a z that is
-    too small, so Newton's steps from the larger of these never overshoot.
-    """
+    """Return the x in (0, 1] with b ln x − a/√x = y, where y ≤ −a, a > 0 and b ≥ 0."""
+    # In z = ln x the left-hand side is concave and increasing. Each of its two terms alone would reach y at a z that
+    # is too small, so Newton's steps from the larger of these never overshoot.
     z = -2.0 * log(-y / a)
     if b > 0.0:
         z = max(z, y / b)
@@ -234,10 +226,10 @@ def weight_at(y: float, a: float, b: float) -> float:
 def mix_regularisers(total: Array, a: float, b: float, out: Array) -> None:
     """Write the minimiser of ⟨total, x⟩ − 2a Σ √x_i + b Σ x_i ln x_i over the simplex.
 
-    With ν measured from the smallest entry, Σ x_i(ν) is convex and increasing; it is at least 1 at h(1) and at most 1
-    at h(1/K). Newton's steps from the upper end stay above the root; one that rounding sends out of the bracket is
-    replaced by its middle.
+    There h(x_i) = ν − total_i with h(x) = b ln x − a/√x for one number ν.
     """
+    # With ν measured from the smallest entry, Σ x_i(ν) is convex and increasing, ≥ 1 at h(1), ≤ 1 at h(1/K).
+    # Newton's steps from the upper end stay above the root; one that rounding sends out of the bracket is replaced.
     low = total[0]
     for i in range(1, total.size):
         low = min(low, total[i])

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, default_verb, verb
 from tarry.kernel.keyed import normals
 from tarry.learners.states import Array, Number, show_point, zeros_of
 from tarry.rates.base import SLACK, Facts, Rate, check_length
@@ -162,22 +162,24 @@ def predict(learner: Learner, state: Any, directions: Directions, t: int, play: 
     """Write the play of round t; by default ``state.point``."""
 
 
-@verb
+@default_verb
 def query(learner: Learner, directions: Directions, t: int, play: Array, points: Array) -> None:
-    """Write the points at which round t is evaluated, one a row, for learners with more than one."""
+    """Write the points at which round t is evaluated, one a row; by default the play."""
+    show_point(play, points[0])
 
 
-@verb
+# Verbs with nothing in them compile to nothing: a learner pays only for those it registers.
+@default_verb
 def notice(learner: Learner, state: Any, t: int, tracked: int) -> None:
     """Take note that round t finds this many rounds tracked; only rates that follow the tracking set care."""
 
 
-@verb
+@default_verb
 def enter(learner: Learner, state: Any, slot: int, t: int) -> None:
     """Remember what the feedback of round t will need; most learners need nothing."""
 
 
-@verb
+@default_verb
 def forget(learner: Learner, state: Any, slot: int) -> None:
     """Drop the round in this slot; called for copies only: others learn it by the ``enter`` of the next round."""
 
@@ -199,24 +201,31 @@ def restart(learner: Learner, state: Any, t: int, magnitude: float) -> None:
     """Start afresh with round t as the first; the epoch's guess is ``magnitude``."""
 
 
-@verb
+@default_verb
 def rate_in_force(learner: Learner, state: Any, t: int) -> float:
     """Return the learning rate η_{t−1} that made x_t (η_0: the first); NaN for learners without one."""
+    return np.nan
 
 
-@verb
+@default_verb
 def closing_rate(learner: Learner, state: Any, t: int) -> float:
     """Return the rate η_t of the regularisation if the game ended after round t; NaN for learners without one."""
+    return np.nan
 
 
-@verb
+@default_verb
 def smoothing_in_force(learner: Learner, state: Any, t: int) -> float:
     """Return the radius δ_t with which x_t was drawn; 0 for learners that see gradients."""
+    return 0.0
 
 
-@verb
+@default_verb
 def feedback_size(learner: Learner, feedback: Array) -> float:
     """Return how large feedback is: |f|, or |g| in the dual of the learner's norm."""
+    squares = 0.0
+    for i in range(feedback.size):
+        squares += feedback[i] * feedback[i]
+    return sqrt(squares)
 
 
 @verb
@@ -237,40 +246,9 @@ def _show_point(learner: Learner, state: Any, directions: Directions, t: int, pl
     show_point(state.point, play)
 
 
-@query.otherwise
-def _query_the_play(learner: Learner, directions: Directions, t: int, play: Array, points: Array) -> None:
-    show_point(play, points[0])
-
-
-@notice.otherwise
-@enter.otherwise
 @advance.on(Learner)
-def _do_nothing(learner: Learner, state: Any, first: int, second: int) -> None:
-    pass  # compiled to nothing: a learner pays only for the verbs it registers
-
-
-@forget.otherwise
-def _forget_nothing(learner: Learner, state: Any, slot: int) -> None:
+def _move_nothing(learner: Learner, state: Any, t: int, pending: int) -> None:
     pass
-
-
-@rate_in_force.otherwise
-@closing_rate.otherwise
-def _no_rate(learner: Learner, state: Any, t: int) -> float:
-    return np.nan
-
-
-@smoothing_in_force.otherwise
-def _no_smoothing(learner: Learner, state: Any, t: int) -> float:
-    return 0.0
-
-
-@feedback_size.otherwise
-def _euclidean_size(learner: Learner, feedback: Array) -> float:
-    squares = 0.0
-    for i in range(feedback.size):
-        squares += feedback[i] * feedback[i]
-    return sqrt(squares)
 
 
 @direction.on(KeyedDirections)
@@ -328,15 +306,15 @@ def warn_if_outside_unit_interval(name: str, facts: Facts) -> Iterator[str]:
 
 
 class IdleState(NamedTuple):
-    """One unused cell: a state has at least one array."""
+    """Hold one unused cell: a state has at least one array."""
 
-    unused: Number
+    point: Number
 
 
 class Idle(Learner):
     """Play and learn nothing: labels and their weights go to a model elsewhere.
 
-    >>> allocate(Idle(), 1000).unused.size
+    >>> allocate(Idle(), 1000).point.size
     1
     """
 
@@ -347,11 +325,6 @@ class Idle(Learner):
 
 @restart.on(Idle)
 def _restart(learner: Idle, state: IdleState, t: int, magnitude: float) -> None:
-    pass
-
-
-@predict.on(Idle)
-def _predict(learner: Idle, state: IdleState, directions: Directions, t: int, play: Array) -> None:
     pass
 
 

@@ -75,10 +75,9 @@ class OGD(Descending):
 
         x ← Π( x − η_n w_s g_s )        at the n-th feedback, n = 1, 2, …
 
-    ``rate`` is η_n: a number, a sequence, a function or a rule of time alone. Feedback of one round is taken in
-    increasing s. Without delay and with unit weights :meth:`falling` has regret at most 1.5·GD√T, :meth:`fixed` GD√T
-    (attained) and :meth:`strongly_convex` (G²/(2λ))(1 + ln T). With delays only :meth:`langford` has a bound. A weight
-    multiplies its gradient: unbiased for linear losses, second moments E[w²] in place of 1.
+    ``rate`` is η_n: a number, a sequence, a function or a rule of time alone. Without delay and with unit weights
+    :meth:`falling` has regret at most 1.5·GD√T, :meth:`fixed` GD√T (attained) and :meth:`strongly_convex`
+    (G²/(2λ))(1 + ln T). With delays only :meth:`langford` has a bound.
 
     Zinkevich, *Online Convex Programming and Generalized Infinitesimal Gradient Ascent*, ICML 2003; Hazan, Agarwal,
     Kale, *Logarithmic Regret Algorithms for Online Convex Optimization*, Machine Learning 69, 2007.
@@ -136,11 +135,9 @@ class DOGD(Descending):
 
         x_{t+1} = Π( x_t − η_t Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t} what arrives in round t
 
-    ``rate`` is η_t: a number, a sequence, a function of t or a rule. With a constant η and unit weights the regret is
-    at most D²/(2η) + ηG²(T/2 + d_tot), so GD√(T + 2d_tot) for :meth:`tuned`; proved in docs/methods.md, and attained by
-    worst cases up to T = 6. Where no projection is active the plays are DWFTRL's.
-
-    Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015.
+    With a constant η and unit weights the regret is at most D²/(2η) + ηG²(T/2 + d_tot), so GD√(T + 2d_tot) for
+    :meth:`tuned`; proved in docs/methods.md, and attained by worst cases up to T = 6. Where no projection is active the
+    plays are DWFTRL's. Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015.
 
     >>> from tarry.domains import Ball
     >>> DOGD.tuned(Ball(2), gradient_bound=1.0, horizon=100, total_delay=150).rate
@@ -204,19 +201,13 @@ def _advance(learner: DOGD, state: DescentState, t: int, pending: int) -> None:
 
 
 class DOGDSC(Descending):
-    """DOGD-SC for λ-strongly convex losses; ``share`` = c.
+    """DOGD-SC for λ-strongly convex losses; ``share`` = c, and h starts at 0.
 
         h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
 
-    h starts at 0. c = 1 is Hazan's descent where nothing is late; the source has, we believe, c = 1/2. Regret of the
-    order (G²/λ)·max delay·ln T for unit weights.
-
-    Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown Delays*, Machine Learning 111, 2022
-    (arXiv 2103.11354).
-
-    >>> from tarry.domains import Ball
-    >>> DOGDSC(Ball(2), strong_convexity=2.0).share
-    1.0
+    c = 1 is Hazan's descent where nothing is late; the source has, we believe, c = 1/2. Regret of the order
+    (G²/λ)·max delay·ln T for unit weights. Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown Delays*,
+    Machine Learning 111, 2022 (arXiv 2103.11354).
     """
 
     domain: AnyDomain

@@ -39,10 +39,8 @@ class SOLO(Learner):
         x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
 
     Nothing late and unit weights: R(u) ≤ (|u − x_1|²/(2·scale) + 2.75·scale)√Q + 3.5·min{scale·√(T−1), D}·max|g|.
-    ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q; :meth:`original` is the
-    source's. With delays its theory is silent.
-
-    Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018.
+    ``scale`` defaults to D/√5.5, which balances the first two at |u − x_1| = D: 2.35·D√Q. With delays nothing is
+    proved. Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018.
 
     >>> from tarry.domains import Ball
     >>> round(SOLO(Ball(2)).scale, 4)
@@ -117,15 +115,11 @@ class AdaFTRL(Learner, init=False):
         x = argmin_x ⟨L, x⟩ + Δ f(x) = Π( x_1 − L/(λΔ) ),   f(x) = (λ/2)|x − x_1|²,   L = Σ_arrived w_s g_s
         Φ(L) = min_x ⟨L, x⟩ + Δ f(x),   at an arrival g = w_s g_s:   Δ ← Δ + max(0, ⟨g, x_s⟩ − Φ(L) + Φ(L − g))
 
-    L with g in it. While Δ = 0 the play is x_1; the first arrival adds |g| times the most |x − x_1| can be.
-
-    On every path, for all delays and weights, the weighted regret is at most (1 + f(u))·Δ, Δ as it is in the end.
-    Nothing late: Δ ≤ √((D² + 1/λ) Q), Q = Σ w²|g|². With delays Δ grows by the drift ⟨g, x_s − argmin(L − g)⟩ as well,
-    and for that sum nothing more is proved. ``curvature`` is λ; by default it makes (1 + λr²/2)√(D² + 1/λ) least, r the
-    most |x − x_1| can be: 2.1·D√Q for r = D, 1.53·D√Q for r = D/2.
-
-    Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018; the form for delays is this
-    project's.
+    L with g in it; the first arrival adds |g| times r, the most |x − x_1| can be. On every path, for all delays and
+    weights, the weighted regret is at most (1 + f(u))·Δ, Δ as it is in the end. Nothing late: Δ ≤ √((D² + 1/λ) Q),
+    Q = Σ w²|g|². ``curvature`` is λ; by default it makes (1 + λr²/2)√(D² + 1/λ) least: 2.1·D√Q for r = D, 1.53·D√Q for
+    r = D/2. Orabona, Pál, *Scale-Free Online Learning*, Theoretical Computer Science 716, 2018; the form for delays is
+    this project's.
 
     >>> from tarry.domains import Ball
     >>> round(AdaFTRL(Ball(2)).regret_factor, 4)
@@ -232,12 +226,10 @@ class AdaDelay(Learner, init=False):
         x_{t+1} = Π( x_1 − η_t Σ_s w_s g_s ),   η_t = D/√(2Λ_t),
         Λ_t = Σ_s n_s² + 2 Σ_{r<s out together} n_r n_s + G²(τ + 1)(3τ + 1),   n_s = w_s|g_s|
 
-    Sums are over what came by the end of round t; D is the diameter, G = ``gradient_bound``. With unit weights and
-    every round tracked the regret is at most √2·D√Λ_T. The form is the source's, the allowance and the constant are
-    this project's. Weights above 1 may exceed the allowance, and then the bound is not promised.
-
-    Hsieh, Iutzeler, Malick, Mertikopoulos, *Multi-Agent Online Optimization with Delays: Asynchronicity, Adaptivity,
-    and Optimism*, JMLR 23, 2022.
+    Sums are over what came by the end of round t. With unit weights and every round tracked the regret is at most
+    √2·D√Λ_T. The form is the source's, the allowance and the constant are this project's; weights above 1 may exceed
+    the allowance. Hsieh, Iutzeler, Malick, Mertikopoulos, *Multi-Agent Online Optimization with Delays: Asynchronicity,
+    Adaptivity, and Optimism*, JMLR 23, 2022.
 
     >>> from tarry.domains import Ball
     >>> AdaDelay(Ball(2), gradient_bound=1.0, max_delay=3).allowance

@@ -26,12 +26,9 @@ class DWFTBL(Leading, init=False):
         y_{t+1} = argmin_y ⟨y, Σ_{s∈O_{t+1}} w_s ĝ_s⟩ + Σ_{s≤t} (α_s/2) |y − y_s|²,   α_1 + … + α_t = 1/η_t
 
     u_t is uniform on the sphere, o the middle of a ball of radius r inside the domain, O_{t+1} what has arrived before
-    round t + 1: the centre y_t moves as :class:`DWFTRL` does, on estimates. ``rate`` is η_t as there.
-
-    ``smoothing`` is δ_t, at most r; while δ_t = r plays explore only (:meth:`exploration_rounds` counts them).
-    ``origin`` and ``inner_radius`` default to the domain's own inner ball. The bound is (B) of docs/theory.md.
-
-    Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
+    round t + 1. ``rate`` is η_t, ``smoothing`` δ_t ≤ r; while δ_t = r plays explore only. ``origin`` and
+    ``inner_radius`` default to the domain's own inner ball. The bound is (B) of docs/theory.md. Ryabchenko, Attias,
+    Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
 
     >>> from tarry.domains import Ball
     >>> from tarry.rates import Power

@@ -139,13 +139,10 @@ class DWFTRL(Leading):
         x_{t+1} = argmin_x ⟨x, Σ_{s∈O_{t+1}} w_s g_s⟩ + Σ_{s≤t} (α_s/2) ‖x − x_s‖²
                 = Π( η_t ( Σ_{s≤t} α_s x_s − Σ_{s∈O_{t+1}} w_s g_s ) ),   α_1 + … + α_t = 1/η_t
 
-    over O_{t+1}, what has arrived before round t + 1; the state is two running vectors.
-
-    ``rate`` is η_t: a number, a sequence, a function of t or a rule; it may not increase. ``start`` defaults to the
-    domain's centre. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid of that norm. The bound is (A) of
-    docs/theory.md.
-
-    Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
+    over O_{t+1}, what has arrived before round t + 1. ``rate`` is η_t: a number, a sequence, a function of t or a rule;
+    it may not increase. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid of that norm. The bound is (A) of
+    docs/theory.md. Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*,
+    2026.
 
     >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate

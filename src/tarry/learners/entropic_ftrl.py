@@ -88,17 +88,15 @@ class EntropicFTRL(Leading, Rated, init=False):
 
         x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i ∝ exp(−η_t L_i),   L = Σ_{s∈O_{t+1}} w_s g_s
 
-    over O_{t+1}, what has arrived before round t + 1. ``rate`` is η_t: a number, a sequence, a function of t or a rule;
-    it may not increase. With ‖g_t‖_∞ ≤ 1 and B_t the rounds out when t begins, the weighted regret is on every path at
-    most
+    over O_{t+1}, what has arrived before round t + 1; the ``rate`` η_t may not increase. With ‖g_t‖_∞ ≤ 1 and B_t the
+    rounds out when t begins, the weighted regret is on every path at most, as records and sessions certify,
 
-        ln K/η_T + Σ_t η_{t−1} (w_t²/2 + w_t Σ_{s∈B_t} w_s),
+        ln K/η_T + Σ_t η_{t−1} (w_t²/2 + w_t Σ_{s∈B_t} w_s).
 
-    which records and sessions certify. With unit weights η = √(ln K/(T/2 + total delay)) is best (:meth:`tuned`), and
-    ``Anytime(√(2 ln K), 1.0)`` learns it. The paper's theorem for DW-FTRL with entropy in place of the square; without
-    delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
+    ``Anytime(√(2 ln K), 1.0)`` learns the best rate. The paper's theorem for DW-FTRL with entropy in place of the
+    square; without delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
 
-    >>> from tarry.learners.base import absorb, advance, allocate
+    >>> from tarry.learners.base import allocate
     >>> learner = EntropicFTRL(2, rate=0.5)
     >>> state = allocate(learner, 1)
     >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0]))

@@ -82,7 +82,6 @@ class DORM(Matching, init=False):
     the weighted regret is on every path at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s), B_t the rounds out when t begins
     (docs/methods.md). Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
 
-    >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate
     >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
     >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
@@ -102,13 +101,11 @@ def _advance(learner: DORM, state: MatchingState, t: int, pending: int) -> None:
 
 
 class DORMPlus(Matching, init=False):
-    """Delayed regret matching+ over ``dimension`` experts; nothing to tune.
+    """Delayed regret matching+ over ``dimension`` experts, with the ``hint`` and the bound of :class:`DORM`.
 
         P ← max(0, P + Σ_{s arrives in t} w_s r_s + h_{t+1} − h_t),   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
 
-    with a ``hint`` h as in :class:`DORM`, and the same bound; x_{t+1} is uniform where P = 0. Regrets never fall below
-    zero, so an expert that was poor for long is taken up as soon as it is good. Flaspohler et al., Online Learning with
-    Optimism and Delay (ICML 2021), with q = 2.
+    An expert that was poor for long is taken up as soon as it is good. Flaspohler et al. (ICML 2021), with q = 2.
 
     >>> DORMPlus(2, hint="recent").needs_acknowledgements
     True
@@ -180,14 +177,9 @@ class AdaHedgeD(Hedging, init=False):
         x̂ = softmin(θ − min(1, ‖g‖/‖o‖) o, λ_s)  c = gap(min(1, ‖g‖/‖o‖) o, x̂) + ⟨g, x_s − x̂⟩
         λ ← λ + max(0, min(a, b, c))/ln K
 
-    with sup norms and gap(v, x) = λ_s ln Σ_i x_i exp(−v_i/λ_s) + ⟨v, x⟩, at λ_s = 0 ⟨θ, x⟩ − min_i θ_i.
-
-    λ starts at 0 (follow the leader) and grows by what each arrival proves to have been lost. What a round missed is
-    taken to be what arrived while it was out, which is the original's sum where delays are constant. ``hint`` as in
-    :class:`DORM`. Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021).
-
-    >>> AdaHedgeD(3).dimension
-    3
+    with sup norms and gap(v, x) = λ_s ln Σ_i x_i exp(−v_i/λ_s) + ⟨v, x⟩, at λ_s = 0 ⟨θ, x⟩ − min_i θ_i. λ starts at 0
+    (follow the leader). o is the original's sum where delays are constant. ``hint`` as in :class:`DORM`. Flaspohler et
+    al., Online Learning with Optimism and Delay (ICML 2021).
     """
 
     state = AdaHedgeDState
@@ -289,9 +281,7 @@ class DUB(Hedging, init=False):
         λ = (2 max_s Σ_{r arrived while s was out} a_r + √Σ_s (a_s² + 2 ln K · b_s)) / ln K
         a_s = 2 min(‖g‖, ‖o‖),   b_s = ‖o‖²/2 − max(0, ‖o‖ − ‖g‖)²/2
 
-    where, as s arrives, g = w_s g_s and o is the sum of what has arrived since x_s was made, g included, less the hint
-    of then; sup norms. More careful than :class:`AdaHedgeD`, and cheaper. ``hint`` as in :class:`DORM`. Flaspohler et
-    al., Online Learning with Optimism and Delay (ICML 2021).
+    with g, o and ``hint`` as in :class:`AdaHedgeD`; more careful, and cheaper. Flaspohler et al. (ICML 2021).
 
     >>> DUB(3, hint="previous").needs_acknowledgements
     False

@@ -28,13 +28,11 @@ class FPL(Learner):
 
         x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
 
-    f_t(x) = ⟨c_t, x⟩, and O_t is what has arrived before round t. Domains are those with a formula for least points,
-    all but Custom. With unit weights and every round tracked E R_T ≤ εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A,
-    ⟨c_t, x − y⟩ ≤ R and |x − y|₁ ≤ W on the domain; the order is the source's, the constants follow from Kalai and
-    Vempala's argument. Recorded directions give their first row times 1/ε in place of the noise.
-
-    Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015; Kalai, Vempala, *Efficient Algorithms for
-    Online Decision Problems*, Journal of Computer and System Sciences 71, 2005.
+    f_t(x) = ⟨c_t, x⟩, and O_t is what has arrived before round t. With unit weights and every round tracked E R_T ≤
+    εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A, ⟨c_t, x − y⟩ ≤ R and |x − y|₁ ≤ W on the domain. Recorded directions
+    give their first row times 1/ε in place of the noise. Quanrud, Khashabi, *Online Learning with Adversarial Delays*,
+    NIPS 2015; Kalai, Vempala, *Efficient Algorithms for Online Decision Problems*, Journal of Computer and System
+    Sciences 71, 2005, whose argument gives the constants.
 
     >>> from tarry.domains import Simplex
     >>> FPL.tuned(Simplex(5), size=1.0, span=1.0, width=2.0, horizon=100, total_delay=100).spread

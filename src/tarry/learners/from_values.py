@@ -186,14 +186,9 @@ class OnePoint(OnShrunken):
         x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
 
     u_t is uniform on the sphere; ĝ_s has as its mean the gradient at y_s of f_s averaged over a ball of radius δ.
-
     ``base`` is OGD, DOGD, DWFTRL (Euclidean), DOGDSC, FTL, or SOLID, BOLD or Interleaving of these, built on the game's
-    domain and moved to K_δ: ``OnePoint(OGD(…))`` is FKM (:meth:`flaxman`), one step per value; ``OnePoint(DOGD(…))`` is
-    FKM with delays (:meth:`bistritz`), one step a round; ``OnePoint(SOLID(DWFTRL(…)))`` reduces late values to
-    immediate ones (:meth:`ryabchenko`). The variance grows with the square of the values: subtract a constant from
-    losses whose range is known.
-
-    Flaxman, Kalai, McMahan, *Online convex optimization in the bandit setting*, SODA 2005.
+    domain and moved to K_δ. The variance grows with the square of the values: subtract a constant from losses whose
+    range is known. Flaxman, Kalai, McMahan, *Online convex optimization in the bandit setting*, SODA 2005.
 
     >>> from tarry.domains import Ball
     >>> learner = OnePoint.flaxman(Ball(3), gradient_bound=1.0, value_bound=1.0, horizon=10_000)
@@ -203,7 +198,7 @@ class OnePoint(OnShrunken):
 
     @classmethod
     def flaxman(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int) -> Self:
-        """Set δ = T^(−1/4) √(RkMr/(3(Gr + M))), η = Rδ/(kM√T): FKM, no delay.
+        """Set δ = T^(−1/4) √(RkMr/(3(Gr + M))), η = Rδ/(kM√T): FKM around OGD, no delay.
 
         Regret at most 2T^(3/4) √(3RkM(G + M/r)) in expectation where δ < r, quoted from memory of the source;
         :meth:`bistritz` with no delay promises less.
@@ -215,11 +210,11 @@ class OnePoint(OnShrunken):
 
     @classmethod
     def bistritz(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
-        """Set η = R/(G√(z²T + 2z·total delay)), z = kM/(Gδ): FKM with delays, fixed δ.
+        """Set η = R/(G√(z²T + 2z·total delay)), z = kM/(Gδ): FKM with delays, around DOGD.
 
-        Regret at most GR√(z²T + 2z·total delay) + (2 + R/r)GδT in expectation (docs/methods.md), of the source's
-        order √k T^(3/4) + (k·mean delay)^(1/3) T^(2/3). Bistritz, Zhou, Chen, Bambos, Blanchet, *No Weighted-Regret
-        Learning in Adversarial Bandits with Delays*, JMLR 2022 (the update; the constants are this project's).
+        Regret at most GR√(z²T + 2z·total delay) + (2 + R/r)GδT in expectation (docs/methods.md). Bistritz, Zhou, Chen,
+        Bambos, Blanchet, *No Weighted-Regret Learning in Adversarial Bandits with Delays*, JMLR 2022 (the update; the
+        constants are this project's).
         """
         late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
@@ -235,10 +230,10 @@ class OnePoint(OnShrunken):
     def ryabchenko(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
         """Set η = R/(G√(2z²T + 3·total delay)), z = kM/(Gδ), for dual averaging behind the reduction SOLID.
 
-        Regret at most GR√(2z²T + 3·total delay) + (2 + R/r)GδT in expectation (docs/methods.md), of the source's order
-        √(total delay) + √k T^(3/4): sums of estimates drift less than their lengths add up to. Ryabchenko, Attias, Roy,
-        *A Reduction from Delayed to Immediate Feedback for Online Convex Optimization with Improved Guarantees*, 2026
-        (arXiv 2602.02634; the idea; the constants are this project's).
+        Regret at most GR√(2z²T + 3·total delay) + (2 + R/r)GδT in expectation (docs/methods.md): sums of estimates
+        drift less than their lengths add up to. Ryabchenko, Attias, Roy, *A Reduction from Delayed to Immediate
+        Feedback for Online Convex Optimization with Improved Guarantees*, 2026 (arXiv 2602.02634; the constants are
+        this project's).
         """
         late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
@@ -270,19 +265,13 @@ class TwoPoint(OnShrunken):
 
         ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s
 
-    u_t is uniform on the sphere, y the base's iterate on K_δ, ``base`` as for :class:`OnePoint`. The game must grant
-    two queries; a round loses the mean of its two values, and its recorded play is y_t.
-
-    The length of the estimate does not grow as δ falls: |ĝ| ≤ kG, and E|ĝ|² ≤ vG² with v = k²/max(1, k − 1), so δ may
-    be as small as rounding allows.
-
-    Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
-    2010; Shamir, *An Optimal Algorithm for Bandit and Zero-Order Convex Optimization with Two-Point Feedback*, JMLR
-    2017 (arXiv 2015).
+    u_t is uniform on the sphere, y the base's iterate on K_δ, ``base`` as for :class:`OnePoint`. A round loses the mean
+    of its two values, and its recorded play is y_t. |ĝ| ≤ kG, and E|ĝ|² ≤ vG² with v = k²/max(1, k − 1), so δ may be as
+    small as rounding allows. Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point
+    Bandit Feedback*, COLT 2010; Shamir, *An Optimal Algorithm for Bandit and Zero-Order Convex Optimization with
+    Two-Point Feedback*, JMLR 2017.
 
     >>> from tarry.domains import Ball
-    >>> TwoPoint.agarwal(Ball(4), gradient_bound=1.0, horizon=100).rate
-    Constant(value=0.05)
     >>> TwoPoint.shamir(Ball(4), gradient_bound=1.0, horizon=100).rate
     Constant(value=0.1)
     """
@@ -348,16 +337,11 @@ class Differences(OnShrunken):
 
         ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ
 
-    y is the base's iterate on K_δ, ``base`` as for :class:`OnePoint`. The game must grant k + 1 queries; a round loses
-    the mean of its k + 1 values, and its recorded play is y_t.
-
-    For linear losses ĝ is the gradient; for losses whose gradients are L-Lipschitz it is within √k Lδ/2 of it, and the
-    base's bound (for gradients as long as ĝ) holds up to (√k LD/2 + (2 + R/r)G)δT. Losses with kinks have no such
-    bound: use :class:`TwoPoint`.
-
-    Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
-    2010; with delays and :meth:`strongly_convex`, Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown
-    Delays*, Machine Learning 111, 2022 (arXiv 2103.11354).
+    y is the base's iterate on K_δ, ``base`` as for :class:`OnePoint`. A round loses the mean of its values, and its
+    recorded play is y_t. For losses whose gradients are L-Lipschitz ĝ is within √k Lδ/2 of the gradient, and the base's
+    bound holds up to (√k LD/2 + (2 + R/r)G)δT; for losses with kinks use :class:`TwoPoint`. Agarwal, Dekel, Xiao (COLT
+    2010); with delays Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown Delays*, Machine Learning 111,
+    2022.
 
     >>> from tarry.domains import Ball
     >>> Differences.tuned(Ball(4), gradient_bound=1.0, horizon=100, total_delay=0).queries

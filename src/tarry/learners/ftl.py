@@ -32,17 +32,12 @@ class FTL(Learner):
 
         x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
 
-    over what has arrived, x_s where round s *played*: nothing moves while nothing comes. With unit weights and every
-    round tracked the regret is at most ((G + λD)²/λ)(½ + σ_max)(1 + ln T), where λD ≤ 2G (docs/methods.md).
-    ``SOLID(DWFTRL(…, inverse_time(λ)))`` centres the quadratics where the learner stands when s arrives, ``DWFTRL(…,
-    inverse_time(λ))`` at all plays, heard or not; without delay the three are one.
+    over what has arrived, x_s where round s *played*. With unit weights and every round tracked the regret is at most
+    ((G + λD)²/λ)(½ + σ_max)(1 + ln T), where λD ≤ 2G (docs/methods.md). ``SOLID(DWFTRL(…, inverse_time(λ)))`` centres
+    the quadratics where the learner stands when s arrives, ``DWFTRL(…, inverse_time(λ))`` at all plays, heard or not.
 
     Ryabchenko, Attias, Roy, *A Reduction from Delayed to Immediate Feedback for Online Convex Optimization with
     Improved Guarantees*, 2026 (arXiv 2602.02634; the idea, from the abstract; the constants are this project's).
-
-    >>> from tarry.domains import Ball
-    >>> FTL(Ball(2), strong_convexity=0.5).dimension
-    2
     """
 
     domain: AnyDomain
@@ -112,19 +107,17 @@ class Ridge(Learner, init=False):
         x_{t+1} = Π( argmin_x ½ Σ_{s∈O_{t+1}} w_s (⟨φ_s, x⟩ − y_s)² + (λ/2)‖x‖² )
 
     over the features φ_s and labels y_s that have arrived. Kept are the inverse P of A = λI + Σ w_s φ_s φ_sᵀ and the
-    leader z = P Σ w_s y_s φ_s. An example of weight w moves both by Sherman and Morrison's formula, with u = Pφ and
-    c = w / (1 + w⟨φ, u⟩), in O(k²):
+    leader z = P Σ w_s y_s φ_s. Sherman and Morrison's formula moves both, with u = Pφ and c = w / (1 + w⟨φ, u⟩), in
+    O(k²):
 
         P ← P − c·uuᵀ        z ← z + c·(y − ⟨φ, z⟩)·u
 
-    ``penalty`` is λ > 0; the first play is the domain's point nearest 0. Where z lies in the domain it is the
-    constrained leader itself; since λ‖z‖² ≤ Σ w_s y_s², a ball of radius max|y|·√(Σw/λ) around 0 never touches it.
-    Rounding costs at most about ‖A‖/λ units in the last place, so a tiny λ with long features is not for this learner.
-
-    Hoerl, Kennard, *Ridge Regression: Biased Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
+    ``penalty`` is λ > 0. A ball of radius max|y|·√(Σw/λ) around 0 never touches z. Rounding costs about ‖A‖/λ units in
+    the last place, so a tiny λ with long features is not for this learner. Hoerl, Kennard, *Ridge Regression: Biased
+    Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 
     >>> from tarry.domains import Ball
-    >>> from tarry.learners.base import absorb, allocate
+    >>> from tarry.learners.base import allocate
     >>> learner = Ridge(Ball(2, radius=100.0), penalty=1.0)
     >>> state = allocate(learner, 1)
     >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3

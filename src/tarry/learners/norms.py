@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.domains import Ball, Domain, Ellipsoid, as_definite, project
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, default_verb, verb
 from tarry.learners.states import Array
 
 
@@ -35,19 +35,15 @@ def project_in(norm: Norm, domain: Domain, x: Array, scratch: Array) -> None:
     """Replace x by the nearest point of the domain in this norm."""
 
 
-@verb
+@default_verb
 def dual_size(norm: Norm, gradient: Array) -> float:
     """Return √(gᵀQ⁻¹g), the gradient's length in the dual norm; NaN for norms that do not say."""
+    return np.nan
 
 
-@verb
+@default_verb
 def diameter_in(norm: Norm, domain: Domain) -> float:
     """Return the domain's diameter in this norm; NaN for norms that do not say."""
-
-
-@dual_size.otherwise
-@diameter_in.otherwise
-def _unknown(norm: Norm, measured: Any) -> float:
     return np.nan
 
 

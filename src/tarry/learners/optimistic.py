@@ -130,15 +130,14 @@ class ODFTRL(Hinted, init=False):
         x_{t+1} = argmin_x ⟨Σ_{s∈O_{t+1}} w_s g_s + h_{t+1}, x⟩ + λψ(x)
 
     over O_{t+1}, what has arrived before round t + 1, and a hint h, with ψ(x) = |x − x_1|²/2, so x = Π(x_1 − (…)/λ), or
-    on the simplex ψ(x) = Σ x_i ln x_i + ln K, so x ∝ exp(−(…)/λ).
-
-    With v_t = w_t g_t and e_t = ‖h_t − v_t − Σ_{s∈B_t} v_s‖, B_t the rounds out when t begins, in the dual norm
-    (|·|, or ‖·‖_∞ for :meth:`entropic`), the weighted regret is on every path at most
+    on the simplex ψ(x) = Σ x_i ln x_i + ln K, so x ∝ exp(−(…)/λ). With v_t = w_t g_t and
+    e_t = ‖h_t − v_t − Σ_{s∈B_t} v_s‖, B_t the rounds out when t begins, in the dual norm (|·|, or ‖·‖_∞ for
+    :meth:`entropic`), the weighted regret is on every path at most
 
         λψ(u) + (1/λ) Σ_t b_t,   b_t = (e_t² − max(0, e_t − ‖v_t‖)²)/2.
 
-    The source states it for one fixed delay; its proof needs neither that nor unit weights. Without a hint this is
-    DW-FTRL of rate 1/λ. Flaspohler et al., *Online Learning with Optimism and Delay*, ICML 2021.
+    Flaspohler et al., *Online Learning with Optimism and Delay*, ICML 2021, state it for one fixed delay; the proof
+    needs neither that nor unit weights. Without a hint this is DW-FTRL of rate 1/λ.
 
     >>> from tarry.domains import Ball
     >>> ODFTRL.tuned(Ball(2), gradient_bound=1.0, horizon=100, total_delay=400).strength

@@ -36,17 +36,10 @@ class AdaptiveRevision(Learner):
         m = b − b_s,   η₀ = a/√z′,   z ← z + g² + 2gm,   z′ ← max(z′, z),   η = a/√z′
         x ← x − ηg + (η₀ − η)m,   b ← b + g          in every coordinate, at the feedback g = w_s g_s of round s
 
-    b is the sum of gradients applied so far, b_s as it was when round s was played; z sums what they have cost.
-
-    Nothing late: AdaGrad. In the whole space, with feedback in order, regret of the order |u|√(Σ g² + 2 g·(gradients
-    applied while g was out)) per coordinate, a of the order of |u|; the source's constants are not at hand. x moves
-    freely and its projection is played, for which no bound is proved.
-
-    McMahan, Streeter, *Delay-Tolerant Algorithms for Asynchronous Distributed Online Learning*, NIPS 2014.
-
-    >>> from tarry.domains import Ball
-    >>> AdaptiveRevision(Ball(2), scale=1.0).floor
-    1.0
+    b is the sum of gradients applied so far, b_s as it was when round s was played. In the whole space, with feedback
+    in order, regret of the order |u|√(Σ g² + 2 g·(gradients applied while g was out)) per coordinate, a of the order of
+    |u|. The projection of x is played, for which no bound is proved. McMahan, Streeter, *Delay-Tolerant Algorithms for
+    Asynchronous Distributed Online Learning*, NIPS 2014.
     """
 
     domain: AnyDomain
@@ -130,15 +123,10 @@ class FTRLProximal(Learner):
         n_t = Σ_{s∈O_{t+1}} (w_s g_s)²,   1/η_t = (β + √n_t)/α,   1/η_0 = β/α,   L = Σ_{s∈O_{t+1}} w_s g_s
         x_{t+1} = argmin_x L·x + Σ_{s≤t} (1/η_s − 1/η_{s−1})/2 · (x − x_s)² + (β/α + ridge)/2 · (x − x_1)²
 
-    in every coordinate, over its interval of a box: a clipped quotient. O_{t+1} is what has arrived before round t + 1.
-
-    Nothing late, D_i the sides and n_i = Σ w²g_i²: regret at most
-    Σ_i (D_i²/(2α_i) + α_i)√n_i + (β/α_i + ridge)/2 · (u_i − x_{1,i})², so √2·Σ D_i√n_i for :meth:`tuned`. With delays
-    the rates follow what has arrived and nothing is proved. In a box that is never left and with ``start`` at 0 this is
-    the FTRL-Proximal of click prediction, without its lasso.
-
-    McMahan et al., *Ad Click Prediction: a View from the Trenches*, KDD 2013; McMahan, *A Survey of Algorithms and
-    Analysis for Adaptive Online Learning*, JMLR 18, 2017.
+    in every coordinate, over its interval. O_{t+1} is what has arrived before round t + 1. Nothing late, D_i the sides
+    and n_i = Σ w²g_i²: regret at most Σ_i (D_i²/(2α_i) + α_i)√n_i + (β/α_i + ridge)/2 · (u_i − x_{1,i})²; with delays
+    nothing is proved. McMahan et al., *Ad Click Prediction: a View from the Trenches*, KDD 2013 (without its lasso);
+    McMahan, *A Survey of Algorithms and Analysis for Adaptive Online Learning*, JMLR 18, 2017.
 
     >>> from tarry.domains import Box
     >>> FTRLProximal.tuned(Box([-1.0, 0.0], [1.0, 4.0])).scale.round(3).tolist()

@@ -30,14 +30,9 @@ class GOLD(Learner, init=False):
         y_{t+1} = Π_{t+1}( y_t − γ_t w_s ĝ_s ),   s the oldest in the pool, which it leaves;   y_t if the pool is empty
 
     u_t is uniform on the sphere; Π_t projects on K_t = o + (1 − δ_t/r)(K − o), the domain K drawn in towards its centre
-    o, r its inner radius, which leaves room for δ_t u_t.
-
-    ``rate`` is γ_t and ``smoothing`` δ_t, of the round t that makes the step or plays: numbers, sequences, functions or
-    rules. The regret is of order √k T^(3/4) + (k·max delay)^(1/3) T^(2/3) for γ_t ~ t^(−3/4), δ_t ~ t^(−1/4); with all
-    arrivals of a round in one step, ``OnePoint(DOGD(…))``, the mean delay takes the place of the largest. A step costs
-    O(k + log C).
-
-    Héliou, Mertikopoulos, Zhou, *Gradient-free Online Learning in Continuous Games with Delayed Rewards*, ICML 2020.
+    o, r its inner radius. ``rate`` is γ_t and ``smoothing`` δ_t. The regret is of order √k T^(3/4) + (k·max
+    delay)^(1/3) T^(2/3) for γ_t ~ t^(−3/4), δ_t ~ t^(−1/4). Héliou, Mertikopoulos, Zhou, *Gradient-free Online Learning
+    in Continuous Games with Delayed Rewards*, ICML 2020.
 
     >>> from tarry.domains import Ball
     >>> GOLD.tuned(Ball(3), gradient_bound=1.0, value_bound=1.0).smoothing
@@ -153,13 +148,9 @@ class DFTBL(OnShrunken, init=False):
         y_{m+1} = argmin_{y ∈ K_δ} ⟨y, Σ pools⟩ + Σ_{i≤m} (α_i/2) |y − y_i|²,   over pools settled in block m or before
 
     u_t is uniform on the sphere, K_δ = o + (1 − δ/r)(K − o) the domain K drawn in towards its centre o, r its inner
-    radius. ``rate`` is η_m = 1/(α_1 + … + α_m) of the m-th block, by time alone; ``smoothing`` is δ, at most r.
-
-    In a block of b ≥ (kM/(Gδ))² rounds the noise of the estimates adds up to no more than their signal, so delays cost
-    their length, not their length times the noise: order √k T^(3/4) + √(max delay·T), and (kT)^(2/3) ln^(1/3) T + max
-    delay·ln T for :meth:`strongly_convex`. A block is *settled* when it is over and every round of it that was tracked
-    has been heard. A dropped round counts as out until its slot is taken again; under a capacity no bound is claimed.
-
+    radius. ``rate`` is η_m = 1/(α_1 + … + α_m) of the m-th block, by time alone; ``smoothing`` is δ ≤ r. Regret of
+    order √k T^(3/4) + √(max delay·T), and (kT)^(2/3) ln^(1/3) T + max delay·ln T for :meth:`strongly_convex`. A block
+    is *settled* when it is over and every tracked round of it has been heard; under a capacity no bound is claimed.
     Wan, Yao, Song, Zhang, *Improved Regret for Bandit Convex Optimization with Delayed Feedback*, NeurIPS 2024.
 
     >>> from tarry.domains import Ball

@@ -166,18 +166,11 @@ class SOLID(Reducing):
         x_t = the base's point;   for every feedback, in the order observed:   base ← its update, one round of its clock
 
     ``base`` is a learner of gradients, yours too, but for rates that follow the game and reductions. g_s counts as the
-    gradient at z_s, the base's point when g_s is taken. ``SOLID(OGD(…))`` is ``OGD(…)``; ``SOLID(DWFTRL(…))``
-    regularises by feedbacks, not rounds. The regret is the base's on the sequence as it arrived, plus the drift Σ ⟨g_s,
-    x_s − z_s⟩; with OGD of the order √(T + total delay). Feedback of one round comes in increasing s. Values are of the
-    point played, not of z_s: for them wrap the other way round, ``OnePoint(SOLID(…))``.
-
-    Joulani, György, Szepesvári, *Delay-Tolerant Online Convex Optimization: Unified Analysis and Adaptive-Gradient
-    Algorithms*, AAAI 2016 (whose adaptive steps are not built here).
-
-    >>> from tarry.domains import Ball
-    >>> from tarry.learners import DWFTRL
-    >>> SOLID(DWFTRL(Ball(2), rate=0.1)).dimension
-    2
+    gradient at z_s, the base's point when g_s is taken. The regret is the base's on the sequence as it arrived, plus
+    the drift Σ ⟨g_s, x_s − z_s⟩; with OGD, which SOLID leaves as it is, of the order √(T + total delay). Values are of
+    the point played, not of z_s: for them wrap the other way round, ``OnePoint(SOLID(…))``. Joulani, György,
+    Szepesvári, *Delay-Tolerant Online Convex Optimization: Unified Analysis and Adaptive-Gradient Algorithms*, AAAI
+    2016 (whose adaptive steps are not built here).
     """
 
     base: Annotated[Any, _as_base_solid]
@@ -228,13 +221,10 @@ class Interleaving(OfCopies):
 
         x_t = the play of copy t mod (d + 1);   at the feedback of s:   copy s mod (d + 1) ← its update
 
-    which is in before that copy's next turn, d + 1 rounds after s. ``base`` is any learner, as for :class:`BOLD`.
-    Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay. Feedback later than d still goes to its copy,
-    but after that copy has played again, and nothing is promised. A copy does not have rounds that were dropped or
-    weigh nothing.
-
-    Weinberger, Ordentlich, *On Delayed Prediction of Individual Sequences*, IEEE Transactions on Information Theory
-    48, 2002.
+    ``base`` is any learner, as for :class:`BOLD`. Regret at most (d + 1)·Reg(T/(d + 1)), Reg the base's without delay.
+    Feedback later than d still goes to its copy, but after that copy has played again, and nothing is promised.
+    Weinberger, Ordentlich, *On Delayed Prediction of Individual Sequences*, IEEE Transactions on Information Theory 48,
+    2002.
 
     >>> from tarry.domains import Ball
     >>> from tarry.learners import OGD
@@ -293,20 +283,11 @@ class BOLD(OfCopies):
 
         c_t = min{free copies},   x_t = the play of copy c_t;   at the feedback of s:   copy c_s ← its update, free
 
-    A new copy is made if none is free; c_t is kept from others until the feedback of t comes. ``base`` is any learner,
-    yours too, but for rates that follow the game, radii that change, and reductions. Where every round is tracked the
-    regret is at most (σ_max + 1)·Reg(T/(σ_max + 1)), Reg the base's without delay, concave. With a fixed delay this is
-    :class:`Interleaving`.
-
-    Under a capacity a copy is kept by a *tracked* round only. The copy of a round that was dropped, or weighed nothing,
-    is freed without an update when the round's slot is taken again. Memory: one copy for each slot, and one more.
-
-    Joulani, György, Szepesvári, *Online Learning under Delayed Feedback*, ICML 2013.
-
-    >>> from tarry.domains import Ball
-    >>> from tarry.learners import OGD
-    >>> BOLD(OGD.strongly_convex(Ball(2), 1.0)).dimension
-    2
+    A new copy is made if none is free. ``base`` is any learner, yours too, but for rates that follow the game, radii
+    that change, and reductions. Where every round is tracked the regret is at most (σ_max + 1)·Reg(T/(σ_max + 1)), Reg
+    the base's without delay, concave. Under a capacity a copy is kept by a *tracked* round only; that of a round that
+    was dropped, or weighed nothing, is freed without an update when the round's slot is taken again. Joulani, György,
+    Szepesvári, *Online Learning under Delayed Feedback*, ICML 2013.
     """
 
     base: Annotated[Any, as_copied]

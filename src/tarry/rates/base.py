@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
 from tarry.domains import as_vector
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Parameters, as_step, verb
+from tarry.kernel import KW_ONLY, Parameters, as_step, default_verb, verb
 
 MEMORY = 2
 SUM, MAGNITUDE = range(MEMORY)  # a sum of the rate's own, and what a doubling trick guesses (0 before the first epoch)
@@ -83,53 +83,32 @@ def at(rate: Rate, t: int) -> float:
     """Return the value in round t (from 1)."""
 
 
-@verb
+@default_verb
 def first_rate(rate: Rate, memory: np.ndarray) -> float:
     """Return η_0, the rate before anything is known."""
-
-
-@first_rate.otherwise
-def _first(rate: Rate, memory: np.ndarray) -> float:
     return at(rate, 1)
 
 
-@verb
+@default_verb
 def count_tracked(rate: Rate, memory: np.ndarray, tracked: int) -> None:
     """Take note that a round found this many rounds tracked, before it asked for a slot itself."""
 
 
-@count_tracked.otherwise
-def _count_nothing(rate: Rate, memory: np.ndarray, tracked: int) -> None:
-    pass
-
-
-@verb
+@default_verb
 def next_rate(rate: Rate, memory: np.ndarray, t: int, pending: int) -> float:
     """Return η_t, t counted in the epoch; ``pending`` is σ_{t+1}, or -1 where it is not disclosed."""
-
-
-@next_rate.otherwise
-def _by_round(rate: Rate, memory: np.ndarray, t: int, pending: int) -> float:
     return at(rate, t)
 
 
-@verb
+@default_verb
 def last_rate(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
     """Return η_t if the game ended after round t, given the rate in force."""
-
-
-@last_rate.otherwise
-def _last(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
     return at(rate, t)
 
 
-@verb
+@default_verb
 def radius(rate: Rate, memory: np.ndarray, t: int) -> float:
     """Return δ_t of a round of the current epoch, t counted in it."""
-
-
-@radius.otherwise
-def _radius_by_round(rate: Rate, memory: np.ndarray, t: int) -> float:
     return at(rate, t)
 
 
