@@ -13,8 +13,8 @@ from tarry.kernel import step, verb
 from tarry.kernel.keyed import uniform
 from tarry.learners import base as verbs
 from tarry.learners.base import VALUE, Directions, KeyedDirections, RecordedDirections
-from tarry.learners.dwftrl import LeaderState, Leading, restart_leader
-from tarry.learners.entropic_ftrl import OnSimplex, Rated, even_weights, follow_entropy, simplex_of
+from tarry.learners.dwftrl import LeaderState, restart_leader
+from tarry.learners.entropic_ftrl import Exponential, OnSimplex, even_weights, simplex_of
 from tarry.learners.states import Array, IndexBySlot, Integer, NumberBySlot
 from tarry.rates.base import SUM, Facts, as_rate
 
@@ -102,7 +102,7 @@ def add_loss(state: ArmsState, slot: int, weight: float, loss: float, exploratio
     state.leader.changed[0] = 1
 
 
-class Exp3(Arms, Leading, Rated, init=False):
+class Exp3(Arms, Exponential, init=False):
     """Exponential weights over ``dimension`` arms, from delayed and weighted losses of the arms played.
 
         A_t ~ x_t, the play is the vertex e_{A_t}
@@ -152,11 +152,6 @@ def _absorb(
     learner: Exp3, state: ArmsState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
     add_loss(state, slot, weight, feedback[0], learner.exploration)
-
-
-@verbs.advance.on(Exp3)
-def _advance(learner: Exp3, state: ArmsState, t: int, pending: int) -> None:
-    follow_entropy(learner.rate, state.leader, t, pending)
 
 
 class TsallisFTRL(Arms, init=False):
@@ -277,7 +272,7 @@ def _absorb_tsallis(
 
 
 @verbs.advance.on(TsallisFTRL)
-def _advance_tsallis(learner: TsallisFTRL, state: ArmsState, t: int, pending: int) -> None:
+def _advance(learner: TsallisFTRL, state: ArmsState, t: int, pending: int) -> None:
     leader = state.leader
     leader.memory[SUM] += state.tracked[0] if learner.counts == TRACKED else pending
     age = t + 1 - leader.before[0]  # of the next round, whose play this is

@@ -21,7 +21,7 @@ import numpy as np
 
 from tarry.kernel import Parameters, default_verb, verb
 from tarry.kernel.keyed import normals
-from tarry.learners.states import Array, Number, show_point, zeros_of
+from tarry.learners.states import Array, Number, show_point, starting_point, zeros_of
 from tarry.rates.base import SLACK, Facts, Rate, check_length
 
 GRADIENT = "gradient"
@@ -147,6 +147,16 @@ class Learner(Parameters):
     def doubts(self, facts: Facts) -> Iterable[str]:
         """Yield a sentence for each assumption that the game does not meet."""
         return ()
+
+
+class Starting(Learner):
+    """Check the ``start`` of learners of gradients, by default the centre of their ``domain``."""
+
+    feedback = GRADIENT
+
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        fields["start"] = starting_point(fields["domain"], fields["start"])
 
 
 @verb

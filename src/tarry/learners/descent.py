@@ -11,8 +11,8 @@ import numpy as np
 from tarry.checks import Positive, as_int, as_positive
 from tarry.domains import Domain, as_domain, project
 from tarry.kernel import KW_ONLY, field, step
-from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, notice, restart
-from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted, starting_point
+from tarry.learners.base import Directions, Starting, absorb, advance, notice, restart
+from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted
 from tarry.rates import base as rates
 from tarry.rates.base import MAGNITUDE, SUM
 
@@ -32,15 +32,11 @@ class DescentState(NamedTuple):
     clock: Annotated[np.ndarray, (CLOCKS,), np.int64]
 
 
-class Descending(Learner):
+class Descending(Starting):
     """Share state and start among projected gradient descents on a ``domain``."""
 
     state = DescentState
     is_movable = True
-
-    @classmethod
-    def complete(cls, fields: dict[str, Any]) -> None:
-        fields["start"] = starting_point(fields["domain"], fields["start"])
 
 
 @step
@@ -91,8 +87,6 @@ class OGD(Descending):
     rate: rates.RateOfTime
     _: KW_ONLY
     start: AnyPoint = field(default=None)
-
-    feedback = GRADIENT
 
     @classmethod
     def falling(cls, domain: Any, gradient_bound: float) -> Self:
@@ -148,8 +142,6 @@ class DOGD(Descending):
     rate: rates.AnyRate
     _: KW_ONLY
     start: AnyPoint = field(default=None)
-
-    feedback = GRADIENT
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
@@ -215,8 +207,6 @@ class DOGDSC(Descending):
     _: KW_ONLY
     share: Positive = 1.0
     start: AnyPoint = field(default=None)
-
-    feedback = GRADIENT
 
     def doubts(self, facts: rates.Facts) -> Iterator[str]:
         """Yield a warning about losses that are flatter than λ."""

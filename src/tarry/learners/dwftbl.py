@@ -14,7 +14,7 @@ from tarry.learners.base import VALUE, Directions, absorb, direction, predict, s
 from tarry.learners.dwftrl import LeaderState, Leading
 from tarry.learners.norms import Euclidean
 from tarry.learners.states import Array, starting_point
-from tarry.rates.base import MAGNITUDE, MEMORY, Rate, as_rate, radius
+from tarry.rates.base import Rate, as_rate, radius
 
 LARGEST = 1e300  # a magnitude beyond all guesses: radii grow with it, so the widest is found here
 
@@ -80,7 +80,7 @@ class DWFTBL(Leading, init=False):
     def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:
         """Return how many of the first rounds explore only, δ_t = r, in an epoch of this magnitude."""
         low, high = 0, int(horizon)
-        memory = _memory(magnitude)
+        memory = np.array([0.0, magnitude])  # nothing summed yet
         while low < high:  # smoothing never increases, so the phase is a prefix
             middle = (low + high + 1) // 2
             if radius(self.smoothing, memory, middle) >= self.inner_radius:
@@ -109,18 +109,12 @@ def inner_room(domain: Any, origin: Array | None = None, given: float | None = N
 
 def check_smoothing(rule: Rate, room: float) -> None:
     """Raise ValueError for a radius that is ever larger than the room there is."""
-    first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
+    first = float(radius(rule, np.array([0.0, LARGEST]), 1))  # rules never increase in t, nor fall in the magnitude
     if first > room * (1 + 1e-12):
         raise ValueError(
             f"smoothing may not exceed the inner radius {room:g}, got {first:g} in round 1: "
             f"cap it with min(…, {room:g})"
         )
-
-
-def _memory(magnitude: float) -> Array:
-    memory = np.zeros(MEMORY)
-    memory[MAGNITUDE] = magnitude
-    return memory
 
 
 @predict.on(DWFTBL)

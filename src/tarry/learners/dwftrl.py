@@ -41,6 +41,7 @@ class LeaderState(NamedTuple):
 class Leading(Learner):
     """Share the verbs of learners with a ``rate``, a ``start`` and a leader in their state."""
 
+    feedback = GRADIENT
     state: ClassVar[Any] = LeaderState
 
 
@@ -158,8 +159,6 @@ class DWFTRL(Leading):
     start: AnyPoint = field(default=None)
     norm: Any = field(default=None)
 
-    feedback = GRADIENT
-
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:
         fields["norm"] = as_norm(fields["norm"], fields["domain"])
@@ -232,7 +231,6 @@ class Adaptive(Leading, init=False):
     start: Array
     norm: Euclidean
 
-    feedback = GRADIENT
     state = AdaptiveState
 
     def __new__(cls, domain: Any, gradient_bound: float, *, start: ArrayLike | None = None) -> Self:

@@ -10,23 +10,15 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.domains import Domain, Simplex
 from tarry.kernel import step
-from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, feedback_size
-from tarry.learners.dwftrl import LeaderState, Leading
+from tarry.learners.base import Directions, Learner, absorb, advance, feedback_size
+from tarry.learners.dwftrl import LeaderState, Leading, leader_of
 from tarry.learners.norms import Norm, diameter_in, dual_size
 from tarry.learners.states import Array, add_weighted
-from tarry.rates.base import Rate, as_rate, counts_tracked, next_rate
+from tarry.rates.base import as_rate, counts_tracked, next_rate
 
 
 class OnSimplex(Learner):
     """Mark learners whose ``domain`` is the simplex of their actions."""
-
-
-class Rated(OnSimplex):
-    """Let a ``rate`` decide whether a learner over actions counts tracked rounds."""
-
-    @property
-    def watches_tracked(self) -> bool:
-        return counts_tracked(self.rate)
 
 
 def simplex_of(dimension: int) -> Simplex:
@@ -83,7 +75,28 @@ def _largest(norm: Entropy, gradient: Array) -> float:
     return largest
 
 
-class EntropicFTRL(Leading, Rated, init=False):
+class Exponential(Leading, OnSimplex):
+    """Move a leader over actions by exponential weights of its total."""
+
+    @property
+    def watches_tracked(self) -> bool:
+        return counts_tracked(self.rate)
+
+
+@advance.on(Exponential)
+def _advance(learner: Exponential, state: Any, t: int, pending: int) -> None:
+    leader = leader_of(state)
+    rate = next_rate(learner.rate, leader.memory, t - leader.before[0], pending)
+    if rate == leader.rate[0] and leader.changed[0] == 0:
+        return  # same rate, no news: the leader stands
+    # No anchor: entropy regularises towards the uniform point, wherever the leader stood.
+    leader.rate[0] = rate
+    softmin(leader.total, 1.0 / rate, leader.point)
+    leader.changed[0] = 0
+    leader.moved[0] = 1
+
+
+class EntropicFTRL(Exponential, init=False):
     """Exponential weights over ``dimension`` experts, from delayed and weighted gradients.
 
         x_{t+1} = argmin_x ⟨x, L⟩ + (1/η_t) Σ_i x_i ln x_i ∝ exp(−η_t L_i),   L = Σ_{s∈O_{t+1}} w_s g_s
@@ -110,8 +123,6 @@ class EntropicFTRL(Leading, Rated, init=False):
     start: Array
     norm: Entropy
 
-    feedback = GRADIENT
-
     def __new__(cls, dimension: int, rate: Any) -> Self:
         domain = simplex_of(dimension)
         return cls.make(domain, as_rate(rate, "rate"), even_weights(domain.dimension), Entropy())
@@ -129,30 +140,12 @@ def entropic_strength(dimension: int, horizon: int, total_delay: int, gradient_b
     return as_positive(gradient_bound, "gradient_bound") * sqrt(rounds / spanned)
 
 
-@step
-def follow_entropy(rule: Rate, state: LeaderState, t: int, pending: int) -> None:
-    """Move the leader to its place after round t."""
-    rate = next_rate(rule, state.memory, t - state.before[0], pending)
-    if rate == state.rate[0] and state.changed[0] == 0:
-        return  # same rate, no news: the leader stands
-    # No anchor: entropy regularises towards the uniform point, wherever the leader stood.
-    state.rate[0] = rate
-    softmin(state.total, 1.0 / rate, state.point)
-    state.changed[0] = 0
-    state.moved[0] = 1
-
-
 @absorb.on(EntropicFTRL)
 def _absorb(
     learner: EntropicFTRL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
     add_weighted(state.total, weight, feedback)
     state.changed[0] = 1
-
-
-@advance.on(EntropicFTRL)
-def _advance(learner: EntropicFTRL, state: LeaderState, t: int, pending: int) -> None:
-    follow_entropy(learner.rate, state, t, pending)
 
 
 @feedback_size.on(EntropicFTRL)

@@ -163,6 +163,11 @@ class Scales(NamedTuple):
         """Return (2 + R/r)G, the regret a round pays for each unit of smoothing."""
         return (2.0 + self.outer / self.inner) * self.gradient
 
+    @property
+    def small_radius(self) -> float:
+        """Return δ = r ln T/T (T = 2 where there is one round)."""
+        return self.inner * log(max(self.rounds, 2)) / max(self.rounds, 2)
+
     def length(self, smoothing: float) -> float:
         """Return z = kM/(Gδ), how much longer than G a one-point estimate may be; 1 at least."""
         return max(1.0, self.dimension * self.value / (self.gradient * smoothing))
@@ -281,20 +286,22 @@ class TwoPoint(OnShrunken):
     @classmethod
     def agarwal(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
         """Set η = D/(kG√T), δ = r ln T/T: regret of order kGD√T, no delay."""
-        k, inner, _, gradient, _, rounds = scales_of(domain, gradient_bound, horizon)
-        return cls(OGD(domain, domain.diameter / (k * gradient * sqrt(rounds))), small_radius(inner, rounds))
+        sizes = scales_of(domain, gradient_bound, horizon)
+        rate = domain.diameter / (sizes.dimension * sizes.gradient * sqrt(sizes.rounds))
+        return cls(OGD(domain, rate), sizes.small_radius)
 
     @classmethod
     def strongly_convex(cls, domain: Any, strong_convexity: float, horizon: int) -> Self:
         """Set η_n = 1/(λn), δ = r ln T/T, Agarwal's for λ-strongly convex losses: regret of order k²(G²/λ) ln T."""
         sizes = scales_of(domain, 1.0, horizon)
-        return cls(OGD.strongly_convex(domain, strong_convexity), small_radius(sizes.inner, sizes.rounds))
+        return cls(OGD.strongly_convex(domain, strong_convexity), sizes.small_radius)
 
     @classmethod
     def shamir(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
         """Set η = D/(G√(kT)), δ = r ln T/T: regret of order GD√(kT), no delay."""
-        k, inner, _, gradient, _, rounds = scales_of(domain, gradient_bound, horizon)
-        return cls(OGD(domain, domain.diameter / (gradient * sqrt(k * rounds))), small_radius(inner, rounds))
+        sizes = scales_of(domain, gradient_bound, horizon)
+        rate = domain.diameter / (sizes.gradient * sqrt(sizes.dimension * sizes.rounds))
+        return cls(OGD(domain, rate), sizes.small_radius)
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
@@ -308,11 +315,6 @@ class TwoPoint(OnShrunken):
         square = k * k / max(1, k - 1)
         rate = outer / (gradient * sqrt(square * rounds + 2.0 * sqrt(square) * late))
         return cls(DOGD(domain, rate), min(inner, outer * gradient / (sizes.bias * rounds)))
-
-
-def small_radius(inner: float, rounds: int) -> float:
-    """Return δ = r ln T/T (T = 2 where there is one round)."""
-    return inner * log(max(rounds, 2)) / max(rounds, 2)
 
 
 @verbs.query.on(TwoPoint)
@@ -354,14 +356,13 @@ class Differences(OnShrunken):
         rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)
         base = DOGD(domain, sizes.outer / (sizes.gradient * sqrt(rounds)))
-        return cls(base, small_radius(sizes.inner, sizes.rounds))
+        return cls(base, sizes.small_radius)
 
     @classmethod
     def strongly_convex(cls, domain: Any, strong_convexity: float, horizon: int, *, share: float = 1.0) -> Self:
         """Set δ = r ln T/T around DOGD-SC: regret of order (G²/λ)·max delay·ln T."""
         sizes = scales_of(domain, 1.0, horizon)
-        base = DOGDSC(domain, strong_convexity, share=share)
-        return cls(base, small_radius(sizes.inner, sizes.rounds))
+        return cls(DOGDSC(domain, strong_convexity, share=share), sizes.small_radius)
 
     @property
     def queries(self) -> int:

@@ -1,17 +1,20 @@
-"""Leaders without a rate: FTL of the quadratics that have arrived, Ridge of the examples that have arrived."""
+"""Leaders without a rate: FTL of quadratics, Ridge of examples, FPL of linear costs, perturbed once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import sqrt
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import Positive, as_positive
-from tarry.domains import as_domain, project
-from tarry.kernel import KW_ONLY, field
+from tarry.checks import Positive, as_int, as_positive
+from tarry.domains import Ball, Box, Domain, Ellipsoid, Product, Shift, Simplex, as_domain, project
+from tarry.kernel import KW_ONLY, field, verb
+from tarry.kernel.keyed import uniform_at
+from tarry.learners import base as verbs
 from tarry.learners import states
-from tarry.learners.base import EXAMPLE, GRADIENT, Directions, Learner, absorb, advance, enter, predict, restart
+from tarry.learners.base import EXAMPLE, GRADIENT, Directions, KeyedDirections, Learner, RecordedDirections, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Integer, Number, Vector, VectorBySlot
 from tarry.rates.base import Facts, warn_if_less_convex
 
@@ -27,7 +30,7 @@ class FTLState(NamedTuple):
     plays: VectorBySlot
 
 
-class FTL(Learner):
+class FTL(Starting):
     """The reduction of late to immediate feedback for λ-strongly convex losses; only λ is known.
 
         x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
@@ -45,20 +48,15 @@ class FTL(Learner):
     _: KW_ONLY
     start: AnyPoint = field(default=None)
 
-    feedback = GRADIENT
     state = FTLState
     is_movable = True
-
-    @classmethod
-    def complete(cls, fields: dict[str, Any]) -> None:
-        fields["start"] = states.starting_point(fields["domain"], fields["start"])
 
     def doubts(self, facts: Facts) -> Iterator[str]:
         """Yield a warning about losses that are flatter than λ."""
         return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
 
-@restart.on(FTL)
+@verbs.restart.on(FTL)
 def _restart(learner: FTL, state: FTLState, t: int, magnitude: float) -> None:
     for i in range(state.point.size):
         state.point[i] = learner.start[i]
@@ -67,12 +65,12 @@ def _restart(learner: FTL, state: FTLState, t: int, magnitude: float) -> None:
     state.mass[0] = 0.0
 
 
-@enter.on(FTL)
+@verbs.enter.on(FTL)
 def _enter(learner: FTL, state: FTLState, slot: int, t: int) -> None:
     states.keep_play(state.point, state.plays, slot)
 
 
-@absorb.on(FTL)
+@verbs.absorb.on(FTL)
 def _absorb(
     learner: FTL, state: FTLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
@@ -83,7 +81,7 @@ def _absorb(
         state.anchor[i] += weight * state.plays[slot, i]
 
 
-@advance.on(FTL)
+@verbs.advance.on(FTL)
 def _advance(learner: FTL, state: FTLState, t: int, pending: int) -> None:
     if state.mass[0] == 0.0:
         return  # nothing has come: the start stands
@@ -117,10 +115,9 @@ class Ridge(Learner, init=False):
     Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 
     >>> from tarry.domains import Ball
-    >>> from tarry.learners.base import allocate
     >>> learner = Ridge(Ball(2, radius=100.0), penalty=1.0)
-    >>> state = allocate(learner, 1)
-    >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3
+    >>> state = verbs.allocate(learner, 1)
+    >>> verbs.absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3
     >>> state.leader.tolist()
     [2.0, 0.0]
     """
@@ -137,7 +134,7 @@ class Ridge(Learner, init=False):
         return cls.make(domain, as_positive(penalty, "penalty"), int(domain.dimension))
 
 
-@restart.on(Ridge)
+@verbs.restart.on(Ridge)
 def _restart_ridge(learner: Ridge, state: RidgeState, t: int, magnitude: float) -> None:
     for i in range(state.leader.size):
         state.leader[i] = 0.0
@@ -147,7 +144,7 @@ def _restart_ridge(learner: Ridge, state: RidgeState, t: int, magnitude: float) 
     state.moved[0] = 1
 
 
-@predict.on(Ridge)
+@verbs.predict.on(Ridge)
 def _predict(learner: Ridge, state: RidgeState, directions: Directions, t: int, play: Array) -> None:
     if state.moved[0] == 0:
         return  # ``play`` still holds the projected leader
@@ -156,7 +153,7 @@ def _predict(learner: Ridge, state: RidgeState, directions: Directions, t: int, 
     state.moved[0] = 0
 
 
-@absorb.on(Ridge)
+@verbs.absorb.on(Ridge)
 def _absorb_ridge(
     learner: Ridge, state: RidgeState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
@@ -178,3 +175,160 @@ def _absorb_ridge(
         for j in range(k):
             state.inverse[i, j] -= gain * (u[i] * u[j])  # in this order it stays symmetric to the bit
     state.moved[0] = 1
+
+
+class FPLState(NamedTuple):
+    """Hold ``total`` = Σ w_s c_s, and ``scratch``, the same with the noise."""
+
+    total: Vector
+    scratch: Vector
+
+
+class FPL(Learner):
+    """Follow the perturbed leader, for **linear** losses fixed in advance; ``spread`` is 1/ε.
+
+        x_t = argmin_x ⟨x, p + Σ_{s∈O_t} w_s c_s⟩,   p uniform on [0, 1/ε]^k, drawn once
+
+    f_t(x) = ⟨c_t, x⟩, and O_t is what has arrived before round t. With unit weights and every round tracked E R_T ≤
+    εRA(T + total delay) + W/ε, where |c_t|₁ ≤ A, ⟨c_t, x − y⟩ ≤ R and |x − y|₁ ≤ W on the domain. Recorded directions
+    give their first row times 1/ε in place of the noise. Quanrud, Khashabi, *Online Learning with Adversarial Delays*,
+    NIPS 2015; Kalai, Vempala, *Efficient Algorithms for Online Decision Problems*, Journal of Computer and System
+    Sciences 71, 2005, whose argument gives the constants.
+
+    >>> from tarry.domains import Simplex
+    >>> FPL.tuned(Simplex(5), size=1.0, span=1.0, width=2.0, horizon=100, total_delay=100).spread
+    10.0
+    """
+
+    domain: AnyDomain
+    spread: Positive
+
+    feedback = GRADIENT
+    state = FPLState
+
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        if not has_least(fields["domain"]):
+            raise TypeError(f"FPL needs a formula for least points, which {fields['domain']!r} has not: use DOGD there")
+
+    @classmethod
+    def tuned(cls, domain: Any, *, size: float, span: float, width: float, horizon: int, total_delay: int) -> Self:
+        """Set 1/ε = √(RA(T + total delay)/W), A = size, R = span, W = width: E R_T ≤ 2√(WRA(T + total delay))."""
+        rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
+        moved = as_positive(size, "size") * as_positive(span, "span") * rounds
+        return cls(domain, sqrt(moved / as_positive(width, "width")))
+
+    def doubts(self, facts: Facts) -> Iterator[str]:
+        """Yield a warning about losses that are known to bend."""
+        if facts.is_curved:
+            name = type(facts.losses).__name__
+            with_ridge = " with a ridge" if name == "Linear" else ""  # what bends linear losses; known by name only
+            yield (
+                "FPL draws its noise once, which is proved for linear losses fixed in advance, and "
+                f"{name} losses{with_ridge} are not linear: use DOGD or DWFTRL"
+            )
+
+
+@verb
+def least(domain: Domain, cost: Array, out: Array) -> None:
+    """Write a point of the domain where ⟨cost, x⟩ is least."""
+
+
+def has_least(domain: Any) -> bool:
+    """Return whether a domain, with all it is made of, answers ``least``."""
+    if not any(isinstance(domain, known) for known in least.registry.members):
+        return False
+    return all(has_least(part) for part in domain if hasattr(part, "linear_minimiser"))
+
+
+@least.on(Ball)
+def _on_ball(domain: Ball, cost: Array, out: Array) -> None:
+    squares = 0.0
+    for i in range(cost.size):
+        squares += cost[i] * cost[i]
+    reach = domain.radius / sqrt(squares) if squares > 0.0 else 0.0
+    for i in range(cost.size):
+        out[i] = domain.center[i] - reach * cost[i]
+
+
+@least.on(Box)
+def _on_box(domain: Box, cost: Array, out: Array) -> None:
+    for i in range(cost.size):
+        out[i] = domain.lower[i] if cost[i] > 0.0 else domain.upper[i]
+
+
+@least.on(Simplex)
+def _on_simplex(domain: Simplex, cost: Array, out: Array) -> None:
+    best = 0  # ties go to the first, so that plays do not depend on rounding of equal costs
+    for i in range(cost.size):
+        out[i] = 0.0
+        if cost[i] < cost[best]:
+            best = i
+    out[best] = domain.scale
+
+
+@least.on(Ellipsoid)
+def _on_ellipsoid(domain: Ellipsoid, cost: Array, out: Array) -> None:
+    for j in range(cost.size):
+        out[j] = 0.0
+    # The least point is o − r·A⁻¹c/√(cᵀA⁻¹c), A by its axes.
+    squares = 0.0
+    for i in range(cost.size):
+        along = 0.0
+        for j in range(cost.size):
+            along += domain.axes[i, j] * cost[j]
+        squares += along * along / domain.eigenvalues[i]
+        for j in range(cost.size):
+            out[j] += domain.axes[i, j] * along / domain.eigenvalues[i]
+    reach = domain.radius / sqrt(squares) if squares > 0.0 else 0.0
+    for j in range(cost.size):
+        out[j] = domain.center[j] - reach * out[j]
+
+
+@least.on(Product)
+def _on_product(domain: Product, cost: Array, out: Array) -> None:
+    least(domain.first, cost[: domain.split], out[: domain.split])
+    least(domain.second, cost[domain.split :], out[domain.split :])
+
+
+@least.on(Shift)
+def _on_shift(domain: Shift, cost: Array, out: Array) -> None:
+    least(domain.domain, cost, out)
+    for i in range(cost.size):
+        out[i] += domain.offset[i]
+
+
+@verb
+def noise(source: Directions, i: int) -> float:
+    """Return the i-th entry of the noise on (0, 1]."""
+
+
+@noise.on(KeyedDirections)
+def _hashed(source: KeyedDirections, i: int) -> float:
+    return uniform_at(source.key, 0, i)  # rounds count from 1, so no direction shares this draw
+
+
+@noise.on(RecordedDirections)
+def _read(source: RecordedDirections, i: int) -> float:
+    return source.values[0, i]
+
+
+@verbs.restart.on(FPL)
+def _restart_fpl(learner: FPL, state: FPLState, t: int, magnitude: float) -> None:
+    for i in range(state.total.size):
+        state.total[i] = 0.0
+
+
+@verbs.predict.on(FPL)
+def _predict_fpl(learner: FPL, state: FPLState, directions: Directions, t: int, play: Array) -> None:
+    # The noise is the seed's, the same in every round and every epoch: hashed again rather than stored.
+    for i in range(play.size):
+        state.scratch[i] = state.total[i] + learner.spread * noise(directions, i)
+    least(learner.domain, state.scratch, play)
+
+
+@verbs.absorb.on(FPL)
+def _absorb_fpl(
+    learner: FPL, state: FPLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+) -> None:
+    states.add_weighted(state.total, weight, feedback)

@@ -39,16 +39,11 @@ class Hinted(Learner):
     """Let the ``hint`` decide whether a learner needs acknowledgements."""
 
     @property
-    def hint(self) -> int:
-        """The number of the hint."""
-        return NO_HINT
-
-    @property
-    def needs_acknowledgements(self) -> bool:
+    def needs_acknowledgements(self: Any) -> bool:
         return self.hint in (RECENT, MEAN)
 
     @property
-    def follows(self) -> tuple[str, str]:
+    def follows(self: Any) -> tuple[str, str]:
         return f"the hint {HINTS[self.hint]!r}", "use hint='previous' or 'none'"
 
 

@@ -14,7 +14,7 @@ from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, field
 from tarry.learners import states
-from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
+from tarry.learners.base import GRADIENT, Directions, Learner, Starting, absorb, advance, enter, restart
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Vector, VectorBySlot
 
 
@@ -30,7 +30,7 @@ class RevisionState(NamedTuple):
     scratch: Vector
 
 
-class AdaptiveRevision(Learner):
+class AdaptiveRevision(Starting):
     """Delay-tolerant AdaGrad, coordinate by coordinate; ``scale`` is a, ``floor`` the first z = z′.
 
         m = b − b_s,   η₀ = a/√z′,   z ← z + g² + 2gm,   z′ ← max(z′, z),   η = a/√z′
@@ -48,12 +48,7 @@ class AdaptiveRevision(Learner):
     floor: Positive = 1.0
     start: AnyPoint = field(default=None)
 
-    feedback = GRADIENT
     state = RevisionState
-
-    @classmethod
-    def complete(cls, fields: dict[str, Any]) -> None:
-        fields["start"] = states.starting_point(fields["domain"], fields["start"])
 
 
 @restart.on(AdaptiveRevision)

@@ -170,13 +170,14 @@ class DFTBL(OnShrunken, init=False):
     def tuned(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, max_delay: int) -> Self:
         """Set b = ⌈z²⌉, η = R/(G√(2T(3b + 2·max delay))), z = kM/(Gδ), δ = min{r, √(√6 kMR/((2 + R/r)G)) T^(−1/4)}.
 
-        Regret at most GR√(2T(3b + 2·max delay)) + (2 + R/r)GδT in expectation, with unit weights (docs/methods.md): the
-        source's order, this project's constants. Nothing is learnt before T exceeds b.
+        Regret at most GR√(2T(3b + 2·max delay)) + (2 + R/r)GδT in expectation, unit weights (docs/methods.md).
         """
         late = as_int(max_delay, "max_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
         k, inner, outer, gradient, value, rounds = sizes
         delta = min(inner, sqrt(sqrt(6.0) * k * value * outer / (sizes.bias * sqrt(rounds))))
+        # In so long a block the noise of the estimates adds up to no more than their signal: delays cost their length
+        # alone. Nothing is learnt before T exceeds b.
         block = ceil(sizes.length(delta) ** 2)
         return cls(domain, outer / (gradient * sqrt(2.0 * rounds * (3.0 * block + 2.0 * late))), delta, block)
 
@@ -214,19 +215,6 @@ class BlockState(NamedTuple):
     settled: np.ndarray
     rows: FreeList
     clock: np.ndarray
-
-
-@step
-def current_row(state: BlockState) -> int:
-    """Return the row of the block being played, an empty one if it has none yet."""
-    # A row is taken when the block's first round is tracked: blocks of which nothing is heard need none.
-    if state.clock[CURRENT] == 0:
-        row = take_row(state.rows)
-        state.clock[CURRENT] = row + 1
-        state.out[row] = 0
-        for i in range(state.settled.size):
-            state.pools[row, i] = 0.0
-    return state.clock[CURRENT] - 1
 
 
 @step
@@ -291,7 +279,14 @@ def _predict_blocks(learner: DFTBL, state: BlockState, directions: Directions, t
 @verbs.enter.on(DFTBL)
 def _enter(learner: DFTBL, state: BlockState, slot: int, t: int) -> None:
     leave(state, slot)  # its round was dropped, or weighed nothing
-    row = current_row(state)
+    # A row is taken when the block's first round is tracked: blocks of which nothing is heard need none.
+    if state.clock[CURRENT] == 0:
+        fresh = take_row(state.rows)
+        state.clock[CURRENT] = fresh + 1
+        state.out[fresh] = 0
+        for i in range(state.settled.size):
+            state.pools[fresh, i] = 0.0
+    row = state.clock[CURRENT] - 1
     state.held[slot] = row
     state.out[row] += 1
 

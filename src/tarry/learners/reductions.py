@@ -39,7 +39,7 @@ class Reducing(Learner):
         return int(self.base.dimension)
 
 
-def as_immediate(base: Any, *feedback: str) -> Any:
+def as_immediate(base: Any, name: str, feedback: tuple[str, ...] = (GRADIENT,)) -> Any:
     """Return a learner of such feedback; raise TypeError if it cannot play as if nothing were late."""
     if not isinstance(base, Learner) or base.feedback not in feedback:
         kinds = " or ".join(f"{kind}s" for kind in feedback)
@@ -92,7 +92,7 @@ class Copies(NamedTuple):
 
 def as_copied(base: Any, name: str) -> Any:
     """Return a base that can be kept in copies; raise TypeError if it cannot."""
-    as_immediate(base, GRADIENT, VALUE, EXAMPLE)
+    as_immediate(base, name, (GRADIENT, VALUE, EXAMPLE))
     learn_slots(allocate(base, 1), allocate(base, 2))
     return base
 
@@ -156,10 +156,6 @@ def _query(learner: OfCopies, directions: Directions, t: int, play: Array, point
     verbs.query(learner.base, directions, t, play, points)
 
 
-def _as_base_solid(base: Any, name: str) -> Any:
-    return as_immediate(base, GRADIENT)
-
-
 class SOLID(Reducing):
     """A base learner that takes each feedback as a round of its own.
 
@@ -173,7 +169,7 @@ class SOLID(Reducing):
     2016 (whose adaptive steps are not built here).
     """
 
-    base: Annotated[Any, _as_base_solid]
+    base: Annotated[Any, as_immediate]
 
     feedback = GRADIENT
 
@@ -301,13 +297,6 @@ class Pool(NamedTuple):
     marks: np.ndarray
 
 
-@step
-def set_free(state: Pool, copy: int) -> None:
-    """Free a copy (-1: none)."""
-    if copy >= 0:
-        push(state.free, copy, float(copy))
-
-
 @verbs.allocate.on(BOLD)
 def _allocate_bold(learner: BOLD, slots: int) -> Pool:
     return Pool(
@@ -341,11 +330,15 @@ def _enter_bold(learner: BOLD, state: Pool, slot: int, t: int) -> None:
         state.marks[CREATED] += 1
     else:
         discard(state.free, copy)
-    set_free(state, engage(learner.base, state.copies, copy, slot, t))  # its round was dropped, or weighed nothing
+    before = engage(learner.base, state.copies, copy, slot, t)
+    if before >= 0:
+        push(state.free, before, float(before))  # its round was dropped, or weighed nothing
 
 
 @verbs.absorb.on(BOLD)
 def _absorb_bold(
     learner: BOLD, state: Pool, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
-    set_free(state, teach(learner.base, state.copies, directions, slot, s, weight, feedback))
+    copy = teach(learner.base, state.copies, directions, slot, s, weight, feedback)
+    if copy >= 0:
+        push(state.free, copy, float(copy))
