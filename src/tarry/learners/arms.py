@@ -72,19 +72,15 @@ class Arms(OnSimplex):
         """Yield a warning about losses of arms outside [0, 1]."""
         return verbs.warn_if_outside_unit_interval(type(self).__name__, facts)
 
+    def restart(self, state: ArmsState, t: int, magnitude: float) -> None:
+        restart_leader(self.start, state.leader, t, magnitude)
+        state.tracked[0] = 0
 
-@verbs.restart.on(Arms)
-def _restart(learner: Arms, state: ArmsState, t: int, magnitude: float) -> None:
-    restart_leader(learner.start, state.leader, t, magnitude)
-    state.tracked[0] = 0
-
-
-@verbs.predict.on(Arms)
-def _predict(learner: Arms, state: ArmsState, directions: Directions, t: int, play: Array) -> None:
-    state.drawn[0] = draw_action(directions, t, state.leader.point)
-    for i in range(play.size):
-        play[i] = 0.0
-    play[state.drawn[0]] = 1.0
+    def predict(self, state: ArmsState, directions: Directions, t: int, play: Array) -> None:
+        state.drawn[0] = draw_action(directions, t, state.leader.point)
+        for i in range(play.size):
+            play[i] = 0.0
+        play[state.drawn[0]] = 1.0
 
 
 @step
@@ -146,12 +142,10 @@ class Exp3(Arms, Exponential, init=False):
         rate = cls.tuned(dimension, horizon=horizon, total_delay=total_delay, level=level).rate
         return cls(dimension, rate, exploration=rate.value / 2)
 
-
-@verbs.absorb.on(Exp3)
-def _absorb(
-    learner: Exp3, state: ArmsState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    add_loss(state, slot, weight, feedback[0], learner.exploration)
+    def absorb(
+        self, state: ArmsState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        add_loss(state, slot, weight, feedback[0], self.exploration)
 
 
 class TsallisFTRL(Arms, init=False):
@@ -198,6 +192,26 @@ class TsallisFTRL(Arms, init=False):
     @property
     def follows(self) -> tuple[str, str]:
         return "TsallisFTRL's regulariser", 'use counts="tracked" with the scheduler Skipping, or Exp3'
+
+    def notice(self, state: ArmsState, t: int, tracked: int) -> None:
+        state.tracked[0] = tracked
+
+    def enter(self, state: ArmsState, slot: int, t: int) -> None:
+        keep_arm(self, state, slot, t)
+        state.tracked[0] += 1
+
+    def absorb(
+        self, state: ArmsState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        add_loss(state, slot, weight, feedback[0], 0.0)
+        state.tracked[0] -= 1
+
+    def advance(self, state: ArmsState, t: int, pending: int) -> None:
+        leader = state.leader
+        leader.memory[SUM] += state.tracked[0] if self.counts == TRACKED else pending
+        age = t + 1 - leader.before[0]  # of the next round, whose play this is
+        b = sqrt(2.0 * leader.memory[SUM] / log(leader.point.size))
+        mix_regularisers(leader.total, sqrt(self.level * age), b, leader.point)
 
 
 @step
@@ -250,31 +264,3 @@ def mix_regularisers(total: Array, a: float, b: float, out: Array) -> None:
     # What is left of the excess is rounding: shares that add up to 1 are what arms are drawn from.
     for i in range(total.size):
         out[i] /= mass
-
-
-@verbs.notice.on(TsallisFTRL)
-def _notice(learner: TsallisFTRL, state: ArmsState, t: int, tracked: int) -> None:
-    state.tracked[0] = tracked
-
-
-@verbs.enter.on(TsallisFTRL)
-def _enter(learner: TsallisFTRL, state: ArmsState, slot: int, t: int) -> None:
-    keep_arm(learner, state, slot, t)
-    state.tracked[0] += 1
-
-
-@verbs.absorb.on(TsallisFTRL)
-def _absorb_tsallis(
-    learner: TsallisFTRL, state: ArmsState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    add_loss(state, slot, weight, feedback[0], 0.0)
-    state.tracked[0] -= 1
-
-
-@verbs.advance.on(TsallisFTRL)
-def _advance(learner: TsallisFTRL, state: ArmsState, t: int, pending: int) -> None:
-    leader = state.leader
-    leader.memory[SUM] += state.tracked[0] if learner.counts == TRACKED else pending
-    age = t + 1 - leader.before[0]  # of the next round, whose play this is
-    b = sqrt(2.0 * leader.memory[SUM] / log(leader.point.size))
-    mix_regularisers(leader.total, sqrt(learner.level * age), b, leader.point)

@@ -47,9 +47,9 @@ Directions = KeyedDirections | RecordedDirections
 class Learner(Parameters):
     """Declare every trait that the game, players and reductions ask a learner for, with its default.
 
-    A learner has a ``domain`` and a ``feedback``, and registers ``absorb`` and ``restart``, and ``advance`` unless
-    ``absorb`` moves the play. The class of its ``state`` has fields annotated with their shapes; else register
-    ``allocate``.
+    A learner has a ``domain`` and a ``feedback``, and methods ``absorb`` and ``restart``, and ``advance`` unless
+    ``absorb`` moves the play. The class of its ``state`` has fields annotated with their shapes; else define
+    ``allocate``. A method named as a verb is registered for that verb, as ``@absorb.on(…)`` would do.
     """
 
     state: ClassVar[Any] = None
@@ -57,6 +57,12 @@ class Learner(Parameters):
 
     makes_immediate: ClassVar[bool] = False
     """Whether the ``base`` plays as if nothing were late."""
+
+    def __init_subclass__(cls) -> None:
+        # Compiled code knows no methods: a verb finds the function by the class of its first argument.
+        for made in VERBS:
+            if made.registry.name in vars(cls):
+                made.on(cls)(vars(cls)[made.registry.name])
 
     @property
     def feedback(self) -> str:
@@ -149,16 +155,6 @@ class Learner(Parameters):
         return ()
 
 
-class Starting(Learner):
-    """Check the ``start`` of learners of gradients, by default the centre of their ``domain``."""
-
-    feedback = GRADIENT
-
-    @classmethod
-    def complete(cls, fields: dict[str, Any]) -> None:
-        fields["start"] = starting_point(fields["domain"], fields["start"])
-
-
 @verb
 def allocate(learner: Learner, slots: int) -> Any:
     """Return fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
@@ -238,6 +234,12 @@ def feedback_size(learner: Learner, feedback: Array) -> float:
     return sqrt(squares)
 
 
+VERBS = (
+    *(allocate, predict, query, notice, enter, forget, absorb, advance, restart),
+    *(rate_in_force, closing_rate, smoothing_in_force, feedback_size),
+)
+
+
 @verb
 def direction(source: Directions, t: int, out: Array) -> None:
     """Write the unit vector of round t."""
@@ -315,6 +317,16 @@ def warn_if_outside_unit_interval(name: str, facts: Facts) -> Iterator[str]:
         )
 
 
+class Starting(Learner):
+    """Check the ``start`` of learners of gradients, by default the centre of their ``domain``."""
+
+    feedback = GRADIENT
+
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        fields["start"] = starting_point(fields["domain"], fields["start"])
+
+
 class IdleState(NamedTuple):
     """Hold one unused cell: a state has at least one array."""
 
@@ -332,14 +344,10 @@ class Idle(Learner):
     dimension = 0
     state = IdleState
 
+    def restart(self, state: IdleState, t: int, magnitude: float) -> None:
+        pass
 
-@restart.on(Idle)
-def _restart(learner: Idle, state: IdleState, t: int, magnitude: float) -> None:
-    pass
-
-
-@absorb.on(Idle)
-def _absorb(
-    learner: Idle, state: IdleState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    pass
+    def absorb(
+        self, state: IdleState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        pass

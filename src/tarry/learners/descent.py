@@ -11,7 +11,7 @@ import numpy as np
 from tarry.checks import Positive, as_int, as_positive
 from tarry.domains import Domain, as_domain, project
 from tarry.kernel import KW_ONLY, field, step
-from tarry.learners.base import Directions, Starting, absorb, advance, notice, restart
+from tarry.learners.base import Directions, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted
 from tarry.rates import base as rates
 from tarry.rates.base import MAGNITUDE, SUM
@@ -38,6 +38,9 @@ class Descending(Starting):
     state = DescentState
     is_movable = True
 
+    def restart(self, state: DescentState, t: int, magnitude: float) -> None:
+        restart_descent(self.start, state, t, magnitude)
+
 
 @step
 def restart_descent(start: Array, state: DescentState, t: int, magnitude: float) -> None:
@@ -59,11 +62,6 @@ def descend(domain: Domain, state: DescentState, rate: float, weight: float, gra
     for i in range(state.point.size):
         state.point[i] -= rate * (weight * gradient[i])
     project(domain, state.point, state.scratch)
-
-
-@restart.on(Descending)
-def _restart(learner: Descending, state: DescentState, t: int, magnitude: float) -> None:
-    restart_descent(learner.start, state, t, magnitude)
 
 
 class OGD(Descending):
@@ -115,13 +113,11 @@ class OGD(Descending):
         late, steepest = as_int(delay, "delay", 1), as_positive(gradient_bound, "gradient_bound")
         return cls(domain, rates.Power(as_domain(domain, "domain").diameter / (2 * steepest * sqrt(late)), 0.5))
 
-
-@absorb.on(OGD)
-def _absorb(
-    learner: OGD, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    state.clock[COUNT] += 1
-    descend(learner.domain, state, rates.at(learner.rate, state.clock[COUNT]), weight, feedback)
+    def absorb(
+        self, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        state.clock[COUNT] += 1
+        descend(self.domain, state, rates.at(self.rate, state.clock[COUNT]), weight, feedback)
 
 
 class DOGD(Descending):
@@ -155,6 +151,22 @@ class DOGD(Descending):
         rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
 
+    def notice(self, state: DescentState, t: int, tracked: int) -> None:
+        rates.count_tracked(self.rate, state.memory, tracked)
+
+    def absorb(
+        self, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        add_weighted(state.total, weight, feedback)
+        state.clock[CHANGED] = 1
+
+    def advance(self, state: DescentState, t: int, pending: int) -> None:
+        # Also in quiet rounds: a rate that counts the backlog must see every one.
+        rate = rates.next_rate(self.rate, state.memory, t - state.clock[BEFORE], pending)
+        if state.clock[CHANGED] == 0:
+            return
+        _apply_total(self.domain, state, rate)
+
 
 def _step(domain: Any, gradient_bound: float, rounds: int) -> rates.Constant:
     scale = as_domain(domain, "domain").diameter / as_positive(gradient_bound, "gradient_bound")
@@ -168,28 +180,6 @@ def _apply_total(domain: Domain, state: DescentState, rate: float) -> None:
     for i in range(state.total.size):
         state.total[i] = 0.0
     state.clock[CHANGED] = 0
-
-
-@notice.on(DOGD)
-def _notice(learner: DOGD, state: DescentState, t: int, tracked: int) -> None:
-    rates.count_tracked(learner.rate, state.memory, tracked)
-
-
-@absorb.on(DOGD)
-def _absorb_delayed(
-    learner: DOGD, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    add_weighted(state.total, weight, feedback)
-    state.clock[CHANGED] = 1
-
-
-@advance.on(DOGD)
-def _advance(learner: DOGD, state: DescentState, t: int, pending: int) -> None:
-    # Also in quiet rounds: a rate that counts the backlog must see every one.
-    rate = rates.next_rate(learner.rate, state.memory, t - state.clock[BEFORE], pending)
-    if state.clock[CHANGED] == 0:
-        return
-    _apply_total(learner.domain, state, rate)
 
 
 class DOGDSC(Descending):
@@ -212,19 +202,15 @@ class DOGDSC(Descending):
         """Yield a warning about losses that are flatter than λ."""
         return rates.warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
+    def absorb(
+        self, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        # w f is wλ-strongly convex, so a weight enters h and the gradient alike: a zero weight changes nothing.
+        state.memory[SUM] += self.share * self.strong_convexity * weight
+        add_weighted(state.total, weight, feedback)
+        state.clock[CHANGED] = 1
 
-@absorb.on(DOGDSC)
-def _absorb_curved(
-    learner: DOGDSC, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    # w f is wλ-strongly convex, so a weight enters h and the gradient alike: a zero weight changes nothing.
-    state.memory[SUM] += learner.share * learner.strong_convexity * weight
-    add_weighted(state.total, weight, feedback)
-    state.clock[CHANGED] = 1
-
-
-@advance.on(DOGDSC)
-def _advance_curved(learner: DOGDSC, state: DescentState, t: int, pending: int) -> None:
-    if state.clock[CHANGED] == 0:
-        return
-    _apply_total(learner.domain, state, 1.0 / state.memory[SUM])
+    def advance(self, state: DescentState, t: int, pending: int) -> None:
+        if state.clock[CHANGED] == 0:
+            return
+        _apply_total(self.domain, state, 1.0 / state.memory[SUM])

@@ -13,7 +13,7 @@ from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, project
 from tarry.kernel import KW_ONLY, field, step
 from tarry.learners import states
-from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, enter, restart
+from tarry.learners.base import GRADIENT, Directions, Learner
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Number, NumberBySlot, Vector, VectorBySlot
 from tarry.rates.base import SLACK, Facts
 
@@ -69,33 +69,27 @@ class SOLO(Learner):
         reach = reach_of(as_domain(domain, "domain"), states.starting_point(domain, start))
         return cls(domain, scale=reach / sqrt(5.5), start=start)
 
+    def restart(self, state: SOLOState, t: int, magnitude: float) -> None:
+        for i in range(state.point.size):
+            state.point[i] = self.start[i]
+            state.total[i] = 0.0
+        state.squares[0] = 0.0
 
-@restart.on(SOLO)
-def _restart_solo(learner: SOLO, state: SOLOState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.total[i] = 0.0
-    state.squares[0] = 0.0
+    def absorb(
+        self, state: SOLOState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        for i in range(feedback.size):
+            g = weight * feedback[i]
+            state.total[i] += g
+            state.squares[0] += g * g
 
-
-@absorb.on(SOLO)
-def _absorb_solo(
-    learner: SOLO, state: SOLOState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    for i in range(feedback.size):
-        g = weight * feedback[i]
-        state.total[i] += g
-        state.squares[0] += g * g
-
-
-@advance.on(SOLO)
-def _advance_solo(learner: SOLO, state: SOLOState, t: int, pending: int) -> None:
-    if state.squares[0] == 0.0:
-        return  # nothing but zeros has come: 0/0 would follow
-    rate = learner.scale / sqrt(state.squares[0])
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i] - rate * state.total[i]
-    project(learner.domain, state.point, state.scratch)
+    def advance(self, state: SOLOState, t: int, pending: int) -> None:
+        if state.squares[0] == 0.0:
+            return  # nothing but zeros has come: 0/0 would follow
+        rate = self.scale / sqrt(state.squares[0])
+        for i in range(state.point.size):
+            state.point[i] = self.start[i] - rate * state.total[i]
+        project(self.domain, state.point, state.scratch)
 
 
 class AdaFTRLState(NamedTuple):
@@ -153,18 +147,36 @@ class AdaFTRL(Learner, init=False):
         """Return c in regret ≤ c·√Σ w²|g|² without delay, for every u."""
         return (1.0 + 0.5 * self.curvature * self.reach**2) * sqrt(self.domain.diameter**2 + 1.0 / self.curvature)
 
+    def restart(self, state: AdaFTRLState, t: int, magnitude: float) -> None:
+        for i in range(state.point.size):
+            state.point[i] = self.start[i]
+            state.total[i] = 0.0
+        state.growth[0] = 0.0
 
-@restart.on(AdaFTRL)
-def _restart_ada(learner: AdaFTRL, state: AdaFTRLState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.total[i] = 0.0
-    state.growth[0] = 0.0
+    def enter(self, state: AdaFTRLState, slot: int, t: int) -> None:
+        states.keep_play(state.point, state.plays, slot)
 
+    def absorb(
+        self, state: AdaFTRLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        total, growth = state.total, state.growth
+        squares, own = 0.0, 0.0
+        for i in range(total.size):
+            squares += feedback[i] * feedback[i]
+            own += weight * feedback[i] * state.plays[slot, i]
+        # Φ(L − g) must be taken before g is added: there is one L only.
+        before = least_value(self, state, state.other) if growth[0] > 0.0 else 0.0
+        for i in range(total.size):
+            total[i] += weight * feedback[i]
+        if growth[0] > 0.0:
+            growth[0] += max(0.0, own - least_value(self, state, state.other) + before)
+        else:
+            # The source's first gap needs a linear minimiser; this bound on it, which its proof allows, needs none.
+            growth[0] = weight * sqrt(squares) * self.reach
 
-@enter.on(AdaFTRL)
-def _enter_ada(learner: AdaFTRL, state: AdaFTRLState, slot: int, t: int) -> None:
-    states.keep_play(state.point, state.plays, slot)
+    def advance(self, state: AdaFTRLState, t: int, pending: int) -> None:
+        if state.growth[0] > 0.0:
+            least_value(self, state, state.point)
 
 
 @step
@@ -179,32 +191,6 @@ def least_value(learner: AdaFTRL, state: AdaFTRLState, out: Array) -> float:
         moved = out[i] - learner.start[i]
         value += state.total[i] * out[i] + 0.5 * stiffness * moved * moved
     return value
-
-
-@absorb.on(AdaFTRL)
-def _absorb_ada(
-    learner: AdaFTRL, state: AdaFTRLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    total, growth = state.total, state.growth
-    squares, own = 0.0, 0.0
-    for i in range(total.size):
-        squares += feedback[i] * feedback[i]
-        own += weight * feedback[i] * state.plays[slot, i]
-    # Φ(L − g) must be taken before g is added: there is one L only.
-    before = least_value(learner, state, state.other) if growth[0] > 0.0 else 0.0
-    for i in range(total.size):
-        total[i] += weight * feedback[i]
-    if growth[0] > 0.0:
-        growth[0] += max(0.0, own - least_value(learner, state, state.other) + before)
-    else:
-        # The source's first gap needs a linear minimiser; this bound on it, which its proof allows, needs none.
-        growth[0] = weight * sqrt(squares) * learner.reach
-
-
-@advance.on(AdaFTRL)
-def _advance_ada(learner: AdaFTRL, state: AdaFTRLState, t: int, pending: int) -> None:
-    if state.growth[0] > 0.0:
-        least_value(learner, state, state.point)
 
 
 NORMS, PRODUCTS, SUMS = range(3)  # of ``AdaDelayState.sums``
@@ -260,44 +246,36 @@ class AdaDelay(Learner, init=False):
                 f"gradient_bound={steep:g}, max_delay={late}"
             )
 
+    def restart(self, state: AdaDelayState, t: int, magnitude: float) -> None:
+        for i in range(state.point.size):
+            state.point[i] = self.start[i]
+            state.total[i] = 0.0
+        state.sums[NORMS] = 0.0
+        state.sums[PRODUCTS] = 0.0
+
+    def enter(self, state: AdaDelayState, slot: int, t: int) -> None:
+        state.seen[slot] = state.sums[NORMS]
+
+    def absorb(
+        self, state: AdaDelayState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        squares = 0.0
+        for i in range(feedback.size):
+            squares += feedback[i] * feedback[i]
+            state.total[i] += weight * feedback[i]
+        size = weight * sqrt(squares)
+        # Σ n of what arrived since round s played: these were out together with it, and each pair counts once.
+        state.sums[PRODUCTS] += size * (size + 2.0 * (state.sums[NORMS] - state.seen[slot]))
+        state.sums[NORMS] += size
+
+    def advance(self, state: AdaDelayState, t: int, pending: int) -> None:
+        rate = self.scale / sqrt(self.allowance + state.sums[PRODUCTS])
+        for i in range(state.point.size):
+            state.point[i] = self.start[i] - rate * state.total[i]
+        project(self.domain, state.point, state.scratch)
+
 
 def allowance_for(gradient_bound: float, max_delay: int) -> float:
     """Return G²(τ + 1)(3τ + 1)."""
     # For what is still out: at most τ + 1 rounds, and 1.5·τ(τ + 1) pairs. So Λ is never below what the analysis sums.
     return gradient_bound**2 * (max_delay + 1) * (3 * max_delay + 1)
-
-
-@restart.on(AdaDelay)
-def _restart_delay(learner: AdaDelay, state: AdaDelayState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.total[i] = 0.0
-    state.sums[NORMS] = 0.0
-    state.sums[PRODUCTS] = 0.0
-
-
-@enter.on(AdaDelay)
-def _enter_delay(learner: AdaDelay, state: AdaDelayState, slot: int, t: int) -> None:
-    state.seen[slot] = state.sums[NORMS]
-
-
-@absorb.on(AdaDelay)
-def _absorb_delay(
-    learner: AdaDelay, state: AdaDelayState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    squares = 0.0
-    for i in range(feedback.size):
-        squares += feedback[i] * feedback[i]
-        state.total[i] += weight * feedback[i]
-    size = weight * sqrt(squares)
-    # Σ n of what arrived since round s played: these were out together with it, and each pair counts once.
-    state.sums[PRODUCTS] += size * (size + 2.0 * (state.sums[NORMS] - state.seen[slot]))
-    state.sums[NORMS] += size
-
-
-@advance.on(AdaDelay)
-def _advance_delay(learner: AdaDelay, state: AdaDelayState, t: int, pending: int) -> None:
-    rate = learner.scale / sqrt(learner.allowance + state.sums[PRODUCTS])
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i] - rate * state.total[i]
-    project(learner.domain, state.point, state.scratch)

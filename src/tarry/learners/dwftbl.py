@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain, as_vector
-from tarry.learners.base import VALUE, Directions, absorb, direction, predict, smoothing_in_force
+from tarry.learners.base import VALUE, Directions, direction
 from tarry.learners.dwftrl import LeaderState, Leading
 from tarry.learners.norms import Euclidean
 from tarry.learners.states import Array, starting_point
@@ -89,6 +89,29 @@ class DWFTBL(Leading, init=False):
                 high = middle - 1
         return low
 
+    def predict(self, state: LeaderState, directions: Directions, t: int, play: Array) -> None:
+        delta = radius(self.smoothing, state.memory, t - state.before[0])
+        keep = 1.0 - delta / self.inner_radius
+        direction(directions, t, play)
+        for i in range(play.size):
+            center = self.origin[i] + keep * (state.point[i] - self.origin[i])
+            play[i] = center + delta * play[i]
+
+    def absorb(
+        self, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        # Directions are keyed, so what a late value needs is computed again: nothing is stored per pending round.
+        direction(directions, s, state.scratch)
+        # Epochs begin with an empty set, so s is a round of this one and its radius can be computed again.
+        delta = radius(self.smoothing, state.memory, s - state.before[0])
+        scale = weight * (state.point.size / delta) * feedback[0]
+        for i in range(state.point.size):
+            state.total[i] += scale * state.scratch[i]
+        state.changed[0] = 1
+
+    def smoothing_in_force(self, state: LeaderState, t: int) -> float:
+        return radius(self.smoothing, state.memory, t - state.before[0])
+
 
 def inner_room(domain: Any, origin: Array | None = None, given: float | None = None) -> float:
     """Return the radius of a ball around the origin (default: the centre) in the domain; raise ValueError for none."""
@@ -115,32 +138,3 @@ def check_smoothing(rule: Rate, room: float) -> None:
             f"smoothing may not exceed the inner radius {room:g}, got {first:g} in round 1: "
             f"cap it with min(…, {room:g})"
         )
-
-
-@predict.on(DWFTBL)
-def _predict(learner: DWFTBL, state: LeaderState, directions: Directions, t: int, play: Array) -> None:
-    delta = radius(learner.smoothing, state.memory, t - state.before[0])
-    keep = 1.0 - delta / learner.inner_radius
-    direction(directions, t, play)
-    for i in range(play.size):
-        center = learner.origin[i] + keep * (state.point[i] - learner.origin[i])
-        play[i] = center + delta * play[i]
-
-
-@absorb.on(DWFTBL)
-def _absorb(
-    learner: DWFTBL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    # Directions are keyed, so what a late value needs is computed again: nothing is stored per pending round.
-    direction(directions, s, state.scratch)
-    # Epochs begin with an empty set, so s is a round of this one and its radius can be computed again.
-    delta = radius(learner.smoothing, state.memory, s - state.before[0])
-    scale = weight * (state.point.size / delta) * feedback[0]
-    for i in range(state.point.size):
-        state.total[i] += scale * state.scratch[i]
-    state.changed[0] = 1
-
-
-@smoothing_in_force.on(DWFTBL)
-def _radius(learner: DWFTBL, state: LeaderState, t: int) -> float:
-    return radius(learner.smoothing, state.memory, t - state.before[0])

@@ -44,6 +44,32 @@ class Leading(Learner):
     feedback = GRADIENT
     state: ClassVar[Any] = LeaderState
 
+    def restart(self, state: Any, t: int, magnitude: float) -> None:
+        restart_leader(self.start, leader_of(state), t, magnitude)
+
+    def predict(self, state: Any, directions: Directions, t: int, play: Array) -> None:
+        # ``play`` is the same array every round, so a quiet round costs nothing.
+        leader = leader_of(state)
+        if leader.moved[0] == 0:
+            return
+        for i in range(play.size):
+            play[i] = leader.point[i]
+        leader.moved[0] = 0
+
+    def notice(self, state: Any, t: int, tracked: int) -> None:
+        rates.count_tracked(self.rate, leader_of(state).memory, tracked)
+
+    def advance(self, state: Any, t: int, pending: int) -> None:
+        follow(self.domain, self.norm, self.rate, leader_of(state), t, pending)
+
+    def rate_in_force(self, state: Any, t: int) -> float:
+        leader = leader_of(state)
+        return rates.first_rate(self.rate, leader.memory) if t <= leader.before[0] + 1 else leader.rate[0]
+
+    def closing_rate(self, state: Any, t: int) -> float:
+        leader, in_force = leader_of(state), verbs.rate_in_force(self, state, t)
+        return rates.last_rate(self.rate, leader.memory, in_force, t - leader.before[0])
+
 
 @verb
 def leader_of(state: Any) -> LeaderState:
@@ -96,44 +122,6 @@ def follow(domain: Domain, norm: Norm, rule: Rate, state: LeaderState, t: int, p
     state.moved[0] = 1
 
 
-@verbs.restart.on(Leading)
-def _restart(learner: Leading, state: Any, t: int, magnitude: float) -> None:
-    restart_leader(learner.start, leader_of(state), t, magnitude)
-
-
-@verbs.predict.on(Leading)
-def _predict(learner: Leading, state: Any, directions: Directions, t: int, play: Array) -> None:
-    # ``play`` is the same array every round, so a quiet round costs nothing.
-    leader = leader_of(state)
-    if leader.moved[0] == 0:
-        return
-    for i in range(play.size):
-        play[i] = leader.point[i]
-    leader.moved[0] = 0
-
-
-@verbs.notice.on(Leading)
-def _notice(learner: Leading, state: Any, t: int, tracked: int) -> None:
-    rates.count_tracked(learner.rate, leader_of(state).memory, tracked)
-
-
-@verbs.advance.on(Leading)
-def _advance(learner: Leading, state: Any, t: int, pending: int) -> None:
-    follow(learner.domain, learner.norm, learner.rate, leader_of(state), t, pending)
-
-
-@verbs.rate_in_force.on(Leading)
-def _in_force(learner: Leading, state: Any, t: int) -> float:
-    leader = leader_of(state)
-    return rates.first_rate(learner.rate, leader.memory) if t <= leader.before[0] + 1 else leader.rate[0]
-
-
-@verbs.closing_rate.on(Leading)
-def _closing(learner: Leading, state: Any, t: int) -> float:
-    leader, in_force = leader_of(state), verbs.rate_in_force(learner, state, t)
-    return rates.last_rate(learner.rate, leader.memory, in_force, t - leader.before[0])
-
-
 class DWFTRL(Leading):
     """Delayed-weighted FTRL for gradients.
 
@@ -168,18 +156,14 @@ class DWFTRL(Leading):
     def is_movable(self) -> bool:
         return isinstance(self.norm, Euclidean)
 
+    def absorb(
+        self, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        raise_dual(self.norm, feedback, weight, state.total)
+        state.changed[0] = 1
 
-@verbs.absorb.on(DWFTRL)
-def _absorb(
-    learner: DWFTRL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    raise_dual(learner.norm, feedback, weight, state.total)
-    state.changed[0] = 1
-
-
-@verbs.feedback_size.on(DWFTRL)
-def _size(learner: Leading, feedback: Array) -> float:
-    return dual_size(learner.norm, feedback)
+    def feedback_size(self, feedback: Array) -> float:
+        return dual_size(self.norm, feedback)
 
 
 class Growing(Rate):
@@ -248,25 +232,21 @@ class Adaptive(Leading, init=False):
                 f"gradient_bound={steep:g}"
             )
 
+    def enter(self, state: AdaptiveState, slot: int, t: int) -> None:
+        states.keep_play(state.leader.total, state.seen, slot)
 
-@verbs.enter.on(Adaptive)
-def _enter(learner: Adaptive, state: AdaptiveState, slot: int, t: int) -> None:
-    states.keep_play(state.leader.total, state.seen, slot)
-
-
-@verbs.absorb.on(Adaptive)
-def _absorb_adaptive(
-    learner: Adaptive, state: AdaptiveState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    leader = state.leader
-    squares = 0.0
-    drift = 0.0
-    for i in range(leader.total.size):
-        squares += feedback[i] * feedback[i]
-        moved = leader.total[i] - state.seen[slot, i]
-        drift += moved * moved
-    # Before the gradient joins the sum: its own length is not drift.
-    size = weight * sqrt(squares)
-    leader.memory[SUM] += size * (0.5 * size + sqrt(drift))
-    states.add_weighted(leader.total, weight, feedback)
-    leader.changed[0] = 1
+    def absorb(
+        self, state: AdaptiveState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        leader = state.leader
+        squares = 0.0
+        drift = 0.0
+        for i in range(leader.total.size):
+            squares += feedback[i] * feedback[i]
+            moved = leader.total[i] - state.seen[slot, i]
+            drift += moved * moved
+        # Before the gradient joins the sum: its own length is not drift.
+        size = weight * sqrt(squares)
+        leader.memory[SUM] += size * (0.5 * size + sqrt(drift))
+        states.add_weighted(leader.total, weight, feedback)
+        leader.changed[0] = 1

@@ -10,7 +10,7 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.domains import Domain, Simplex
 from tarry.kernel import step
-from tarry.learners.base import Directions, Learner, absorb, advance, feedback_size
+from tarry.learners.base import Directions, Learner
 from tarry.learners.dwftrl import LeaderState, Leading, leader_of
 from tarry.learners.norms import Norm, diameter_in, dual_size
 from tarry.learners.states import Array, add_weighted
@@ -82,18 +82,16 @@ class Exponential(Leading, OnSimplex):
     def watches_tracked(self) -> bool:
         return counts_tracked(self.rate)
 
-
-@advance.on(Exponential)
-def _advance(learner: Exponential, state: Any, t: int, pending: int) -> None:
-    leader = leader_of(state)
-    rate = next_rate(learner.rate, leader.memory, t - leader.before[0], pending)
-    if rate == leader.rate[0] and leader.changed[0] == 0:
-        return  # same rate, no news: the leader stands
-    # No anchor: entropy regularises towards the uniform point, wherever the leader stood.
-    leader.rate[0] = rate
-    softmin(leader.total, 1.0 / rate, leader.point)
-    leader.changed[0] = 0
-    leader.moved[0] = 1
+    def advance(self, state: Any, t: int, pending: int) -> None:
+        leader = leader_of(state)
+        rate = next_rate(self.rate, leader.memory, t - leader.before[0], pending)
+        if rate == leader.rate[0] and leader.changed[0] == 0:
+            return  # same rate, no news: the leader stands
+        # No anchor: entropy regularises towards the uniform point, wherever the leader stood.
+        leader.rate[0] = rate
+        softmin(leader.total, 1.0 / rate, leader.point)
+        leader.changed[0] = 0
+        leader.moved[0] = 1
 
 
 class EntropicFTRL(Exponential, init=False):
@@ -109,7 +107,7 @@ class EntropicFTRL(Exponential, init=False):
     ``Anytime(√(2 ln K), 1.0)`` learns the best rate. The paper's theorem for DW-FTRL with entropy in place of the
     square; without delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
 
-    >>> from tarry.learners.base import allocate
+    >>> from tarry.learners.base import absorb, advance, allocate
     >>> learner = EntropicFTRL(2, rate=0.5)
     >>> state = allocate(learner, 1)
     >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0]))
@@ -132,22 +130,18 @@ class EntropicFTRL(Exponential, init=False):
         """Set η = √(2 ln K/(T + 2·total delay))/G, ‖g‖_∞ ≤ G: with unit weights regret at most G√(2 ln K·(T + 2·…))."""
         return cls(dimension, 1.0 / entropic_strength(dimension, horizon, total_delay, gradient_bound))
 
+    def absorb(
+        self, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        add_weighted(state.total, weight, feedback)
+        state.changed[0] = 1
+
+    def feedback_size(self, feedback: Array) -> float:
+        return dual_size(self.norm, feedback)
+
 
 def entropic_strength(dimension: int, horizon: int, total_delay: int, gradient_bound: float) -> float:
     """Return λ = G√((T + 2·total delay)/(2 ln K)), at which λ ln K + G²(T/2 + total delay)/λ is least."""
     rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
     spanned = 2.0 * log(simplex_of(dimension).dimension)
     return as_positive(gradient_bound, "gradient_bound") * sqrt(rounds / spanned)
-
-
-@absorb.on(EntropicFTRL)
-def _absorb(
-    learner: EntropicFTRL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    add_weighted(state.total, weight, feedback)
-    state.changed[0] = 1
-
-
-@feedback_size.on(EntropicFTRL)
-def _size(learner: EntropicFTRL, feedback: Array) -> float:
-    return dual_size(learner.norm, feedback)

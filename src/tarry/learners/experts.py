@@ -9,7 +9,7 @@ import numpy as np
 
 from tarry.kernel import step
 from tarry.learners import optimistic
-from tarry.learners.base import Directions, absorb, advance, enter, predict, restart
+from tarry.learners.base import Directions
 from tarry.learners.entropic_ftrl import softmin
 from tarry.learners.optimistic import HintedExperts, OptimisticState
 from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot, keep_play, show_point
@@ -32,34 +32,28 @@ class Matching(HintedExperts, init=False):
 
     state = MatchingState
 
+    def restart(self, state: MatchingState, t: int, magnitude: float) -> None:
+        for i in range(state.point.size):
+            state.point[i] = 1.0 / state.point.size
+            state.regrets[i] = 0.0
+            state.fresh[i] = 0.0
+            state.guess[i] = 0.0
+            state.hint[i] = 0.0
+        state.mass[0] = 0.0
 
-@restart.on(Matching)
-def _restart(learner: Matching, state: MatchingState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = 1.0 / state.point.size
-        state.regrets[i] = 0.0
-        state.fresh[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
+    def enter(self, state: MatchingState, slot: int, t: int) -> None:
+        keep_play(state.point, state.plays, slot)
 
-
-@enter.on(Matching)
-def _enter(learner: Matching, state: MatchingState, slot: int, t: int) -> None:
-    keep_play(state.point, state.plays, slot)
-
-
-@absorb.on(Matching)
-def _absorb(
-    learner: Matching, state: MatchingState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    own = 0.0
-    for i in range(feedback.size):
-        own += feedback[i] * state.plays[slot, i]
-    share = optimistic.share_of(learner.hint, state.mass, weight)
-    for i in range(feedback.size):
-        state.guess[i] = optimistic.likened(learner.hint, share, weight, state.guess[i], own - feedback[i])
-        state.fresh[i] += weight * (own - feedback[i])
+    def absorb(
+        self, state: MatchingState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        own = 0.0
+        for i in range(feedback.size):
+            own += feedback[i] * state.plays[slot, i]
+        share = optimistic.share_of(self.hint, state.mass, weight)
+        for i in range(feedback.size):
+            state.guess[i] = optimistic.likened(self.hint, share, weight, state.guess[i], own - feedback[i])
+            state.fresh[i] += weight * (own - feedback[i])
 
 
 @step
@@ -89,15 +83,13 @@ class DORM(Matching, init=False):
     [0.0, 1.0]
     """
 
-
-@advance.on(DORM)
-def _advance(learner: DORM, state: MatchingState, t: int, pending: int) -> None:
-    optimistic.guess_missing(learner.hint, state.guess, pending, state.hint)
-    for i in range(state.point.size):
-        state.regrets[i] += state.fresh[i]
-        state.fresh[i] = 0.0
-        state.point[i] = state.regrets[i] + state.hint[i]
-    match_positive(state.point)
+    def advance(self, state: MatchingState, t: int, pending: int) -> None:
+        optimistic.guess_missing(self.hint, state.guess, pending, state.hint)
+        for i in range(state.point.size):
+            state.regrets[i] += state.fresh[i]
+            state.fresh[i] = 0.0
+            state.point[i] = state.regrets[i] + state.hint[i]
+        match_positive(state.point)
 
 
 class DORMPlus(Matching, init=False):
@@ -111,36 +103,30 @@ class DORMPlus(Matching, init=False):
     True
     """
 
-
-@advance.on(DORMPlus)
-def _advance_plus(learner: DORMPlus, state: MatchingState, t: int, pending: int) -> None:
-    for i in range(state.point.size):
-        state.regrets[i] += state.fresh[i] - state.hint[i]
-        state.fresh[i] = 0.0
-    optimistic.guess_missing(learner.hint, state.guess, pending, state.hint)
-    for i in range(state.point.size):
-        # The arrivals of a round are summed before the cut: regrets of one round may cancel.
-        state.regrets[i] = max(0.0, state.regrets[i] + state.hint[i])
-        state.point[i] = state.regrets[i]
-    match_positive(state.point)
+    def advance(self, state: MatchingState, t: int, pending: int) -> None:
+        for i in range(state.point.size):
+            state.regrets[i] += state.fresh[i] - state.hint[i]
+            state.fresh[i] = 0.0
+        optimistic.guess_missing(self.hint, state.guess, pending, state.hint)
+        for i in range(state.point.size):
+            # The arrivals of a round are summed before the cut: regrets of one round may cancel.
+            state.regrets[i] = max(0.0, state.regrets[i] + state.hint[i])
+            state.point[i] = state.regrets[i]
+        match_positive(state.point)
 
 
 class Hedging(HintedExperts, init=False):
     """Share start and play of exponential weights: their state has a ``leader`` and sums for their ``tuning``."""
 
+    def restart(self, state: Any, t: int, magnitude: float) -> None:
+        for i in range(state.leader.point.size):
+            state.leader.point[i] = 1.0 / state.leader.point.size
+        optimistic.clear_sums(state.leader)
+        for i in range(state.tuning.size):
+            state.tuning[i] = 0.0
 
-@restart.on(Hedging)
-def _restart_hedging(learner: Hedging, state: Any, t: int, magnitude: float) -> None:
-    for i in range(state.leader.point.size):
-        state.leader.point[i] = 1.0 / state.leader.point.size
-    optimistic.clear_sums(state.leader)
-    for i in range(state.tuning.size):
-        state.tuning[i] = 0.0
-
-
-@predict.on(Hedging)
-def _predict_hedging(learner: Hedging, state: Any, directions: Directions, t: int, play: Array) -> None:
-    show_point(state.leader.point, play)
+    def predict(self, state: Any, directions: Directions, t: int, play: Array) -> None:
+        show_point(state.leader.point, play)
 
 
 @step
@@ -184,12 +170,35 @@ class AdaHedgeD(Hedging, init=False):
 
     state = AdaHedgeDState
 
+    def enter(self, state: AdaHedgeDState, slot: int, t: int) -> None:
+        keep_play(state.leader.point, state.plays, slot)
+        keep_expected(state.leader, state.seen, slot)
+        state.played_at[slot] = state.tuning[PLAYED]
 
-@enter.on(AdaHedgeD)
-def _enter_ada(learner: AdaHedgeD, state: AdaHedgeDState, slot: int, t: int) -> None:
-    keep_play(state.leader.point, state.plays, slot)
-    keep_expected(state.leader, state.seen, slot)
-    state.played_at[slot] = state.tuning[PLAYED]
+    def absorb(
+        self, state: AdaHedgeDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        total, missed, other = state.leader.total, state.missed, state.leader.scratch
+        played, temperature = state.plays[slot], state.played_at[slot]
+        optimistic.hear(self.hint, state.leader, weight, feedback)
+        for i in range(total.size):
+            missed[i] = total[i] - state.seen[slot, i]
+        softmin(total, temperature, other)
+        drift = lost_to(feedback, weight, played, other)
+        whole = mixability_gap(total, missed, 1.0, played, temperature)
+        # Of the error only as much is charged as the gradient itself could have caused.
+        size, error = weight * largest_entry(feedback), largest_entry(missed)
+        share = size / error if error > size else 1.0
+        for i in range(total.size):
+            other[i] = total[i] - share * missed[i]
+        softmin(other, temperature, other)
+        part = mixability_gap(total, missed, share, other, temperature) + lost_to(feedback, weight, played, other)
+        state.tuning[NOW] += max(0.0, min(drift, min(whole, part))) / log(total.size)
+
+    def advance(self, state: AdaHedgeDState, t: int, pending: int) -> None:
+        state.tuning[PLAYED] = state.tuning[NOW]
+        optimistic.foresee(self.hint, state.leader, pending)
+        softmin(state.leader.scratch, state.tuning[PLAYED], state.leader.point)
 
 
 @step
@@ -230,35 +239,6 @@ def lost_to(gradient: Array, weight: float, played: Array, other: Array) -> floa
     return lost
 
 
-@absorb.on(AdaHedgeD)
-def _absorb_ada(
-    learner: AdaHedgeD, state: AdaHedgeDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    total, missed, other = state.leader.total, state.missed, state.leader.scratch
-    played, temperature = state.plays[slot], state.played_at[slot]
-    optimistic.hear(learner.hint, state.leader, weight, feedback)
-    for i in range(total.size):
-        missed[i] = total[i] - state.seen[slot, i]
-    softmin(total, temperature, other)
-    drift = lost_to(feedback, weight, played, other)
-    whole = mixability_gap(total, missed, 1.0, played, temperature)
-    # Of the error only as much is charged as the gradient itself could have caused.
-    size, error = weight * largest_entry(feedback), largest_entry(missed)
-    share = size / error if error > size else 1.0
-    for i in range(total.size):
-        other[i] = total[i] - share * missed[i]
-    softmin(other, temperature, other)
-    part = mixability_gap(total, missed, share, other, temperature) + lost_to(feedback, weight, played, other)
-    state.tuning[NOW] += max(0.0, min(drift, min(whole, part))) / log(total.size)
-
-
-@advance.on(AdaHedgeD)
-def _advance_ada(learner: AdaHedgeD, state: AdaHedgeDState, t: int, pending: int) -> None:
-    state.tuning[PLAYED] = state.tuning[NOW]
-    optimistic.foresee(learner.hint, state.leader, pending)
-    softmin(state.leader.scratch, state.tuning[PLAYED], state.leader.point)
-
-
 ARRIVED, LARGEST, SQUARES = range(3)  # of ``DUBState.tuning``
 
 
@@ -289,36 +269,30 @@ class DUB(Hedging, init=False):
 
     state = DUBState
 
+    def enter(self, state: DUBState, slot: int, t: int) -> None:
+        keep_expected(state.leader, state.seen, slot)
+        state.arrived[slot] = state.tuning[ARRIVED]
 
-@enter.on(DUB)
-def _enter_dub(learner: DUB, state: DUBState, slot: int, t: int) -> None:
-    keep_expected(state.leader, state.seen, slot)
-    state.arrived[slot] = state.tuning[ARRIVED]
+    def absorb(
+        self, state: DUBState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        leader, sums = state.leader, state.tuning
+        optimistic.hear(self.hint, leader, weight, feedback)
+        for i in range(leader.total.size):
+            leader.scratch[i] = leader.total[i] - state.seen[slot, i]
+        size, error = weight * largest_entry(feedback), largest_entry(leader.scratch)
+        beyond = max(0.0, error - size)
+        own = 2.0 * min(size, error)
+        sums[LARGEST] = max(sums[LARGEST], sums[ARRIVED] - state.arrived[slot])
+        sums[ARRIVED] += own
+        sums[SQUARES] += own * own + log(leader.total.size) * (error * error - beyond * beyond)
+
+    def advance(self, state: DUBState, t: int, pending: int) -> None:
+        optimistic.foresee(self.hint, state.leader, pending)
+        softmin(state.leader.scratch, temperature_of(state.tuning, state.leader.total.size), state.leader.point)
 
 
 @step
 def temperature_of(sums: Array, dimension: int) -> float:
     """Return λ."""
     return (2.0 * sums[LARGEST] + sqrt(sums[SQUARES])) / log(dimension)
-
-
-@absorb.on(DUB)
-def _absorb_dub(
-    learner: DUB, state: DUBState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    leader, sums = state.leader, state.tuning
-    optimistic.hear(learner.hint, leader, weight, feedback)
-    for i in range(leader.total.size):
-        leader.scratch[i] = leader.total[i] - state.seen[slot, i]
-    size, error = weight * largest_entry(feedback), largest_entry(leader.scratch)
-    beyond = max(0.0, error - size)
-    own = 2.0 * min(size, error)
-    sums[LARGEST] = max(sums[LARGEST], sums[ARRIVED] - state.arrived[slot])
-    sums[ARRIVED] += own
-    sums[SQUARES] += own * own + log(leader.total.size) * (error * error - beyond * beyond)
-
-
-@advance.on(DUB)
-def _advance_dub(learner: DUB, state: DUBState, t: int, pending: int) -> None:
-    optimistic.foresee(learner.hint, state.leader, pending)
-    softmin(state.leader.scratch, temperature_of(state.tuning, state.leader.total.size), state.leader.point)

@@ -25,12 +25,12 @@ from tarry.learners.states import Array, show_point
 
 
 @verb
-def estimate(learner: OnShrunken, directions: Directions, s: int, feedback: Array, out: Array) -> None:
+def estimate(learner: Estimating, directions: Directions, s: int, feedback: Array, out: Array) -> None:
     """Write the estimate of the gradient of round s from the values that came back."""
 
 
 class OnShrunken(Learner):
-    """Share the verbs of learners with a ``base`` on the shrunken set and a fixed ``smoothing`` δ."""
+    """Share the traits of learners with a ``base`` on the shrunken set and a fixed ``smoothing`` δ."""
 
     base: Any
     smoothing: float
@@ -109,43 +109,33 @@ class Surrounded(NamedTuple):
     estimate: Array
 
 
-@verbs.allocate.on(OnShrunken)
-def _allocate(learner: OnShrunken, slots: int) -> Surrounded:
-    return Surrounded(verbs.allocate(learner.base, slots), np.zeros(learner.dimension), np.zeros(learner.dimension))
+class Estimating(OnShrunken):
+    """Give the base estimates of gradients, made when the values come."""
 
+    def allocate(self, slots: int) -> Surrounded:
+        return Surrounded(verbs.allocate(self.base, slots), np.zeros(self.dimension), np.zeros(self.dimension))
 
-@verbs.restart.on(OnShrunken)
-def _restart(learner: OnShrunken, state: Surrounded, t: int, magnitude: float) -> None:
-    verbs.restart(learner.base, state.base, t, magnitude)
+    def restart(self, state: Surrounded, t: int, magnitude: float) -> None:
+        verbs.restart(self.base, state.base, t, magnitude)
 
+    def predict(self, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
+        verbs.predict(self.base, state.base, directions, t, state.center)
+        show_point(state.center, play)
 
-@verbs.predict.on(OnShrunken)
-def _predict(learner: OnShrunken, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
-    verbs.predict(learner.base, state.base, directions, t, state.center)
-    show_point(state.center, play)
+    def notice(self, state: Surrounded, t: int, tracked: int) -> None:
+        verbs.notice(self.base, state.base, t, tracked)
 
+    def enter(self, state: Surrounded, slot: int, t: int) -> None:
+        verbs.enter(self.base, state.base, slot, t)
 
-@verbs.notice.on(OnShrunken)
-def _notice(learner: OnShrunken, state: Surrounded, t: int, tracked: int) -> None:
-    verbs.notice(learner.base, state.base, t, tracked)
+    def absorb(
+        self, state: Surrounded, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        estimate(self, directions, s, feedback, state.estimate)
+        verbs.absorb(self.base, state.base, directions, slot, s, weight, state.estimate)
 
-
-@verbs.enter.on(OnShrunken)
-def _enter(learner: OnShrunken, state: Surrounded, slot: int, t: int) -> None:
-    verbs.enter(learner.base, state.base, slot, t)
-
-
-@verbs.absorb.on(OnShrunken)
-def _absorb(
-    learner: OnShrunken, state: Surrounded, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    estimate(learner, directions, s, feedback, state.estimate)
-    verbs.absorb(learner.base, state.base, directions, slot, s, weight, state.estimate)
-
-
-@verbs.advance.on(OnShrunken)
-def _advance(learner: OnShrunken, state: Surrounded, t: int, pending: int) -> None:
-    verbs.advance(learner.base, state.base, t, pending)
+    def advance(self, state: Surrounded, t: int, pending: int) -> None:
+        verbs.advance(self.base, state.base, t, pending)
 
 
 class Scales(NamedTuple):
@@ -185,7 +175,7 @@ def scales_of(domain: Any, gradient_bound: float, horizon: int, value_bound: flo
     )
 
 
-class OnePoint(OnShrunken):
+class OnePoint(Estimating):
     """A learner of gradients that sees one value a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
@@ -248,13 +238,11 @@ class OnePoint(OnShrunken):
         rate = outer / (gradient * sqrt(2.0 * z * z * rounds + 3.0 * late))
         return cls(SOLID(DWFTRL(domain, rate)), delta)
 
-
-@verbs.predict.on(OnePoint)
-def _predict_one(learner: OnePoint, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
-    verbs.predict(learner.base, state.base, directions, t, state.center)
-    direction(directions, t, play)
-    for i in range(play.size):
-        play[i] = state.center[i] + learner.smoothing * play[i]
+    def predict(self, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
+        verbs.predict(self.base, state.base, directions, t, state.center)
+        direction(directions, t, play)
+        for i in range(play.size):
+            play[i] = state.center[i] + self.smoothing * play[i]
 
 
 @estimate.on(OnePoint)
@@ -265,7 +253,7 @@ def _estimate_one(learner: OnePoint, directions: Directions, s: int, feedback: A
         out[i] *= scale
 
 
-class TwoPoint(OnShrunken):
+class TwoPoint(Estimating):
     """A learner of gradients that sees two values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s
@@ -316,14 +304,12 @@ class TwoPoint(OnShrunken):
         rate = outer / (gradient * sqrt(square * rounds + 2.0 * sqrt(square) * late))
         return cls(DOGD(domain, rate), min(inner, outer * gradient / (sizes.bias * rounds)))
 
-
-@verbs.query.on(TwoPoint)
-def _query_two(learner: TwoPoint, directions: Directions, t: int, play: Array, points: Array) -> None:
-    direction(directions, t, points[0])
-    for i in range(play.size):
-        move = learner.smoothing * points[0, i]
-        points[0, i] = play[i] + move
-        points[1, i] = play[i] - move
+    def query(self, directions: Directions, t: int, play: Array, points: Array) -> None:
+        direction(directions, t, points[0])
+        for i in range(play.size):
+            move = self.smoothing * points[0, i]
+            points[0, i] = play[i] + move
+            points[1, i] = play[i] - move
 
 
 @estimate.on(TwoPoint)
@@ -334,7 +320,7 @@ def _estimate_two(learner: TwoPoint, directions: Directions, s: int, feedback: A
         out[i] *= scale
 
 
-class Differences(OnShrunken):
+class Differences(Estimating):
     """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ
@@ -368,14 +354,12 @@ class Differences(OnShrunken):
     def queries(self) -> int:
         return self.dimension + 1
 
-
-@verbs.query.on(Differences)
-def _query_differences(learner: Differences, directions: Directions, t: int, play: Array, points: Array) -> None:
-    for j in range(points.shape[0]):
+    def query(self, directions: Directions, t: int, play: Array, points: Array) -> None:
+        for j in range(points.shape[0]):
+            for i in range(play.size):
+                points[j, i] = play[i]
         for i in range(play.size):
-            points[j, i] = play[i]
-    for i in range(play.size):
-        points[i + 1, i] += learner.smoothing
+            points[i + 1, i] += self.smoothing
 
 
 @estimate.on(Differences)

@@ -12,7 +12,6 @@ from tarry.checks import Positive, as_int, as_positive
 from tarry.domains import Ball, Box, Domain, Ellipsoid, Product, Shift, Simplex, as_domain, project
 from tarry.kernel import KW_ONLY, field, verb
 from tarry.kernel.keyed import uniform_at
-from tarry.learners import base as verbs
 from tarry.learners import states
 from tarry.learners.base import EXAMPLE, GRADIENT, Directions, KeyedDirections, Learner, RecordedDirections, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Integer, Number, Vector, VectorBySlot
@@ -55,39 +54,31 @@ class FTL(Starting):
         """Yield a warning about losses that are flatter than λ."""
         return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
+    def restart(self, state: FTLState, t: int, magnitude: float) -> None:
+        for i in range(state.point.size):
+            state.point[i] = self.start[i]
+            state.total[i] = 0.0
+            state.anchor[i] = 0.0
+        state.mass[0] = 0.0
 
-@verbs.restart.on(FTL)
-def _restart(learner: FTL, state: FTLState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.total[i] = 0.0
-        state.anchor[i] = 0.0
-    state.mass[0] = 0.0
+    def enter(self, state: FTLState, slot: int, t: int) -> None:
+        states.keep_play(state.point, state.plays, slot)
 
+    def absorb(
+        self, state: FTLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        # w f is wλ-strongly convex: the weight is that of the whole quadratic.
+        state.mass[0] += weight
+        for i in range(state.total.size):
+            state.total[i] += weight * feedback[i]
+            state.anchor[i] += weight * state.plays[slot, i]
 
-@verbs.enter.on(FTL)
-def _enter(learner: FTL, state: FTLState, slot: int, t: int) -> None:
-    states.keep_play(state.point, state.plays, slot)
-
-
-@verbs.absorb.on(FTL)
-def _absorb(
-    learner: FTL, state: FTLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    # w f is wλ-strongly convex: the weight is that of the whole quadratic.
-    state.mass[0] += weight
-    for i in range(state.total.size):
-        state.total[i] += weight * feedback[i]
-        state.anchor[i] += weight * state.plays[slot, i]
-
-
-@verbs.advance.on(FTL)
-def _advance(learner: FTL, state: FTLState, t: int, pending: int) -> None:
-    if state.mass[0] == 0.0:
-        return  # nothing has come: the start stands
-    for i in range(state.point.size):
-        state.point[i] = (state.anchor[i] - state.total[i] / learner.strong_convexity) / state.mass[0]
-    project(learner.domain, state.point, state.scratch)
+    def advance(self, state: FTLState, t: int, pending: int) -> None:
+        if state.mass[0] == 0.0:
+            return  # nothing has come: the start stands
+        for i in range(state.point.size):
+            state.point[i] = (state.anchor[i] - state.total[i] / self.strong_convexity) / state.mass[0]
+        project(self.domain, state.point, state.scratch)
 
 
 class RidgeState(NamedTuple):
@@ -115,9 +106,10 @@ class Ridge(Learner, init=False):
     Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 
     >>> from tarry.domains import Ball
+    >>> from tarry.learners.base import absorb, allocate
     >>> learner = Ridge(Ball(2, radius=100.0), penalty=1.0)
-    >>> state = verbs.allocate(learner, 1)
-    >>> verbs.absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3
+    >>> state = allocate(learner, 1)
+    >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0, 3.0]))  # weight 2, label 3
     >>> state.leader.tolist()
     [2.0, 0.0]
     """
@@ -133,48 +125,42 @@ class Ridge(Learner, init=False):
         as_domain(domain, "domain")
         return cls.make(domain, as_positive(penalty, "penalty"), int(domain.dimension))
 
+    def restart(self, state: RidgeState, t: int, magnitude: float) -> None:
+        for i in range(state.leader.size):
+            state.leader[i] = 0.0
+            for j in range(state.leader.size):
+                state.inverse[i, j] = 0.0
+            state.inverse[i, i] = 1.0 / self.penalty
+        state.moved[0] = 1
 
-@verbs.restart.on(Ridge)
-def _restart_ridge(learner: Ridge, state: RidgeState, t: int, magnitude: float) -> None:
-    for i in range(state.leader.size):
-        state.leader[i] = 0.0
-        for j in range(state.leader.size):
-            state.inverse[i, j] = 0.0
-        state.inverse[i, i] = 1.0 / learner.penalty
-    state.moved[0] = 1
+    def predict(self, state: RidgeState, directions: Directions, t: int, play: Array) -> None:
+        if state.moved[0] == 0:
+            return  # ``play`` still holds the projected leader
+        states.show_point(state.leader, play)
+        project(self.domain, play, state.scratch)
+        state.moved[0] = 0
 
-
-@verbs.predict.on(Ridge)
-def _predict(learner: Ridge, state: RidgeState, directions: Directions, t: int, play: Array) -> None:
-    if state.moved[0] == 0:
-        return  # ``play`` still holds the projected leader
-    states.show_point(state.leader, play)
-    project(learner.domain, play, state.scratch)
-    state.moved[0] = 0
-
-
-@verbs.absorb.on(Ridge)
-def _absorb_ridge(
-    learner: Ridge, state: RidgeState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    k, u = state.leader.size, state.scratch
-    for i in range(k):
-        u[i] = 0.0
-    for j in range(k):
-        if feedback[j] != 0.0:  # one-hot features are mostly zeros
-            for i in range(k):
-                u[i] += state.inverse[j, i] * feedback[j]
-    reach = error = 0.0
-    for i in range(k):
-        reach += feedback[i] * u[i]
-        error += feedback[i] * state.leader[i]
-    gain = weight / (1.0 + weight * reach)
-    error = feedback[k] - error
-    for i in range(k):
-        state.leader[i] += gain * error * u[i]
+    def absorb(
+        self, state: RidgeState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        k, u = state.leader.size, state.scratch
+        for i in range(k):
+            u[i] = 0.0
         for j in range(k):
-            state.inverse[i, j] -= gain * (u[i] * u[j])  # in this order it stays symmetric to the bit
-    state.moved[0] = 1
+            if feedback[j] != 0.0:  # one-hot features are mostly zeros
+                for i in range(k):
+                    u[i] += state.inverse[j, i] * feedback[j]
+        reach = error = 0.0
+        for i in range(k):
+            reach += feedback[i] * u[i]
+            error += feedback[i] * state.leader[i]
+        gain = weight / (1.0 + weight * reach)
+        error = feedback[k] - error
+        for i in range(k):
+            state.leader[i] += gain * error * u[i]
+            for j in range(k):
+                state.inverse[i, j] -= gain * (u[i] * u[j])  # in this order it stays symmetric to the bit
+        state.moved[0] = 1
 
 
 class FPLState(NamedTuple):
@@ -227,6 +213,21 @@ class FPL(Learner):
                 "FPL draws its noise once, which is proved for linear losses fixed in advance, and "
                 f"{name} losses{with_ridge} are not linear: use DOGD or DWFTRL"
             )
+
+    def restart(self, state: FPLState, t: int, magnitude: float) -> None:
+        for i in range(state.total.size):
+            state.total[i] = 0.0
+
+    def predict(self, state: FPLState, directions: Directions, t: int, play: Array) -> None:
+        # The noise is the seed's, the same in every round and every epoch: hashed again rather than stored.
+        for i in range(play.size):
+            state.scratch[i] = state.total[i] + self.spread * noise(directions, i)
+        least(self.domain, state.scratch, play)
+
+    def absorb(
+        self, state: FPLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        states.add_weighted(state.total, weight, feedback)
 
 
 @verb
@@ -311,24 +312,3 @@ def _hashed(source: KeyedDirections, i: int) -> float:
 @noise.on(RecordedDirections)
 def _read(source: RecordedDirections, i: int) -> float:
     return source.values[0, i]
-
-
-@verbs.restart.on(FPL)
-def _restart_fpl(learner: FPL, state: FPLState, t: int, magnitude: float) -> None:
-    for i in range(state.total.size):
-        state.total[i] = 0.0
-
-
-@verbs.predict.on(FPL)
-def _predict_fpl(learner: FPL, state: FPLState, directions: Directions, t: int, play: Array) -> None:
-    # The noise is the seed's, the same in every round and every epoch: hashed again rather than stored.
-    for i in range(play.size):
-        state.scratch[i] = state.total[i] + learner.spread * noise(directions, i)
-    least(learner.domain, state.scratch, play)
-
-
-@verbs.absorb.on(FPL)
-def _absorb_fpl(
-    learner: FPL, state: FPLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    states.add_weighted(state.total, weight, feedback)

@@ -19,7 +19,7 @@ from tarry.checks import as_int, as_positive
 from tarry.domains import Simplex, as_domain, project
 from tarry.errors import ArgumentError
 from tarry.kernel import step, verb
-from tarry.learners.base import GRADIENT, Directions, Learner, absorb, advance, feedback_size, restart
+from tarry.learners.base import GRADIENT, Directions, Learner
 from tarry.learners.entropic_ftrl import Entropy, OnSimplex, entropic_strength, even_weights, simplex_of, softmin
 from tarry.learners.norms import Euclidean, Norm, diameter_in, dual_size
 from tarry.learners.states import Array, Number, Vector, add_weighted, show_point, starting_point
@@ -178,6 +178,22 @@ class ODFTRL(Hinted, init=False):
         """The most that ψ can be on the domain, or a bound on it."""
         return float(diameter_in(self.norm, self.domain)) ** 2 / 2.0
 
+    def restart(self, state: OptimisticState, t: int, magnitude: float) -> None:
+        show_point(self.start, state.point)
+        clear_sums(state)
+
+    def absorb(
+        self, state: OptimisticState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        hear(self.hint, state, weight, feedback)
+
+    def advance(self, state: OptimisticState, t: int, pending: int) -> None:
+        foresee(self.hint, state, pending)
+        lead(self.norm, self, state)
+
+    def feedback_size(self, feedback: Array) -> float:
+        return dual_size(self.norm, feedback)
+
 
 @verb
 def lead(norm: Norm, learner: ODFTRL, state: OptimisticState) -> None:
@@ -194,27 +210,3 @@ def _nearest(norm: Euclidean, learner: ODFTRL, state: OptimisticState) -> None:
 @lead.on(Entropy)
 def _softest(norm: Entropy, learner: ODFTRL, state: OptimisticState) -> None:
     softmin(state.scratch, learner.strength, state.point)
-
-
-@restart.on(ODFTRL)
-def _restart(learner: ODFTRL, state: OptimisticState, t: int, magnitude: float) -> None:
-    show_point(learner.start, state.point)
-    clear_sums(state)
-
-
-@absorb.on(ODFTRL)
-def _absorb(
-    learner: ODFTRL, state: OptimisticState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    hear(learner.hint, state, weight, feedback)
-
-
-@advance.on(ODFTRL)
-def _advance(learner: ODFTRL, state: OptimisticState, t: int, pending: int) -> None:
-    foresee(learner.hint, state, pending)
-    lead(learner.norm, learner, state)
-
-
-@feedback_size.on(ODFTRL)
-def _size(learner: ODFTRL, feedback: Array) -> float:
-    return dual_size(learner.norm, feedback)

@@ -14,7 +14,7 @@ from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, field
 from tarry.learners import states
-from tarry.learners.base import GRADIENT, Directions, Learner, Starting, absorb, advance, enter, restart
+from tarry.learners.base import GRADIENT, Directions, Learner, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Vector, VectorBySlot
 
 
@@ -50,49 +50,41 @@ class AdaptiveRevision(Starting):
 
     state = RevisionState
 
+    def restart(self, state: RevisionState, t: int, magnitude: float) -> None:
+        for i in range(state.point.size):
+            state.point[i] = self.start[i]
+            state.free[i] = self.start[i]
+            state.applied[i] = 0.0
+            state.level[i] = self.floor
+            state.peak[i] = self.floor
 
-@restart.on(AdaptiveRevision)
-def _restart(learner: AdaptiveRevision, state: RevisionState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.free[i] = learner.start[i]
-        state.applied[i] = 0.0
-        state.level[i] = learner.floor
-        state.peak[i] = learner.floor
+    def enter(self, state: RevisionState, slot: int, t: int) -> None:
+        states.keep_play(state.applied, state.seen, slot)
 
+    def absorb(
+        self,
+        state: RevisionState,
+        directions: Directions,
+        slot: int,
+        s: int,
+        weight: float,
+        feedback: Array,
+    ) -> None:
+        for i in range(state.free.size):
+            g = weight * feedback[i]
+            missed = state.applied[i] - state.seen[slot, i]
+            before = self.scale / sqrt(state.peak[i])
+            # z may fall where gradients cancel, z′ may not: steps never grow again.
+            state.level[i] += g * g + 2.0 * g * missed
+            state.peak[i] = max(state.peak[i], state.level[i])
+            rate = self.scale / sqrt(state.peak[i])
+            state.free[i] += (before - rate) * missed - rate * g
+            state.applied[i] += g
 
-@enter.on(AdaptiveRevision)
-def _enter(learner: AdaptiveRevision, state: RevisionState, slot: int, t: int) -> None:
-    states.keep_play(state.applied, state.seen, slot)
-
-
-@absorb.on(AdaptiveRevision)
-def _absorb(
-    learner: AdaptiveRevision,
-    state: RevisionState,
-    directions: Directions,
-    slot: int,
-    s: int,
-    weight: float,
-    feedback: Array,
-) -> None:
-    for i in range(state.free.size):
-        g = weight * feedback[i]
-        missed = state.applied[i] - state.seen[slot, i]
-        before = learner.scale / sqrt(state.peak[i])
-        # z may fall where gradients cancel, z′ may not: steps never grow again.
-        state.level[i] += g * g + 2.0 * g * missed
-        state.peak[i] = max(state.peak[i], state.level[i])
-        rate = learner.scale / sqrt(state.peak[i])
-        state.free[i] += (before - rate) * missed - rate * g
-        state.applied[i] += g
-
-
-@advance.on(AdaptiveRevision)
-def _advance(learner: AdaptiveRevision, state: RevisionState, t: int, pending: int) -> None:
-    # Projecting x itself would break the revision, which takes back steps as they were made.
-    states.show_point(state.free, state.point)
-    project(learner.domain, state.point, state.scratch)
+    def advance(self, state: RevisionState, t: int, pending: int) -> None:
+        # Projecting x itself would break the revision, which takes back steps as they were made.
+        states.show_point(state.free, state.point)
+        project(self.domain, state.point, state.scratch)
 
 
 def _as_box(domain: Any, name: str) -> Box:
@@ -154,42 +146,36 @@ class FTRLProximal(Learner):
         # A side of length 0 leaves its coordinate nothing to learn: any α will do.
         return cls(domain, np.where(sides > 0, sides, 1.0) / sqrt(2.0), start=start)
 
+    def restart(self, state: ProximalState, t: int, magnitude: float) -> None:
+        for i in range(state.point.size):
+            state.point[i] = self.start[i]
+            state.total[i] = 0.0
+            state.anchor[i] = 0.0
+            state.squares[i] = 0.0
+            state.root[i] = 0.0
 
-@restart.on(FTRLProximal)
-def _restart_proximal(learner: FTRLProximal, state: ProximalState, t: int, magnitude: float) -> None:
-    for i in range(state.point.size):
-        state.point[i] = learner.start[i]
-        state.total[i] = 0.0
-        state.anchor[i] = 0.0
-        state.squares[i] = 0.0
-        state.root[i] = 0.0
+    def absorb(
+        self,
+        state: ProximalState,
+        directions: Directions,
+        slot: int,
+        s: int,
+        weight: float,
+        feedback: Array,
+    ) -> None:
+        for i in range(state.total.size):
+            g = weight * feedback[i]
+            state.total[i] += g
+            state.squares[i] += g * g
 
-
-@absorb.on(FTRLProximal)
-def _absorb_proximal(
-    learner: FTRLProximal,
-    state: ProximalState,
-    directions: Directions,
-    slot: int,
-    s: int,
-    weight: float,
-    feedback: Array,
-) -> None:
-    for i in range(state.total.size):
-        g = weight * feedback[i]
-        state.total[i] += g
-        state.squares[i] += g * g
-
-
-@advance.on(FTRLProximal)
-def _advance_proximal(learner: FTRLProximal, state: ProximalState, t: int, pending: int) -> None:
-    low, high = learner.domain.lower, learner.domain.upper
-    for i in range(state.point.size):
-        root, scale = sqrt(state.squares[i]), learner.scale[i]
-        state.anchor[i] += (root - state.root[i]) / scale * (state.point[i] - learner.start[i])
-        state.root[i] = root
-        # 0 where nothing has come and there is no floor: the coordinate stays.
-        stiffness = (learner.floor + root) / scale + learner.ridge
-        if stiffness > 0.0:
-            free = learner.start[i] + (state.anchor[i] - state.total[i]) / stiffness
-            state.point[i] = min(high[i], max(low[i], free))
+    def advance(self, state: ProximalState, t: int, pending: int) -> None:
+        low, high = self.domain.lower, self.domain.upper
+        for i in range(state.point.size):
+            root, scale = sqrt(state.squares[i]), self.scale[i]
+            state.anchor[i] += (root - state.root[i]) / scale * (state.point[i] - self.start[i])
+            state.root[i] = root
+            # 0 where nothing has come and there is no floor: the coordinate stays.
+            stiffness = (self.floor + root) / scale + self.ridge
+            if stiffness > 0.0:
+                free = self.start[i] + (state.anchor[i] - state.total[i]) / stiffness
+                state.point[i] = min(high[i], max(low[i], free))

@@ -64,6 +64,58 @@ class GOLD(Learner, init=False):
         step = sizes.outer * scale / (sizes.dimension * sizes.value)
         return cls(domain, Power(step, 0.75), Power(scale, 0.25, sizes.inner))
 
+    def allocate(self, slots: int) -> PooledState:
+        # A round adds one to what is tracked or pooled and, unless the pool is empty, takes one away. So both together
+        # are never more than what was tracked when the pool was empty last, one withheld, and the round being played.
+        room = slots + 2
+        descent, pool = zeros_of(DescentState, self.dimension, slots), np.zeros((room, self.dimension))
+        state = PooledState(descent, pool, make_heap(room), make_rows(room))
+        verbs.restart(self, state, 1, 0.0)
+        return state
+
+    def restart(self, state: PooledState, t: int, magnitude: float) -> None:
+        restart_descent(self.origin, state.descent, t, magnitude)
+        for row in range(state.rows.marks[MADE]):
+            discard(state.ages, row)
+        free_rows(state.rows)
+
+    def predict(self, state: PooledState, directions: Directions, t: int, play: Array) -> None:
+        delta = radius(self.smoothing, state.descent.memory, t - state.descent.clock[BEFORE])
+        direction(directions, t, play)
+        for i in range(play.size):
+            play[i] = state.descent.point[i] + delta * play[i]
+
+    def notice(self, state: PooledState, t: int, tracked: int) -> None:
+        count_tracked(self.rate, state.descent.memory, tracked)
+
+    def absorb(
+        self, state: PooledState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        row = take_row(state.rows)
+        into = state.pool[row]
+        direction(directions, s, into)
+        delta = radius(self.smoothing, state.descent.memory, s - state.descent.clock[BEFORE])
+        scale = weight * (into.size / delta) * feedback[0]
+        for i in range(into.size):
+            into[i] *= scale
+        push(state.ages, row, float(s))
+
+    def advance(self, state: PooledState, t: int, pending: int) -> None:
+        # The rate is asked for in quiet rounds too, since it may count the backlog.
+        here = t - state.descent.clock[BEFORE]
+        rate = next_rate(self.rate, state.descent.memory, here, pending)
+        row = top(state.ages)
+        if row < 0:
+            return
+        discard(state.ages, row)
+        give_row(state.rows, row)
+        point = state.descent.point
+        for i in range(point.size):
+            point[i] -= rate * state.pool[row, i]
+        # The set of the *next* round: its radius is smaller, and the iterate must leave room for that one.
+        keep = 1.0 - radius(self.smoothing, state.descent.memory, here + 1) / self.inner_radius
+        project_shrunken(self.domain, self.origin, keep, point, state.descent.scratch)
+
 
 class PooledState(NamedTuple):
     """Hold the iterate; the pool's estimates by row, oldest first in ``ages``; which rows are free."""
@@ -72,70 +124,6 @@ class PooledState(NamedTuple):
     pool: np.ndarray
     ages: Heap
     rows: FreeList
-
-
-@verbs.allocate.on(GOLD)
-def _allocate(learner: GOLD, slots: int) -> PooledState:
-    # A round adds one to what is tracked or pooled and, unless the pool is empty, takes one away. So both together
-    # are never more than what was tracked when the pool was empty last, one withheld, and the round being played.
-    room = slots + 2
-    descent, pool = zeros_of(DescentState, learner.dimension, slots), np.zeros((room, learner.dimension))
-    state = PooledState(descent, pool, make_heap(room), make_rows(room))
-    verbs.restart(learner, state, 1, 0.0)
-    return state
-
-
-@verbs.restart.on(GOLD)
-def _restart(learner: GOLD, state: PooledState, t: int, magnitude: float) -> None:
-    restart_descent(learner.origin, state.descent, t, magnitude)
-    for row in range(state.rows.marks[MADE]):
-        discard(state.ages, row)
-    free_rows(state.rows)
-
-
-@verbs.predict.on(GOLD)
-def _predict(learner: GOLD, state: PooledState, directions: Directions, t: int, play: Array) -> None:
-    delta = radius(learner.smoothing, state.descent.memory, t - state.descent.clock[BEFORE])
-    direction(directions, t, play)
-    for i in range(play.size):
-        play[i] = state.descent.point[i] + delta * play[i]
-
-
-@verbs.notice.on(GOLD)
-def _notice(learner: GOLD, state: PooledState, t: int, tracked: int) -> None:
-    count_tracked(learner.rate, state.descent.memory, tracked)
-
-
-@verbs.absorb.on(GOLD)
-def _absorb(
-    learner: GOLD, state: PooledState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    row = take_row(state.rows)
-    into = state.pool[row]
-    direction(directions, s, into)
-    delta = radius(learner.smoothing, state.descent.memory, s - state.descent.clock[BEFORE])
-    scale = weight * (into.size / delta) * feedback[0]
-    for i in range(into.size):
-        into[i] *= scale
-    push(state.ages, row, float(s))
-
-
-@verbs.advance.on(GOLD)
-def _advance(learner: GOLD, state: PooledState, t: int, pending: int) -> None:
-    # The rate is asked for in quiet rounds too, since it may count the backlog.
-    here = t - state.descent.clock[BEFORE]
-    rate = next_rate(learner.rate, state.descent.memory, here, pending)
-    row = top(state.ages)
-    if row < 0:
-        return
-    discard(state.ages, row)
-    give_row(state.rows, row)
-    point = state.descent.point
-    for i in range(point.size):
-        point[i] -= rate * state.pool[row, i]
-    # The set of the *next* round: its radius is smaller, and the iterate must leave room for that one.
-    keep = 1.0 - radius(learner.smoothing, state.descent.memory, here + 1) / learner.inner_radius
-    project_shrunken(learner.domain, learner.origin, keep, point, state.descent.scratch)
 
 
 CURRENT, EARLIER, BLOCKS, NEWS, CLOCKS = range(5)  # of ``BlockState.clock``
@@ -200,6 +188,82 @@ class DFTBL(OnShrunken, init=False):
         """Raise ValueError for games of more blocks than the rate's sequence has (None: a session)."""
         self.base.check_horizon(None if horizon is None else -(-horizon // self.block))
 
+    def allocate(self, slots: int) -> BlockState:
+        k, rows = self.dimension, slots + 1  # a block that is over holds a slot, the current one may hold none
+        state = BlockState(
+            base=zeros_of(LeaderState, k, slots),
+            scratch=np.zeros(k),
+            pools=np.zeros((rows, k)),
+            out=np.zeros(rows, np.int64),
+            held=np.zeros(slots, np.int64),
+            settled=np.zeros(k),
+            rows=make_rows(rows),
+            clock=np.zeros(CLOCKS, np.int64),
+        )
+        verbs.restart(self, state, 1, 0.0)
+        return state
+
+    def restart(self, state: BlockState, t: int, magnitude: float) -> None:
+        restart_leader(self.base.start, state.base, 1, magnitude)
+        for slot in range(state.held.size):
+            state.held[slot] = -1
+        for i in range(state.settled.size):
+            state.settled[i] = 0.0
+        free_rows(state.rows)
+        state.clock[CURRENT] = 0
+        state.clock[EARLIER] = t - 1
+        state.clock[BLOCKS] = 0
+        state.clock[NEWS] = 0
+
+    def predict(self, state: BlockState, directions: Directions, t: int, play: Array) -> None:
+        direction(directions, t, play)
+        for i in range(play.size):
+            play[i] = state.base.point[i] + self.smoothing * play[i]
+
+    def enter(self, state: BlockState, slot: int, t: int) -> None:
+        leave(state, slot)  # its round was dropped, or weighed nothing
+        # A row is taken when the block's first round is tracked: blocks of which nothing is heard need none.
+        if state.clock[CURRENT] == 0:
+            fresh = take_row(state.rows)
+            state.clock[CURRENT] = fresh + 1
+            state.out[fresh] = 0
+            for i in range(state.settled.size):
+                state.pools[fresh, i] = 0.0
+        row = state.clock[CURRENT] - 1
+        state.held[slot] = row
+        state.out[row] += 1
+
+    def forget(self, state: BlockState, slot: int) -> None:
+        leave(state, slot)
+
+    def absorb(
+        self, state: BlockState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        row = state.held[slot]
+        if row < 0:
+            return  # of an epoch that is over
+        direction(directions, s, state.scratch)
+        scale = weight * (state.scratch.size / self.smoothing) * feedback[0]
+        for i in range(state.scratch.size):
+            state.pools[row, i] += scale * state.scratch[i]
+        leave(state, slot)
+
+    def advance(self, state: BlockState, t: int, pending: int) -> None:
+        if (t - state.clock[EARLIER]) % self.block != 0:
+            return
+        row = state.clock[CURRENT] - 1
+        state.clock[CURRENT] = 0
+        if row >= 0 and state.out[row] == 0:
+            settle(state, row)
+        if state.clock[NEWS] == 1:
+            for i in range(state.settled.size):
+                state.base.total[i] += state.settled[i]
+                state.settled[i] = 0.0
+            state.base.changed[0] = 1
+            state.clock[NEWS] = 0
+        state.clock[BLOCKS] += 1
+        follow(self.base.domain, self.base.norm, self.base.rate, state.base, state.clock[BLOCKS], -1)
+
 
 class BlockState(NamedTuple):
     """Hold the leader; pools and rounds out of each, by row; the row of each slot or -1; what is settled and not used.
@@ -236,93 +300,3 @@ def leave(state: BlockState, slot: int) -> None:
     state.out[row] -= 1
     if state.out[row] == 0 and row != state.clock[CURRENT] - 1:
         settle(state, row)
-
-
-@verbs.allocate.on(DFTBL)
-def _allocate_blocks(learner: DFTBL, slots: int) -> BlockState:
-    k, rows = learner.dimension, slots + 1  # a block that is over holds a slot, the current one may hold none
-    state = BlockState(
-        base=zeros_of(LeaderState, k, slots),
-        scratch=np.zeros(k),
-        pools=np.zeros((rows, k)),
-        out=np.zeros(rows, np.int64),
-        held=np.zeros(slots, np.int64),
-        settled=np.zeros(k),
-        rows=make_rows(rows),
-        clock=np.zeros(CLOCKS, np.int64),
-    )
-    verbs.restart(learner, state, 1, 0.0)
-    return state
-
-
-@verbs.restart.on(DFTBL)
-def _restart_blocks(learner: DFTBL, state: BlockState, t: int, magnitude: float) -> None:
-    restart_leader(learner.base.start, state.base, 1, magnitude)
-    for slot in range(state.held.size):
-        state.held[slot] = -1
-    for i in range(state.settled.size):
-        state.settled[i] = 0.0
-    free_rows(state.rows)
-    state.clock[CURRENT] = 0
-    state.clock[EARLIER] = t - 1
-    state.clock[BLOCKS] = 0
-    state.clock[NEWS] = 0
-
-
-@verbs.predict.on(DFTBL)
-def _predict_blocks(learner: DFTBL, state: BlockState, directions: Directions, t: int, play: Array) -> None:
-    direction(directions, t, play)
-    for i in range(play.size):
-        play[i] = state.base.point[i] + learner.smoothing * play[i]
-
-
-@verbs.enter.on(DFTBL)
-def _enter(learner: DFTBL, state: BlockState, slot: int, t: int) -> None:
-    leave(state, slot)  # its round was dropped, or weighed nothing
-    # A row is taken when the block's first round is tracked: blocks of which nothing is heard need none.
-    if state.clock[CURRENT] == 0:
-        fresh = take_row(state.rows)
-        state.clock[CURRENT] = fresh + 1
-        state.out[fresh] = 0
-        for i in range(state.settled.size):
-            state.pools[fresh, i] = 0.0
-    row = state.clock[CURRENT] - 1
-    state.held[slot] = row
-    state.out[row] += 1
-
-
-@verbs.forget.on(DFTBL)
-def _forget(learner: DFTBL, state: BlockState, slot: int) -> None:
-    leave(state, slot)
-
-
-@verbs.absorb.on(DFTBL)
-def _absorb_blocks(
-    learner: DFTBL, state: BlockState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    row = state.held[slot]
-    if row < 0:
-        return  # of an epoch that is over
-    direction(directions, s, state.scratch)
-    scale = weight * (state.scratch.size / learner.smoothing) * feedback[0]
-    for i in range(state.scratch.size):
-        state.pools[row, i] += scale * state.scratch[i]
-    leave(state, slot)
-
-
-@verbs.advance.on(DFTBL)
-def _advance_blocks(learner: DFTBL, state: BlockState, t: int, pending: int) -> None:
-    if (t - state.clock[EARLIER]) % learner.block != 0:
-        return
-    row = state.clock[CURRENT] - 1
-    state.clock[CURRENT] = 0
-    if row >= 0 and state.out[row] == 0:
-        settle(state, row)
-    if state.clock[NEWS] == 1:
-        for i in range(state.settled.size):
-            state.base.total[i] += state.settled[i]
-            state.settled[i] = 0.0
-        state.base.changed[0] = 1
-        state.clock[NEWS] = 0
-    state.clock[BLOCKS] += 1
-    follow(learner.base.domain, learner.base.norm, learner.base.rate, state.base, state.clock[BLOCKS], -1)

@@ -80,6 +80,9 @@ class OfCopies(Reducing):
     def queries(self) -> int:
         return int(self.base.queries)
 
+    def query(self, directions: Directions, t: int, play: Array, points: Array) -> None:
+        verbs.query(self.base, directions, t, play, points)
+
 
 class Copies(NamedTuple):
     """Hold the base's states; of each copy the play and the feedbacks had; by slot the copy that waits, or -1."""
@@ -151,11 +154,6 @@ def teach(
     return i
 
 
-@verbs.query.on(OfCopies)
-def _query(learner: OfCopies, directions: Directions, t: int, play: Array, points: Array) -> None:
-    verbs.query(learner.base, directions, t, play, points)
-
-
 class SOLID(Reducing):
     """A base learner that takes each feedback as a round of its own.
 
@@ -173,6 +171,28 @@ class SOLID(Reducing):
 
     feedback = GRADIENT
 
+    def allocate(self, slots: int) -> SOLIDState:
+        return SOLIDState(allocate(self.base, slots), np.zeros(self.dimension), np.zeros(1, np.int64))
+
+    def restart(self, state: SOLIDState, t: int, magnitude: float) -> None:
+        # The base's clock counts feedbacks: its first round is 1 whatever the game's is.
+        verbs.restart(self.base, state.base, 1, magnitude)
+        state.turns[0] = 0
+
+    def predict(self, state: SOLIDState, directions: Directions, t: int, play: Array) -> None:
+        verbs.predict(self.base, state.base, directions, t, state.point)
+        show_point(state.point, play)
+
+    def absorb(
+        self, state: SOLIDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        # One whole round of the base's game: it plays, is tracked, hears, and closes with nothing pending.
+        state.turns[0] += 1
+        verbs.predict(self.base, state.base, directions, s, state.point)
+        verbs.enter(self.base, state.base, slot, s)
+        verbs.absorb(self.base, state.base, directions, slot, s, weight, feedback)
+        verbs.advance(self.base, state.base, state.turns[0], 0)
+
 
 class SOLIDState(NamedTuple):
     """Hold the base's state, its point as it was shown last, and how many feedbacks it has had."""
@@ -180,36 +200,6 @@ class SOLIDState(NamedTuple):
     base: Any
     point: np.ndarray
     turns: np.ndarray
-
-
-@verbs.allocate.on(SOLID)
-def _allocate_solid(learner: SOLID, slots: int) -> SOLIDState:
-    return SOLIDState(allocate(learner.base, slots), np.zeros(learner.dimension), np.zeros(1, np.int64))
-
-
-@verbs.restart.on(SOLID)
-def _restart_solid(learner: SOLID, state: SOLIDState, t: int, magnitude: float) -> None:
-    # The base's clock counts feedbacks: its first round is 1 whatever the game's is.
-    verbs.restart(learner.base, state.base, 1, magnitude)
-    state.turns[0] = 0
-
-
-@verbs.predict.on(SOLID)
-def _predict_solid(learner: SOLID, state: SOLIDState, directions: Directions, t: int, play: Array) -> None:
-    verbs.predict(learner.base, state.base, directions, t, state.point)
-    show_point(state.point, play)
-
-
-@verbs.absorb.on(SOLID)
-def _absorb_solid(
-    learner: SOLID, state: SOLIDState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    # One whole round of the base's game: it plays, is tracked, hears, and closes with nothing pending.
-    state.turns[0] += 1
-    verbs.predict(learner.base, state.base, directions, s, state.point)
-    verbs.enter(learner.base, state.base, slot, s)
-    verbs.absorb(learner.base, state.base, directions, slot, s, weight, feedback)
-    verbs.advance(learner.base, state.base, state.turns[0], 0)
 
 
 class Interleaving(OfCopies):
@@ -243,32 +233,20 @@ class Interleaving(OfCopies):
                 f"promised, give delay={facts.max_delay}, or use BOLD, which needs no knowledge of delays"
             )
 
+    def allocate(self, slots: int) -> Copies:
+        return make_copies(self.base, self.copies, slots)
 
-@verbs.allocate.on(Interleaving)
-def _allocate_interleaving(learner: Interleaving, slots: int) -> Copies:
-    return make_copies(learner.base, learner.copies, slots)
+    def restart(self, state: Copies, t: int, magnitude: float) -> None:
+        restart_copies(self.base, state, magnitude)
 
+    def predict(self, state: Copies, directions: Directions, t: int, play: Array) -> None:
+        show_copy(self.base, state, (t - 1) % (self.delay + 1), directions, t, play)
 
-@verbs.restart.on(Interleaving)
-def _restart_interleaving(learner: Interleaving, state: Copies, t: int, magnitude: float) -> None:
-    restart_copies(learner.base, state, magnitude)
+    def enter(self, state: Copies, slot: int, t: int) -> None:
+        engage(self.base, state, (t - 1) % (self.delay + 1), slot, t)
 
-
-@verbs.predict.on(Interleaving)
-def _predict_interleaving(learner: Interleaving, state: Copies, directions: Directions, t: int, play: Array) -> None:
-    show_copy(learner.base, state, (t - 1) % (learner.delay + 1), directions, t, play)
-
-
-@verbs.enter.on(Interleaving)
-def _enter_interleaving(learner: Interleaving, state: Copies, slot: int, t: int) -> None:
-    engage(learner.base, state, (t - 1) % (learner.delay + 1), slot, t)
-
-
-@verbs.absorb.on(Interleaving)
-def _absorb_interleaving(
-    learner: Interleaving, state: Copies, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    teach(learner.base, state, directions, slot, s, weight, feedback)
+    def absorb(self, state: Copies, directions: Directions, slot: int, s: int, weight: float, feedback: Array) -> None:
+        teach(self.base, state, directions, slot, s, weight, feedback)
 
 
 CREATED, PLAYED, MARKS = range(3)  # of ``Pool.marks``
@@ -288,6 +266,41 @@ class BOLD(OfCopies):
 
     base: Annotated[Any, as_copied]
 
+    def allocate(self, slots: int) -> Pool:
+        return Pool(
+            copies=make_copies(self.base, slots + 1, slots),
+            free=make_heap(slots + 1),
+            marks=np.zeros(MARKS, np.int64),
+        )
+
+    def restart(self, state: Pool, t: int, magnitude: float) -> None:
+        restart_copies(self.base, state.copies, magnitude)
+        for copy in range(state.marks[CREATED]):
+            discard(state.free, copy)
+        state.marks[CREATED] = 0
+        state.marks[PLAYED] = 0
+
+    def predict(self, state: Pool, directions: Directions, t: int, play: Array) -> None:
+        # The smallest free one, so that few copies are ever made and those learn the most; perhaps one yet to be made.
+        copy = top(state.free)
+        state.marks[PLAYED] = copy if copy >= 0 else state.marks[CREATED]
+        show_copy(self.base, state.copies, state.marks[PLAYED], directions, t, play)
+
+    def enter(self, state: Pool, slot: int, t: int) -> None:
+        copy = state.marks[PLAYED]
+        if copy == state.marks[CREATED]:
+            state.marks[CREATED] += 1
+        else:
+            discard(state.free, copy)
+        before = engage(self.base, state.copies, copy, slot, t)
+        if before >= 0:
+            push(state.free, before, float(before))  # its round was dropped, or weighed nothing
+
+    def absorb(self, state: Pool, directions: Directions, slot: int, s: int, weight: float, feedback: Array) -> None:
+        copy = teach(self.base, state.copies, directions, slot, s, weight, feedback)
+        if copy >= 0:
+            push(state.free, copy, float(copy))
+
 
 class Pool(NamedTuple):
     """Hold the copies; ``free`` = copies made and free, ``marks`` = (made, played last)."""
@@ -295,50 +308,3 @@ class Pool(NamedTuple):
     copies: Copies
     free: Heap
     marks: np.ndarray
-
-
-@verbs.allocate.on(BOLD)
-def _allocate_bold(learner: BOLD, slots: int) -> Pool:
-    return Pool(
-        copies=make_copies(learner.base, slots + 1, slots),
-        free=make_heap(slots + 1),
-        marks=np.zeros(MARKS, np.int64),
-    )
-
-
-@verbs.restart.on(BOLD)
-def _restart_bold(learner: BOLD, state: Pool, t: int, magnitude: float) -> None:
-    restart_copies(learner.base, state.copies, magnitude)
-    for copy in range(state.marks[CREATED]):
-        discard(state.free, copy)
-    state.marks[CREATED] = 0
-    state.marks[PLAYED] = 0
-
-
-@verbs.predict.on(BOLD)
-def _predict_bold(learner: BOLD, state: Pool, directions: Directions, t: int, play: Array) -> None:
-    # The smallest free one, so that few copies are ever made and those learn the most; perhaps one yet to be made.
-    copy = top(state.free)
-    state.marks[PLAYED] = copy if copy >= 0 else state.marks[CREATED]
-    show_copy(learner.base, state.copies, state.marks[PLAYED], directions, t, play)
-
-
-@verbs.enter.on(BOLD)
-def _enter_bold(learner: BOLD, state: Pool, slot: int, t: int) -> None:
-    copy = state.marks[PLAYED]
-    if copy == state.marks[CREATED]:
-        state.marks[CREATED] += 1
-    else:
-        discard(state.free, copy)
-    before = engage(learner.base, state.copies, copy, slot, t)
-    if before >= 0:
-        push(state.free, before, float(before))  # its round was dropped, or weighed nothing
-
-
-@verbs.absorb.on(BOLD)
-def _absorb_bold(
-    learner: BOLD, state: Pool, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    copy = teach(learner.base, state.copies, directions, slot, s, weight, feedback)
-    if copy >= 0:
-        push(state.free, copy, float(copy))
