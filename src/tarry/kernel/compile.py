@@ -13,7 +13,7 @@ import functools
 import logging
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS
 from typing import Any, Protocol, TypeVar, cast
 
@@ -140,6 +140,13 @@ def default_verb(body: Callable[..., Any]) -> Verb:
     made = verb(body)
     made.otherwise(body)
     return made
+
+
+def register_methods(cls: type, verbs: Iterable[Verb]) -> None:
+    """Register the methods of a class that are named as one of these verbs: compiled code knows no methods."""
+    for made in verbs:
+        if made.registry.name in vars(cls):
+            made.on(cls)(vars(cls)[made.registry.name])
 
 
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:

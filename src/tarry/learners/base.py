@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, default_verb, verb
+from tarry.kernel import Parameters, default_verb, register_methods, verb
 from tarry.kernel.keyed import normals
 from tarry.learners.states import Array, Number, show_point, starting_point, zeros_of
 from tarry.rates.base import SLACK, Facts, Rate, check_length
@@ -59,10 +59,7 @@ class Learner(Parameters):
     """Whether the ``base`` plays as if nothing were late."""
 
     def __init_subclass__(cls) -> None:
-        # Compiled code knows no methods: a verb finds the function by the class of its first argument.
-        for made in VERBS:
-            if made.registry.name in vars(cls):
-                made.on(cls)(vars(cls)[made.registry.name])
+        register_methods(cls, VERBS)
 
     @property
     def feedback(self) -> str:

@@ -166,7 +166,7 @@ class DWFTRL(Leading):
         return dual_size(self.norm, feedback)
 
 
-class Growing(Rate):
+class Growing(rates.Following):
     """Set η = D / √(2(A₀ + A)), A kept by the learner in the rate's memory."""
 
     diameter: float
@@ -174,20 +174,11 @@ class Growing(Rate):
 
     follows_feedback = True  # and nothing else of the game
 
+    def first_rate(self, memory: Array) -> float:
+        return self.diameter / sqrt(2.0 * self.floor)
 
-@rates.first_rate.on(Growing)
-def _first(rate: Growing, memory: Array) -> float:
-    return rate.diameter / sqrt(2.0 * rate.floor)
-
-
-@rates.next_rate.on(Growing)
-def _next(rate: Growing, memory: Array, t: int, pending: int) -> float:
-    return rate.diameter / sqrt(2.0 * (rate.floor + memory[SUM]))
-
-
-@rates.last_rate.on(Growing)
-def _last(rate: Growing, memory: Array, in_force: float, t: int) -> float:
-    return in_force
+    def next_rate(self, memory: Array, t: int, pending: int) -> float:
+        return self.diameter / sqrt(2.0 * (self.floor + memory[SUM]))
 
 
 class AdaptiveState(NamedTuple):

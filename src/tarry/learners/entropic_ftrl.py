@@ -12,7 +12,7 @@ from tarry.domains import Domain, Simplex
 from tarry.kernel import step
 from tarry.learners.base import Directions, Learner
 from tarry.learners.dwftrl import LeaderState, Leading, leader_of
-from tarry.learners.norms import Norm, diameter_in, dual_size
+from tarry.learners.norms import Norm, dual_size
 from tarry.learners.states import Array, add_weighted
 from tarry.rates.base import as_rate, counts_tracked, next_rate
 
@@ -61,18 +61,14 @@ class Entropy(Norm):
 
     is_quadratic = False  # strong convexity of the losses does not pay for it
 
+    def diameter_in(self, domain: Domain) -> float:
+        return sqrt(2.0 * log(domain.dimension))
 
-@diameter_in.on(Entropy)
-def _span(norm: Entropy, domain: Domain) -> float:
-    return sqrt(2.0 * log(domain.dimension))
-
-
-@dual_size.on(Entropy)
-def _largest(norm: Entropy, gradient: Array) -> float:
-    largest = 0.0
-    for i in range(gradient.size):
-        largest = max(largest, abs(gradient[i]))
-    return largest
+    def dual_size(self, gradient: Array) -> float:
+        largest = 0.0
+        for i in range(gradient.size):
+            largest = max(largest, abs(gradient[i]))
+        return largest
 
 
 class Exponential(Leading, OnSimplex):

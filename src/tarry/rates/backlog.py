@@ -16,20 +16,20 @@ from tarry.checks import as_bool, as_int, as_positive
 from tarry.errors import ArgumentError
 from tarry.kernel import step
 from tarry.rates import base
-from tarry.rates.base import MAGNITUDE, SUM, Facts, Rate, first_rate, last_rate, next_rate, radius, scale_of
+from tarry.rates.base import MAGNITUDE, SUM, Facts, Following, Rate, scale_of
 
 GUESSED = -1.0  # of ``max_backlog``: a doubling trick guesses it
 NO_LEVEL = 0.0  # of ``level``, which is at least 1: it follows from the backlog
 
 
-class Anytime(Rate, init=False):
+class Anytime(Following, init=False):
     """η_{t−1} = D / (G √Σ_{s≤t} (own + waiting·σ_s)), σ_s the backlog when round s begins.
 
     Needs acknowledgements, neither the horizon nor the total delay: with Priority or VarOpt the regret is of the order
     GD√(T + 2·total delay), up to a logarithm at small capacities; without a limit at most 1.5·GD√(T + 2·total delay).
     ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all. Proved by this project: docs/theory.md.
 
-    >>> round(float(next_rate(Anytime(diameter=2.0, gradient_bound=1.0), np.zeros(2), 1, 1)), 6)  # σ_2 = 1: 2/√(1 + 3)
+    >>> round(float(Anytime(diameter=2.0, gradient_bound=1.0).next_rate(np.zeros(2), 1, 1)), 6)  # σ_2 = 1: 2/√(1 + 3)
     1.0
     """
 
@@ -49,20 +49,16 @@ class Anytime(Rate, init=False):
             name = type(facts.scheduler).__name__
             yield f"the rate Anytime is not valid with the scheduler {name}: use VarOpt or Priority, or a fixed rate"
 
+    def first_rate(self, memory: np.ndarray) -> float:
+        return self.scale / sqrt(self.own)
 
-@first_rate.on(Anytime)
-def _first_anytime(rate: Anytime, memory: np.ndarray) -> float:
-    return rate.scale / sqrt(rate.own)
-
-
-@next_rate.on(Anytime)
-def _next_anytime(rate: Anytime, memory: np.ndarray, t: int, pending: int) -> float:
-    # The sum is over the rounds after the first, whose backlog is empty.
-    memory[SUM] += rate.own + rate.waiting * pending
-    return rate.scale / sqrt(rate.own + memory[SUM])
+    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+        # The sum is over the rounds after the first, whose backlog is empty.
+        memory[SUM] += self.own + self.waiting * pending
+        return self.scale / sqrt(self.own + memory[SUM])
 
 
-class BestOfBoth(Rate, init=False):
+class BestOfBoth(Following, init=False):
     """1/η_t = λt + β_t, where β grows by (√(a² + 4c) − a)/2, a = λt + β_{t−1}, c = 2G²σ_{t+1}/D².
 
     For strongly convex losses, and no worse than the convex rate. With DWFTRL and unit weights, where every round is
@@ -91,27 +87,23 @@ class BestOfBoth(Rate, init=False):
         """Yield a warning about losses that are flatter than λ."""
         return base.warn_if_less_convex(self, facts, "Anytime")
 
+    def first_rate(self, memory: np.ndarray) -> float:
+        return 1.0 / self.strong_convexity
 
-@first_rate.on(BestOfBoth)
-def _first_of_both(rate: BestOfBoth, memory: np.ndarray) -> float:
-    return 1.0 / rate.strong_convexity
-
-
-@next_rate.on(BestOfBoth)
-def _next_of_both(rate: BestOfBoth, memory: np.ndarray, t: int, pending: int) -> float:
-    # The growth that makes the cost of waiting, c/(a + growth), equal to the growth itself: a quadratic's root.
-    level = rate.strong_convexity * t + memory[SUM]
-    growth = 0.5 * (sqrt(level * level + 4.0 * rate.waiting * pending) - level)
-    memory[SUM] += growth
-    return 1.0 / (level + growth)
+    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+        # The growth that makes the cost of waiting, c/(a + growth), equal to the growth itself: a quadratic's root.
+        level = self.strong_convexity * t + memory[SUM]
+        growth = 0.5 * (sqrt(level * level + 4.0 * self.waiting * pending) - level)
+        memory[SUM] += growth
+        return 1.0 / (level + growth)
 
 
-class DoublingRate(Rate, init=False):
+class DoublingRate(Following, init=False):
     """η = (D/G)/√magnitude, constant within an epoch of :class:`tarry.Doubling` (over "total" or "pair").
 
     The magnitude stands for T + total delay in the paper's convex rate.
 
-    >>> float(first_rate(DoublingRate(diameter=2.0, gradient_bound=1.0), np.array([0.0, 16.0])))  # of an epoch for 16
+    >>> float(DoublingRate(diameter=2.0, gradient_bound=1.0).first_rate(np.array([0.0, 16.0])))  # of an epoch for 16
     0.5
     """
 
@@ -122,21 +114,12 @@ class DoublingRate(Rate, init=False):
     def __new__(cls, diameter: float, gradient_bound: float) -> Self:
         return cls.make(scale_of(diameter, gradient_bound))
 
+    def first_rate(self, memory: np.ndarray) -> float:
+        # The magnitude is 0 before the first epoch is told.
+        return self.scale / sqrt(max(memory[MAGNITUDE], 1.0))
 
-@first_rate.on(DoublingRate)
-def _first_doubling(rate: DoublingRate, memory: np.ndarray) -> float:
-    # The magnitude is 0 before the first epoch is told.
-    return rate.scale / sqrt(max(memory[MAGNITUDE], 1.0))
-
-
-@next_rate.on(DoublingRate)
-def _next_doubling(rate: DoublingRate, memory: np.ndarray, t: int, pending: int) -> float:
-    return rate.scale / sqrt(max(memory[MAGNITUDE], 1.0))
-
-
-@last_rate.on(Anytime, BestOfBoth, DoublingRate)
-def _last(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
-    return in_force
+    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+        return self.scale / sqrt(max(memory[MAGNITUDE], 1.0))
 
 
 def _as_level(level: Any) -> float:
@@ -172,9 +155,9 @@ class BanditRadius(Rate, init=False):
     ``level`` is ρ: Theorem 5 (b) and (d) of this project. :meth:`for_backlog` sets ρ = 1 + σ_max/C: the radii of the
     paper's theorem "Capacity-Constrained BCO with Delays" and of its doubling appendix.
 
-    >>> round(float(radius(BanditRadius(1.0, spread=1.0, level=16.0), np.zeros(2), 81)), 6)
+    >>> round(float(BanditRadius(1.0, spread=1.0, level=16.0).radius(np.zeros(2), 81)), 6)
     0.666667
-    >>> float(radius(BanditRadius.for_backlog(1.0, spread=1.0, capacity=8, max_backlog=8), np.zeros(2), 32))
+    >>> float(BanditRadius.for_backlog(1.0, spread=1.0, capacity=8, max_backlog=8).radius(np.zeros(2), 32))
     0.5
     """
 
@@ -216,11 +199,9 @@ class BanditRadius(Rate, init=False):
     def tuned_capacity(self) -> float | None:
         return None if isnan(self.capacity) else self.capacity
 
-
-@radius.on(BanditRadius)
-def _radius(rate: BanditRadius, memory: np.ndarray, t: int) -> float:
-    level = rate.level if rate.level > NO_LEVEL else 1.0 + _guess(memory) / rate.capacity
-    return rate.inner_radius * _ratio(rate.spread, level, rate.curved, t)
+    def radius(self, memory: np.ndarray, t: int) -> float:
+        level = self.level if self.level > NO_LEVEL else 1.0 + _guess(memory) / self.capacity
+        return self.inner_radius * _ratio(self.spread, level, self.curved, t)
 
 
 class BanditRate(Rate, init=False):
@@ -230,7 +211,7 @@ class BanditRate(Rate, init=False):
     neither the horizon nor the total delay. Proved by this project: docs/theory.md, Theorem 5 (b). :meth:`for_backlog`
     knows the largest backlog instead of observing it. For strongly convex losses the rate is ``inverse_time(λ)``.
 
-    >>> round(float(next_rate(BanditRate(2.0, 1.0, spread=1.0, level=1.0), np.zeros(2), 1, 2)), 4)  # σ_2 = 2
+    >>> round(float(BanditRate(2.0, 1.0, spread=1.0, level=1.0).next_rate(np.zeros(2), 1, 2)), 4)  # σ_2 = 2
     0.4298
     """
 
@@ -268,6 +249,21 @@ class BanditRate(Rate, init=False):
     def tuned_capacity(self) -> float | None:
         return None if isnan(self.capacity) else self.capacity
 
+    def first_rate(self, memory: np.ndarray) -> float:
+        if self.level > NO_LEVEL:
+            return self.scale / sqrt(_noise(self, self.level, 1))
+        return _for_backlog(self, memory, 1)
+
+    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+        if self.level > NO_LEVEL:
+            # The sum is over the rounds after the first, whose backlog is empty.
+            memory[SUM] += 1.5 * pending + _noise(self, self.level, t + 1)
+            return self.scale / sqrt(_noise(self, self.level, 1) + memory[SUM])
+        return _for_backlog(self, memory, t)
+
+    def last_rate(self, memory: np.ndarray, in_force: float, t: int) -> float:
+        return in_force if self.level > NO_LEVEL else _for_backlog(self, memory, t)
+
 
 @step
 def _noise(rate: BanditRate, level: float, t: int) -> float:
@@ -281,27 +277,6 @@ def _for_backlog(rate: BanditRate, memory: np.ndarray, t: int) -> float:
     # The level is computed anew each time, since a guess of the backlog changes with the epoch.
     backlog = rate.max_backlog if rate.max_backlog >= 0.0 else _guess(memory)
     return rate.scale / sqrt(t * (backlog + _noise(rate, 1.0 + backlog / rate.capacity, t)))
-
-
-@first_rate.on(BanditRate)
-def _first(rate: BanditRate, memory: np.ndarray) -> float:
-    if rate.level > NO_LEVEL:
-        return rate.scale / sqrt(_noise(rate, rate.level, 1))
-    return _for_backlog(rate, memory, 1)
-
-
-@next_rate.on(BanditRate)
-def _next(rate: BanditRate, memory: np.ndarray, t: int, pending: int) -> float:
-    if rate.level > NO_LEVEL:
-        # The sum is over the rounds after the first, whose backlog is empty.
-        memory[SUM] += 1.5 * pending + _noise(rate, rate.level, t + 1)
-        return rate.scale / sqrt(_noise(rate, rate.level, 1) + memory[SUM])
-    return _for_backlog(rate, memory, t)
-
-
-@last_rate.on(BanditRate)
-def _last_bandit(rate: BanditRate, memory: np.ndarray, in_force: float, t: int) -> float:
-    return in_force if rate.level > NO_LEVEL else _for_backlog(rate, memory, t)
 
 
 def from_first_version(name: str, fields: dict[str, Any]) -> BanditRadius | BanditRate | None:

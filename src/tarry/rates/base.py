@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
 from tarry.domains import as_vector
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Parameters, as_step, default_verb, verb
+from tarry.kernel import KW_ONLY, Parameters, as_step, default_verb, register_methods, verb
 
 MEMORY = 2
 SUM, MAGNITUDE = range(MEMORY)  # a sum of the rate's own, and what a doubling trick guesses (0 before the first epoch)
@@ -45,13 +45,16 @@ class Facts(Protocol):
 
 
 class Rate(Parameters):
-    """Declare what a rate or radius needs from the game, with the defaults."""
+    """Declare what a rate or radius needs from the game; its methods are registered for the verbs of their name."""
 
     follows_epochs: ClassVar[tuple[str, ...]] = ()
     """Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played."""
 
     follows_feedback: ClassVar[bool] = False
     """Whether the rate depends on the learner's own feedback, and on nothing else of the game."""
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (at, first_rate, count_tracked, next_rate, last_rate, radius))
 
     @property
     def needs_acknowledgements(self) -> bool:
@@ -112,19 +115,24 @@ def radius(rate: Rate, memory: np.ndarray, t: int) -> float:
     return at(rate, t)
 
 
+class Following(Rate):
+    """Leave the rate in force at the end of a game, since nothing is known of a next round."""
+
+    def last_rate(self, memory: np.ndarray, in_force: float, t: int) -> float:
+        return in_force
+
+
 class Constant(Rate):
     """Give the same value in every round.
 
-    >>> at(Constant(0.5), 7)
+    >>> Constant(0.5).at(7)
     0.5
     """
 
     value: Positive
 
-
-@at.on(Constant)
-def _constant(rate: Constant, t: int) -> float:
-    return rate.value
+    def at(self, t: int) -> float:
+        return self.value
 
 
 def as_listed(values: ArrayLike, name: str) -> np.ndarray:
@@ -137,16 +145,14 @@ def as_listed(values: ArrayLike, name: str) -> np.ndarray:
 class Sequence(Rate):
     """Give one value per round; the game may not be longer.
 
-    >>> float(at(Sequence([0.5, 0.25]), 2))
+    >>> float(Sequence([0.5, 0.25]).at(2))
     0.25
     """
 
     values: Annotated[np.ndarray, as_listed]
 
-
-@at.on(Sequence)
-def _sequence(rate: Sequence, t: int) -> float:
-    return rate.values[t - 1]
+    def at(self, t: int) -> float:
+        return self.values[t - 1]
 
 
 def _as_exponent(value: Any, name: str) -> float:
@@ -163,7 +169,7 @@ def _as_cap(value: Any, name: str) -> float:
 class Power(Rate):
     """Give min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
 
-    >>> [float(at(Power(2.0, 0.5, cap=1.5), t)) for t in (1, 4, 16)]
+    >>> [float(Power(2.0, 0.5, cap=1.5).at(t)) for t in (1, 4, 16)]
     [1.5, 1.0, 0.5]
     """
 
@@ -173,19 +179,17 @@ class Power(Rate):
     _: KW_ONLY
     shift: NonNegative = 0.0
 
-
-@at.on(Power)
-def _power(rate: Power, t: int) -> float:
-    # Division is exact to half a unit in the last place where ** is not, and 1/(λt) is the common case.
-    if rate.exponent == 1.0:
-        return min(rate.cap, rate.scale / (t + rate.shift))
-    return min(rate.cap, rate.scale * np.float64(t + rate.shift) ** -rate.exponent)
+    def at(self, t: int) -> float:
+        # Division is exact to half a unit in the last place where ** is not, and 1/(λt) is the common case.
+        if self.exponent == 1.0:
+            return min(self.cap, self.scale / (t + self.shift))
+        return min(self.cap, self.scale * np.float64(t + self.shift) ** -self.exponent)
 
 
 class Rule(Rate, init=False):
     """Give a user's function of t: fast if decorated with numba.njit, plain Python otherwise.
 
-    >>> at(Rule(lambda t: 1.0 / (t + 1)), 3)
+    >>> Rule(lambda t: 1.0 / (t + 1)).at(3)
     0.25
     """
 
@@ -203,16 +207,14 @@ class Rule(Rate, init=False):
         rounds = np.unique(np.geomspace(1, last, min(CHECKED_ROUNDS, last)).astype(np.int64))
         check_decreasing(np.array([self.function(int(t)) for t in rounds]), "the rule", rounds)
 
-
-@at.on(Rule)
-def _rule(rate: Rule, t: int) -> float:
-    return rate.function(t)
+    def at(self, t: int) -> float:
+        return self.function(t)
 
 
 def inverse_time(strong_convexity: float) -> Power:
     """Return η_t = 1/(λt), the rate for λ-strongly convex losses.
 
-    >>> at(inverse_time(0.5), 4)
+    >>> inverse_time(0.5).at(4)
     0.5
     """
     return Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tarry.checks import Positive, as_int
 from tarry.kernel import KW_ONLY, step
-from tarry.rates.base import MAGNITUDE, SUM, Rate, count_tracked, first_rate, last_rate, next_rate, radius, scale_of
+from tarry.rates.base import MAGNITUDE, SUM, Rate, scale_of
 
 
 def _as_count(value: Any, name: str) -> float:
@@ -47,7 +47,7 @@ class EnergyRadius(_Energy):
     horizon T; ``factor`` is c, which the notes we have leave open.
 
     >>> rule = EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000)
-    >>> round(float(radius(rule, np.array([0.0, 1.0]), 1)), 6)
+    >>> round(float(rule.radius(np.array([0.0, 1.0]), 1)), 6)
     0.1
     """
 
@@ -59,6 +59,9 @@ class EnergyRadius(_Energy):
     factor: Positive = 1.0
     safety: Positive = 8.0  # as in the scheduler's coin, whose default it is
 
+    def radius(self, memory: np.ndarray, t: int) -> float:
+        return self.inner_radius * _ratio(self, memory)
+
 
 class EnergyRate(_Energy, init=False):
     """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch (**unreviewed**), where
@@ -69,7 +72,7 @@ class EnergyRate(_Energy, init=False):
     :class:`EnergyRadius`, and H + 1 the epoch's magnitude.
 
     >>> rule = EnergyRate(2.0, 1.0, EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000))
-    >>> round(float(first_rate(rule, np.array([0.0, 1.0]))), 4)  # z = 10, p = 1, H = 0
+    >>> round(float(rule.first_rate(np.array([0.0, 1.0]))), 4)  # z = 10, p = 1, H = 0
     0.1407
     """
 
@@ -85,6 +88,20 @@ class EnergyRate(_Energy, init=False):
             raise TypeError(f"smoothing must be the learner's own radius, an EnergyRadius, got {smoothing!r}")
         return cls.make(scale_of(diameter, gradient_bound), *smoothing.tuning)
 
+    def count_tracked(self, memory: np.ndarray, tracked: int) -> None:
+        # A full set admits no round, so such a round has no energy.
+        if tracked < self.capacity:
+            length = self.spread / _ratio(self, memory)
+            memory[SUM] += (length * length + length * sqrt(tracked) + tracked) / _chance(self, memory)
+
+    def first_rate(self, memory: np.ndarray) -> float:
+        return _rate(self, memory)
+
+    def next_rate(self, memory: np.ndarray, first: float, second: int) -> float:
+        return _rate(self, memory)  # neither the round nor the backlog: the sum alone
+
+    last_rate = next_rate
+
 
 @step
 def _chance(rate: EnergyRadius | EnergyRate, memory: np.ndarray) -> float:
@@ -98,33 +115,9 @@ def _ratio(rate: EnergyRadius | EnergyRate, memory: np.ndarray) -> float:
     return min(1.0, rate.factor * sqrt(rate.spread) * (rate.horizon * _chance(rate, memory)) ** -0.25)
 
 
-@radius.on(EnergyRadius)
-def _radius(rate: EnergyRadius, memory: np.ndarray, t: int) -> float:
-    return rate.inner_radius * _ratio(rate, memory)
-
-
 @step
 def _rate(rate: EnergyRate, memory: np.ndarray) -> float:
     length = rate.spread / _ratio(rate, memory)
     most = min(rate.capacity - 1.0, max(memory[MAGNITUDE], 1.0) - 1.0)
     start = 2.0 * (length * length + most + 1.0) / _chance(rate, memory)
     return rate.scale / sqrt(start + memory[SUM])
-
-
-@count_tracked.on(EnergyRate)
-def _count(rate: EnergyRate, memory: np.ndarray, tracked: int) -> None:
-    # A full set admits no round, so such a round has no energy.
-    if tracked < rate.capacity:
-        length = rate.spread / _ratio(rate, memory)
-        memory[SUM] += (length * length + length * sqrt(tracked) + tracked) / _chance(rate, memory)
-
-
-@first_rate.on(EnergyRate)
-def _first(rate: EnergyRate, memory: np.ndarray) -> float:
-    return _rate(rate, memory)
-
-
-@next_rate.on(EnergyRate)
-@last_rate.on(EnergyRate)
-def _later(rate: EnergyRate, memory: np.ndarray, first: float, second: int) -> float:
-    return _rate(rate, memory)  # neither the round nor the backlog: the sum alone
