@@ -171,7 +171,7 @@ def query(learner: Learner, directions: Directions, t: int, play: Array, points:
     show_point(play, points[0])
 
 
-# Verbs with nothing in them compile to nothing: a learner pays only for those it registers.
+# Verbs with nothing in them compile to nothing: a learner pays only for the verbs it registers.
 @default_verb
 def notice(learner: Learner, state: Any, t: int, tracked: int) -> None:
     """Take note that round t finds this many rounds tracked; only rates that follow the tracking set care."""

@@ -16,7 +16,7 @@ from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorByS
 
 
 class MatchingState(NamedTuple):
-    """Hold the play, summed regrets, those of this round, the guess, the hint, Σ w_s, and by slot the plays."""
+    """Hold the play, summed regrets, regrets of this round, the guess, the hint, Σ w_s, and by slot the plays."""
 
     point: Vector
     regrets: Vector

@@ -1,7 +1,7 @@
 """Rates and radii for values that follow the tracking set: the follow-up's conditional energy (**unreviewed**).
 
 Xiang, Yang, Shen, *Beyond Peak Backlog*, unreviewed and not checked here. The rate may look at the scheduler's side
-only, |S_t| and p, never at the weights, plays or values that came of it: with those its proof fails. Rate, radius and
+only, |S_t| and p, never at weights, plays or values that came of it: its proof fails with them. Rate, radius and
 scheduler must speak of the same coin, which :class:`tarry.Player` checks.
 """
 
