@@ -16,9 +16,8 @@ from tarry.errors import NotGranted
 from tarry.game import Recorded
 from tarry.kernel import Purpose, make_key
 from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
-from tarry.learners.actions import draw_action
+from tarry.learners.arms import draw_action, mix_regularisers
 from tarry.learners.base import KeyedDirections, RecordedDirections, absorb, advance, allocate, enter, predict
-from tarry.learners.tsallis_ftrl import mix_regularisers
 from tarry.rates import Anytime, Power
 
 RNG = np.random.default_rng(41)

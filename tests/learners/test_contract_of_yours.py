@@ -99,3 +99,19 @@ def test_the_contract_notices_what_it_is_for():
         with pytest.raises(AssertionError):
             test()
     _Broken().test_a_copied_state_goes_on_bit_for_bit()
+
+
+def test_a_method_named_as_a_verb_is_registered():
+    class Still(Momentum):
+        def advance(self, state, t, pending):
+            state.step[0] = 7.0
+
+    learner = Still(Ball(3), 0.05, 0.5)
+    state = allocate(learner, 1)
+    advance(learner, state, 1, 0)
+    assert state.step.tolist() == [7.0, 0.0, 0.0]
+    with pytest.raises(TypeError, match=r"advance\(learner, state, t, pending\) has 4 arguments"):
+
+        class Wrong(Momentum):
+            def advance(self, state):
+                pass

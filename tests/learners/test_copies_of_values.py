@@ -11,7 +11,7 @@ import tarry
 from tarry.domains import Ball, Simplex
 from tarry.kernel import Purpose, make_key
 from tarry.learners import BOLD, DWFTBL, Exp3, Interleaving, TsallisFTRL
-from tarry.learners.actions import draw_action
+from tarry.learners.arms import draw_action
 from tarry.learners.base import KeyedDirections
 from tarry.rates import Power
 

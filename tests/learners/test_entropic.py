@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 import tarry
 from tarry.learners import EntropicFTRL
-from tarry.learners.actions import softmin
+from tarry.learners.entropic_ftrl import softmin
 from tarry.rates import Anytime, Power
 
 RNG = np.random.default_rng(11)

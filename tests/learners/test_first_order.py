@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tarry
 from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product, Shift, Simplex, nearest
 from tarry.learners import FPL, ODFTRL, SOLO, AdaDelay, AdaFTRL, AdaptiveRevision
-from tarry.learners.fpl import least
+from tarry.learners.ftl import least
 
 RNG = np.random.default_rng(13)
 HORIZON, K = 80, 3

@@ -10,7 +10,7 @@ from marking import slow_but
 import tarry
 from tarry.learners import DORM, DUB, AdaHedgeD, DORMPlus
 from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, predict
-from tarry.learners.hedges import PLAYED, temperature_of
+from tarry.learners.experts import PLAYED, temperature_of
 
 LEARNERS = {"dorm": DORM, "dormplus": DORMPlus, "adahedged": AdaHedgeD, "dub": DUB}
 
@@ -58,8 +58,8 @@ def test_plays_are_those_of_poold(name, delay, kind, hint):
 
 
 HEATS = {
-    "adahedged": lambda state: state.temperature[PLAYED],
-    "dub": lambda state: temperature_of(state.sums, state.total.size),
+    "adahedged": lambda state: state.tuning[PLAYED],
+    "dub": lambda state: temperature_of(state.tuning, state.leader.total.size),
 }
 
 

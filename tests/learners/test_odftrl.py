@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tarry
 from tarry.domains import Ball, Box, Simplex, nearest
 from tarry.learners import DWFTRL, ODFTRL, EntropicFTRL
-from tarry.learners.hints import HINTS
+from tarry.learners.optimistic import HINTS
 
 RNG = np.random.default_rng(29)
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 import tarry
 from tarry.domains import Ball, Box
 from tarry.learners import ODFTRL, SOLO, EntropicFTRL, Exp3
-from tarry.learners.states import reach_of
+from tarry.learners.dual_averaging import reach_of
 
 
 @pytest.mark.parametrize("bound", [1.0, 3.0])

@@ -38,7 +38,7 @@ from tarry.learners import (
     TsallisFTRL,
     TwoPoint,
 )
-from tarry.learners.actions import draw_action
+from tarry.learners.arms import draw_action
 from tarry.learners.base import (
     KeyedDirections,
     absorb,
@@ -50,7 +50,7 @@ from tarry.learners.base import (
     predict,
     queries_of,
 )
-from tarry.learners.fpl import noise
+from tarry.learners.ftl import noise
 from tarry.rates import Power, inverse_time
 
 RNG = np.random.default_rng(71)

@@ -14,8 +14,8 @@ from tarry.checks import as_int
 from tarry.domains import Simplex
 from tarry.errors import ArgumentError, NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
-from tarry.learners.actions import OnSimplex
 from tarry.learners.base import Learner, queries_of
+from tarry.learners.entropic_ftrl import OnSimplex
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.schedulers.base import UNLIMITED

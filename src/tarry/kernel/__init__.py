@@ -6,7 +6,18 @@ Everything else writes plain functions over named tuples and arrays and marks th
 
 from dataclasses import KW_ONLY
 
-from tarry.kernel.compile import Entry, as_step, entry, handle, is_compiled, live_entry, step, verb, verb_with_default
+from tarry.kernel.compile import (
+    Entry,
+    as_step,
+    entry,
+    handle,
+    is_compiled,
+    live_entry,
+    register_methods,
+    step,
+    verb,
+    verb_with_default,
+)
 from tarry.kernel.keyed import Purpose, make_key, make_seed
 from tarry.kernel.parameters import Parameters, field
 
@@ -23,6 +34,7 @@ __all__ = [
     "live_entry",
     "make_key",
     "make_seed",
+    "register_methods",
     "step",
     "verb",
     "verb_with_default",

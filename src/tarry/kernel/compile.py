@@ -13,7 +13,7 @@ import functools
 import logging
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS
 from typing import Any, Protocol, TypeVar, cast
 
@@ -141,6 +141,13 @@ def verb_with_default(implementation: Callable[..., Any]) -> Verb:
     made = verb(implementation)
     made.otherwise(implementation)
     return made
+
+
+def register_methods(cls: type, verbs: Iterable[Verb]) -> None:
+    """Register the methods of a class that are named as one of these verbs: compiled code knows no methods."""
+    for made in verbs:
+        if made.registry.name in vars(cls):
+            made.on(cls)(vars(cls)[made.registry.name])
 
 
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:

@@ -1,21 +1,14 @@
-"""What a learner is: plays out, delayed and weighted feedback in.
+"""Learners: a round of one, its verbs and their defaults.
 
-A learner sees its domain and what feedback tells it: neither losses, nor delays. Of the tracking set it may
-see how many are in it, never who. One round is
-
-    predict(learner, state, directions, t, play)                   write x_t
+    predict(learner, state, directions, t, play)                   write x_t; ``play`` still holds the last play
     notice(learner, state, t, tracked)                             |S_t|, before round t asks for a slot
     enter(learner, state, slot, t)                                 round t is tracked, in this slot
     absorb(learner, state, directions, slot, s, weight, feedback)  once per arrival, in increasing s
-    advance(learner, state, t, pending)                            prepare x_{t+1}
+    advance(learner, state, t, pending)                            prepare x_{t+1}; σ_{t+1}, or -1 if not disclosed
 
-``pending`` is σ_{t+1}, the rounds still out when round t + 1 begins, or -1 where it is not disclosed.
-
-``play`` is the same array in every round and still holds the last play.
-Feedback is a vector: the gradient at x_s, the one value f_s(x_s), or the example itself, features
-and then the label. A learner that has ``queries`` > 1 is told that many values instead, at the points
-``query(learner, directions, t, play, points)`` around its play, and loses their mean. A zero weight
-never reaches ``absorb``: it is an exact no-op for every learner.
+Feedback is a vector: the gradient at x_s, the value f_s(x_s), or the example, features and then the label. A learner
+with ``queries`` > 1 is told that many values, at the points that ``query`` writes around the play, and loses their
+mean. A zero weight never reaches ``absorb``: it changes nothing for any learner.
 """
 
 from __future__ import annotations
@@ -26,9 +19,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, register_methods, verb, verb_with_default
 from tarry.kernel.keyed import normals
-from tarry.learners.states import Array, Number, show_point, zeros_of
+from tarry.learners.states import Array, Number, show_point, starting_point, zeros_of
 from tarry.rates.base import SLACK, Facts, Rate, check_length
 
 GRADIENT = "gradient"
@@ -37,13 +30,13 @@ EXAMPLE = "example"
 
 
 class KeyedDirections(NamedTuple):
-    """Directions hashed from a key: the normal case."""
+    """Hash directions from a key: the normal case."""
 
     key: np.uint64
 
 
 class RecordedDirections(NamedTuple):
-    """One unit vector per round, read from an array of shape (horizon, dimension)."""
+    """Read one unit vector per round from an array of shape (horizon, dimension)."""
 
     values: Array
 
@@ -52,11 +45,11 @@ Directions = KeyedDirections | RecordedDirections
 
 
 class Learner(Parameters):
-    """Base of all learners: every trait that the game, players and reductions ask for, with its default.
+    """Declare every trait that the game, players and reductions ask a learner for, with its default.
 
-    A learner must say its ``feedback`` ("gradient", "value" or "example"), have a ``domain``, and register ``absorb``
-    and ``restart``, and ``advance`` unless ``absorb`` moves the play. It names the class of its ``state``, whose fields
-    are annotated with their shapes, or registers ``allocate``.
+    A learner has a ``domain`` and a ``feedback``, and methods ``absorb`` and ``restart``, and ``advance`` unless
+    ``absorb`` moves the play. The class of its ``state`` has fields annotated with their shapes; else define
+    ``allocate``. A method named as a verb is registered for that verb, as ``@absorb.on(…)`` would do.
     """
 
     state: ClassVar[Any] = None
@@ -64,6 +57,9 @@ class Learner(Parameters):
 
     makes_immediate: ClassVar[bool] = False
     """Whether the ``base`` plays as if nothing were late."""
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, VERBS)
 
     @property
     def feedback(self) -> str:
@@ -160,7 +156,7 @@ class Learner(Parameters):
 def allocate(learner: Learner, slots: int) -> Any:
     """Return fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
 
-    Arrays by slot have that many rows, and no others do but in heaps and pools: by this, copies of a learner know them.
+    Outside heaps and pools, exactly the arrays by slot have that many rows: copies of a learner tell them by this.
     """
 
 
@@ -169,38 +165,31 @@ def predict(learner: Learner, state: Any, directions: Directions, t: int, play: 
     """Write the play of round t; by default ``state.point``."""
 
 
-@verb
+@verb_with_default
 def query(learner: Learner, directions: Directions, t: int, play: Array, points: Array) -> None:
-    """Write the points at which round t is evaluated, one a row, for learners with more than one."""
+    """Write the points at which round t is evaluated, one a row; by default the play."""
+    show_point(play, points[0])
 
 
-@verb
+# Verbs with nothing in them compile to nothing: a learner pays only for the verbs it registers.
+@verb_with_default
 def notice(learner: Learner, state: Any, t: int, tracked: int) -> None:
     """Take note that round t finds this many rounds tracked; only rates that follow the tracking set care."""
 
 
-@verb
+@verb_with_default
 def enter(learner: Learner, state: Any, slot: int, t: int) -> None:
     """Remember what the feedback of round t will need; most learners need nothing."""
 
 
-@verb
+@verb_with_default
 def forget(learner: Learner, state: Any, slot: int) -> None:
-    """Drop the round in this slot, which will not be heard; said to copies of a learner only.
-
-    A learner on its own hears of it by the ``enter`` of the slot's next round.
-    """
+    """Drop the round in this slot; called for copies only: others learn it by the ``enter`` of the next round."""
 
 
 @verb
 def absorb(
-    learner: Learner,
-    state: Any,
-    directions: Directions,
-    slot: int,
-    s: int,
-    weight: float,
-    feedback: Array,
+    learner: Learner, state: Any, directions: Directions, slot: int, s: int, weight: float, feedback: Array
 ) -> None:
     """Take the weighted feedback of round s, which was tracked in this slot."""
 
@@ -215,24 +204,37 @@ def restart(learner: Learner, state: Any, t: int, magnitude: float) -> None:
     """Start afresh with round t as the first; the epoch's guess is ``magnitude``."""
 
 
-@verb
+@verb_with_default
 def rate_in_force(learner: Learner, state: Any, t: int) -> float:
     """Return the learning rate η_{t−1} that made x_t (η_0: the first); NaN for learners without one."""
+    return np.nan
 
 
-@verb
+@verb_with_default
 def closing_rate(learner: Learner, state: Any, t: int) -> float:
     """Return the rate η_t of the regularisation if the game ended after round t; NaN for learners without one."""
+    return np.nan
 
 
-@verb
+@verb_with_default
 def smoothing_in_force(learner: Learner, state: Any, t: int) -> float:
     """Return the radius δ_t with which x_t was drawn; 0 for learners that see gradients."""
+    return 0.0
 
 
-@verb
+@verb_with_default
 def feedback_size(learner: Learner, feedback: Array) -> float:
     """Return how large feedback is: |f|, or |g| in the dual of the learner's norm."""
+    squares = 0.0
+    for i in range(feedback.size):
+        squares += feedback[i] * feedback[i]
+    return sqrt(squares)
+
+
+VERBS = (
+    *(allocate, predict, query, notice, enter, forget, absorb, advance, restart),
+    *(rate_in_force, closing_rate, smoothing_in_force, feedback_size),
+)
 
 
 @verb
@@ -253,57 +255,15 @@ def _show_point(learner: Learner, state: Any, directions: Directions, t: int, pl
     show_point(state.point, play)
 
 
-@query.otherwise
-def _query_the_play(learner: Learner, directions: Directions, t: int, play: Array, points: Array) -> None:
-    show_point(play, points[0])
-
-
-@notice.otherwise
-def _notice_nothing(learner: Learner, state: Any, t: int, tracked: int) -> None:
-    pass
-
-
-@enter.otherwise
-def _remember_nothing(learner: Learner, state: Any, slot: int, t: int) -> None:
-    pass
-
-
-@forget.otherwise
-def _forget_nothing(learner: Learner, state: Any, slot: int) -> None:
-    pass
-
-
 @advance.on(Learner)
-def _advance_nothing(learner: Learner, state: Any, t: int, pending: int) -> None:
+def _move_nothing(learner: Learner, state: Any, t: int, pending: int) -> None:
     pass
-
-
-@rate_in_force.otherwise
-def _no_rate(learner: Learner, state: Any, t: int) -> float:
-    return np.nan
-
-
-@closing_rate.otherwise
-def _no_closing_rate(learner: Learner, state: Any, t: int) -> float:
-    return np.nan
-
-
-@smoothing_in_force.otherwise
-def _no_smoothing(learner: Learner, state: Any, t: int) -> float:
-    return 0.0
-
-
-@feedback_size.otherwise
-def _euclidean_size(learner: Learner, feedback: Array) -> float:
-    squares = 0.0
-    for i in range(feedback.size):
-        squares += feedback[i] * feedback[i]
-    return sqrt(squares)
 
 
 @direction.on(KeyedDirections)
 def _hashed(source: KeyedDirections, t: int, out: Array) -> None:
     normals(source.key, t, out)
+    # A normal vector points every way alike; its length is never 0 but with probability 0.
     squares = 0.0
     for i in range(out.size):
         squares += out[i] * out[i]
@@ -354,16 +314,26 @@ def warn_if_outside_unit_interval(name: str, facts: Facts) -> Iterator[str]:
         )
 
 
-class IdleState(NamedTuple):
-    """One unused cell: a state has at least one array."""
+class Starting(Learner):
+    """Check the ``start`` of learners of gradients, by default the centre of their ``domain``."""
 
-    unused: Number
+    feedback = GRADIENT
+
+    @classmethod
+    def complete(cls, fields: dict[str, Any]) -> None:
+        fields["start"] = starting_point(fields["domain"], fields["start"])
+
+
+class IdleState(NamedTuple):
+    """Hold one unused cell: a state has at least one array."""
+
+    point: Number
 
 
 class Idle(Learner):
-    """No plays, no updates; the labels and their weights go to a model elsewhere. It states no regret.
+    """Play and learn nothing: labels and their weights go to a model elsewhere.
 
-    >>> allocate(Idle(), 1000).unused.size
+    >>> allocate(Idle(), 1000).point.size
     1
     """
 
@@ -371,25 +341,10 @@ class Idle(Learner):
     dimension = 0
     state = IdleState
 
+    def restart(self, state: IdleState, t: int, magnitude: float) -> None:
+        pass
 
-@restart.on(Idle)
-def _restart(learner: Idle, state: IdleState, t: int, magnitude: float) -> None:
-    pass
-
-
-@predict.on(Idle)
-def _predict(learner: Idle, state: IdleState, directions: Directions, t: int, play: Array) -> None:
-    pass
-
-
-@absorb.on(Idle)
-def _absorb(
-    learner: Idle,
-    state: IdleState,
-    directions: Directions,
-    slot: int,
-    s: int,
-    weight: float,
-    feedback: Array,
-) -> None:
-    pass
+    def absorb(
+        self, state: IdleState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        pass

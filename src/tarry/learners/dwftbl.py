@@ -1,8 +1,4 @@
-"""DW-FTBL: follow the bandit leader on delayed and weighted values.
-
-Directions are keyed and smoothing is a rule, so what a late value needs is recomputed: nothing is stored per pending
-round.
-"""
+"""DW-FTBL: follow the bandit leader on delayed and weighted values."""
 
 from __future__ import annotations
 
@@ -14,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.domains.base import as_domain, as_vector
-from tarry.learners.base import VALUE, Directions, absorb, direction, predict, smoothing_in_force
+from tarry.learners.base import VALUE, Directions, direction
 from tarry.learners.dwftrl import LeaderState, Leading
 from tarry.learners.norms import Euclidean
 from tarry.learners.states import Array, starting_point
-from tarry.rates.base import MAGNITUDE, MEMORY, Rate, as_rate, radius
+from tarry.rates.base import Rate, as_rate, radius
 
 LARGEST = 1e300  # a magnitude beyond all guesses: radii grow with it, so the widest is found here
 
@@ -30,13 +26,9 @@ class DWFTBL(Leading, init=False):
         y_{t+1} = argmin_y ⟨y, Σ_{s∈O_{t+1}} w_s ĝ_s⟩ + Σ_{s≤t} (α_s/2) |y − y_s|²,   α_1 + … + α_t = 1/η_t
 
     u_t is uniform on the sphere, o the middle of a ball of radius r inside the domain, O_{t+1} what has arrived before
-    round t + 1: the centre y_t moves as :class:`DWFTRL` does, on estimates. ``rate`` is η_t as there.
-
-    ``smoothing`` is δ_t, at most the inner radius; while δ_t equals it the centre does not matter
-    and plays explore only (:meth:`exploration_rounds` counts them). ``origin`` and ``inner_radius``
-    default to the domain's own inner ball. The bound is (B) of docs/theory.md.
-
-    Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
+    round t + 1. ``rate`` is η_t, ``smoothing`` δ_t ≤ r; while δ_t = r plays explore only. ``origin`` and
+    ``inner_radius`` default to the domain's own inner ball. The bound is (B) of docs/theory.md. Ryabchenko, Attias,
+    Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
 
     >>> from tarry.domains import Ball
     >>> from tarry.rates import Power
@@ -76,8 +68,7 @@ class DWFTBL(Leading, init=False):
         """Set δ = r min{1, √(νk) T^(−1/4)}, ν = M/(Gr), η = D/(G√(6(Tz² + total delay))), z = max{1, kM/(Gδ)}.
 
         With unit weights the regret is at most GD√(6(Tz² + total delay)) + 3GDTδ/r in expectation, D the diameter
-        (docs/proofs.md, B): the order √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634),
-        whose reduction itself is ``OnePoint.ryabchenko``.
+        (docs/proofs.md, B): the order √(total delay) + √k T^(3/4) of Ryabchenko, Attias, Roy 2026 (arXiv 2602.02634).
         """
         rounds, late = as_int(horizon, "horizon", 1), as_int(total_delay, "total_delay")
         room, slope = inner_room(as_domain(domain, "domain")), as_positive(gradient_bound, "gradient_bound")
@@ -87,12 +78,9 @@ class DWFTBL(Leading, init=False):
         return cls(domain, domain.diameter / (slope * sqrt(energy)), delta)
 
     def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:
-        """How many of the first rounds explore only (δ_t = r, the centre is multiplied by zero).
-
-        In an epoch of this magnitude, where the smoothing follows a doubling trick.
-        """
+        """Return how many of the first rounds explore only, δ_t = r, in an epoch of this magnitude."""
         low, high = 0, int(horizon)
-        memory = _memory(magnitude)
+        memory = np.array([0.0, magnitude])  # nothing summed yet
         while low < high:  # smoothing never increases, so the phase is a prefix
             middle = (low + high + 1) // 2
             if radius(self.smoothing, memory, middle) >= self.inner_radius:
@@ -101,9 +89,32 @@ class DWFTBL(Leading, init=False):
                 high = middle - 1
         return low
 
+    def predict(self, state: LeaderState, directions: Directions, t: int, play: Array) -> None:
+        delta = radius(self.smoothing, state.memory, t - state.before[0])
+        keep = 1.0 - delta / self.inner_radius
+        direction(directions, t, play)
+        for i in range(play.size):
+            center = self.origin[i] + keep * (state.point[i] - self.origin[i])
+            play[i] = center + delta * play[i]
+
+    def absorb(
+        self, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        # Directions are keyed, so what a late value needs is computed again: nothing is stored per pending round.
+        direction(directions, s, state.scratch)
+        # Epochs begin with an empty set, so s is a round of this one and its radius can be computed again.
+        delta = radius(self.smoothing, state.memory, s - state.before[0])
+        scale = weight * (state.point.size / delta) * feedback[0]
+        for i in range(state.point.size):
+            state.total[i] += scale * state.scratch[i]
+        state.changed[0] = 1
+
+    def smoothing_in_force(self, state: LeaderState, t: int) -> float:
+        return radius(self.smoothing, state.memory, t - state.before[0])
+
 
 def inner_room(domain: Any, origin: Array | None = None, given: float | None = None) -> float:
-    """The radius of a ball around the origin (default: the centre) inside the domain; a sentence if there is none."""
+    """Return the radius of a ball around the origin (default: the centre) in the domain; raise ValueError for none."""
     room = float(domain.inner_radius if origin is None else domain.depth(origin))
     if given is None:
         if room <= 0:
@@ -120,44 +131,10 @@ def inner_room(domain: Any, origin: Array | None = None, given: float | None = N
 
 
 def check_smoothing(rule: Rate, room: float) -> None:
-    """Refuse a radius that is ever larger than the room there is."""
-    first = float(radius(rule, _memory(LARGEST), 1))  # rules never increase in t, nor fall in the magnitude
+    """Raise ValueError for a radius that is ever larger than the room there is."""
+    first = float(radius(rule, np.array([0.0, LARGEST]), 1))  # rules never increase in t, nor fall in the magnitude
     if first > room * (1 + 1e-12):
         raise ValueError(
             f"smoothing may not exceed the inner radius {room:g}, got {first:g} in round 1: "
             f"cap it with min(…, {room:g})"
         )
-
-
-def _memory(magnitude: float) -> Array:
-    memory = np.zeros(MEMORY)
-    memory[MAGNITUDE] = magnitude
-    return memory
-
-
-@predict.on(DWFTBL)
-def _predict(learner: DWFTBL, state: LeaderState, directions: Directions, t: int, play: Array) -> None:
-    delta = radius(learner.smoothing, state.memory, t - state.before[0])
-    keep = 1.0 - delta / learner.inner_radius
-    direction(directions, t, play)
-    for i in range(play.size):
-        center = learner.origin[i] + keep * (state.point[i] - learner.origin[i])
-        play[i] = center + delta * play[i]
-
-
-@absorb.on(DWFTBL)
-def _absorb(
-    learner: DWFTBL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    direction(directions, s, state.scratch)
-    # Epochs begin with an empty set, so s is a round of this one and its radius can be computed again.
-    delta = radius(learner.smoothing, state.memory, s - state.before[0])
-    scale = weight * (state.point.size / delta) * feedback[0]
-    for i in range(state.point.size):
-        state.total[i] += scale * state.scratch[i]
-    state.changed[0] = 1
-
-
-@smoothing_in_force.on(DWFTBL)
-def _radius(learner: DWFTBL, state: LeaderState, t: int) -> float:
-    return radius(learner.smoothing, state.memory, t - state.before[0])

@@ -1,31 +1,27 @@
-"""DW-FTRL: follow the regularised leader on delayed and weighted gradients."""
+"""DW-FTRL: follow the regularised leader on delayed and weighted gradients, at a given rate or one that adapts."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from math import sqrt
+from typing import Any, ClassVar, NamedTuple, Self
 
-from tarry.domains import Domain
-from tarry.kernel import KW_ONLY, field, step
-from tarry.learners.base import (
-    GRADIENT,
-    Directions,
-    Learner,
-    absorb,
-    advance,
-    closing_rate,
-    feedback_size,
-    notice,
-    predict,
-    rate_in_force,
-    restart,
-)
+from numpy.typing import ArrayLike
+
+from tarry.checks import as_positive
+from tarry.domains.base import Domain, as_domain
+from tarry.kernel import KW_ONLY, field, step, verb
+from tarry.learners import base as verbs
+from tarry.learners import states
+from tarry.learners.base import GRADIENT, Directions, Learner
 from tarry.learners.norms import Euclidean, Norm, as_norm, dual_size, project_in, raise_dual
-from tarry.learners.states import AnyDomain, AnyPoint, Array, Integer, Memory, Number, Vector, starting_point
-from tarry.rates.base import MAGNITUDE, SUM, AnyRate, Rate, count_tracked, first_rate, last_rate, next_rate
+from tarry.learners.states import AnyDomain, AnyPoint, Array, Integer, Memory, Number, Vector, VectorBySlot
+from tarry.rates import base as rates
+from tarry.rates.base import MAGNITUDE, SUM, Rate
 
 
 class LeaderState(NamedTuple):
-    """``point`` = the leader, ``anchor`` = Σ α_s x_s, ``total`` = Σ w_s g_s; ``before`` = rounds of earlier epochs.
+    """Hold the leader ``point``, ``anchor`` = Σ α_s x_s, ``total`` = Σ w_s g_s; ``before`` = rounds of earlier epochs.
 
     ``changed`` = feedback came since the leader moved, ``moved`` = the leader moved since it was shown.
     """
@@ -43,9 +39,51 @@ class LeaderState(NamedTuple):
 
 
 class Leading(Learner):
-    """Base of learners that follow a regularised leader: with a ``rate``, a ``start`` and a :class:`LeaderState`."""
+    """Share the verbs of learners with a ``rate``, a ``start`` and a leader in their state."""
 
-    state = LeaderState
+    feedback = GRADIENT
+    state: ClassVar[Any] = LeaderState
+
+    def restart(self, state: Any, t: int, magnitude: float) -> None:
+        restart_leader(self.start, leader_of(state), t, magnitude)
+
+    def predict(self, state: Any, directions: Directions, t: int, play: Array) -> None:
+        # ``play`` is the same array every round, so a quiet round costs nothing.
+        leader = leader_of(state)
+        if leader.moved[0] == 0:
+            return
+        for i in range(play.size):
+            play[i] = leader.point[i]
+        leader.moved[0] = 0
+
+    def notice(self, state: Any, t: int, tracked: int) -> None:
+        rates.count_tracked(self.rate, leader_of(state).memory, tracked)
+
+    def advance(self, state: Any, t: int, pending: int) -> None:
+        follow(self.domain, self.norm, self.rate, leader_of(state), t, pending)
+
+    def rate_in_force(self, state: Any, t: int) -> float:
+        leader = leader_of(state)
+        return rates.first_rate(self.rate, leader.memory) if t <= leader.before[0] + 1 else leader.rate[0]
+
+    def closing_rate(self, state: Any, t: int) -> float:
+        leader, in_force = leader_of(state), verbs.rate_in_force(self, state, t)
+        return rates.last_rate(self.rate, leader.memory, in_force, t - leader.before[0])
+
+
+@verb
+def leader_of(state: Any) -> LeaderState:
+    """Return the leader inside a state."""
+
+
+@leader_of.on(LeaderState)
+def _itself(state: LeaderState) -> LeaderState:
+    return state
+
+
+@leader_of.otherwise
+def _inside(state: Any) -> LeaderState:
+    return state.leader
 
 
 @step
@@ -65,32 +103,9 @@ def restart_leader(start: Array, state: LeaderState, t: int, magnitude: float) -
 
 
 @step
-def show_play(state: LeaderState, play: Array) -> None:
-    """Write the leader as the play, unless it stands there already."""
-    # ``play`` is the same array every round, so a quiet round costs nothing.
-    if state.moved[0] == 0:
-        return
-    for i in range(play.size):
-        play[i] = state.point[i]
-    state.moved[0] = 0
-
-
-@step
-def leading_rate(rule: Rate, state: LeaderState, t: int) -> float:
-    """Return η_{t−1}, the rate that made x_t."""
-    return first_rate(rule, state.memory) if t <= state.before[0] + 1 else state.rate[0]
-
-
-@step
-def final_rate(rule: Rate, state: LeaderState, t: int) -> float:
-    """Return η_t if the game ended after round t."""
-    return last_rate(rule, state.memory, leading_rate(rule, state, t), t - state.before[0])
-
-
-@step
 def follow(domain: Domain, norm: Norm, rule: Rate, state: LeaderState, t: int, pending: int) -> None:
     """Move the leader to its place after round t."""
-    rate = next_rate(rule, state.memory, t - state.before[0], pending)
+    rate = rates.next_rate(rule, state.memory, t - state.before[0], pending)
     if rate != state.rate[0]:
         # α_t = 1/η_t − 1/η_{t−1}: the inverse is kept, so that the α add up to 1/η_t without rounding twice.
         increment = 1.0 / rate - state.inverse_rate[0]
@@ -107,55 +122,16 @@ def follow(domain: Domain, norm: Norm, rule: Rate, state: LeaderState, t: int, p
     state.moved[0] = 1
 
 
-@restart.on(Leading)
-def _restart(learner: Leading, state: LeaderState, t: int, magnitude: float) -> None:
-    restart_leader(learner.start, state, t, magnitude)
-
-
-@predict.on(Leading)
-def _predict(learner: Leading, state: LeaderState, directions: Directions, t: int, play: Array) -> None:
-    show_play(state, play)
-
-
-@notice.on(Leading)
-def _notice(learner: Leading, state: LeaderState, t: int, tracked: int) -> None:
-    count_tracked(learner.rate, state.memory, tracked)
-
-
-@advance.on(Leading)
-def _advance(learner: Leading, state: LeaderState, t: int, pending: int) -> None:
-    follow(learner.domain, learner.norm, learner.rate, state, t, pending)
-
-
-@rate_in_force.on(Leading)
-def _in_force(learner: Leading, state: LeaderState, t: int) -> float:
-    return leading_rate(learner.rate, state, t)
-
-
-@closing_rate.on(Leading)
-def _closing(learner: Leading, state: LeaderState, t: int) -> float:
-    return final_rate(learner.rate, state, t)
-
-
-@feedback_size.on(Leading)
-def _size(learner: Leading, feedback: Array) -> float:
-    return dual_size(learner.norm, feedback)
-
-
 class DWFTRL(Leading):
     """Delayed-weighted FTRL for gradients.
 
         x_{t+1} = argmin_x ⟨x, Σ_{s∈O_{t+1}} w_s g_s⟩ + Σ_{s≤t} (α_s/2) ‖x − x_s‖²
                 = Π( η_t ( Σ_{s≤t} α_s x_s − Σ_{s∈O_{t+1}} w_s g_s ) ),   α_1 + … + α_t = 1/η_t
 
-    over O_{t+1}, what has arrived before round t + 1; so two running vectors are all it keeps.
-
-    ``rate`` is a number, a sequence, a function of t or a rule; it may not increase.
-    ``start`` defaults to the domain's centre. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid
-    of that norm. Without active projections it is delayed gradient descent with the step of the
-    arrival round. The bound is (A) of docs/theory.md.
-
-    Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*, 2026.
+    over O_{t+1}, what has arrived before round t + 1. ``rate`` is η_t: a number, a sequence, a function of t or a rule;
+    it may not increase. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid of that norm. The bound is (A) of
+    docs/theory.md. Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*,
+    2026.
 
     >>> import numpy as np
     >>> from tarry import WeightedGame, delays, domains, losses, simulate
@@ -166,26 +142,102 @@ class DWFTRL(Leading):
     """
 
     domain: AnyDomain
-    rate: AnyRate
+    rate: rates.AnyRate
     _: KW_ONLY
     start: AnyPoint = field(default=None)
     norm: Any = field(default=None)
 
-    feedback = GRADIENT
-
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:
         fields["norm"] = as_norm(fields["norm"], fields["domain"])
-        fields["start"] = starting_point(fields["domain"], fields["start"])
+        fields["start"] = states.starting_point(fields["domain"], fields["start"])
 
     @property
     def is_movable(self) -> bool:
         return isinstance(self.norm, Euclidean)
 
+    def absorb(
+        self, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        raise_dual(self.norm, feedback, weight, state.total)
+        state.changed[0] = 1
 
-@absorb.on(DWFTRL)
-def _absorb(
-    learner: DWFTRL, state: LeaderState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    raise_dual(learner.norm, feedback, weight, state.total)
-    state.changed[0] = 1
+    def feedback_size(self, feedback: Array) -> float:
+        return dual_size(self.norm, feedback)
+
+
+class Growing(rates.Following):
+    """Set η = D / √(2(A₀ + A)), A kept by the learner in the rate's memory."""
+
+    diameter: float
+    floor: float
+
+    follows_feedback = True  # and nothing else of the game
+
+    def first_rate(self, memory: Array) -> float:
+        return self.diameter / sqrt(2.0 * self.floor)
+
+    def next_rate(self, memory: Array, t: int, pending: int) -> float:
+        return self.diameter / sqrt(2.0 * (self.floor + memory[SUM]))
+
+
+class AdaptiveState(NamedTuple):
+    """Hold the leader, and θ as each tracked round saw it."""
+
+    leader: LeaderState
+    seen: VectorBySlot
+
+
+class Adaptive(Leading, init=False):
+    """DW-FTRL with η = D/√(2(A₀ + A)), A₀ = G²/2, where each arrival adds
+
+        A += w‖g‖ (w‖g‖/2 + ‖θ_now − θ_when_played‖),
+
+    θ the running weighted sum of gradients, kept once per tracked round. Needs neither horizon nor delays nor
+    acknowledgements. This project's own: weights stay unbiased, **no regret bound is proved**.
+
+    >>> from tarry.domains import Ball
+    >>> Adaptive(Ball(2), gradient_bound=1.0).rate
+    Growing(diameter=2, floor=0.5)
+    """
+
+    domain: Any
+    rate: Growing
+    start: Array
+    norm: Euclidean
+
+    state = AdaptiveState
+
+    def __new__(cls, domain: Any, gradient_bound: float, *, start: ArrayLike | None = None) -> Self:
+        as_domain(domain, "domain")
+        floor = as_positive(gradient_bound, "gradient_bound") ** 2 / 2
+        rate = Growing.make(float(domain.diameter), floor)
+        return cls.make(domain, rate, states.starting_point(domain, start), Euclidean())
+
+    def doubts(self, facts: rates.Facts) -> Iterator[str]:
+        """Yield a warning about gradients above the bound given."""
+        steep, given = facts.gradient_bound, sqrt(2.0 * self.rate.floor)
+        if steep is not None and steep > given * (1 + rates.SLACK):
+            yield (
+                f"Adaptive was given gradient_bound={given:g}, and gradients may be as long as {steep:g} here: give "
+                f"gradient_bound={steep:g}"
+            )
+
+    def enter(self, state: AdaptiveState, slot: int, t: int) -> None:
+        states.keep_play(state.leader.total, state.seen, slot)
+
+    def absorb(
+        self, state: AdaptiveState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        leader = state.leader
+        squares = 0.0
+        drift = 0.0
+        for i in range(leader.total.size):
+            squares += feedback[i] * feedback[i]
+            moved = leader.total[i] - state.seen[slot, i]
+            drift += moved * moved
+        # Before the gradient joins the sum: its own length is not drift.
+        size = weight * sqrt(squares)
+        leader.memory[SUM] += size * (0.5 * size + sqrt(drift))
+        states.add_weighted(leader.total, weight, feedback)
+        leader.changed[0] = 1

@@ -1,10 +1,8 @@
-"""What learners from values share that estimate gradients for a learner of gradients.
+"""Values in place of gradients: a learner of gradients is given estimates from values around its iterate.
 
     K_δ = o + (1 − δ/r)(K − o),   r the radius of the ball around the centre o of K;   y ∈ K_δ, |u| ≤ 1 ⇒ y + δu ∈ K
 
-The base keeps its iterate y_t in K_δ and projects there; values at points around y_t make the estimate it is given
-in place of the gradient. Directions are keyed and δ is fixed, so an estimate is made when its values arrive: nothing
-is stored per pending round.
+The base keeps its iterate y_t in K_δ. Directions are keyed and δ is fixed, so nothing is stored per pending round.
 """
 
 from __future__ import annotations
@@ -18,36 +16,22 @@ from tarry.checks import as_int, as_positive
 from tarry.domains import Shrink
 from tarry.domains.base import as_domain
 from tarry.kernel import verb
-from tarry.learners.base import (
-    GRADIENT,
-    VALUE,
-    Directions,
-    Learner,
-    absorb,
-    advance,
-    allocate,
-    direction,
-    enter,
-    notice,
-    predict,
-    query,
-    restart,
-)
-from tarry.learners.dogd import DOGD, DOGDSC
+from tarry.learners import base as verbs
+from tarry.learners.base import GRADIENT, VALUE, Directions, Learner, direction
+from tarry.learners.descent import DOGD, DOGDSC, OGD
 from tarry.learners.dwftbl import inner_room
 from tarry.learners.dwftrl import DWFTRL
-from tarry.learners.ogd import OGD
 from tarry.learners.reductions import SOLID, Reducing
 from tarry.learners.states import Array, show_point
 
 
 @verb
-def estimate(learner: OnShrunken, directions: Directions, s: int, feedback: Array, out: Array) -> None:
+def estimate(learner: Estimating, directions: Directions, s: int, feedback: Array, out: Array) -> None:
     """Write the estimate of the gradient of round s from the values that came back."""
 
 
 class OnShrunken(Learner):
-    """Base of learners with a ``base`` on the shrunken set and a fixed ``smoothing`` δ."""
+    """Share the traits of learners with a ``base`` on the shrunken set and a fixed ``smoothing`` δ."""
 
     base: Any
     smoothing: float
@@ -72,9 +56,14 @@ class OnShrunken(Learner):
         return bool(self.base.needs_acknowledgements)
 
 
-def as_radius(domain: Any, smoothing: float) -> float:
-    """Return a radius that fits in the domain around its centre; raise ValueError if it does not."""
-    room = inner_room(as_domain(domain, "domain"))
+def on_shrunken(base: Any, smoothing: float) -> Any:
+    """Return the same learner of gradients on K_δ, its start drawn in alike.
+
+    Raise TypeError if the learner cannot move, ValueError if δ does not fit in the domain around its centre.
+    """
+    if not isinstance(base, Learner) or base.feedback != GRADIENT:
+        raise TypeError(f"base must be a learner of gradients such as OGD(domain, rate=…), got {base!r}")
+    room = inner_room(as_domain(base.domain, "domain"))
     delta = as_positive(smoothing, "smoothing")
     # A radius computed from the domain's own may be off by rounding; it is cut to fit below.
     if delta > room * (1 + 1e-12):
@@ -82,15 +71,7 @@ def as_radius(domain: Any, smoothing: float) -> float:
             f"smoothing may not exceed the inner radius {room:g}, got {delta:g}: cap it with min(…, {room:g}), "
             "or take a larger domain"
         )
-    return min(delta, room)
-
-
-def on_shrunken(base: Any, smoothing: float) -> Any:
-    """Return the same learner of gradients on K_δ, its start drawn in alike; raise TypeError if it cannot move."""
-    if not isinstance(base, Learner) or base.feedback != GRADIENT:
-        raise TypeError(f"base must be a learner of gradients such as OGD(domain, rate=…), got {base!r}")
-    domain: Any = base.domain
-    return _drawn_in(base, 1.0 - as_radius(domain, smoothing) / float(domain.inner_radius))
+    return _drawn_in(base, 1.0 - min(delta, room) / room)
 
 
 def _drawn_in(base: Learner, factor: float) -> Any:
@@ -122,54 +103,44 @@ def _changed(learner: Learner, **changes: Any) -> Any:
 
 
 class Surrounded(NamedTuple):
-    """The base's state, its iterate as it was shown last, and room for an estimate."""
+    """Hold the base's state, its iterate as it was shown last, and room for an estimate."""
 
     base: Any
     center: Array
     estimate: Array
 
 
-@allocate.on(OnShrunken)
-def _allocate(learner: OnShrunken, slots: int) -> Surrounded:
-    return Surrounded(allocate(learner.base, slots), np.zeros(learner.dimension), np.zeros(learner.dimension))
+class Estimating(OnShrunken):
+    """Give the base estimates of gradients, made when the values come."""
 
+    def allocate(self, slots: int) -> Surrounded:
+        return Surrounded(verbs.allocate(self.base, slots), np.zeros(self.dimension), np.zeros(self.dimension))
 
-@restart.on(OnShrunken)
-def _restart(learner: OnShrunken, state: Surrounded, t: int, magnitude: float) -> None:
-    restart(learner.base, state.base, t, magnitude)
+    def restart(self, state: Surrounded, t: int, magnitude: float) -> None:
+        verbs.restart(self.base, state.base, t, magnitude)
 
+    def predict(self, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
+        verbs.predict(self.base, state.base, directions, t, state.center)
+        show_point(state.center, play)
 
-@predict.on(OnShrunken)
-def _predict(learner: OnShrunken, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
-    predict(learner.base, state.base, directions, t, state.center)
-    show_point(state.center, play)
+    def notice(self, state: Surrounded, t: int, tracked: int) -> None:
+        verbs.notice(self.base, state.base, t, tracked)
 
+    def enter(self, state: Surrounded, slot: int, t: int) -> None:
+        verbs.enter(self.base, state.base, slot, t)
 
-@notice.on(OnShrunken)
-def _notice(learner: OnShrunken, state: Surrounded, t: int, tracked: int) -> None:
-    notice(learner.base, state.base, t, tracked)
+    def absorb(
+        self, state: Surrounded, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        estimate(self, directions, s, feedback, state.estimate)
+        verbs.absorb(self.base, state.base, directions, slot, s, weight, state.estimate)
 
-
-@enter.on(OnShrunken)
-def _enter(learner: OnShrunken, state: Surrounded, slot: int, t: int) -> None:
-    enter(learner.base, state.base, slot, t)
-
-
-@absorb.on(OnShrunken)
-def _absorb(
-    learner: OnShrunken, state: Surrounded, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    estimate(learner, directions, s, feedback, state.estimate)
-    absorb(learner.base, state.base, directions, slot, s, weight, state.estimate)
-
-
-@advance.on(OnShrunken)
-def _advance(learner: OnShrunken, state: Surrounded, t: int, pending: int) -> None:
-    advance(learner.base, state.base, t, pending)
+    def advance(self, state: Surrounded, t: int, pending: int) -> None:
+        verbs.advance(self.base, state.base, t, pending)
 
 
 class Scales(NamedTuple):
-    """The sizes tunings are made of: k, r, R, and what is bounded."""
+    """Hold the sizes that tunings are made of: k, r, R, and what is bounded."""
 
     dimension: int
     inner: float
@@ -182,6 +153,11 @@ class Scales(NamedTuple):
     def bias(self) -> float:
         """Return (2 + R/r)G, the regret a round pays for each unit of smoothing."""
         return (2.0 + self.outer / self.inner) * self.gradient
+
+    @property
+    def small_radius(self) -> float:
+        """Return δ = r ln T/T (T = 2 where there is one round)."""
+        return self.inner * log(max(self.rounds, 2)) / max(self.rounds, 2)
 
     def length(self, smoothing: float) -> float:
         """Return z = kM/(Gδ), how much longer than G a one-point estimate may be; 1 at least."""
@@ -200,21 +176,15 @@ def scales_of(domain: Any, gradient_bound: float, horizon: int, value_bound: flo
     )
 
 
-class OnePoint(OnShrunken):
+class OnePoint(Estimating):
     """A learner of gradients that sees one value a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         x_t = y_t + δ u_t,   ĝ_s = (k/δ) f_s(x_s) u_s,   y the base's iterate on K_δ = o + (1 − δ/r)(K − o)
 
-    u_t is uniform on the sphere, K_δ the domain K drawn in towards its centre o, r its inner radius; ĝ_s has as its
-    mean the gradient at y_s of f_s averaged over a ball of radius δ.
-
+    u_t is uniform on the sphere; ĝ_s has as its mean the gradient at y_s of f_s averaged over a ball of radius δ.
     ``base`` is OGD, DOGD, DWFTRL (Euclidean), DOGDSC, FTL, or SOLID, BOLD or Interleaving of these, built on the game's
-    domain and moved to K_δ: ``OnePoint(OGD(…))`` is FKM (:meth:`flaxman`), one step per value; ``OnePoint(DOGD(…))``
-    is FKM with delays (:meth:`bistritz`), one step a round; ``OnePoint(SOLID(DWFTRL(…)))`` reduces late values to
-    immediate ones (:meth:`ryabchenko`). A weight multiplies its estimate. The variance grows with the square of the
-    values: subtract a constant from losses whose range is known.
-
-    Flaxman, Kalai, McMahan, *Online convex optimization in the bandit setting*, SODA 2005.
+    domain and moved to K_δ. The variance grows with the square of the values: subtract a constant from losses whose
+    range is known. Flaxman, Kalai, McMahan, *Online convex optimization in the bandit setting*, SODA 2005.
 
     >>> from tarry.domains import Ball
     >>> learner = OnePoint.flaxman(Ball(3), gradient_bound=1.0, value_bound=1.0, horizon=10_000)
@@ -224,7 +194,7 @@ class OnePoint(OnShrunken):
 
     @classmethod
     def flaxman(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int) -> Self:
-        """FKM: δ = T^(−1/4) √(RkMr/(3(Gr + M))), η = Rδ/(kM√T), no delay.
+        """Set δ = T^(−1/4) √(RkMr/(3(Gr + M))), η = Rδ/(kM√T): FKM around OGD, no delay.
 
         Regret at most 2T^(3/4) √(3RkM(G + M/r)) in expectation where δ < r, quoted from memory of the source;
         :meth:`bistritz` with no delay promises less.
@@ -236,31 +206,30 @@ class OnePoint(OnShrunken):
 
     @classmethod
     def bistritz(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
-        """FKM with delays, fixed δ: η = R/(G√(z²T + 2z·total delay)), z = kM/(Gδ).
+        """Set η = R/(G√(z²T + 2z·total delay)), z = kM/(Gδ): FKM with delays, around DOGD.
 
-        Regret at most GR√(z²T + 2z·total delay) + (2 + R/r)GδT in expectation (docs/methods.md), of the source's
-        order √k T^(3/4) + (k·mean delay)^(1/3) T^(2/3) at the δ chosen here: the larger of those that balance
-        either term. Bistritz, Zhou, Chen, Bambos, Blanchet, *No Weighted-Regret Learning in Adversarial Bandits with
-        Delays*, JMLR 2022 (the update; the constants are this project's).
+        Regret at most GR√(z²T + 2z·total delay) + (2 + R/r)GδT in expectation (docs/methods.md). Bistritz, Zhou, Chen,
+        Bambos, Blanchet, *No Weighted-Regret Learning in Adversarial Bandits with Delays*, JMLR 2022 (the update; the
+        constants are this project's).
         """
         late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
         k, inner, outer, gradient, value, rounds = sizes
         still = sqrt(k * value * outer / (sizes.bias * sqrt(rounds)))
         waiting = (outer * sqrt(2.0 * k * value * gradient * late) / (2.0 * sizes.bias * rounds)) ** (2 / 3)
+        # δ balances the smoothing against the larger of the two terms under the root.
         delta = min(inner, max(still, waiting))
         z = sizes.length(delta)
         return cls(DOGD(domain, outer / (gradient * sqrt(z * z * rounds + 2.0 * z * late))), delta)
 
     @classmethod
     def ryabchenko(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
-        """The reduction to immediate feedback, around dual averaging: η = R/(G√(2z²T + 3·total delay)), z = kM/(Gδ).
+        """Set η = R/(G√(2z²T + 3·total delay)), z = kM/(Gδ), for dual averaging behind the reduction SOLID.
 
-        Regret at most GR√(2z²T + 3·total delay) + (2 + R/r)GδT in expectation (docs/methods.md), of the source's order
-        √(total delay) + √k T^(3/4): sums of estimates drift less than their lengths add up to, which a step per
-        arrival with projections in between (:meth:`bistritz`) cannot use. Ryabchenko, Attias, Roy, *A Reduction from
-        Delayed to Immediate Feedback for Online Convex Optimization with Improved Guarantees*, 2026 (arXiv 2602.02634;
-        the idea; the constants are this project's).
+        Regret at most GR√(2z²T + 3·total delay) + (2 + R/r)GδT in expectation (docs/methods.md): sums of estimates
+        drift less than their lengths add up to. Ryabchenko, Attias, Roy, *A Reduction from Delayed to Immediate
+        Feedback for Online Convex Optimization with Improved Guarantees*, 2026 (arXiv 2602.02634; the constants are
+        this project's).
         """
         late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)
@@ -270,13 +239,11 @@ class OnePoint(OnShrunken):
         rate = outer / (gradient * sqrt(2.0 * z * z * rounds + 3.0 * late))
         return cls(SOLID(DWFTRL(domain, rate)), delta)
 
-
-@predict.on(OnePoint)
-def _predict_one(learner: OnePoint, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
-    predict(learner.base, state.base, directions, t, state.center)
-    direction(directions, t, play)
-    for i in range(play.size):
-        play[i] = state.center[i] + learner.smoothing * play[i]
+    def predict(self, state: Surrounded, directions: Directions, t: int, play: Array) -> None:
+        verbs.predict(self.base, state.base, directions, t, state.center)
+        direction(directions, t, play)
+        for i in range(play.size):
+            play[i] = state.center[i] + self.smoothing * play[i]
 
 
 @estimate.on(OnePoint)
@@ -287,26 +254,18 @@ def _estimate_one(learner: OnePoint, directions: Directions, s: int, feedback: A
         out[i] *= scale
 
 
-class TwoPoint(OnShrunken):
+class TwoPoint(Estimating):
     """A learner of gradients that sees two values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t ± δ u_t,   ĝ_s = (k/(2δ)) (f_s(y_s + δu_s) − f_s(y_s − δu_s)) u_s
 
-    u_t is uniform on the sphere, y the base's iterate on K_δ = o + (1 − δ/r)(K − o), the domain K drawn in towards its
-    centre o, r its inner radius. The game must grant two queries; a round loses the mean of its two values.
-
-    The estimate has the same mean as with one point, but its length does not grow as δ falls: |ĝ| ≤ kG, and
-    E|ĝ|² ≤ vG² with v = k²/max(1, k − 1), so δ may be as small as rounding allows. ``base`` is built on the game's
-    domain and moved to K_δ; with OGD it takes a step per arrival, with DOGD, DOGDSC or DWFTRL a step a round. A
-    weight multiplies its estimate. The recorded play is y_t, around which the game evaluates.
-
-    Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
-    2010; Shamir, *An Optimal Algorithm for Bandit and Zero-Order Convex Optimization with Two-Point Feedback*, JMLR
-    2017 (arXiv 2015).
+    u_t is uniform on the sphere, y the base's iterate on K_δ, ``base`` as for :class:`OnePoint`. A round loses the mean
+    of its two values, and its recorded play is y_t. |ĝ| ≤ kG, and E|ĝ|² ≤ vG² with v = k²/max(1, k − 1), so δ may be as
+    small as rounding allows. Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point
+    Bandit Feedback*, COLT 2010; Shamir, *An Optimal Algorithm for Bandit and Zero-Order Convex Optimization with
+    Two-Point Feedback*, JMLR 2017.
 
     >>> from tarry.domains import Ball
-    >>> TwoPoint.agarwal(Ball(4), gradient_bound=1.0, horizon=100).rate
-    Constant(value=0.05)
     >>> TwoPoint.shamir(Ball(4), gradient_bound=1.0, horizon=100).rate
     Constant(value=0.1)
     """
@@ -316,24 +275,26 @@ class TwoPoint(OnShrunken):
     @classmethod
     def agarwal(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
         """Set η = D/(kG√T), δ = r ln T/T: regret of order kGD√T, no delay."""
-        k, inner, _, gradient, _, rounds = scales_of(domain, gradient_bound, horizon)
-        return cls(OGD(domain, domain.diameter / (k * gradient * sqrt(rounds))), small_radius(inner, rounds))
+        sizes = scales_of(domain, gradient_bound, horizon)
+        rate = domain.diameter / (sizes.dimension * sizes.gradient * sqrt(sizes.rounds))
+        return cls(OGD(domain, rate), sizes.small_radius)
 
     @classmethod
     def strongly_convex(cls, domain: Any, strong_convexity: float, horizon: int) -> Self:
-        """Agarwal's for λ-strongly convex losses: η_n = 1/(λn), δ = r ln T/T, regret of order k²(G²/λ) ln T."""
+        """Set η_n = 1/(λn), δ = r ln T/T, Agarwal's for λ-strongly convex losses: regret of order k²(G²/λ) ln T."""
         sizes = scales_of(domain, 1.0, horizon)
-        return cls(OGD.strongly_convex(domain, strong_convexity), small_radius(sizes.inner, sizes.rounds))
+        return cls(OGD.strongly_convex(domain, strong_convexity), sizes.small_radius)
 
     @classmethod
     def shamir(cls, domain: Any, gradient_bound: float, horizon: int) -> Self:
         """Set η = D/(G√(kT)), δ = r ln T/T: regret of order GD√(kT), no delay."""
-        k, inner, _, gradient, _, rounds = scales_of(domain, gradient_bound, horizon)
-        return cls(OGD(domain, domain.diameter / (gradient * sqrt(k * rounds))), small_radius(inner, rounds))
+        sizes = scales_of(domain, gradient_bound, horizon)
+        rate = domain.diameter / (sizes.gradient * sqrt(sizes.dimension * sizes.rounds))
+        return cls(OGD(domain, rate), sizes.small_radius)
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
-        """Set η = R/(G√(vT + 2√v·total delay)) around DOGD, δ = min{r, R/((2 + R/r)T)}, the explicit one.
+        """Set η = R/(G√(vT + 2√v·total delay)) around DOGD, δ = min{r, R/((2 + R/r)T)}.
 
         Regret at most GR√(vT + 2√v·total delay) + GR in expectation, v as above (docs/methods.md).
         """
@@ -344,19 +305,12 @@ class TwoPoint(OnShrunken):
         rate = outer / (gradient * sqrt(square * rounds + 2.0 * sqrt(square) * late))
         return cls(DOGD(domain, rate), min(inner, outer * gradient / (sizes.bias * rounds)))
 
-
-def small_radius(inner: float, rounds: int) -> float:
-    """Return δ = r ln T/T (T = 2 where there is one round)."""
-    return inner * log(max(rounds, 2)) / max(rounds, 2)
-
-
-@query.on(TwoPoint)
-def _query_two(learner: TwoPoint, directions: Directions, t: int, play: Array, points: Array) -> None:
-    direction(directions, t, points[0])
-    for i in range(play.size):
-        move = learner.smoothing * points[0, i]
-        points[0, i] = play[i] + move
-        points[1, i] = play[i] - move
+    def query(self, directions: Directions, t: int, play: Array, points: Array) -> None:
+        direction(directions, t, points[0])
+        for i in range(play.size):
+            move = self.smoothing * points[0, i]
+            points[0, i] = play[i] + move
+            points[1, i] = play[i] - move
 
 
 @estimate.on(TwoPoint)
@@ -367,22 +321,16 @@ def _estimate_two(learner: TwoPoint, directions: Directions, s: int, feedback: A
         out[i] *= scale
 
 
-class Differences(OnShrunken):
+class Differences(Estimating):
     """A learner of gradients that sees k + 1 values a round; ``smoothing`` is δ, at most the domain's inner radius.
 
         ask at y_t and y_t + δ e_i, i = 1, …, k,   ĝ_{s,i} = (f_s(y_s + δe_i) − f_s(y_s))/δ
 
-    y is the base's iterate on K_δ = o + (1 − δ/r)(K − o), the domain K drawn in towards its centre o, r its inner
-    radius. Nothing is drawn. The game must grant k + 1 queries; a round loses the mean of its k + 1 values.
-
-    For linear losses ĝ is the gradient, so this is the base itself on K_δ; for losses whose gradients are L-Lipschitz
-    it is within √k Lδ/2 of it, and the base's bound (for gradients as long as ĝ) holds up to (√k LD/2 + (2 + R/r)G)δT.
-    Losses with kinks have no such bound: use :class:`TwoPoint`. ``base`` as there; the recorded play is y_t. O(k²) a
-    round, the values included.
-
-    Agarwal, Dekel, Xiao, *Optimal Algorithms for Online Convex Optimization with Multi-Point Bandit Feedback*, COLT
-    2010; with delays and :meth:`strongly_convex`, Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown
-    Delays*, Machine Learning 111, 2022 (arXiv 2103.11354).
+    y is the base's iterate on K_δ, ``base`` as for :class:`OnePoint`. A round loses the mean of its values, and its
+    recorded play is y_t. For losses whose gradients are L-Lipschitz ĝ is within √k Lδ/2 of the gradient, and the base's
+    bound holds up to (√k LD/2 + (2 + R/r)G)δT; for losses with kinks use :class:`TwoPoint`. Agarwal, Dekel, Xiao (COLT
+    2010); with delays Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown Delays*, Machine Learning 111,
+    2022.
 
     >>> from tarry.domains import Ball
     >>> Differences.tuned(Ball(4), gradient_bound=1.0, horizon=100, total_delay=0).queries
@@ -391,31 +339,28 @@ class Differences(OnShrunken):
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
-        """DOGD with η = R/(G√(T + 2·total delay)), δ = r ln T/T: regret at most GR√(T + 2·total delay) and δ's part."""
+        """Set η = R/(G√(T + 2·total delay)) for DOGD, δ = r ln T/T: regret GR√(T + 2·total delay) and δ's part."""
         rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)
         base = DOGD(domain, sizes.outer / (sizes.gradient * sqrt(rounds)))
-        return cls(base, small_radius(sizes.inner, sizes.rounds))
+        return cls(base, sizes.small_radius)
 
     @classmethod
     def strongly_convex(cls, domain: Any, strong_convexity: float, horizon: int, *, share: float = 1.0) -> Self:
-        """DOGD-SC from values: δ = r ln T/T, regret of order (G²/λ)·max delay·ln T."""
+        """Set δ = r ln T/T around DOGD-SC: regret of order (G²/λ)·max delay·ln T."""
         sizes = scales_of(domain, 1.0, horizon)
-        base = DOGDSC(domain, strong_convexity, share=share)
-        return cls(base, small_radius(sizes.inner, sizes.rounds))
+        return cls(DOGDSC(domain, strong_convexity, share=share), sizes.small_radius)
 
     @property
     def queries(self) -> int:
         return self.dimension + 1
 
-
-@query.on(Differences)
-def _query_differences(learner: Differences, directions: Directions, t: int, play: Array, points: Array) -> None:
-    for j in range(points.shape[0]):
+    def query(self, directions: Directions, t: int, play: Array, points: Array) -> None:
+        for j in range(points.shape[0]):
+            for i in range(play.size):
+                points[j, i] = play[i]
         for i in range(play.size):
-            points[j, i] = play[i]
-    for i in range(play.size):
-        points[i + 1, i] += learner.smoothing
+            points[i + 1, i] += self.smoothing
 
 
 @estimate.on(Differences)

@@ -1,7 +1,6 @@
 """Norms in which DW-FTRL regularises: Euclidean, or Mahalanobis on ellipsoids of that norm.
 
-The regret theorems need ‖·‖²/2 to be 1-strongly convex in the norm itself, which only
-inner-product norms are.
+The regret theorems need ‖·‖²/2 to be 1-strongly convex in the norm itself, which only inner-product norms are.
 """
 
 from __future__ import annotations
@@ -14,14 +13,17 @@ from numpy.typing import ArrayLike
 
 from tarry.domains import Ball, Domain, Ellipsoid, project
 from tarry.domains.base import as_definite
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, register_methods, verb, verb_with_default
 from tarry.learners.states import Array
 
 
 class Norm(Parameters):
-    """Base of norms."""
+    """Declare what a norm says of itself; its methods are registered for the verbs of their name."""
 
     is_quadratic = True  # strong convexity of the losses then pays for the regulariser
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (raise_dual, project_in, dual_size, diameter_in))
 
     def check(self, domain: Any) -> None:
         """Raise ValueError for domains that have no projection in this norm."""
@@ -37,62 +39,46 @@ def project_in(norm: Norm, domain: Domain, x: Array, scratch: Array) -> None:
     """Replace x by the nearest point of the domain in this norm."""
 
 
-@verb
+@verb_with_default
 def dual_size(norm: Norm, gradient: Array) -> float:
     """Return √(gᵀQ⁻¹g), the gradient's length in the dual norm; NaN for norms that do not say."""
-
-
-@dual_size.otherwise
-def _unknown_size(norm: Norm, gradient: Array) -> float:
     return np.nan
 
 
-@verb
+@verb_with_default
 def diameter_in(norm: Norm, domain: Domain) -> float:
     """Return the domain's diameter in this norm; NaN for norms that do not say."""
-
-
-@diameter_in.otherwise
-def _unknown_diameter(norm: Norm, domain: Domain) -> float:
     return np.nan
 
 
 class Euclidean(Norm):
-    """The ordinary norm; works with every domain.
+    """Measure in the ordinary norm, on every domain.
 
-    >>> dual_size(Euclidean(), np.array([3.0, 4.0]))
+    >>> Euclidean().dual_size(np.array([3.0, 4.0]))
     5.0
     """
 
+    def raise_dual(self, gradient: Array, scale: float, out: Array) -> None:
+        for i in range(out.size):
+            out[i] += scale * gradient[i]
 
-@raise_dual.on(Euclidean)
-def _add(norm: Euclidean, gradient: Array, scale: float, out: Array) -> None:
-    for i in range(out.size):
-        out[i] += scale * gradient[i]
+    def project_in(self, domain: Domain, x: Array, scratch: Array) -> None:
+        project(domain, x, scratch)
 
+    def dual_size(self, gradient: Array) -> float:
+        squares = 0.0
+        for i in range(gradient.size):
+            squares += gradient[i] * gradient[i]
+        return sqrt(squares)
 
-@project_in.on(Euclidean)
-def _euclidean(norm: Euclidean, domain: Domain, x: Array, scratch: Array) -> None:
-    project(domain, x, scratch)
-
-
-@dual_size.on(Euclidean)
-def _length(norm: Euclidean, gradient: Array) -> float:
-    squares = 0.0
-    for i in range(gradient.size):
-        squares += gradient[i] * gradient[i]
-    return sqrt(squares)
-
-
-@diameter_in.on(Euclidean)
-def _across(norm: Euclidean, domain: Domain) -> float:
-    return domain.diameter
+    def diameter_in(self, domain: Domain) -> float:
+        return domain.diameter
 
 
 class Mahalanobis(Norm, init=False):
-    """‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
+    """Measure ‖x‖² = xᵀQx for a symmetric positive definite Q, on domains that are balls of this norm.
 
-    >>> dual_size(Mahalanobis([[4.0, 0.0], [0.0, 1.0]]), np.array([6.0, 4.0]))
+    >>> Mahalanobis([[4.0, 0.0], [0.0, 1.0]]).dual_size(np.array([6.0, 4.0]))
     5.0
     """
 
@@ -117,42 +103,34 @@ class Mahalanobis(Norm, init=False):
             f"{domain!r}: use the Euclidean norm, or Ellipsoid(matrix=Q)"
         )
 
+    def raise_dual(self, gradient: Array, scale: float, out: Array) -> None:
+        for i in range(out.size):
+            total = 0.0
+            for j in range(out.size):
+                total += self.inverse[i, j] * gradient[j]
+            out[i] += scale * total
 
-@raise_dual.on(Mahalanobis)
-def _add_inverse(norm: Mahalanobis, gradient: Array, scale: float, out: Array) -> None:
-    for i in range(out.size):
-        total = 0.0
-        for j in range(out.size):
-            total += norm.inverse[i, j] * gradient[j]
-        out[i] += scale * total
+    def dual_size(self, gradient: Array) -> float:
+        squares = 0.0
+        for i in range(gradient.size):
+            for j in range(gradient.size):
+                squares += gradient[i] * self.inverse[i, j] * gradient[j]
+        return sqrt(max(squares, 0.0))  # rounding may leave a tiny negative
 
+    def diameter_in(self, domain: Domain) -> float:
+        return 2.0 * norm_radius(domain, self)
 
-@dual_size.on(Mahalanobis)
-def _dual_length(norm: Mahalanobis, gradient: Array) -> float:
-    squares = 0.0
-    for i in range(gradient.size):
-        for j in range(gradient.size):
-            squares += gradient[i] * norm.inverse[i, j] * gradient[j]
-    return sqrt(max(squares, 0.0))  # rounding may leave a tiny negative
-
-
-@diameter_in.on(Mahalanobis)
-def _twice_the_radius(norm: Mahalanobis, domain: Domain) -> float:
-    return 2.0 * norm_radius(domain, norm)
-
-
-@project_in.on(Mahalanobis)
-def _radial(norm: Mahalanobis, domain: Domain, x: Array, scratch: Array) -> None:
-    # The domain is a ball of this norm: shrink towards its centre.
-    squares = 0.0
-    for i in range(x.size):
-        for j in range(x.size):
-            squares += (x[i] - domain.center[i]) * norm.matrix[i, j] * (x[j] - domain.center[j])
-    reach = norm_radius(domain, norm)
-    if squares > reach * reach:
-        shrink = reach / sqrt(squares)
+    def project_in(self, domain: Domain, x: Array, scratch: Array) -> None:
+        # The domain is a ball of this norm: shrink towards its centre.
+        squares = 0.0
         for i in range(x.size):
-            x[i] = domain.center[i] + shrink * (x[i] - domain.center[i])
+            for j in range(x.size):
+                squares += (x[i] - domain.center[i]) * self.matrix[i, j] * (x[j] - domain.center[j])
+        reach = norm_radius(domain, self)
+        if squares > reach * reach:
+            shrink = reach / sqrt(squares)
+            for i in range(x.size):
+                x[i] = domain.center[i] + shrink * (x[i] - domain.center[i])
 
 
 def as_norm(value: Any, domain: Domain) -> Any:

@@ -67,9 +67,3 @@ def starting_point(domain: Any, start: ArrayLike | None) -> Array:
     if not contains(domain, point, 1e-9 * max(1.0, domain.diameter)):
         raise ValueError(f"start must lie in the domain, got {point}: use tarry.domains.nearest")
     return point
-
-
-def reach_of(domain: Any, start: Array) -> float:
-    """Return the most that |x − start| can be on the domain, or a bound on it."""
-    away = float(np.linalg.norm(start - np.asarray(domain.center)))
-    return float(min(domain.diameter, domain.outer_radius + away))

@@ -1,36 +1,16 @@
-"""Rates: learning rates and smoothing radii, fixed in advance or following the game. They see domains only."""
+"""Rates: learning rates and smoothing radii, fixed in advance or following the game. They see domains only.
+
+A number, a sequence or a function of t stands for a rate wherever one is asked for.
+"""
 
 from typing import Any
 
-from tarry.rates.bandit import BanditRadius, BanditRate, from_first_version
-from tarry.rates.base import Constant, Power, Rate, Rule, Sequence, inverse_time
-from tarry.rates.convex import Anytime, BestOfBoth, DoublingRate
+from tarry.rates.backlog import Anytime, BanditRadius, BanditRate, BestOfBoth, DoublingRate
+from tarry.rates.backlog import from_first_version as from_first_version  # for stores of that version
+from tarry.rates.base import Constant, Power, Rate, inverse_time
+from tarry.rates.base import Rule as Rule
+from tarry.rates.base import Sequence as Sequence
 from tarry.rates.unreviewed import EnergyRadius, EnergyRate
-
-MEMBERS: dict[str, Any] = {
-    "Anytime": Anytime,
-    "BanditRadius": BanditRadius,
-    "BanditRate": BanditRate,
-    "BestOfBoth": BestOfBoth,
-    "Constant": Constant,
-    "DoublingRate": DoublingRate,
-    "EnergyRadius": EnergyRadius,
-    "EnergyRate": EnergyRate,
-    "Power": Power,
-    "Rule": Rule,
-    "Sequence": Sequence,
-    "inverse_time": inverse_time,
-}
-"""Every rate by the name that stores and sweep files use."""
-
-RENAMED = {
-    "BacklogRadius": "BanditRadius.for_backlog",
-    "BacklogRate": "BanditRate.for_backlog",
-    "Doubled": "DoublingRate",
-    "LevelRadius": "BanditRadius",
-    "LevelRate": "BanditRate",
-}
-"""Names of the first version, and the constructor that takes the same arguments now."""
 
 __all__ = [
     "Anytime",
@@ -43,8 +23,18 @@ __all__ = [
     "EnergyRate",
     "Power",
     "Rate",
-    "Rule",
-    "Sequence",
-    "from_first_version",
     "inverse_time",
 ]
+
+# Arguments become a Rule or a Sequence by themselves; stores and sweep files name them.
+MEMBERS: dict[str, Any] = {name: globals()[name] for name in (*__all__, "Rule", "Sequence") if name != "Rate"}
+"""Every rate by the name that stores and sweep files use."""
+
+RENAMED = {
+    "BacklogRadius": "BanditRadius.for_backlog",
+    "BacklogRate": "BanditRate.for_backlog",
+    "Doubled": "DoublingRate",
+    "LevelRadius": "BanditRadius",
+    "LevelRate": "BanditRate",
+}
+"""Names of the first version, and the constructor that takes the same arguments now."""

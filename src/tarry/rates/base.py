@@ -1,15 +1,12 @@
-"""What a rate is: a positive, non-increasing sequence of learning rates or of smoothing radii.
+"""Rates: positive, non-increasing sequences of learning rates or of smoothing radii, and their verbs.
 
-A rate of time answers ``at(rate, t)`` for t = 1, 2, …. Numbers become :class:`Constant`, arrays :class:`Sequence`,
-functions of t :class:`Rule`. A rate that learns from play answers ``next_rate`` instead, or ``radius`` as smoothing. It
-keeps ``MEMORY`` numbers in the learner's state: a sum of its own, and the magnitude of the epoch, which a doubling
-trick guesses (0 before the first).
+A rate of time answers ``at(rate, t)`` for t = 1, 2, …; one that follows the game ``next_rate``, or ``radius`` as
+smoothing, from ``MEMORY`` numbers in the learner's state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from math import inf
 from typing import Annotated, Any, ClassVar, Protocol, Self
 
@@ -19,18 +16,17 @@ from numpy.typing import ArrayLike
 from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
 from tarry.domains.base import as_vector
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Parameters, as_step, verb
+from tarry.kernel import KW_ONLY, Parameters, as_step, register_methods, verb, verb_with_default
 
 MEMORY = 2
-SUM, MAGNITUDE = range(MEMORY)
-
+SUM, MAGNITUDE = range(MEMORY)  # a sum of the rate's own, and what a doubling trick guesses (0 before the first epoch)
 CHECKED_ROUNDS = 1024  # a user's function is tried at this many rounds, spaced by powers: enough to see it rise
 ENDLESS = 10**9  # the round up to which a session, which has no end, tries a user's function
 SLACK = 1e-5  # relative: warnings show six digits, and a number copied from one must not be warned of again
 
 
 class Facts(Protocol):
-    """What is known of a game when a member is asked for its ``doubts``."""
+    """Tell what is known of a game when a member is asked for its ``doubts``."""
 
     @property
     def losses(self) -> Any: ...
@@ -49,13 +45,16 @@ class Facts(Protocol):
 
 
 class Rate(Parameters):
-    """Base of all rates and radii: what one needs from the game, with the defaults."""
+    """Declare what a rate or radius needs from the game; its methods are registered for the verbs of their name."""
 
     follows_epochs: ClassVar[tuple[str, ...]] = ()
     """Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played."""
 
     follows_feedback: ClassVar[bool] = False
     """Whether the rate depends on the learner's own feedback, and on nothing else of the game."""
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (at, first_rate, count_tracked, next_rate, last_rate, radius))
 
     @property
     def needs_acknowledgements(self) -> bool:
@@ -87,91 +86,73 @@ def at(rate: Rate, t: int) -> float:
     """Return the value in round t (from 1)."""
 
 
-@verb
+@verb_with_default
 def first_rate(rate: Rate, memory: np.ndarray) -> float:
     """Return η_0, the rate before anything is known."""
-
-
-@first_rate.otherwise
-def _first(rate: Rate, memory: np.ndarray) -> float:
     return at(rate, 1)
 
 
-@verb
+@verb_with_default
 def count_tracked(rate: Rate, memory: np.ndarray, tracked: int) -> None:
     """Take note that a round found this many rounds tracked, before it asked for a slot itself."""
 
 
-@count_tracked.otherwise
-def _count_nothing(rate: Rate, memory: np.ndarray, tracked: int) -> None:
-    pass
-
-
-@verb
+@verb_with_default
 def next_rate(rate: Rate, memory: np.ndarray, t: int, pending: int) -> float:
     """Return η_t, t counted in the epoch; ``pending`` is σ_{t+1}, or -1 where it is not disclosed."""
-
-
-@next_rate.otherwise
-def _by_round(rate: Rate, memory: np.ndarray, t: int, pending: int) -> float:
     return at(rate, t)
 
 
-@verb
+@verb_with_default
 def last_rate(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
     """Return η_t if the game ended after round t, given the rate in force."""
-
-
-@last_rate.otherwise
-def _last(rate: Rate, memory: np.ndarray, in_force: float, t: int) -> float:
     return at(rate, t)
 
 
-@verb
+@verb_with_default
 def radius(rate: Rate, memory: np.ndarray, t: int) -> float:
     """Return δ_t of a round of the current epoch, t counted in it."""
-
-
-@radius.otherwise
-def _radius_by_round(rate: Rate, memory: np.ndarray, t: int) -> float:
     return at(rate, t)
+
+
+class Following(Rate):
+    """Leave the rate in force at the end of a game, since nothing is known of a next round."""
+
+    def last_rate(self, memory: np.ndarray, in_force: float, t: int) -> float:
+        return in_force
 
 
 class Constant(Rate):
-    """The same value in every round.
+    """Give the same value in every round.
 
-    >>> at(Constant(0.5), 7)
+    >>> Constant(0.5).at(7)
     0.5
     """
 
     value: Positive
 
-
-@at.on(Constant)
-def _constant(rate: Constant, t: int) -> float:
-    return rate.value
+    def at(self, t: int) -> float:
+        return self.value
 
 
 def as_listed(values: ArrayLike, name: str) -> np.ndarray:
-    """Return one value per round; raise ValueError unless they are positive and non-increasing."""
+    """Return one value per round; raise ValueError unless the values are positive and non-increasing."""
     listed = as_vector(values, name)
     check_decreasing(listed, name)
     return listed
 
 
 class Sequence(Rate):
-    """One value per round; the game may not be longer.
+    """Give one value per round; the game may not be longer.
 
-    >>> float(at(Sequence([0.5, 0.25]), 2))
+    >>> float(Sequence([0.5, 0.25]).at(2))
     0.25
     """
 
     values: Annotated[np.ndarray, as_listed]
 
-
-@at.on(Sequence)
-def _sequence(rate: Sequence, t: int) -> float:
-    return rate.values[t - 1]
+    def at(self, t: int) -> float:
+        return self.values[t - 1]
 
 
 def _as_exponent(value: Any, name: str) -> float:
@@ -186,9 +167,9 @@ def _as_cap(value: Any, name: str) -> float:
 
 
 class Power(Rate):
-    """min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
+    """Give min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
 
-    >>> [float(at(Power(2.0, 0.5, cap=1.5), t)) for t in (1, 4, 16)]
+    >>> [float(Power(2.0, 0.5, cap=1.5).at(t)) for t in (1, 4, 16)]
     [1.5, 1.0, 0.5]
     """
 
@@ -198,19 +179,17 @@ class Power(Rate):
     _: KW_ONLY
     shift: NonNegative = 0.0
 
-
-@at.on(Power)
-def _power(rate: Power, t: int) -> float:
-    # Division is exact to half a unit in the last place where ** is not, and 1/(λt) is the common case.
-    if rate.exponent == 1.0:
-        return min(rate.cap, rate.scale / (t + rate.shift))
-    return min(rate.cap, rate.scale * np.float64(t + rate.shift) ** -rate.exponent)
+    def at(self, t: int) -> float:
+        # Division is exact to half a unit in the last place where ** is not, and 1/(λt) is the common case.
+        if self.exponent == 1.0:
+            return min(self.cap, self.scale / (t + self.shift))
+        return min(self.cap, self.scale * np.float64(t + self.shift) ** -self.exponent)
 
 
 class Rule(Rate, init=False):
-    """A user's function of t: fast if decorated with numba.njit, plain Python otherwise.
+    """Give a user's function of t: fast if decorated with numba.njit, plain Python otherwise.
 
-    >>> at(Rule(lambda t: 1.0 / (t + 1)), 3)
+    >>> Rule(lambda t: 1.0 / (t + 1)).at(3)
     0.25
     """
 
@@ -220,19 +199,22 @@ class Rule(Rate, init=False):
         if not callable(function):
             raise TypeError(f"function must be a function of t, got {function!r}: use Constant, Sequence or Power")
         made = cls.make(as_step(function))
-        _check_function(made, ENDLESS)
+        made.check_until(ENDLESS)
         return made
 
+    def check_until(self, last: int) -> None:
+        """Raise ValueError if the function is not positive, or increases, at sample rounds up to ``last``."""
+        rounds = np.unique(np.geomspace(1, last, min(CHECKED_ROUNDS, last)).astype(np.int64))
+        check_decreasing(np.array([self.function(int(t)) for t in rounds]), "the rule", rounds)
 
-@at.on(Rule)
-def _rule(rate: Rule, t: int) -> float:
-    return rate.function(t)
+    def at(self, t: int) -> float:
+        return self.function(t)
 
 
 def inverse_time(strong_convexity: float) -> Power:
     """Return η_t = 1/(λt), the rate for λ-strongly convex losses.
 
-    >>> at(inverse_time(0.5), 4)
+    >>> inverse_time(0.5).at(4)
     0.5
     """
     return Power(1.0 / as_positive(strong_convexity, "strong_convexity"), 1.0)
@@ -266,7 +248,6 @@ def as_rate_of_time(value: Any, name: str, counts: str = "feedbacks") -> Any:
 # Fields of learners are declared with these; what a user may give is said at ``as_rate``.
 AnyRate = Annotated[Any, as_rate]
 RateOfTime = Annotated[Any, as_rate_of_time]
-RateOfBlocks = Annotated[Any, partial(as_rate_of_time, counts="blocks")]
 
 
 def counts_tracked(rate: Any) -> bool:
@@ -287,7 +268,7 @@ def check_length(rate: Any, horizon: int | None, name: str) -> None:
     if not isinstance(rate, Rate):
         return
     if isinstance(rate, Rule):
-        _check_function(rate, ENDLESS if horizon is None else horizon)
+        rate.check_until(ENDLESS if horizon is None else horizon)
     if rate.tuned_horizon is not None and horizon is not None and horizon > rate.tuned_horizon:
         raise ValueError(
             f"{type(rate).__name__} is tuned to a horizon of {rate.tuned_horizon:g}, the game has {horizon} rounds: "
@@ -301,12 +282,6 @@ def check_length(rate: Any, horizon: int | None, name: str) -> None:
         raise ValueError(
             f"the {name} sequence has {rate.values.size} rounds, the game has {horizon}: lengthen it, or use a rule"
         )
-
-
-def _check_function(rate: Rule, last: int) -> None:
-    """Raise ValueError if a function is not positive, or increases, at sample rounds up to ``last``."""
-    rounds = np.unique(np.geomspace(1, last, min(CHECKED_ROUNDS, last)).astype(np.int64))
-    check_decreasing(np.array([rate.function(int(t)) for t in rounds]), "the rule", rounds)
 
 
 def check_decreasing(values: np.ndarray, name: str, rounds: np.ndarray | None = None) -> None:

@@ -1,7 +1,7 @@
 """Rates and radii for values that follow the tracking set: the follow-up's conditional energy (**unreviewed**).
 
 Xiang, Yang, Shen, *Beyond Peak Backlog*, unreviewed and not checked here. The rate may look at the scheduler's side
-only, |S_t| and p, never at the weights, plays or values that came of it: with those its proof fails. Rate, radius and
+only, |S_t| and p, never at weights, plays or values that came of it: its proof fails with them. Rate, radius and
 scheduler must speak of the same coin, which :class:`tarry.Player` checks.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from tarry.checks import Positive, as_int
 from tarry.kernel import KW_ONLY, step
-from tarry.rates.base import MAGNITUDE, SUM, Rate, count_tracked, first_rate, last_rate, next_rate, radius, scale_of
+from tarry.rates.base import MAGNITUDE, SUM, Rate, scale_of
 
 
 def _as_count(value: Any, name: str) -> float:
@@ -22,7 +22,7 @@ def _as_count(value: Any, name: str) -> float:
 
 
 class _Energy(Rate):
-    """Base of the rate and the radius: after the first field, both have the same."""
+    """Share what the rate and the radius are tuned to: after the first field, both have the same."""
 
     follows_backlog = True
 
@@ -46,9 +46,8 @@ class EnergyRadius(_Energy):
     Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``DoublingBernoulli(safety)``, up to the
     horizon T; ``factor`` is c, which the notes we have leave open.
 
-    >>> import numpy as np
     >>> rule = EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000)
-    >>> round(float(radius(rule, np.array([0.0, 1.0]), 1)), 6)
+    >>> round(float(rule.radius(np.array([0.0, 1.0]), 1)), 6)
     0.1
     """
 
@@ -60,6 +59,9 @@ class EnergyRadius(_Energy):
     factor: Positive = 1.0
     safety: Positive = 8.0  # as in the scheduler's coin, whose default it is
 
+    def radius(self, memory: np.ndarray, t: int) -> float:
+        return self.inner_radius * _ratio(self, memory)
+
 
 class EnergyRate(_Energy, init=False):
     """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch (**unreviewed**), where
@@ -69,9 +71,8 @@ class EnergyRate(_Energy, init=False):
     c_t = |S_t| before round t asks for a slot, z = νk/(δ/r) with the δ and p of ``smoothing``, the learner's
     :class:`EnergyRadius`, and H + 1 the epoch's magnitude.
 
-    >>> import numpy as np
     >>> rule = EnergyRate(2.0, 1.0, EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000))
-    >>> round(float(first_rate(rule, np.array([0.0, 1.0]))), 4)  # z = 10, p = 1, H = 0
+    >>> round(float(rule.first_rate(np.array([0.0, 1.0]))), 4)  # z = 10, p = 1, H = 0
     0.1407
     """
 
@@ -87,6 +88,20 @@ class EnergyRate(_Energy, init=False):
             raise TypeError(f"smoothing must be the learner's own radius, an EnergyRadius, got {smoothing!r}")
         return cls.make(scale_of(diameter, gradient_bound), *smoothing.tuning)
 
+    def count_tracked(self, memory: np.ndarray, tracked: int) -> None:
+        # A full set admits no round, so such a round has no energy.
+        if tracked < self.capacity:
+            length = self.spread / _ratio(self, memory)
+            memory[SUM] += (length * length + length * sqrt(tracked) + tracked) / _chance(self, memory)
+
+    def first_rate(self, memory: np.ndarray) -> float:
+        return _rate(self, memory)
+
+    def next_rate(self, memory: np.ndarray, first: float, second: int) -> float:
+        return _rate(self, memory)  # neither the round nor the backlog: the sum alone
+
+    last_rate = next_rate
+
 
 @step
 def _chance(rate: EnergyRadius | EnergyRate, memory: np.ndarray) -> float:
@@ -100,37 +115,9 @@ def _ratio(rate: EnergyRadius | EnergyRate, memory: np.ndarray) -> float:
     return min(1.0, rate.factor * sqrt(rate.spread) * (rate.horizon * _chance(rate, memory)) ** -0.25)
 
 
-@radius.on(EnergyRadius)
-def _radius(rate: EnergyRadius, memory: np.ndarray, t: int) -> float:
-    return rate.inner_radius * _ratio(rate, memory)
-
-
 @step
 def _rate(rate: EnergyRate, memory: np.ndarray) -> float:
     length = rate.spread / _ratio(rate, memory)
     most = min(rate.capacity - 1.0, max(memory[MAGNITUDE], 1.0) - 1.0)
     start = 2.0 * (length * length + most + 1.0) / _chance(rate, memory)
     return rate.scale / sqrt(start + memory[SUM])
-
-
-@count_tracked.on(EnergyRate)
-def _count(rate: EnergyRate, memory: np.ndarray, tracked: int) -> None:
-    # A full set admits nobody, so such a round has no energy.
-    if tracked < rate.capacity:
-        length = rate.spread / _ratio(rate, memory)
-        memory[SUM] += (length * length + length * sqrt(tracked) + tracked) / _chance(rate, memory)
-
-
-@first_rate.on(EnergyRate)
-def _first(rate: EnergyRate, memory: np.ndarray) -> float:
-    return _rate(rate, memory)
-
-
-@next_rate.on(EnergyRate)
-def _next(rate: EnergyRate, memory: np.ndarray, t: int, pending: int) -> float:
-    return _rate(rate, memory)
-
-
-@last_rate.on(EnergyRate)
-def _last(rate: EnergyRate, memory: np.ndarray, in_force: float, t: int) -> float:
-    return _rate(rate, memory)
