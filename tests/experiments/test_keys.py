@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import tarry
-from tarry.experiments import summary
 from tarry.experiments.columns import CELLS, GAME_KEYS, GAME_PARTS, GAME_RULES, PLAYER_KEYS
 from tarry.experiments.tables import GameTable, PlayerTable
 from tarry.reports.view import PLAIN, WORDY
@@ -24,7 +23,6 @@ def test_the_file_and_the_columns_have_the_same_keys():
 
 def test_what_names_settings_and_rows_leaves_no_key_out():
     assert sorted((*PLAIN, *WORDY)) == sorted(GAME_KEYS)
-    assert sorted((*summary.FIRST, *summary.LAST)) == sorted((*GAME_KEYS, *PLAYER_KEYS))
 
 
 def test_the_game_itself_has_them():

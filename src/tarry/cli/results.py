@@ -10,12 +10,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tarry import experiments
 from tarry.cli.console import Format, refusing, screen
 from tarry.errors import ArgumentError
-from tarry.experiments import Folder, Tables, read_tables
-from tarry.experiments.summary import joined, summarise
 
 if TYPE_CHECKING:
+    from tarry.experiments import Folder, Tables
     from tarry.reports.sweeps import Story
 
 results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
@@ -34,8 +34,10 @@ def show(
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
     """Means over seeds: regret, bound, share of labels seen, weights."""
+    from tarry.experiments.summary import summarise
+
     with refusing():
-        frame = summarise(read_tables(folder), by or ())
+        frame = summarise(experiments.read_tables(folder), by or ())
     if output is Format.json:
         typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))
         return
@@ -62,10 +64,12 @@ def export(
     table: Annotated[str, typer.Option(help="runs, curves or cells.")] = "runs",
 ) -> None:
     """Write a table, runs and curves with the columns of their cell."""
+    from tarry.experiments.summary import joined
+
     with refusing():
         if file.suffix not in WRITERS:
             raise ValueError(f"FILE must end in one of {', '.join(WRITERS)}, got {file.name!r}")
-        frame = joined(read_tables(folder), table)
+        frame = joined(experiments.read_tables(folder), table)
         file.parent.mkdir(parents=True, exist_ok=True)
         getattr(frame, WRITERS[file.suffix])(file)
     typer.echo(f"{file}: {frame.height} rows, {frame.width} columns")
@@ -104,8 +108,8 @@ def report_command(
         for kind in only or ():
             if kind not in KINDS:
                 raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
-        results = Folder(folder)
-        tables = read_tables(folder)
+        results = experiments.Folder(folder)
+        tables = experiments.read_tables(folder)
         with Console(stderr=True).status("drawing") as status:
             seen, story, again = view(*tables), _story(results, tables, file), None
             if replay:

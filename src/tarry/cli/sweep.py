@@ -6,14 +6,16 @@ import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from tarry import experiments
 from tarry.cli.console import Format, engine_warnings, progress_bar, refusing
-from tarry.experiments import Folder, Standing, Summary, Sweep, load_sweep, run_sweep, standing, write_tables
-from tarry.experiments.run import parse_task
+
+if TYPE_CHECKING:
+    from tarry.experiments import Folder, Standing, Summary, Sweep
 
 FAILED, INTERRUPTED = 1, 130
 SHOWN = 5  # values of an axis in a plan
@@ -39,7 +41,7 @@ def plan(file: FileArgument, results: ResultsOption = None, output: FormatOption
     """How many cells there are, which are finished, and what the others will cost."""
     with refusing():
         sweep, folder = _opened(file, results)
-        found = standing(sweep, folder)
+        found = experiments.standing(sweep, folder)
         refused = _refused(sweep)
     if output is Format.json:
         typer.echo(json.dumps(_figures(found) | {"refused": refused}, indent=2))
@@ -79,7 +81,7 @@ def status(file: FileArgument, results: ResultsOption = None, output: FormatOpti
     """What is finished, missing, failed or damaged; exit code 1 unless all is finished."""
     with refusing():
         sweep, folder = _opened(file, results)
-        found = standing(sweep, folder)
+        found = experiments.standing(sweep, folder)
     if output is Format.json:
         typer.echo(json.dumps(_figures(found), indent=2))
     else:
@@ -102,7 +104,7 @@ def collect(
         sweep, folder = _opened(file, results)
         folder.write_plan(sweep)
         tables = folder.tables()
-        for path in write_tables(tables, out or folder.path):
+        for path in experiments.write_tables(tables, out or folder.path):
             typer.echo(str(path))
     if tables.cells["versions"].drop_nulls().n_unique() > 1:
         typer.echo("cells were computed with several versions: see the column versions of cells.parquet", err=True)
@@ -112,8 +114,8 @@ def collect(
 
 
 def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
-    sweep = load_sweep(file)
-    return sweep, Folder(results or Path("out") / "sweeps" / sweep.name)
+    sweep = experiments.load_sweep(file)
+    return sweep, experiments.Folder(results or Path("out") / "sweeps" / sweep.name)
 
 
 def _refused(sweep: Sweep) -> dict[str, str]:
@@ -131,11 +133,12 @@ def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bo
     ``again`` is the command that goes on after an interrupt; what was chosen here is added to it.
     """
     from tarry.experiments.engines import make_engine
+    from tarry.experiments.run import parse_task
 
     console = Console(stderr=True)
     try:
         with engine_warnings(console), progress_bar(console) as show:
-            done = run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
+            done = experiments.run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
     except KeyboardInterrupt:
         command = _with_options(again, **chosen, task=task)
         typer.echo(f"interrupted; finished cells are kept: {command} goes on", err=True)

@@ -11,10 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-PREFIX, SUFFIX = ".writing-", ".tmp"
 # A writer on another machine cannot be asked whether it lives; after a day it is taken for dead.
 FORGOTTEN_SECONDS = 86_400.0
 _SIGNED = re.compile(r"\.writing-(?P<host>.+)-(?P<process>[0-9]+)-[0-9]+\.tmp", re.ASCII)
+_HOST = "".join(letter for letter in socket.gethostname() if letter.isalnum() or letter == ".") or "here"
 _count = itertools.count()
 
 
@@ -41,29 +41,22 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def sign() -> str:
     """Return a name for a file being written by this process."""
-    return f"{PREFIX}{_host()}-{os.getpid()}-{next(_count)}{SUFFIX}"
+    return f".writing-{_HOST}-{os.getpid()}-{next(_count)}.tmp"
 
 
 def sweep_away(folder: Path) -> int:
     """Remove files that dead writers of this machine left half-written, and any a day old; return how many."""
     removed = 0
-    for path in folder.glob(f"{PREFIX}*{SUFFIX}"):
-        if _is_left(path):
-            path.unlink(missing_ok=True)
-            removed += 1
+    for path in folder.glob(".writing-*.tmp"):
+        signed = _SIGNED.fullmatch(path.name)
+        if signed is None:  # not written by this module
+            continue
+        is_dead = signed["host"] == _HOST and not _is_alive(int(signed["process"]))
+        with contextlib.suppress(FileNotFoundError):  # its writer is done, or another sweeper was faster
+            if is_dead or time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS:
+                path.unlink(missing_ok=True)
+                removed += 1
     return removed
-
-
-def _is_left(path: Path) -> bool:
-    signed = _SIGNED.fullmatch(path.name)
-    if signed is None:  # not written by this module
-        return False
-    if signed["host"] == _host() and not _is_alive(int(signed["process"])):
-        return True
-    try:
-        return time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS
-    except FileNotFoundError:
-        return False
 
 
 def _is_alive(process: int) -> bool:
@@ -76,7 +69,3 @@ def _is_alive(process: int) -> bool:
     except PermissionError:  # somebody else's process, but alive
         return True
     return True
-
-
-def _host() -> str:
-    return "".join(letter for letter in socket.gethostname() if letter.isalnum() or letter == ".") or "here"

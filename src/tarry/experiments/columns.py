@@ -1,41 +1,32 @@
 """The columns of results: what runs are written down as, in Parquet.
 
-Three tables, joined on ``cell``: CELLS says what was asked, RUNS what one seed gave, CURVES the way there. A part file
-(see :mod:`tarry.experiments.parts`) holds rows of RUNS with their curves as lists. ``SCHEMA`` is the version: columns
-may be added under the same number (what was stored before has nulls there), never renamed, removed or given another
-meaning.
-
-The columns of cells tell members in one line, long lists and files in short (``[500 entries]``, ``log.csv``), so two
-members may read alike. Whoever groups by these columns would pool what has nothing in common: :func:`labelled` adds a
-number to the second.
+Three tables, joined on ``cell``: CELLS says what was asked, RUNS what one seed gave, CURVES the way there.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from pathlib import Path
+import polars as pl
 
-    import polars as pl
+from tarry.experiments.files import without_file_names
 
+# Columns may be added under the same number (what was stored before has nulls there), never renamed, removed or given
+# another meaning.
 SCHEMA = 1
 
-_Contents = list[dict[str, Any]]
-# Where a cell's content has another word for a column.
-READY = {"ready": "player"}
-DIGEST = "digest"  # the key that only files have
-
+# The keys of a game: members, rules and sizes. Axes of these names set them, and are columns already.
 GAME_PARTS = ("domain", "losses", "delays")
-"""The keys of a game that are members."""
 GAME_RULES = ("feedback", "queries", "information", "preemption")
 GAME_SIZES = ("capacity", "horizon", "dimension")
 GAME_KEYS = (*GAME_PARTS, *GAME_RULES, *GAME_SIZES)
-"""Every key of a game; axes of these names set them, and are columns already."""
+# The columns that tell a player, members all of them; and the key of a cell's content that one column renames.
 PLAYER_KEYS = ("learner", "scheduler", "epochs", "ready")
-"""The columns that tell a player, members all of them."""
+READY = {"ready": "player"}
+Contents = list[dict[str, Any]]
 
 
 class Column(NamedTuple):
@@ -45,6 +36,7 @@ class Column(NamedTuple):
     meaning: str
 
 
+# One row for each cell of the plan; one more column, ``axis_NAME``, for every axis that is not a key of the game.
 CELLS = {
     "cell": Column("String", "the cell's identity, a hash of its content; here and in runs and curves"),
     "combination": Column("String", "the same without the seeds: cells that differ in seeds only share it"),
@@ -73,8 +65,7 @@ CELLS = {
     "versions": Column("String", "JSON: the versions it was computed with"),
     "schema": Column("Int64", "the version of this list of columns"),
 }
-"""One row for each cell of the plan; one more column, ``axis_NAME``, for every axis that is not a key of the game."""
-
+# One row for each seed of each finished cell.
 RUNS = {
     "cell": Column("String", "the cell's identity"),
     "seed": Column("Int64", "the seed, of the game and of the player"),
@@ -110,8 +101,7 @@ RUNS = {
     "weight_max": Column("Float64", "the largest weight"),
     "effective_sample_size": Column("Float64", "(Σw)²/Σw²"),
 }
-"""One row for each seed of each finished cell."""
-
+# One row for each checkpoint of each run.
 CURVES = {
     "cell": Column("String", "the cell's identity"),
     "seed": Column("Int64", "the seed"),
@@ -120,33 +110,26 @@ CURVES = {
     "loss": Column("Float64", "loss of the plays up to round t"),
     "bound": Column("Float64", "the certificate's bound at t; NaN where there is none"),
 }
-"""One row for each checkpoint of each run."""
-
+# A part file keeps a run and its curve in one row, so that both reach the disk together.
 CURVE_LISTS = {name: f"curve_{name}" for name in CURVES if name not in ("cell", "seed")}
+# What part files say of a cell besides its runs, on each of its rows: known only once the cell was played.
 CELL_FIGURES = ("seconds", "warnings", "versions", "schema")
-"""What part files say of a cell besides its runs, on each of its rows."""
 
 
 def polars_schema(table: dict[str, Column]) -> dict[str, pl.DataType]:
-    """A table's columns as Polars wants them."""
-    import polars as pl
-
+    """Return a table's columns with the types that Polars has for them."""
     return {name: getattr(pl, column.kind)() for name, column in table.items()}
 
 
 def part_schema() -> dict[str, Any]:
-    """The columns of part files: runs, what is said of their cell, and curves as lists."""
-    import polars as pl
-
+    """Return the columns of part files: runs, what is said of their cell, and curves as lists."""
     said = {name: CELLS[name] for name in CELL_FIGURES}
     curves = {listed: pl.List(getattr(pl, CURVES[name].kind)) for name, listed in CURVE_LISTS.items()}
     return {**polars_schema(RUNS), **polars_schema(said), **curves}
 
 
 def conformed(frame: pl.DataFrame, schema: dict[str, Any], source: Path) -> pl.DataFrame:
-    """A frame that was stored, with every column of today's schema; those that came later are null, others stay."""
-    import polars as pl
-
+    """Return a stored frame with every column of today's schema, null where it came later; other columns stay."""
     version: Any = frame["schema"].max() if "schema" in frame.columns else None
     if version is not None and version > SCHEMA:
         raise ValueError(
@@ -158,7 +141,7 @@ def conformed(frame: pl.DataFrame, schema: dict[str, Any], source: Path) -> pl.D
 
 
 class Labels:
-    """Gives each thing its label, with a number where others have had it; nothing is called by two names.
+    """Give each thing its label, with a number where another thing has had it; nothing is called by two names.
 
     >>> call = Labels()
     >>> call("a", 1), call("a", 2), call("b", 1), call("a", 1)
@@ -170,11 +153,11 @@ class Labels:
         self._last: dict[str, int] = {}
 
     def __call__(self, label: str, thing: Hashable) -> str:
-        """The label of a thing; the same whenever it is asked for."""
+        """Return the label of a thing; the same whenever the thing comes again."""
         if (found := self._given.get((label, thing))) is not None:
             return found
         name, number = label, self._last.get(label, 1)
-        while name in self._last:
+        while name in self._last:  # a label may itself end in a number that was given out
             number += 1
             name = f"{label} #{number}"
         self._last[label] = number
@@ -184,15 +167,16 @@ class Labels:
 
 
 def told_apart(labels: Iterable[str | None], things: Iterable[Hashable]) -> list[str | None]:
-    """The labels, with a number from the second of the things on that share one; None stays."""
+    """Return the labels, with a number from the second of the things on that share one; None stays."""
     call = Labels()
     return [None if label is None else call(label, thing) for label, thing in zip(labels, things, strict=True)]
 
 
-def labelled(cells: pl.DataFrame, games: _Contents, players: _Contents) -> pl.DataFrame:
-    """Cells with the lines of their members told apart by what is in them."""
-    import polars as pl
+def labelled(cells: pl.DataFrame, games: Contents, players: Contents) -> pl.DataFrame:
+    """Return cells with the lines of their members told apart by what is in them.
 
+    Lines are short (``[500 entries]``, ``log.csv``), and grouping by equal ones would pool different members.
+    """
     rooms = {**dict.fromkeys(GAME_PARTS, games), **dict.fromkeys(PLAYER_KEYS, players)}
     return cells.with_columns(
         pl.Series(name, told_apart(cells[name], [repr(one.get(READY.get(name, name))) for one in room]), pl.String)
@@ -200,11 +184,12 @@ def labelled(cells: pl.DataFrame, games: _Contents, players: _Contents) -> pl.Da
     )
 
 
-def contents_of(cells: pl.DataFrame) -> tuple[_Contents, _Contents]:
-    """The game and the player of each cell, as its content has them; of files what is in them, without their names."""
-    plain = [json.loads(one, object_hook=_nameless if DIGEST in one else None) for one in cells["content"]]
+def contents_of(cells: pl.DataFrame) -> tuple[Contents, Contents]:
+    """Return the game and the player of each cell, with the hashes of data files and without their names."""
+    plain = [json.loads(content) for content in cells["content"]]
+    # Few sweeps name files, and a hundred thousand trees take a while to walk.
+    plain = [
+        without_file_names(one) if '"digest"' in text else one
+        for one, text in zip(plain, cells["content"], strict=True)
+    ]
     return [one["game"] for one in plain], [one["player"] for one in plain]
-
-
-def _nameless(table: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in table.items() if name != "file"} if DIGEST in table else table

@@ -1,9 +1,7 @@
 """Sweep files: TOML, the files they include, and the arrays they name.
 
-``include = ["base.toml"]`` reads other files first, relative to the one that names them; tables are merged key by
-key, and what the including file says holds. An array is a file, ``{file = "rows.npy"}``, or columns of a table,
-``{file = "log.csv", columns = ["a", "b"]}``. A cell's identity holds the hash of the file's bytes and not its name: a
-file that moved is the same data, one that changed is other data.
+``include = ["base.toml"]`` reads other files first; tables are merged key by key, and what the including file says
+holds. An array is a file, ``{file = "rows.npy"}``, or columns of a table, ``{file = "log.csv", columns = ["a"]}``.
 """
 
 from __future__ import annotations
@@ -12,12 +10,12 @@ import tomllib
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from tarry.checks import pick
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Tree = dict[str, Any]
 Key = tuple[str, ...]
@@ -47,27 +45,21 @@ class Text:
         file = self.path if longest is None else self._said[longest]
         return f"{file.name}: {shown}" if shown else file.name
 
-    def add(self, tree: Tree, path: Path) -> None:
-        """Merge a file's tables over what was read before."""
-        self.tree = self._merged(self.tree, tree, path, ())
-
-    def _merged(self, old: Tree, new: Tree, path: Path, above: Key) -> Tree:
+    def merged(self, old: Tree, new: Tree, path: Path, above: Key = ()) -> Tree:
+        """Return a file's tables over what was read before, and remember which file said what."""
         merged = dict(old)
         for name, value in new.items():
             key, before = (*above, name), merged.get(name)
-            # A member says as a whole what it is: parameters of another type must not linger.
-            if isinstance(value, dict) and isinstance(before, dict) and not _is_whole(key, value):
-                merged[name] = self._merged(before, value, path, key)
-            else:
-                merged[name] = self._merged({}, value, path, key) if isinstance(value, dict) else value
+            merged[name] = value
+            if isinstance(value, dict):
+                # A member or data, below games, players and axes, says as a whole what it is: parameters of another
+                # type must not linger.
+                is_whole = len(key) > 2 and ("type" in value or is_data(value))
+                under = before if isinstance(before, dict) and not is_whole else {}
+                merged[name] = self.merged(under, value, path, key)
             if not isinstance(before, dict) or not isinstance(value, dict):
                 self._said[key] = path
         return merged
-
-
-def _is_whole(key: Key, value: Tree) -> bool:
-    """Return whether this is a member or data; tables of two keys or fewer are games, players or axes."""
-    return len(key) > 2 and ("type" in value or is_data(value))
 
 
 def read_files(path: Path) -> Text:
@@ -96,7 +88,7 @@ def _read(path: Path, text: Text, above: tuple[Path, ...]) -> None:
         raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
     for name in included:
         _read(path.parent / name, text, (*above, here))
-    text.add(_with_digests(tree, path.parent, f"{path.name}: "), path)
+    text.tree = text.merged(text.tree, _with_digests(tree, path.parent, f"{path.name}: "), path)
 
 
 def one_after_another(sources: dict[Path, str]) -> str:
@@ -119,6 +111,7 @@ def is_data(value: Any) -> bool:
 
 def _with_digests(tree: Tree, folder: Path, place: str) -> Tree:
     """Return a sweep's tables with full names and hashes of its data; files are looked for in ``folder``."""
+    # The hash makes the data part of a cell's identity: a file that moved is the same data, a changed one is not.
     found: Tree = {}
     for name, value in tree.items():
         if name == "blocks" and isinstance(value, list):
@@ -168,9 +161,6 @@ def read_data(spec: Tree) -> np.ndarray:
 
 @lru_cache(maxsize=8)  # cells of one sweep ask for the same few files again and again
 def _read_array(file: str, digest: str, columns: tuple[str, ...]) -> np.ndarray:
-    import numpy as np
-    import polars as pl
-
     path = Path(file)
     if sha256(path.read_bytes()).hexdigest() != digest:
         raise ValueError(f"{file} has changed since the sweep was listed: run it again")

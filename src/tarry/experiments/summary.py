@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from tarry.checks import pick
 from tarry.experiments.columns import GAME_PARTS, GAME_RULES, GAME_SIZES, PLAYER_KEYS, contents_of, labelled
 from tarry.experiments.folder import Tables
 
-if TYPE_CHECKING:
-    import polars as pl
-
-ALWAYS = ("game", "player")
-FIRST = (*GAME_SIZES, *GAME_RULES)
-LAST = (*GAME_PARTS, *PLAYER_KEYS)
 # Columns of cells that say much; they are left out where cells are joined to runs or curves.
 LONG = ("content", "versions", "warnings")
 
@@ -22,21 +17,16 @@ LONG = ("content", "versions", "warnings")
 def varied(cells: pl.DataFrame) -> list[str]:
     """Return the game, the player, and every column that tells apart cells which those before it do not."""
     axes = [name for name in cells.columns if name.startswith("axis_")]
-    chosen = list(ALWAYS)
-    for name in (*FIRST, *axes, *LAST):
+    chosen = ["game", "player"]
+    # Numbers before members in one line: what a size or an axis explains needs no line.
+    for name in (*GAME_SIZES, *GAME_RULES, *axes, *GAME_PARTS, *PLAYER_KEYS):
         if cells.n_unique([*chosen, name]) > cells.n_unique(chosen):
             chosen.append(name)
     return chosen
 
 
 def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Return means over seeds for each combination of the columns ``by`` (default: those that vary).
-
-    Runs of one seed share its draws, whatever else they differ in: they are averaged first, so that the standard
-    error is that of independent seeds.
-    """
-    import polars as pl
-
+    """Return means over seeds for each combination of the columns ``by`` (default: those that vary)."""
     cells = labelled(tables.cells, *contents_of(tables.cells))
     columns = [name for name in cells.columns if name not in LONG]
     keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in by)) or varied(cells)
@@ -52,6 +42,8 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
         "saturated": pl.col("saturated") / pl.col("rounds"),
         **{name: pl.col(name) for name in ("weight_mean", "weight_second_moment", "max_backlog")},
     }
+    # Runs of one seed share its draws, whatever else they differ in: they are averaged first, so that the standard
+    # error is that of independent seeds.
     by_seed = runs.group_by([*keys, "seed"], maintain_order=True).agg(
         runs=pl.len(), regret=pl.col("regret").mean(), **{name: figure.mean() for name, figure in figures.items()}
     )

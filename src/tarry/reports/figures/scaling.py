@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from tarry.charts import altair, data_of, intervals, lost
+from tarry.reports import style
 from tarry.reports.exponents import Fit, Quantity, fits, measured, quantities, slope_text
-from tarry.reports.style import (
-    IS_OTHER,
-    IS_SHOWN,
-    Cast,
-    Figure,
-    choose,
-    encodings,
-    left_out,
-    lines_of,
-    not_finite,
-    panels,
-    short,
-    ticks,
-)
+from tarry.reports.style import Cast, Figure
 from tarry.reports.view import with_baselines
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from tarry.reports.view import View
 
 TEXT = (
@@ -48,7 +36,7 @@ Rows = list[dict[str, Any]]
 
 
 class _Scene(NamedTuple):
-    """A quantity's figure: who is in it, the means to draw, levels drawn across, and the fits."""
+    """A quantity's figure: which lines are in it, the means to draw, levels drawn across, and the fits."""
 
     quantity: Quantity
     cast: Cast
@@ -60,12 +48,6 @@ class _Scene(NamedTuple):
         """Return a panel's rows with the group each is drawn in."""
         mine = frame.filter(frame["panel"] == panel).drop("panel", "setting", "seeds")
         return [{**row, "group": self.cast.of(row["name"])} for row in mine.to_dicts()]
-
-    def look(self, is_alone: bool) -> dict[str, Any]:
-        """Return colours and marks; in the one panel of a figure the legend tells the slopes."""
-        labels = {fit.name: f"{fit.name}: {slope_text(fit.exponent)}" for fit in self.fits} if is_alone else None
-        names = [*self.means["name"], *self.level["name"]]
-        return encodings(self.cast, labels, marked=True, only=list(dict.fromkeys(names)))
 
 
 def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
@@ -80,37 +62,22 @@ def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
 def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Figure, list[Fit]]:
     frame, found = measured(view, quantity), fits(view, quantity)
     means = intervals(frame, ["panel", "name", "setting", "x"], "regret").sort("x")
-    level = unlimited(view) if quantity.name == "capacity" else means.clear()
-    scene = _Scene(quantity, _without(cast, view, quantity), means, level, found)
+    level = means.clear()
+    if quantity.name == "capacity":  # what is reached without a limit has no place on the axis
+        free = view.named(view.runs.filter(pl.col("capacity").is_null()), ["capacity"])
+        level = intervals(free, ["panel", "name", "setting"], "regret")
+    # Lines go by the names they have where the drivers are not mentioned: several of the cast may share one.
+    line_names = dict(view.named(view.runs, quantity.drivers).select("line", "name").iter_rows())
+    shown = list(dict.fromkeys(line_names[line] for line in cast.shown if line in line_names))
+    mine = Cast(shown, len(set(line_names.values()) - set(shown)))
+    scene = _Scene(quantity, mine if set(quantity.drivers) & set(view.player_keys) else cast, means, level, found)
     names = list(dict.fromkeys(frame["panel"]))
-    chosen = choose(names)
+    chosen = style.choose(names)
     drawn = {panel: _panel(scene, panel, len(names) == 1) for panel in chosen}
     words = [WORDS.get(quantity.name, ""), usual, LEVEL if level.height else ""]
-    text = (
-        " ".join(word for word in words if word)
-        + left_out(chosen, names)
-        + cast.note
-        + not_finite(lost(frame["regret"]))
-    )
-    return Figure(f"regret-{quantity.name}", quantity.title, text, panels(drawn)), found
-
-
-def unlimited(view: View) -> pl.DataFrame:
-    """Return means over seeds where there is no limit, by panel and line."""
-    import polars as pl
-
-    runs = view.named(view.runs.filter(pl.col("capacity").is_null()), ["capacity"])
-    return intervals(runs, ["panel", "name", "setting"], "regret")
-
-
-def _without(cast: Cast, view: View, quantity: Quantity) -> Cast:
-    """Return the cast under the names they have where the quantity's drivers are not mentioned."""
-    if not set(quantity.drivers) & set(view.player_keys):
-        return cast
-    named = view.named(view.runs, quantity.drivers)
-    short_names = dict(zip(named["line"], named["name"], strict=True))
-    shown = list(dict.fromkeys(short_names[line] for line in cast.shown if line in short_names))
-    return Cast(shown, len(set(short_names.values()) - set(shown)))
+    notes = style.left_out(chosen, names) + cast.note + style.not_finite(lost(frame["regret"]))
+    text = " ".join(word for word in words if word) + notes
+    return Figure(f"regret-{quantity.name}", quantity.title, text, style.panels(drawn)), found
 
 
 def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
@@ -126,43 +93,41 @@ def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
     floor = min(row["mean"] for row in rows) / 3
     shown = [{**row, "low": max(row["low"], floor) if is_log else row["low"]} for row in rows]
     kept = [{**row, "low": row["mean"], "high": row["mean"]} for row in levels if row["mean"] > 0 or not is_log]
-    look = scene.look(is_alone)
-    x, y = _axes(alt, shown, kept, scene.quantity.words, is_log)
+    # In the one panel of a figure the legend tells the slopes.
+    labels = {fit.name: f"{fit.name}: {slope_text(fit.exponent)}" for fit in scene.fits} if is_alone else None
+    names = list(dict.fromkeys([*scene.means["name"], *scene.level["name"]]))
+    look = style.encodings(scene.cast, labels, marked=True, only=names)
+    x, y = _axes(shown, kept, scene.quantity.words, is_log)
     base = alt.Chart(data_of(shown))
-    dressed = {"x": x, "y": "mean:Q", "color": look["color"]}
-    told, pale = base.transform_filter(IS_SHOWN), base.transform_filter(IS_OTHER)
+    at = {"x": x, "y": "mean:Q", "color": look["color"]}
+    told, pale = base.transform_filter(style.IS_SHOWN), base.transform_filter(style.IS_OTHER)
     layers = [
         alt.Chart(data_of(kept)).mark_rule(strokeWidth=1.6, strokeDash=[2, 3]).encode(y=y, color=look["color"]),
-        pale.mark_point(filled=True, size=12, opacity=0.6).encode(**dressed),
+        pale.mark_point(filled=True, size=12, opacity=0.6).encode(**at),
         told.mark_rule(strokeWidth=1.3, opacity=0.8).encode(x=x, y=y, y2="high:Q", color=look["color"]),
-        told.mark_point(filled=True, size=55, opacity=1).encode(**dressed, shape=look["shape"]),
+        told.mark_point(filled=True, size=55, opacity=1).encode(**at, shape=look["shape"]),
     ]
     if is_log:
         lines = alt.Chart(data_of(_fitted_lines(scene, panel, shown)))
-        layers.insert(0, lines_of(lines, look, x=x, y="mean:Q"))
+        layers.insert(0, style.lines_of(lines, look, x=x, y="mean:Q"))
     return alt.layer(*layers)
 
 
-def _axes(alt: Any, rows: Rows, levels: Rows, words: str, is_log: bool) -> tuple[Any, Any]:
+def _axes(rows: Rows, levels: Rows, words: str, is_log: bool) -> tuple[Any, Any]:
+    alt = altair()
     if not is_log:
-        return alt.X("x:Q", title=words, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False)), alt.Y(
-            "low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s")
-        )
+        x = alt.X("x:Q", title=words, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False))
+        return x, alt.Y("low:Q", title="final regret", axis=alt.Axis(tickCount=5, format="~s"))
     xs = [row["x"] for row in rows]
-    lows, highs = ([row[key] for row in rows + levels] for key in ("low", "high"))
+    low, high = min(row["low"] for row in rows + levels), max(row["high"] for row in rows + levels)
     # A few whole numbers are all named on the axis; more would run into each other.
     is_few = len(set(xs)) <= 6 and max(xs) < 10_000 and all(x == int(x) for x in xs)
-    at = sorted(set(xs)) if is_few else ticks(min(xs), max(xs))
-    wide = alt.Scale(type="log", nice=False, domain=[min(xs) / 1.12, max(xs) * 1.12])
-    tall = alt.Scale(type="log", nice=False, domain=[min(lows) / 1.12, max(highs) * 1.12])
-    x = alt.X("x:Q", title=words, scale=wide, axis=alt.Axis(values=at, format=short(max(xs)), grid=False))
-    y = alt.Y(
-        "low:Q",
-        title="final regret",
-        scale=tall,
-        axis=alt.Axis(values=ticks(min(lows) / 1.1, max(highs) * 1.1), format=short(max(highs))),
+    marks = {"values": sorted(set(xs))} if is_few else {}
+    wide, tall = ({"domain": [ends[0] / 1.12, ends[1] * 1.12]} for ends in ((min(xs), max(xs)), (low, high)))
+    return (
+        style.logarithmic(alt.X, "x:Q", words, xs, wide, grid=False, **marks),
+        style.logarithmic(alt.Y, "low:Q", "final regret", [low / 1.1, high * 1.1], tall),
     )
-    return x, y
 
 
 def _fitted_lines(scene: _Scene, panel: str, rows: Rows) -> Rows:

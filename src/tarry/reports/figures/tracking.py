@@ -1,17 +1,18 @@
-"""The tracking set: what became of the rounds, how full it is, who holds a slot, and how long one may wait."""
+"""The tracking set: what became of the rounds, how full it is, which round holds a slot, and how long it may wait."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from tarry.charts import FAINT, FATE_COLOURS, HALF, INK, WIDTH, altair, data_of, dressed
 from tarry.experiments.replays import DELAYS
 from tarry.outcomes import FATES
-from tarry.reports.style import Cast, Figure, choose, encodings, left_out, panels, rows_height, short, ticks
+from tarry.reports import style
+from tarry.reports.style import Cast, Figure, encodings, panels, short
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
@@ -48,18 +49,20 @@ SURVIVAL_TEXT = (
 
 def ledger_figures(view: View) -> list[Figure]:
     """Return a figure of stacked shares by fate: a panel for each setting, a bar for each line."""
-    import polars as pl
-
     alt = altair()
     finished = list(dict.fromkeys(view.runs["setting"]))
     if not finished:
         return []
     many = len(view.lines)
-    chosen = choose(finished, 1 if many > 24 else 2 if many > 10 else 6)
-    shares = view.runs.group_by("setting", "line", maintain_order=True).agg(
-        (pl.col(fate) / pl.col("horizon")).mean() for fate in FATES
-    )
+    # The more bars a panel has, the fewer panels fit a screen.
+    chosen = style.choose(finished, 1 if many > 24 else 2 if many > 10 else 6)
+    shares = fate_shares(view)
     met = [fate for fate in FATES if float(shares[fate].sum()) > 0]
+    legend = alt.Legend(title=None, orient="bottom", symbolType="square", columns=len(met))
+    colour = alt.Color("fate:N", scale=alt.Scale(domain=met, range=[FATE_COLOURS[f] for f in met]), legend=legend)
+    y = alt.Y("line:N", sort=view.lines, title=None, axis=alt.Axis(labelLimit=150, ticks=False, domain=False))
+    axis = alt.Axis(format="%", tickCount=4)
+    x = alt.X("share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]), axis=axis)
     drawn = {}
     for setting in chosen:
         rows = [
@@ -67,17 +70,16 @@ def ledger_figures(view: View) -> list[Figure]:
             for row in shares.filter(pl.col("setting") == setting).to_dicts()
             for i, fate in enumerate(met)
         ]
-        legend = alt.Legend(title=None, orient="bottom", symbolType="square", columns=len(met))
-        colour = alt.Color("fate:N", scale=alt.Scale(domain=met, range=[FATE_COLOURS[f] for f in met]), legend=legend)
-        y = alt.Y("line:N", sort=view.lines, title=None, axis=alt.Axis(labelLimit=150, ticks=False, domain=False))
-        x = alt.X(
-            "share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", tickCount=4)
-        )
         bars = alt.Chart(data_of(rows)).mark_bar(height={"band": 0.72})
         drawn[setting] = bars.encode(y=y, x=x, color=colour, order="order:Q")
-    title = "Rounds by fate"
-    text = LEDGER_TEXT + left_out(chosen, finished)
-    return [Figure("fates", title, text, panels(drawn, rows_height(many), width=HALF - 60))]
+    text = LEDGER_TEXT + style.left_out(chosen, finished)
+    return [Figure("fates", "Rounds by fate", text, panels(drawn, style.rows_height(many), width=HALF - 60))]
+
+
+def fate_shares(view: View) -> pl.DataFrame:
+    """Return the share of rounds of each fate by setting and line, means over seeds."""
+    shares = [(pl.col(fate) / pl.col("horizon")).mean() for fate in FATES]
+    return view.runs.group_by("setting", "line", maintain_order=True).agg(shares)
 
 
 def tracked_figure(replays: Replays, cast: Cast) -> Figure:
@@ -87,16 +89,16 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
     out, rows = replays.waiting.to_dicts(), [{**r, "group": cast.of(r["line"])} for r in replays.tracked.to_dicts()]
     scale, axis = alt.Scale(nice=False), alt.Axis(format=short(replays.played), tickCount=6, grid=False)
     bare = alt.Axis(labels=False, ticks=False, grid=False)
+
+    def count(field: str, title: str, counted: list[dict[str, Any]]) -> Any:
+        highest = max((float(row[field]) for row in counted), default=0.0)
+        return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, format=short(highest)))
+
     area = alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")
-    above = area.encode(x=alt.X("t:Q", title=None, scale=scale, axis=bare), y=_count(alt, "waiting", "still out", out))
+    above = area.encode(x=alt.X("t:Q", title=None, scale=scale, axis=bare), y=count("waiting", "still out", out))
     lines = alt.Chart(data_of(rows)).mark_line(strokeWidth=1.4, interpolate="step", opacity=0.9)
-    below = lines.encode(
-        x=alt.X("t:Q", title="round", scale=scale, axis=axis),
-        y=_count(alt, "tracked", "tracked", rows),
-        detail="line:N",
-        color=look["color"],
-        strokeDash=look["strokeDash"],
-    )
+    x, told = alt.X("t:Q", title="round", scale=scale, axis=axis), {key: look[key] for key in ("color", "strokeDash")}
+    below = lines.encode(x=x, y=count("tracked", "tracked", rows), detail="line:N", **told)
     if replays.capacity is not None:
         limit = alt.Chart(data_of([{"tracked": replays.capacity}]))
         below += limit.mark_rule(color=INK, strokeDash=[5, 4]).encode(y="tracked:Q")
@@ -105,15 +107,8 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
     return Figure("tracked", "The set over time", text, dressed(alt.vconcat(*stacked, spacing=8)))
 
 
-def _count(alt: Any, field: str, title: str, rows: list[dict[str, Any]]) -> Any:
-    highest = max((float(row[field]) for row in rows), default=0.0)
-    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, format=short(highest)))
-
-
 def timeline_figure(replays: Replays) -> Figure:
     """Return a figure of the slots over a stretch of rounds, a panel for each player that was replayed."""
-    import polars as pl
-
     stays = replays.stays if replays.stays.height else pl.DataFrame(schema={"line": pl.String, "lane": pl.Int64})
     lanes = max((int(lane) for lane in stays["lane"]), default=0) + 1
     shown = min(lanes, LANES)
@@ -161,25 +156,15 @@ def timeline(
             size = alt.Size("weight:Q", scale=alt.Scale(range=[0, 320]), legend=None)
             heard = base.transform_filter("datum.weight > 0")
             layers.append(heard.mark_circle(opacity=0.9, color=FATE_COLOURS["used"]).encode(x="stop:Q", y=y, size=size))
-        layers += _ticks(alt, passed[name], lanes, x, y) if passed else []
+        for (fate,), gone in passed[name].group_by("fate", maintain_order=True) if passed else ():
+            ticks = alt.Chart(data_of([{"start": t + 0.5, "lane": lanes} for t in gone["t"]]))
+            layers.append(ticks.mark_tick(thickness=1.2, **TICKS[str(fate)]).encode(x=x, y=y))
         drawn.append(alt.layer(*layers).properties(width=WIDTH, height=int((thick * 1.5) * (lanes + 1)) + 6))
     return alt.vconcat(*drawn, spacing=12).resolve_scale(x="shared", color="shared", size="shared")
 
 
-def _ticks(alt: Any, passed: pl.DataFrame, lanes: int, x: Any, y: Any) -> list[Any]:
-    gone = {fate: passed.filter(passed["fate"] == fate)["t"] for fate in TICKS if fate in passed["fate"]}
-    return [
-        alt.Chart(data_of([{"start": t + 0.5, "lane": lanes} for t in rounds]))
-        .mark_tick(thickness=1.2, **TICKS[fate])
-        .encode(x=x, y=y)
-        for fate, rounds in gone.items()
-    ]
-
-
 def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
     """Return a figure of survival of delays against survival of proxy delays, where some scheduler has the latter."""
-    import polars as pl
-
     alt = altair()
     lines = [line for line in dict.fromkeys(replays.survival["line"]) if line != DELAYS]
     if not lines:
@@ -189,19 +174,14 @@ def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
     rows = [{**row, "group": cast.of(row["line"])} for row in told.filter(pl.col("line") != DELAYS).to_dicts()]
     out = told.filter(pl.col("line") == DELAYS).to_dicts()
     ages, least = [row["age"] for row in rows], min(row["share"] for row in rows + out)
-    at = alt.Axis(values=ticks(1, max(ages)), format="~s", grid=False)
-    x = alt.X("age:Q", title="age (rounds)", scale=alt.Scale(type="log", nice=False), axis=at)
-    y = alt.Y(
-        "share:Q",
-        title="share still out, still tracked",
-        scale=alt.Scale(type="log", domain=[least / 1.3, 1], nice=False),
-        axis=alt.Axis(values=ticks(least / 1.3, 1), format="~%"),
-    )
+    floor = least / 1.3
+    x = style.logarithmic(alt.X, "age:Q", "age (rounds)", [1, max(ages)], format="~s", grid=False)
+    title, domain = "share still out, still tracked", {"domain": [floor, 1]}
+    y = style.logarithmic(alt.Y, "share:Q", title, [floor, 1], domain, format="~%")
+    told_apart = {"color": look["color"], "strokeDash": look["strokeDash"]}
     layers = [
-        alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.22).encode(x=x, y=y, y2=alt.datum(least / 1.3)),
-        alt.Chart(data_of(rows))
-        .mark_line(strokeWidth=1.8)
-        .encode(x=x, y=y, color=look["color"], strokeDash=look["strokeDash"]),
+        alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.22).encode(x=x, y=y, y2=alt.datum(floor)),
+        alt.Chart(data_of(rows)).mark_line(strokeWidth=1.8).encode(x=x, y=y, **told_apart),
     ]
     chart = panels({replays.setting: alt.layer(*layers)}, 210)
     return [Figure("survival", "Delays and proxy delays", SURVIVAL_TEXT, chart)]
