@@ -20,14 +20,8 @@ PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 LIGHTER = ["#3ea6e6", "#f0803c", "#1fc79a", "#dd9cc0", "#f0b840", "#8fd0f5", "#c9a227", "#9a9a9a", "#ffffff"]
 DARK = {INK: "#ececec", FAINT: "#a8a8a8", GRID: "#333333", RULE: "#5c5c5c", **dict(zip(PALETTE, LIGHTER, strict=True))}
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 4], [1, 3], [12, 3, 3, 3], [3, 6]]
-FATE_COLOURS = {
-    "used": "#0072B2",
-    "untracked": RULE,
-    "saturated": "#D55E00",
-    "preempted": "#E69F00",
-    "expired": "#CC79A7",
-    "pending": "#56B4E9",
-}
+FATE_COLOURS = {"used": PALETTE[0], "untracked": RULE, "saturated": PALETTE[1], "preempted": PALETTE[4]}
+FATE_COLOURS |= {"expired": PALETTE[3], "pending": PALETTE[5]}
 WIDTH, HALF = 740, 340  # pixels: a figure by itself, and one of two in a row
 DENSITY = 144  # pixels an inch of a .png, twice the picture's own
 

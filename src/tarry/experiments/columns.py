@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from tarry.experiments.files import without_file_names
+from tarry.outcomes import FATES
 
 # Columns may be added under the same number (what was stored before has nulls there), never renamed, removed or given
 # another meaning.
@@ -29,103 +30,47 @@ READY = {"ready": "player"}
 Contents = list[dict[str, Any]]
 
 
-class Column(NamedTuple):
-    """A column's type, by the name Polars has for it, and its meaning."""
-
-    kind: str
-    meaning: str
-
-
-# One row for each cell of the plan; one more column, ``axis_NAME``, for every axis that is not a key of the game.
-CELLS = {
-    "cell": Column("String", "the cell's identity, a hash of its content; here and in runs and curves"),
-    "combination": Column("String", "the same without the seeds: cells that differ in seeds only share it"),
-    "sweep": Column("String", "the sweep's name"),
-    "game": Column("String", "the game's name in the file"),
-    "player": Column("String", "the player's name in the file"),
-    "capacity": Column("Int64", "slots, C; null for no limit"),
-    "horizon": Column("Int64", "rounds, T; null where the delays have a length of their own (runs always say it)"),
-    "dimension": Column("Int64", "k; null where the domain has one of its own"),
-    "domain": Column("String", "the domain in one line"),
-    "losses": Column("String", "the losses in one line"),
-    "delays": Column("String", "the delays in one line"),
-    "feedback": Column("String", "gradient, value or example"),
-    "queries": Column("Int64", "values a round that the game grants"),
-    "information": Column("String", "what is learnt about delays"),
-    "preemption": Column("Boolean", "whether tracked rounds may be dropped"),
-    "learner": Column("String", "the learner in one line; null for a ready player"),
-    "scheduler": Column("String", "the scheduler in one line; null for a ready player"),
-    "epochs": Column("String", "the restarts in one line; null where there are none"),
-    "ready": Column("String", "the ready player in one line; null for a learner with a scheduler"),
-    "seeds": Column("Int64", "how many seeds the cell has"),
-    "first_seed": Column("Int64", "its first seed"),
-    "content": Column("String", "everything that makes the cell what it is, as canonical JSON"),
-    "seconds": Column("Float64", "how long its seeds took together, compiling included; null until it is finished"),
-    "warnings": Column("String", "what a reader should know before trusting the numbers, a line each"),
-    "versions": Column("String", "JSON: the versions it was computed with"),
-    "schema": Column("Int64", "the version of this list of columns"),
+# Types by column; docs/experiments.md has the meaning of each. CELLS has one row for each cell of the plan, and one
+# more column, ``axis_NAME``, for every axis that is not a key of the game.
+CELLS: dict[str, Any] = {
+    **dict.fromkeys(("cell", "combination", "sweep", "game", "player"), pl.String()),
+    **dict.fromkeys(GAME_SIZES, pl.Int64()),
+    **dict.fromkeys((*GAME_PARTS, "feedback"), pl.String()),
+    "queries": pl.Int64(),
+    "information": pl.String(),
+    "preemption": pl.Boolean(),
+    **dict.fromkeys(PLAYER_KEYS, pl.String()),
+    **dict.fromkeys(("seeds", "first_seed"), pl.Int64()),
+    "content": pl.String(),
+    "seconds": pl.Float64(),
+    **dict.fromkeys(("warnings", "versions"), pl.String()),
+    "schema": pl.Int64(),
 }
 # One row for each seed of each finished cell.
-RUNS = {
-    "cell": Column("String", "the cell's identity"),
-    "seed": Column("Int64", "the seed, of the game and of the player"),
-    "horizon": Column("Int64", "rounds, T"),
-    "dimension": Column("Int64", "k"),
-    "capacity": Column("Int64", "slots, C; null for no limit"),
-    "learner_played": Column("String", "the learner's type"),
-    "scheduler_played": Column("String", "the scheduler's type"),
-    "total_delay": Column("Int64", "the sum of all delays, cut to the horizon"),
-    "max_delay": Column("Int64", "the largest delay"),
-    "max_backlog": Column("Int64", "σ_max: the most rounds waiting at once"),
-    "regret": Column("Float64", "final regret against the best fixed action of the horizon"),
-    "loss": Column("Float64", "total loss of the plays"),
-    "comparator_gap": Column("Float64", "regret is known to this much: the comparator's certified gap"),
-    "bound": Column("Float64", "the certificate's bound on the weighted regret; NaN where there is none"),
-    "regularisation": Column("Float64", "its part D²/(2η)"),
-    "own": Column("Float64", "its part from squared weights"),
-    "pairs": Column("Float64", "its part from weights that were out together"),
-    "smoothing": Column("Float64", "its part from a bandit's exploration"),
-    "left_out": Column("Float64", "what the strongly convex form leaves out; bound + left_out holds on every path"),
-    "holds": Column("String", "what the bound holds for; null where there is none"),
-    "used": Column("Int64", "rounds whose feedback was used"),
-    "untracked": Column("Int64", "rounds the scheduler declined"),
-    "saturated": Column("Int64", "rounds that found no room"),
-    "preempted": Column("Int64", "rounds dropped again"),
-    "expired": Column("Int64", "tracked rounds that were given up"),
-    "pending": Column("Int64", "rounds still out at the end; these six sum to the horizon"),
-    "occupancy_mean": Column("Float64", "tracked rounds, on average over rounds"),
-    "occupancy_peak": Column("Float64", "tracked rounds, at most"),
-    "occupancy_full": Column("Float64", "share of rounds that found the set full"),
-    "weight_mean": Column("Float64", "mean weight over all rounds, unseen ones zero"),
-    "weight_second_moment": Column("Float64", "mean squared weight"),
-    "weight_max": Column("Float64", "the largest weight"),
-    "effective_sample_size": Column("Float64", "(Σw)²/Σw²"),
+RUNS: dict[str, Any] = {
+    "cell": pl.String(),
+    **dict.fromkeys(("seed", "horizon", "dimension", "capacity"), pl.Int64()),
+    **dict.fromkeys(("learner_played", "scheduler_played"), pl.String()),
+    **dict.fromkeys(("total_delay", "max_delay", "max_backlog"), pl.Int64()),
+    **dict.fromkeys(("regret", "loss", "comparator_gap", "bound"), pl.Float64()),
+    **dict.fromkeys(("regularisation", "own", "pairs", "smoothing", "left_out"), pl.Float64()),
+    "holds": pl.String(),
+    **dict.fromkeys(FATES, pl.Int64()),
+    **dict.fromkeys(("occupancy_mean", "occupancy_peak", "occupancy_full"), pl.Float64()),
+    **dict.fromkeys(("weight_mean", "weight_second_moment", "weight_max", "effective_sample_size"), pl.Float64()),
 }
 # One row for each checkpoint of each run.
-CURVES = {
-    "cell": Column("String", "the cell's identity"),
-    "seed": Column("Int64", "the seed"),
-    "t": Column("Int64", "the round, from 1"),
-    "regret": Column("Float64", "regret after round t against the best fixed action of the whole horizon"),
-    "loss": Column("Float64", "loss of the plays up to round t"),
-    "bound": Column("Float64", "the certificate's bound at t; NaN where there is none"),
+CURVES: dict[str, Any] = {
+    "cell": pl.String(),
+    **dict.fromkeys(("seed", "t"), pl.Int64()),
+    **dict.fromkeys(("regret", "loss", "bound"), pl.Float64()),
 }
-# A part file keeps a run and its curve in one row, so that both reach the disk together.
+# A part file keeps a run and its curve in one row, so that both reach the disk together. Each row also has what is
+# said of its cell and known only once the cell was played.
 CURVE_LISTS = {name: f"curve_{name}" for name in CURVES if name not in ("cell", "seed")}
-# What part files say of a cell besides its runs, on each of its rows: known only once the cell was played.
 CELL_FIGURES = ("seconds", "warnings", "versions", "schema")
-
-
-def polars_schema(table: dict[str, Column]) -> dict[str, pl.DataType]:
-    """Return a table's columns with the types that Polars has for them."""
-    return {name: getattr(pl, column.kind)() for name, column in table.items()}
-
-
-def part_schema() -> dict[str, Any]:
-    """Return the columns of part files: runs, what is said of their cell, and curves as lists."""
-    said = {name: CELLS[name] for name in CELL_FIGURES}
-    curves = {listed: pl.List(getattr(pl, CURVES[name].kind)) for name, listed in CURVE_LISTS.items()}
-    return {**polars_schema(RUNS), **polars_schema(said), **curves}
+PART: dict[str, Any] = RUNS | {name: CELLS[name] for name in CELL_FIGURES}
+PART |= {listed: pl.List(CURVES[name]) for name, listed in CURVE_LISTS.items()}
 
 
 def conformed(frame: pl.DataFrame, schema: dict[str, Any], source: Path) -> pl.DataFrame:

@@ -24,6 +24,8 @@ from tarry.experiments.parts import list_parts, read_part
 from tarry.experiments.sweep import Sweep, canonical
 
 PATIENCE = 20  # readings of a folder whose parts other runs merge meanwhile
+# The columns of a plan but for its axes: what is known of cells once they were played is left out.
+PLAN = {name: kind for name, kind in cols.CELLS.items() if name not in cols.CELL_FIGURES}
 EMPTY = "holds no results: run a sweep first, tarry sweep run FILE"
 
 
@@ -105,14 +107,14 @@ class Folder:
         """Return the cells of the sweep that was run last; raise ValueError if there was none."""
         if not self._plan.is_file():
             raise ValueError(f"{self.path} {EMPTY}")
-        return _read_frame(self._plan, _plan_schema(), "tarry sweep run FILE")
+        return _read_frame(self._plan, PLAN, "tarry sweep run FILE")
 
     def tables(self) -> Tables:
         """Return everything that is finished, sorted, so that it does not matter which run computed what and when."""
         plan = self.plan()
         wanted = plan.select("cell").unique()
         frames = [frame.join(wanted, on="cell", how="semi") for frame in self.read().frames]
-        rows = pl.concat(frames) if frames else pl.DataFrame(schema=cols.part_schema())
+        rows = pl.concat(frames) if frames else pl.DataFrame(schema=cols.PART)
         rows = rows.sort("cell", "seed")
         figures = rows.select("cell", *cols.CELL_FIGURES).unique("cell")
         cells = plan.join(figures, on="cell", how="left", maintain_order="left")
@@ -152,7 +154,7 @@ def read_tables(path: Path) -> Tables:
     if not all(file.is_file() for file in schemas):
         raise ValueError(f"{path} {EMPTY}")
     again = "tarry sweep collect FILE"
-    return Tables(*(_read_frame(file, cols.polars_schema(table), again) for file, table in schemas.items()))
+    return Tables(*(_read_frame(file, table, again) for file, table in schemas.items()))
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
@@ -176,15 +178,10 @@ def _read_frame(path: Path, schema: dict[str, Any], again: str) -> pl.DataFrame:
     return cols.conformed(frame, schema, path)
 
 
-def _plan_schema() -> dict[str, Any]:
-    """Return the columns of a plan but for its axes: what parts say of cells is left out."""
-    return {name: kind for name, kind in cols.polars_schema(cols.CELLS).items() if name not in cols.CELL_FIGURES}
-
-
 def plan_frame(sweep: Sweep) -> pl.DataFrame:
     """Return the sweep's cells by name, one row each."""
     known = [{"cell": cell.id, "content": cell.content, "sweep": sweep.name, **cell.columns} for cell in sweep.cells]
-    series = [pl.Series(name, [one.get(name) for one in known], dtype=kind) for name, kind in _plan_schema().items()]
+    series = [pl.Series(name, [one.get(name) for one in known], dtype=kind) for name, kind in PLAN.items()]
     return pl.DataFrame([*series, *(_axis(sweep, name) for name in sweep.axes if name not in cols.GAME_KEYS)])
 
 

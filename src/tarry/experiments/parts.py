@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from tarry.experiments.atomic import write_whole
-from tarry.experiments.columns import conformed, part_schema
+from tarry.experiments.columns import PART, conformed
 
 # A cell counts as finished once it is on the disk: a second is what a kill may cost. The other two limit memory.
 GATHERED_SECONDS = 1.0
@@ -32,7 +32,7 @@ def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | No
     data = path.read_bytes()
     if path.stem.rpartition("-")[2] != _digest(data):
         return None
-    schema = {name: kind for name, kind in part_schema().items() if columns is None or name in columns}
+    schema = {name: kind for name, kind in PART.items() if columns is None or name in columns}
     there = pl.read_parquet_schema(io.BytesIO(data))
     # The version of the columns is read whatever is asked for: a later release's part must be refused.
     kept = [name for name in dict.fromkeys([*schema, "schema"]) if name in there]
@@ -117,5 +117,5 @@ def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
 
 def frame_of(cells: list[Columns]) -> pl.DataFrame:
     """Return the rows of finished cells as one frame."""
-    columns = {name: [value for cell in cells for value in cell[name]] for name in part_schema()}
-    return pl.DataFrame(columns, schema=part_schema(), strict=False)
+    columns = {name: [value for cell in cells for value in cell[name]] for name in PART}
+    return pl.DataFrame(columns, schema=PART, strict=False)

@@ -12,16 +12,7 @@ import polars as pl
 from tarry.charts import draw, intervals, lost
 from tarry.outcomes import FATES
 from tarry.reports.exponents import Fit
-from tarry.reports.figures.curves import comparator_figures, regret_curves
-from tarry.reports.figures.metrics import metric_figures
-from tarry.reports.figures.scaling import scaling_figures
-from tarry.reports.figures.tracking import (
-    fate_shares,
-    ledger_figures,
-    survival_figures,
-    timeline_figure,
-    tracked_figure,
-)
+from tarry.reports.figures import curves, metrics, scaling, tracking
 from tarry.reports.page import Origin, Page
 from tarry.reports.style import choose_cast, not_finite
 from tarry.reports.table import DASH, Table, latex, markdown, number, share
@@ -71,13 +62,14 @@ class Story(NamedTuple):
 def make_report(view: View, story: Story, replays: Replays | None = None) -> Page:
     """Return the page of everything that the results can show, and of what a replay adds."""
     cast = choose_cast(ranking(view))
-    scaled = scaling_figures(view, cast)
-    figures = [*regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
+    scaled = scaling.scaling_figures(view, cast)
+    figures = [*curves.regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
     if replays is not None:
-        figures += comparator_figures(replays, cast)
-    figures += [*metric_figures(view, cast), *ledger_figures(view)]
+        figures += curves.comparator_figures(replays, cast)
+    figures += [*metrics.metric_figures(view, cast), *tracking.ledger_figures(view)]
     if replays is not None:
-        figures += [tracked_figure(replays, cast), timeline_figure(replays), *survival_figures(replays, cast)]
+        figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
+        figures += tracking.survival_figures(replays, cast)
     fits = [fit for _, found in scaled for fit in found]
     tables = [result_table(view), *([exponent_table(fits)] if fits else []), ledger_table(view)]
     said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
@@ -173,7 +165,7 @@ def exponent_table(fits: list[Fit]) -> Table:
 
 def ledger_table(view: View) -> Table:
     """Return a table of shares of rounds by fate."""
-    shares = fate_shares(view).to_dicts()
+    shares = tracking.fate_shares(view).to_dicts()
     rows = [(row["setting"], row["line"], *(share(row[fate]) for fate in FATES)) for row in shares]
     return Table("What became of the rounds", (*WHERE, *FATES), rows, LEDGER, text=WHERE, name="ledger")
 
