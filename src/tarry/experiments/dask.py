@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class Dask:
                 # A result that was lost with its worker is on its way again.
                 settled = [future for future in under_way if future.status not in ("pending", "lost")]
                 for future in settled:
-                    yield from self._settle(future, under_way.pop(future), groups)
+                    yield from groups.settle(future, under_way.pop(future))
                 yield None
                 if not settled:
                     time.sleep(POLL)
@@ -69,19 +69,6 @@ class Dask:
             if client.status == "running":
                 with suppress(OSError):  # gone meanwhile
                     client.cancel(list(under_way), force=True)
-
-    def _settle(self, future: Any, group: Group, groups: Groups) -> Iterable[Outcome]:
-        try:
-            played = future.result()
-        except self._dask.scheduler.KilledWorker:
-            return groups.killed(group)
-        except (OSError, CancelledError):  # from outside, or lost with a scheduler that has started again
-            return groups.cancelled(group)
-        except (ImportError, RuntimeError) as error:  # Dask's: what cells raise travels as an outcome
-            raise _cannot_load(error) from error
-        except Exception as error:
-            return groups.failed(group, error)
-        return groups.played(group, played)
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
@@ -176,41 +163,43 @@ class Groups:
             return [suspect]
         return []
 
-    def played(self, group: Group, played: Played) -> list[Outcome]:
-        """Return the outcomes of a group; the size of the next groups follows from how long this one took."""
-        _refuse_other(played.code, f"on {played.host}")
-        self._size = min(LARGEST_GROUP, max(1, round(TASK_SECONDS * len(group) / max(played.seconds, 1e-6))))
-        return played.outcomes
+    def settle(self, future: Any, group: Group) -> Iterator[Outcome]:
+        """Yield what became of a group's cells; those that are to be played again are given out later."""
+        from distributed.scheduler import KilledWorker
 
-    def killed(self, group: Group) -> Iterator[Outcome]:
-        """Find out which cell killed the workers that died over this group, or over what they had beside it."""
-        # Dask blames a death on every task of the worker, those not begun too. So a group is taken apart, and a cell
-        # is tried once more at the end, when nothing else is under way that could have killed its workers.
-        cell = group[0][0]
-        if len(group) > 1:
-            self._apart.extend(group)
-        elif cell in self._alone:
-            said = "worker after worker died while playing it: give them more memory, or see what kills them"
-            yield Outcome(cell, None, said)
-        else:
-            self._suspects.extend(group)
-
-    def failed(self, group: Group, error: Exception) -> Iterator[Outcome]:
-        """Give up a group that Dask could not carry out: errors of cells travel as outcomes."""
-        if len(group) > 1:
-            self._apart.extend(group)
-        else:
-            yield Outcome(group[0][0], None, f"{type(error).__name__}: {error}")
-
-    def cancelled(self, group: Group) -> Iterator[Outcome]:
-        """Play the cells of a cancelled group again, each a few times at most."""
-        said = f"its task was cancelled {CANCELLATIONS + 1} times: see who cancels it, or restarts the scheduler"
-        for cell, content in group:
-            self._cancelled[cell] += 1
-            if self._cancelled[cell] <= CANCELLATIONS:
-                self._apart.append((cell, content))
+        first = group[0][0]
+        try:
+            played = future.result()
+        except KilledWorker:
+            # Dask blames a death on every task of the worker, those not begun too. So a group is taken apart, and a
+            # cell is tried once more at the end, when nothing else is under way that could have killed its workers.
+            if len(group) > 1:
+                self._apart.extend(group)
+            elif first not in self._alone:
+                self._suspects.extend(group)
             else:
-                yield Outcome(cell, None, said)
+                said = "worker after worker died while playing it: give them more memory, or see what kills them"
+                yield Outcome(first, None, said)
+        except (OSError, CancelledError):  # from outside, or lost with a scheduler that has started again
+            said = f"its task was cancelled {CANCELLATIONS + 1} times: see who cancels it, or restarts the scheduler"
+            for cell, content in group:
+                self._cancelled[cell] += 1
+                if self._cancelled[cell] <= CANCELLATIONS:
+                    self._apart.append((cell, content))
+                else:
+                    yield Outcome(cell, None, said)
+        except (ImportError, RuntimeError) as error:
+            raise _cannot_load(error) from error
+        except Exception as error:  # Dask's own: what cells raise travels as an outcome
+            if len(group) > 1:
+                self._apart.extend(group)
+            else:
+                yield Outcome(first, None, f"{type(error).__name__}: {error}")
+        else:
+            _refuse_other(played.code, f"on {played.host}")
+            # The size of the next groups follows from how long this one took.
+            self._size = min(LARGEST_GROUP, max(1, round(TASK_SECONDS * len(group) / max(played.seconds, 1e-6))))
+            yield from played.outcomes
 
 
 class Cluster:

@@ -154,13 +154,9 @@ def without_file_names(tree: Any) -> Any:
     return [without_file_names(value) for value in tree] if isinstance(tree, list) else tree
 
 
-def read_data(spec: Tree) -> np.ndarray:
-    """Return the array; one column is a vector, several are a matrix."""
-    return _read_array(spec["file"], spec["digest"], tuple(spec.get("columns", ())))
-
-
 @lru_cache(maxsize=8)  # cells of one sweep ask for the same few files again and again
-def _read_array(file: str, digest: str, columns: tuple[str, ...]) -> np.ndarray:
+def read_data(file: str, digest: str, columns: tuple[str, ...] = ()) -> np.ndarray:
+    """Return the array of a file with this hash; one column is a vector, several are a matrix."""
     path = Path(file)
     if sha256(path.read_bytes()).hexdigest() != digest:
         raise ValueError(f"{file} has changed since the sweep was listed: run it again")

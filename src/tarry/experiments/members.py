@@ -59,18 +59,6 @@ FACTS: dict[str, Callable[[Game], Any]] = {
 }
 
 
-def facts_of(game: Game) -> Known:
-    """Return a function that looks up facts of one game, each computed once."""
-
-    @functools.cache
-    def known(name: str) -> Any:
-        if name not in FACTS:
-            raise ValueError(f"a game does not tell {name}: give {name} = …")
-        return FACTS[name](game)
-
-    return known
-
-
 def names(key: str, inside: bool = False) -> list[str]:
     """Return the members that may stand for this key, or inside a member of it."""
     return [name for name in (INSIDE if inside else MEMBERS)[key] if "." not in name]
@@ -129,7 +117,7 @@ def make(key: str, value: Any, known: Known, place: str = "") -> Any:
     if isinstance(value, str) and value.startswith(GAME):
         return known(value.removeprefix(GAME))
     if is_data(value):
-        return read_data(value)
+        return read_data(value["file"], value["digest"], tuple(value.get("columns", ())))
     if not isinstance(value, dict):
         return value
     place = place or key

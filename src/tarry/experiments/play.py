@@ -12,7 +12,7 @@ import numpy as np
 
 from tarry import delays
 from tarry.experiments.columns import GAME_RULES, SCHEMA
-from tarry.experiments.members import TOLD, facts_of, make
+from tarry.experiments.members import FACTS, TOLD, make
 from tarry.game import Game, Record, simulate
 from tarry.game.run import prepare
 from tarry.outcomes import FATES
@@ -69,7 +69,13 @@ def build_game(content: dict[str, Any], seed: int) -> Drawn:
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
     """Return the player for a game."""
-    known = facts_of(game)
+
+    @cache  # the bounds of losses take a pass over all rounds
+    def known(name: str) -> Any:
+        if name not in FACTS:
+            raise ValueError(f"a game does not tell {name}: give {name} = …")
+        return FACTS[name](game)
+
     made = {key: make(key, spec, known) for key, spec in content.items()}
     ready: Player | None = made.get("player")
     return Player(**made) if ready is None else ready

@@ -60,14 +60,6 @@ class Replays(NamedTuple):
         return list(dict.fromkeys(self.tracked["line"]))
 
 
-class _Scene(NamedTuple):
-    """A setting, the seed, and the content of each line's cell."""
-
-    setting: str
-    seed: int
-    contents: dict[str, dict[str, Any]]
-
-
 def replay_lines(
     cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str], losses: pl.DataFrame, tell: Callable[[str], None]
 ) -> tuple[Replays | None, str]:
@@ -76,22 +68,12 @@ def replay_lines(
     ``cells`` and ``runs`` name the ``setting`` and the ``line`` (player) of each cell; ``ranked`` has the lines, best
     first; ``losses`` are the runs to be held against the best actions of pieces of the game.
     """
-    scene = _scene(cells, runs, ranked)
-    if scene is None:
-        return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
-    try:
-        return _replayed(scene, losses, tell), ""
-    except (ValueError, TypeError, OSError) as error:  # what results show does not hang on what can be played now
-        return None, f"{scene.setting} could not be played again, so figures that need it are left out: {error}."
-
-
-def _scene(cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str]) -> _Scene | None:
-    """Return the middle one of the settings with a limit that are short enough, and its best lines."""
     runs = runs.filter(pl.col("horizon") <= LONGEST)
     limited = runs.filter(pl.col("capacity").is_not_null())
     runs = limited if limited.height else runs
     if not runs.height:
-        return None
+        return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
+    # The middle one, by capacity, of the settings that most players have finished.
     lines = runs.group_by("setting", maintain_order=True).agg(pl.col("line").n_unique(), pl.col("capacity").first())
     full = lines.filter(pl.col("line") == pl.col("line").max()).sort("capacity", maintain_order=True)
     setting = full["setting"][(full.height - 1) // 2]
@@ -104,11 +86,19 @@ def _scene(cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str]) -> _Scene
     kinds = dict(mine.select("line", "scheduler_played").unique().iter_rows())
     first = set({kinds[line]: line for line in reversed(best)}.values())
     chosen = sorted(best, key=lambda line: line not in first)[:LINES]
-    return _Scene(setting, seed, {line: json.loads(contents[played[line]]) for line in best if line in chosen})
+    scene = {line: json.loads(contents[played[line]]) for line in best if line in chosen}
+    lost = losses.filter((pl.col("setting") == setting) & (pl.col("seed") == seed)).select("line", "loss")
+    try:
+        return _replayed(setting, seed, scene, lost, tell), ""
+    except (ValueError, TypeError, OSError) as error:  # what results show does not hang on what can be played now
+        return None, f"{setting} could not be played again, so figures that need it are left out: {error}."
 
 
-def _replayed(scene: _Scene, losses: pl.DataFrame, tell: Callable[[str], None]) -> Replays:
-    whole = build_game(next(iter(scene.contents.values()))["game"], scene.seed).game
+def _replayed(
+    setting: str, seed: int, contents: dict[str, Any], lost: pl.DataFrame, tell: Callable[[str], None]
+) -> Replays:
+    """Return the replay of a setting's cells, whose contents go by line; ``lost`` has the losses of all lines."""
+    whole = build_game(next(iter(contents.values()))["game"], seed).game
     played = min(whole.horizon, PLAYED)
     short = head(whole, played)
     backlog, thin = short.delays.backlog(), _thinned(played)
@@ -123,23 +113,21 @@ def _replayed(scene: _Scene, losses: pl.DataFrame, tell: Callable[[str], None]) 
             for column, values in {"line": [line] * length, **columns}.items():
                 frames[name].setdefault(column, []).extend(values)
 
-    for line, content in scene.contents.items():
+    for line, content in contents.items():
         tell(line)
         player = build_player(content["player"], whole)
-        record = simulate(short, player, [scene.seed], bound=False, checkpoints=1, keep_rounds=True, threads=1)
+        record = simulate(short, player, [seed], bound=False, checkpoints=1, keep_rounds=True, threads=1)
         told = follow(record.events().iter_rows(), first, last, played)
         told["passed"]["fate"] = _why(told["passed"], whole.capacity, dict(zip(FATES, record.fates[0], strict=True)))
         add(line, told | {"survival": _survival(player.scheduler, whole)})
     add(DELAYS, {"survival": _survival(None, whole)})
     tell("comparators")
-    same = (pl.col("setting") == scene.setting) & (pl.col("seed") == scene.seed)
-    lost = losses.filter(same).select("line", "loss").rows()
     least = best_of_pieces(whole)
-    regrets = [(line, pieces, loss - low) for line, loss in lost for pieces, low in least.items()]
+    regrets = [(line, pieces, loss - low) for line, loss in lost.rows() for pieces, low in least.items()]
     made = {name: pl.DataFrame(columns) for name, columns in frames.items()}
     made["waiting"] = pl.DataFrame({"t": thin, "waiting": backlog[thin - 1]})
     made["segments"] = pl.DataFrame(regrets, schema=["line", "pieces", "regret"], orient="row")
-    return Replays(scene.setting, scene.seed, whole.capacity, first, last, played, **made)
+    return Replays(setting, seed, whole.capacity, first, last, played, **made)
 
 
 def _thinned(rounds: int) -> np.ndarray:
@@ -206,17 +194,13 @@ def _survival(scheduler: Any, game: Game) -> Frame:
     return {"age": ages.tolist(), "share": np.asarray(shares, dtype=float).tolist()}
 
 
-def _rows_of(losses: Any, rounds: int) -> np.ndarray:
-    """Return the data of the first rounds, a row each."""
-    return np.array([losses.row(t) for t in range(1, rounds + 1)])
-
-
 def head(game: Game, rounds: int) -> Game:
     """Return the first rounds of a game, just as they are in the whole."""
     if rounds == game.horizon:
         return game
-    endless = game.losses.horizon is None
-    losses = game.losses if endless else game.losses.with_rows(Listed(_rows_of(game.losses, rounds)))
+    losses = game.losses
+    if losses.horizon is not None:  # losses without an end need no cut
+        losses = losses.with_rows(Listed(np.array([losses.row(t) for t in range(1, rounds + 1)])))
     kept = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption")}
     return Game(game.domain, losses, late.array(game.delays.first(rounds)), **kept)
 
@@ -226,7 +210,7 @@ def best_of_pieces(game: Game) -> dict[int, float]:
 
     A sequence of actions with changes at the cuts only: one that may change anywhere loses no more.
     """
-    rows = _rows_of(game.losses, game.horizon)
+    rows = np.array([game.losses.row(t) for t in range(1, game.horizon + 1)])
     found = {}
     for pieces in PIECES:
         if game.horizon >= SHORTEST * pieces:

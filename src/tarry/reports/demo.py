@@ -10,20 +10,13 @@ import polars as pl
 
 from tarry.charts import CONFIDENCE, INK, altair, data_of, dressed, grouped, regret_chart, student
 from tarry.reports.page import Page, save_page
-from tarry.reports.style import Figure, panels
+from tarry.reports.style import Figure, captions, figure, panels
 from tarry.reports.table import DASH, Table, moment
 
 if TYPE_CHECKING:
     from tarry.game import Record
 
 COLUMNS = ("slots", "policy", "regret ± s.e.", "seen", "mean w", "mean w²", "refused", "bound")
-LEGEND = (
-    "seen: share of labels used. w: weight of a round, 0 if not seen; unbiased policies have mean 1. "
-    "refused: rounds that found no room. bound: on the weighted regret, computed from the path. "
-    "* unweighted, hence biased."
-)
-AGAINST = "Final regret by policy, means with 95 % intervals; dotted: no limit. * unweighted, biased."
-OVER_TIME = "Means over seeds with their 95 % intervals; the policy without a limit is in every panel."
 
 
 class PolicyResult(NamedTuple):
@@ -67,10 +60,10 @@ def summary_table(results: list[PolicyResult]) -> Table:
         seen, refused = f"{s['observed']:.1%}", f"{s['saturated']:.1%}"
         rows.append((str(result.capacity or "∞"), result.name, regret, seen, *weights, refused, bound))
     return Table(
-        "Policies by number of slots",
+        captions()["policies"]["title"],
         COLUMNS,
         rows,
-        LEGEND,
+        captions()["policies"]["text"],
         text=("policy",),
         bold=tuple(i for i, result in enumerate(results) if result.policy == "VarOpt"),
         sections=tuple(i for i in range(1, len(slots)) if slots[i] != slots[i - 1]),
@@ -86,8 +79,8 @@ def demo_page(results: list[PolicyResult], path: Path, *, title: str, story: str
         frame = pl.concat([result.curve.with_columns(policy=pl.lit(result.name)) for result in shown])
         curves[f"{capacity} slots"] = regret_chart(frame, group="policy", orient="bottom", columns=5)
     parts: list[Figure | Table] = [
-        Figure("capacity", "Regret against capacity", AGAINST, dressed(against_capacity(results))),
-        Figure("regret", "Regret over time", OVER_TIME, panels(curves)),
+        figure("demo-capacity", dressed(against_capacity(results)))._replace(name="capacity"),
+        figure("demo-regret", panels(curves))._replace(name="regret"),
         summary_table(results),
     ]
     return save_page(Page(title, [story], parts=parts), path)

@@ -6,16 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.reports.page import Page, save_page
-from tarry.reports.style import Figure
+from tarry.reports.style import Figure, captions, figure
 from tarry.reports.table import DASH, Table, moment
 
 if TYPE_CHECKING:
     from tarry.planning import Bound, Figures, Plan
 
-LEGEND = (
-    "seen: share of labels used. mean w²: second moment of the weights. effective: effective sample size as a share of "
-    "unlimited tracking. errors: how many times larger standard errors are. refused: rounds that found no room."
-)
 STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
 NOT_OFFERED = "– not offered at so few (or so many) slots: see docs/planning.md."
 SUFFIXES = (".svg", ".png", ".html")
@@ -61,7 +57,7 @@ def _details(plan: Plan) -> Table:
         figures = (f"{f.seen:.1%}", square, f"{f.effective:.1%}", *daily, f"×{f.error_factor:.2f}")
         rows.append((f"{f.capacity:,}", *figures, f"{f.saturated:.1%}"))
     bold = tuple(i for i, f in enumerate(shown) if f.capacity == plan.capacity)
-    return Table(name, columns, rows, LEGEND, bold=bold, name="figures")
+    return Table(name, columns, rows, captions()["figures"]["text"], bold=bold, name="figures")
 
 
 def _heading(f: Figures) -> str:
@@ -84,10 +80,9 @@ def save_plan(plan: Plan, path: Path) -> Path:
         plan.plot().save(path)
         return path.resolve()
     text = [plan.backlog.sentence, plan.backlog.little, plan.recommendation]
-    about = "Above: the backlog. Below: what a number of slots is worth."
     warnings = {"Before you trust the numbers:": [f"{sentence}." for sentence in plan.warnings]}
-    figure = Figure("plan", "The backlog, and what slots are worth", about, plan.plot())
-    return save_page(Page("How many slots?", text, warnings=warnings, parts=[figure, _details(plan)]), path)
+    parts: list[Figure | Table] = [figure("plan", plan.plot()), _details(plan)]
+    return save_page(Page("How many slots?", text, warnings=warnings, parts=parts), path)
 
 
 def bounds_table(bounds: list[Bound], trivial: float | None) -> Table:

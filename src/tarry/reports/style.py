@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Sequence
+from functools import cache
 from math import ceil, floor, log10
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed
@@ -26,6 +29,18 @@ class Figure(NamedTuple):
     title: str
     text: str
     chart: Any
+
+
+def figure(name: str, chart: Any, *notes: str) -> Figure:
+    """Return the figure of this name with its title and text, followed by what is to be said of this one."""
+    told = captions()[name]
+    return Figure(name, told["title"], told["text"] + "".join(notes), chart)
+
+
+@cache
+def captions() -> dict[str, Any]:
+    """Return the titles and texts of figures and tables by name."""
+    return tomllib.loads((Path(__file__).parent / "captions.toml").read_text(encoding="utf-8"))
 
 
 class Cast(NamedTuple):
@@ -178,9 +193,9 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def left_out(chosen: list[str], names: list[str], what: str = "settings") -> str:
+def left_out(chosen: list[str], names: list[str]) -> str:
     """Return a sentence on what is not shown, empty if everything is."""
-    return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} {what} are shown."
+    return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} settings are shown."
 
 
 def not_finite(count: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from tarry.outcomes import FATES
 from tarry.reports.exponents import Fit
 from tarry.reports.figures import curves, metrics, scaling, tracking
 from tarry.reports.page import Origin, Page
-from tarry.reports.style import choose_cast, not_finite
+from tarry.reports.style import captions, choose_cast, not_finite
 from tarry.reports.table import DASH, Table, latex, markdown, number, share
 from tarry.reports.view import with_baselines
 
@@ -25,24 +25,6 @@ if TYPE_CHECKING:
 KINDS = ("html", "svg", "pdf", "png", "tables")
 DENSITY = 200  # dots an inch of a .png, for print
 BENT = 1.15  # a mean farther than this factor from its fitted line makes the law doubtful
-WHERE = ("setting", "player")  # the columns of words that results begin with
-
-RESULTS = (
-    "± is half the 95 % interval of the mean over seeds. Bound: on the weighted regret, from what was observed, mean "
-    "over seeds. Seen: share of rounds whose feedback was used. Mean w and w²: of the weights, unseen rounds weighing "
-    "0; unbiased schedulers have mean w = 1. Effective: effective sample size as a share of the rounds."
-)
-EXPONENTS = (
-    "Least squares slopes on log-log axes, with 95 % intervals from the seeds; runs under one seed are taken to err "
-    "together. Off the line: the farthest a mean lies from the fitted law, of three points or more. * more than 15 %: "
-    "hardly a power law, and the slope depends on the range. No slope: fewer than two means are positive, or a run's "
-    "regret is not finite."
-)
-LEDGER = (
-    "Every round has one fate, and the shares of a row sum to 100 %. Used: its feedback reached the learner. "
-    "Untracked: the scheduler declined it. Saturated: it found no room. Preempted: dropped again for another. Expired: "
-    "given up. Pending: still out at the end."
-)
 
 
 class Story(NamedTuple):
@@ -145,7 +127,7 @@ def result_table(view: View) -> Table:
     ]
     gone = not_finite(lost(view.runs["regret"]))
     columns = ("setting", "player", "seeds", "regret", "bound", "seen", "mean w", "mean w²", "effective", "set full")
-    return Table("Results", columns, rows, RESULTS + gone, text=WHERE, name="results")
+    return _table("results", columns, rows, gone)
 
 
 def exponent_table(fits: list[Fit]) -> Table:
@@ -160,14 +142,19 @@ def exponent_table(fits: list[Fit]) -> Table:
             told = (f"{found.slope:.3f}", interval, str(found.points), off if found.points > 2 else DASH)
         rows.append((fit.quantity.words, fit.panel, fit.name, *told))
     columns = ("against", "setting", "player", "slope", "95 % interval", "points", "off the line")
-    return Table("Exponents", columns, rows, EXPONENTS, text=("against", *WHERE), name="exponents")
+    return _table("exponents", columns, rows)
 
 
 def ledger_table(view: View) -> Table:
     """Return a table of shares of rounds by fate."""
     shares = tracking.fate_shares(view).to_dicts()
     rows = [(row["setting"], row["line"], *(share(row[fate]) for fate in FATES)) for row in shares]
-    return Table("What became of the rounds", (*WHERE, *FATES), rows, LEDGER, text=WHERE, name="ledger")
+    return _table("ledger", ("setting", "player", *FATES), rows)
+
+
+def _table(name: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], note: str = "") -> Table:
+    told = captions()[name]
+    return Table(told["title"], columns, rows, told["text"] + note, text=("against", "setting", "player"), name=name)
 
 
 def warning_lines(view: View) -> list[str]:

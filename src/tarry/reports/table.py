@@ -15,7 +15,7 @@ PAGE = 40  # rows that fit on a page of LaTeX
 # Text as LaTeX sets it: signs of its own escaped, symbols that the usual fonts lack as maths.
 SYMBOLS = {"±": "pm", "σ": "sigma", "∞": "infty", "√": "surd", "×": "times", "≥": "geq", "≤": "leq", "η": "eta"}
 SYMBOLS |= {"λ": "lambda", "Σ": "Sigma"}
-TEX = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {sign: f"${sign}$" for sign in "<>|"}
+TEX: dict[str, Any] = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {sign: f"${sign}$" for sign in "<>|"}
 TEX |= {sign: f"$\\{name}$" for sign, name in SYMBOLS.items()} | {"²": "$^2$", "–": "--", "…": r"\dots{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
@@ -41,7 +41,7 @@ class Table(NamedTuple):
     def markdown(self) -> str:
         """Return the table in GitHub's Markdown, under its title."""
         columns, *rows = ([cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows))
-        caption = f"{self.caption}\n" if self.caption else ""
+        caption = f"\n{self.caption}\n" if self.caption else ""
         return f"## {self.title}\n\n{_written(columns, rows, self._sides, 'pipe')}\n{caption}"
 
     def latex(self) -> str:

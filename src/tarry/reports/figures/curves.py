@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from tarry.experiments.replays import Replays
     from tarry.reports.view import View
 
-TEXT = (
-    "Regret is how much more the player has lost, up to a round, than the best fixed action of the whole game. Lines "
-    "are means over seeds; the band is the 95 % interval of that mean (none where there is one seed)."
-)
-BOUND_TEXT = (
-    "Solid: regret, as above. Thin and dotted, in the same colour: what the theory allows, computed from what was "
-    "observed on each path, on average over seeds. It speaks of the weighted regret over the feedback that has "
-    "arrived, and is often far above what happens. For schedulers that drop rounds without making up for them by "
-    "weights it may lie below the regret: of rounds that were never seen it says nothing. A player without a dotted "
-    "line has no such bound. Both axes are logarithmic; regret that is not positive is not drawn."
-)
-MOVING_TEXT = (
-    "Regret so far is against one fixed action for the whole game. Here the game is cut into equal pieces and the "
-    "player is compared with the best action of each piece: at 1 this is the usual regret, further right the "
-    "comparator may change more often. A line that climbs steeply belongs to a game in which the best action moves."
-)
-
 
 def regret_curves(view: View, cast: Cast) -> list[Figure]:
     """Return figures of regret against the round, a panel for each setting; and with bounds if there are any."""
@@ -41,14 +24,14 @@ def regret_curves(view: View, cast: Cast) -> list[Figure]:
     regret, bound = intervals(view.curves, keys, "regret"), intervals(view.curves, keys, "bound")
     diverged = view.curves.filter(~pl.col("regret").is_finite()).n_unique(["cell", "seed"])
     left_out = style.left_out(settings, view.settings)
-    text = TEXT + left_out + cast.note + style.not_finite(diverged)
     over_time = {s: _over_time(_rows(regret, s, cast), cast) for s in settings}
-    figures = [Figure("regret", "Regret over time", text, style.panels(over_time))]
+    notes = left_out, cast.note, style.not_finite(diverged)
+    figures = [style.figure("regret", style.panels(over_time), *notes)]
     bounded = [s for s in settings if s in set(bound["setting"])]
     if bounded:
         few = f" The {len(cast.shown)} with the least regret are shown." if cast.others else ""
         beside = {s: _beside_bound(_rows(regret, s, cast), _rows(bound, s, cast), cast) for s in bounded}
-        figures.append(Figure("bounds", "Regret and its bound", BOUND_TEXT + left_out + few, style.panels(beside)))
+        figures.append(style.figure("bounds", style.panels(beside), left_out, few))
     return figures
 
 
@@ -100,5 +83,4 @@ def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
     highest = max(row["regret"] for row in rows)
     y = alt.Y("regret:Q", title="regret", axis=alt.Axis(tickCount=5, format=short(highest)))
     chart = style.panels({replays.setting: style.dotted_lines(alt.Chart(data_of(rows)), look, 30, x=x, y=y)}, 210)
-    text = f"{MOVING_TEXT} One seed ({replays.seed}) of {replays.setting}.{cast.note}"
-    return [Figure("comparators", "Against moving comparators", text, chart)]
+    return [style.figure("comparators", chart, f" One seed ({replays.seed}) of {replays.setting}.", cast.note)]

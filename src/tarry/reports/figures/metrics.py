@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from tarry.reports.view import View
 
 THIRD = WIDTH // 3 - 24  # pixels of one of three charts in a row, less the gaps
-WEIGHT_TEXT = (
-    "A round that is seen stands for those that are not, by its weight; heavy weights are noise. Left: effective "
-    "sample size, (Σw)²/Σw², as a share of all rounds; unlimited tracking has 100 %. Middle: the mean squared weight, "
-    "the factor by which errors' variance grows; 1 is the least where weights are unbiased. Right: the heaviest "
-    "weight."
-)
-OCCUPANCY_TEXT = (
-    "How the slots are used. Left: tracked rounds, as a share of the slots, on average over rounds. Middle: the share "
-    "of rounds that found every slot taken. Right: the share of rounds that were turned away for want of room; "
-    "weights cannot make up for those, so they bias what is learnt."
-)
 
 
 class Metric(NamedTuple):
@@ -54,14 +43,11 @@ OCCUPANCY = [
 def metric_figures(view: View, cast: Cast) -> list[Figure]:
     """Return a figure of the weights, and one of the slots where there is a limit."""
     limited = view._replace(runs=view.runs.filter(pl.col("capacity").is_not_null()))
-    figures = [
-        _figure("weights", "Weights and effective sample size", WEIGHT_TEXT, view, cast, WEIGHTS),
-        _figure("occupancy", "Occupancy and saturation", OCCUPANCY_TEXT, limited, cast, OCCUPANCY),
-    ]
+    figures = [_figure("weights", view, cast, WEIGHTS), _figure("occupancy", limited, cast, OCCUPANCY)]
     return [figure for figure in figures if figure is not None]
 
 
-def _figure(name: str, title: str, text: str, view: View, cast: Cast, metrics: list[Metric]) -> Figure | None:
+def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> Figure | None:
     """Return a chart for each metric side by side, of the setting in the middle; None where nothing is finished."""
     runs = view.named(view.runs, ["capacity"])
     if not runs.height:
@@ -79,8 +65,8 @@ def _figure(name: str, title: str, text: str, view: View, cast: Cast, metrics: l
         charts.append(draw)
     known = mine.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
     more = f"; {style.counted(len(panels) - 1, 'more setting')} in the tables." if len(panels) > 1 else "."
-    text += f" Shown for {panel}{more}" + style.not_finite(mine.height - int(known.sum())) + cast.note
-    return Figure(name, title, text, dressed(altair().hconcat(*charts, spacing=18)))
+    notes = f" Shown for {panel}{more}", style.not_finite(mine.height - int(known.sum())), cast.note
+    return style.figure(name, dressed(altair().hconcat(*charts, spacing=18)), *notes)
 
 
 def _base(frame: pl.DataFrame, cast: Cast, metric: Metric, channel: Any) -> tuple[Any, Any]:

@@ -15,22 +15,6 @@ from tarry.reports.view import with_baselines
 if TYPE_CHECKING:
     from tarry.reports.view import View
 
-TEXT = (
-    "Points are means of the final regret over seeds, with 95 % intervals. On logarithmic axes a power law is a "
-    "straight line and its exponent the slope; the lines are least squares fits to the means. A slope describes the "
-    "range that was measured and nothing beyond it; all of them, with intervals, are under Exponents."
-)
-AGAIN = "Points, lines and slopes as above."
-WORDS = {
-    "capacity": "What more slots are worth: each pending round that is tracked takes one.",
-    "load": "How many rounds wait at worst for each slot. Points of all delays and capacities are pooled: they fall on "
-    "one line only where the ratio is all that matters.",
-    "backlog": "Longer delays mean that more rounds wait at once; this is the most there were.",
-    "delay": "The same, against the sum of all delays.",
-    "dimension": "What it costs to have more to learn.",
-    "horizon": "How regret grows with the length of the game; a slope below 1 means that it vanishes per round.",
-}
-LEVEL = "Dotted across: a player's regret where there is no limit."
 
 Rows = list[dict[str, Any]]
 
@@ -54,7 +38,7 @@ def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
     """Return a figure for each quantity that varies, and its exponents."""
     beside = with_baselines(view)
     return [
-        _figure(view if "capacity" in one.drivers else beside, one, cast, AGAIN if i else TEXT)
+        _figure(view if "capacity" in one.drivers else beside, one, cast, "again" if i else "first")
         for i, one in enumerate(quantities(view))
     ]
 
@@ -74,7 +58,8 @@ def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Fig
     names = list(dict.fromkeys(frame["panel"]))
     chosen = style.choose(names)
     drawn = {panel: _panel(scene, panel, len(names) == 1) for panel in chosen}
-    words = [WORDS.get(quantity.name, ""), usual, LEVEL if level.height else ""]
+    told = style.captions()["scaling"]
+    words = [told.get(quantity.name, ""), told[usual], told["level"] if level.height else ""]
     notes = style.left_out(chosen, names) + cast.note + style.not_finite(lost(frame["regret"]))
     text = " ".join(word for word in words if word) + notes
     return Figure(f"regret-{quantity.name}", quantity.title, text, style.panels(drawn)), found

@@ -24,27 +24,7 @@ TICKS: dict[str, dict[str, Any]] = {
     "saturated": {"color": FATE_COLOURS["saturated"], "size": 9},
     "": {"color": FAINT, "size": 6, "opacity": 0.4},
 }
-LEDGER_TEXT = (
-    "Every round ends in one of these ways, in this order from the left: used (its feedback reached the learner), "
-    "untracked (the scheduler declined it), saturated (no room), preempted (dropped again), expired, still pending at "
-    "the end. Shares are means over seeds."
-)
-TIME_TEXT = (
-    "Above: rounds whose feedback is still out, whoever plays. Below: how many of them each player tracks; the dashed "
-    "rule is the number of slots."
-)
-TIMELINE_TEXT = (
-    "Every row is a slot, every bar a round that holds it: from the round itself to the arrival of its feedback "
-    "(used), to the moment it is dropped for another (preempted), or past the end of the picture. Ticks beneath are "
-    "rounds that were never tracked: short and grey if the scheduler declined them, tall and red if there was no room."
-)
 UNKNOWN = " Of the faintest it is not known which, for their player does both and the set was full."
-SURVIVAL_TEXT = (
-    "Grey: the share of rounds whose feedback is still out at an age. Lines: the chance that a scheduler still tracks "
-    "a round of that age, had it room (P(proxy delay ≥ age), for a round in the middle of the game). Feedback that "
-    "comes at an age weighs one over the line there: where a line runs low while much feedback is still out, weights "
-    "are heavy and frequent. Schedulers that decide by other means have no such line."
-)
 
 
 def ledger_figures(view: View) -> list[Figure]:
@@ -72,8 +52,8 @@ def ledger_figures(view: View) -> list[Figure]:
         ]
         bars = alt.Chart(data_of(rows)).mark_bar(height={"band": 0.72})
         drawn[setting] = bars.encode(y=y, x=x, color=colour, order="order:Q")
-    text = LEDGER_TEXT + style.left_out(chosen, finished)
-    return [Figure("fates", "Rounds by fate", text, panels(drawn, style.rows_height(many), width=HALF - 60))]
+    chart = panels(drawn, style.rows_height(many), width=HALF - 60)
+    return [style.figure("fates", chart, style.left_out(chosen, finished))]
 
 
 def fate_shares(view: View) -> pl.DataFrame:
@@ -103,8 +83,8 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
         limit = alt.Chart(data_of([{"tracked": replays.capacity}]))
         below += limit.mark_rule(color=INK, strokeDash=[5, 4]).encode(y="tracked:Q")
     stacked = [above.properties(width=WIDTH, height=80), below.properties(width=WIDTH, height=150)]
-    text = f"{TIME_TEXT} {replays.setting}, seed {replays.seed}, the first {replays.played:,} rounds."
-    return Figure("tracked", "The set over time", text, dressed(alt.vconcat(*stacked, spacing=8)))
+    where = f" {replays.setting}, seed {replays.seed}, the first {replays.played:,} rounds."
+    return style.figure("tracked", dressed(alt.vconcat(*stacked, spacing=8)), where)
 
 
 def timeline_figure(replays: Replays) -> Figure:
@@ -118,7 +98,7 @@ def timeline_figure(replays: Replays) -> Figure:
     unknown = UNKNOWN if "" in replays.passed["fate"] else ""
     where = f" {replays.setting}, seed {replays.seed}, rounds {replays.first:,} to {replays.last:,}."
     chart = timeline(held, shown, (replays.first, replays.last + 1), "round", passed)
-    return Figure("timeline", "Who is tracked", TIMELINE_TEXT + unknown + where + more, dressed(chart))
+    return style.figure("timeline", dressed(chart), unknown, where, more)
 
 
 def timeline(
@@ -184,4 +164,4 @@ def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
         alt.Chart(data_of(rows)).mark_line(strokeWidth=1.8).encode(x=x, y=y, **told_apart),
     ]
     chart = panels({replays.setting: alt.layer(*layers)}, 210)
-    return [Figure("survival", "Delays and proxy delays", SURVIVAL_TEXT, chart)]
+    return [style.figure("survival", chart)]
