@@ -8,9 +8,9 @@ from sweeping import TINY, sweep_of
 
 from tarry.experiments import Folder, read_tables, run_sweep, standing, write_tables
 from tarry.experiments.columns import CELLS, PART, RUNS, SCHEMA
+from tarry.experiments.folder import summarise
 from tarry.experiments.parts import frame_of, list_parts, read_part, write_part
 from tarry.experiments.play import play_cell
-from tarry.experiments.summary import summarise
 
 TEXT = TINY.replace("seeds = 3", "seeds = 1").replace("[2, 4]", "[2]").replace("[3, 6]", "[3]")
 

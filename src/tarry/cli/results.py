@@ -34,7 +34,7 @@ def show(
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
     """Means over seeds: regret, bound, share of labels seen, weights."""
-    from tarry.experiments.summary import summarise
+    from tarry.experiments.folder import summarise
 
     with refusing():
         frame = summarise(experiments.read_tables(folder), by or ())
@@ -64,7 +64,7 @@ def export(
     table: Annotated[str, typer.Option(help="runs, curves or cells.")] = "runs",
 ) -> None:
     """Write a table, runs and curves with the columns of their cell."""
-    from tarry.experiments.summary import joined
+    from tarry.experiments.folder import joined
 
     with refusing():
         if file.suffix not in WRITERS:

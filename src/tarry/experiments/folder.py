@@ -12,20 +12,23 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from tarry.checks import pick
 from tarry.experiments import columns as cols
-from tarry.experiments.atomic import sweep_away, write_whole
 from tarry.experiments.files import one_after_another, without_file_names
-from tarry.experiments.parts import list_parts, read_part
+from tarry.experiments.parts import list_parts, read_part, sweep_away, write_whole
 from tarry.experiments.sweep import Sweep, canonical
 
 PATIENCE = 20  # readings of a folder whose parts other runs merge meanwhile
 # The columns of a plan but for its axes: what is known of cells once they were played is left out.
 PLAN = {name: kind for name, kind in cols.CELLS.items() if name not in cols.CELL_FIGURES}
+# Columns of cells that say much; they are left out where cells are joined to runs or curves.
+LONG = ("content", "versions", "warnings")
 EMPTY = "holds no results: run a sweep first, tarry sweep run FILE"
 
 
@@ -198,3 +201,50 @@ def _axis(sweep: Sweep, name: str) -> pl.Series:
     lines = [None if value is None else describe(value) for value in values]
     labels = cols.told_apart(lines, [canonical(without_file_names(value)) for value in values])
     return pl.Series(f"axis_{name}", labels, dtype=pl.String)
+
+
+def varied(cells: pl.DataFrame) -> list[str]:
+    """Return the game, the player, and every column that tells apart cells which those before it do not."""
+    axes = [name for name in cells.columns if name.startswith("axis_")]
+    chosen = ["game", "player"]
+    # Numbers before members in one line: what a size or an axis explains needs no line.
+    for name in (*cols.GAME_SIZES, *cols.GAME_RULES, *axes, *cols.GAME_PARTS, *cols.PLAYER_KEYS):
+        if cells.n_unique([*chosen, name]) > cells.n_unique(chosen):
+            chosen.append(name)
+    return chosen
+
+
+def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Return means over seeds for each combination of the columns ``by`` (default: those that vary)."""
+    cells = cols.labelled(tables.cells, *cols.contents_of(tables.cells))
+    columns = [name for name in cells.columns if name not in LONG]
+    keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in by)) or varied(cells)
+    own = [name for name in keys if name != "cell"]
+    played = tables.runs.with_columns(rounds="horizon").drop(name for name in own if name in tables.runs.columns)
+    runs = cells.select("cell", *own).join(played, on="cell", maintain_order="left")
+    figures = {
+        "bound": pl.col("bound"),
+        "observed": pl.col("used") / pl.col("rounds"),
+        "saturated": pl.col("saturated") / pl.col("rounds"),
+        **{name: pl.col(name) for name in ("weight_mean", "weight_second_moment", "max_backlog")},
+    }
+    # Runs of one seed share its draws, whatever else they differ in: they are averaged first, so that the standard
+    # error is that of independent seeds.
+    by_seed = runs.group_by([*keys, "seed"], maintain_order=True).agg(
+        runs=pl.len(), regret=pl.col("regret").mean(), **{name: figure.mean() for name, figure in figures.items()}
+    )
+    return by_seed.group_by(keys, maintain_order=True).agg(
+        runs=pl.col("runs").sum(),
+        regret=pl.col("regret").mean(),
+        standard_error=pl.col("regret").std(ddof=1) / pl.len().sqrt(),
+        **{name: pl.col(name).mean() for name in figures},
+    )
+
+
+def joined(tables: Tables, name: str) -> pl.DataFrame:
+    """Return one of the tables; runs and curves with the columns of their cell before their own."""
+    if name == "cells":
+        return tables.cells
+    table: pl.DataFrame = getattr(tables, pick(name, Tables._fields, "table", what="table"))
+    cells = tables.cells.drop(*LONG, *(one for one in tables.cells.columns if one in table.columns and one != "cell"))
+    return cells.join(table, on="cell", maintain_order="left_right")

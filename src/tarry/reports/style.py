@@ -65,11 +65,6 @@ class Cast(NamedTuple):
         return told if self.others else ""
 
 
-def choose_cast(ranked: list[str]) -> Cast:
-    """Return the cast of lines given best first: the first few, or all if all can be told apart."""
-    return Cast(ranked[:TOLD_APART], max(0, len(ranked) - TOLD_APART))
-
-
 def encodings(
     cast: Cast, labels: dict[str, str] | None = None, *, marked: bool = False, only: list[str] | None = None
 ) -> dict[str, Any]:
@@ -185,11 +180,7 @@ def choose(names: list[str], most: int = PANELS) -> list[str]:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "setting"), counted(2, "setting")
-    ('1 setting', '2 settings')
-    """
+    """Return a number of things in words."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 

@@ -11,10 +11,11 @@ import polars as pl
 
 from tarry.charts import draw, intervals, lost
 from tarry.outcomes import FATES
+from tarry.reports import regret as regrets
+from tarry.reports import tracking
 from tarry.reports.exponents import Fit
-from tarry.reports.figures import curves, metrics, scaling, tracking
 from tarry.reports.page import Origin, Page
-from tarry.reports.style import captions, choose_cast, not_finite
+from tarry.reports.style import TOLD_APART, Cast, captions, not_finite
 from tarry.reports.table import DASH, Table, latex, markdown, number, share
 from tarry.reports.view import with_baselines
 
@@ -43,12 +44,13 @@ class Story(NamedTuple):
 
 def make_report(view: View, story: Story, replays: Replays | None = None) -> Page:
     """Return the page of everything that the results can show, and of what a replay adds."""
-    cast = choose_cast(ranking(view))
-    scaled = scaling.scaling_figures(view, cast)
-    figures = [*curves.regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
+    ranked = ranking(view)
+    cast = Cast(ranked[:TOLD_APART], max(0, len(ranked) - TOLD_APART))
+    scaled = regrets.scaling_figures(view, cast)
+    figures = [*regrets.regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
     if replays is not None:
-        figures += curves.comparator_figures(replays, cast)
-    figures += [*metrics.metric_figures(view, cast), *tracking.ledger_figures(view)]
+        figures += regrets.comparator_figures(replays, cast)
+    figures += [*tracking.metric_figures(view, cast), *tracking.ledger_figures(view)]
     if replays is not None:
         figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
         figures += tracking.survival_figures(replays, cast)

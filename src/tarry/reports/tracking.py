@@ -1,12 +1,12 @@
-"""The tracking set: what became of the rounds, how full it is, which round holds a slot, and how long it may wait."""
+"""Figures of the tracking set: weights and occupancy, fates of rounds, the set over time, which round holds a slot."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from tarry.charts import FAINT, FATE_COLOURS, HALF, INK, WIDTH, altair, data_of, dressed
+from tarry.charts import FAINT, FATE_COLOURS, HALF, INK, WIDTH, altair, data_of, dressed, intervals
 from tarry.experiments.replays import DELAYS
 from tarry.outcomes import FATES
 from tarry.reports import style
@@ -25,6 +25,97 @@ TICKS: dict[str, dict[str, Any]] = {
     "": {"color": FAINT, "size": 6, "opacity": 0.4},
 }
 UNKNOWN = " Of the faintest it is not known which, for their player does both and the set was full."
+THIRD = WIDTH // 3 - 24  # pixels of one of three charts in a row, less the gaps
+
+
+class Metric(NamedTuple):
+    """An expression over the runs with its title; ``format`` of the axis, which may be logarithmic."""
+
+    title: str
+    value: pl.Expr
+    format: str = "%"
+    is_log: bool = False
+
+
+WEIGHTS = [
+    Metric("effective sample size", pl.col("effective_sample_size") / pl.col("horizon")),
+    Metric("mean squared weight", pl.col("weight_second_moment"), ",~r", is_log=True),
+    Metric("largest weight", pl.col("weight_max"), ",~r", is_log=True),
+]
+OCCUPANCY = [
+    Metric("tracked, share of slots", pl.col("occupancy_mean") / pl.col("capacity")),
+    Metric("found the set full", pl.col("occupancy_full")),
+    Metric("found no room", pl.col("saturated") / pl.col("horizon")),
+]
+
+
+def metric_figures(view: View, cast: Cast) -> list[Figure]:
+    """Return a figure of the weights, and one of the slots where there is a limit."""
+    limited = view._replace(runs=view.runs.filter(pl.col("capacity").is_not_null()))
+    figures = [_figure("weights", view, cast, WEIGHTS), _figure("occupancy", limited, cast, OCCUPANCY)]
+    return [figure for figure in figures if figure is not None]
+
+
+def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> Figure | None:
+    """Return a chart for each metric side by side, of the setting in the middle; None where nothing is finished."""
+    runs = view.named(view.runs, ["capacity"])
+    if not runs.height:
+        return None
+    panels = list(dict.fromkeys(runs["panel"]))
+    panel = panels[(len(panels) - 1) // 2]
+    mine = runs.filter(pl.col("panel") == panel)
+    is_by_capacity = mine["capacity"].drop_nulls().n_unique() > 1
+    charts = []
+    for i, metric in enumerate(metrics):
+        means = intervals(mine.with_columns(value=metric.value.cast(float)), ["line", "capacity"], "value")
+        draw = (
+            _against_capacity(means, cast, metric) if is_by_capacity else _by_line(means, cast, metric, labels=i == 0)
+        )
+        charts.append(draw)
+    known = mine.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
+    more = f"; {style.counted(len(panels) - 1, 'more setting')} in the tables." if len(panels) > 1 else "."
+    notes = f" Shown for {panel}{more}", style.not_finite(mine.height - int(known.sum())), cast.note
+    return style.figure(name, dressed(altair().hconcat(*charts, spacing=18)), *notes)
+
+
+def _base(frame: pl.DataFrame, cast: Cast, metric: Metric, channel: Any) -> tuple[Any, Any]:
+    """Return a chart of the means, and the axis of the metric."""
+    alt = altair()
+    rows = [row for row in cast.rows(frame.drop("seeds").to_dicts()) if row["mean"] > 0 or not metric.is_log]
+    for row in rows:  # no value is negative, and a logarithm has no room for zero either
+        row["low"] = max(row["low"], row["mean"] / 3 if metric.is_log else 0.0)
+    if metric.is_log:
+        lows, highs = ([row[end] for row in rows] or [1.0] for end in ("low", "high"))
+        reach = [min(lows) / 1.2, max(highs) * 1.2]
+        marks = {"format": metric.format, "labelOverlap": True}
+        axis = style.logarithmic(channel, "mean:Q", None, reach, {"domain": reach}, **marks)
+    else:
+        # From zero up, with a height also where everything is zero.
+        scale = alt.Scale(zero=True) if any(row["mean"] > 0 for row in rows) else alt.Scale(domain=[0, 1])
+        axis = channel("mean:Q", title=None, scale=scale, axis=alt.Axis(format=metric.format, tickCount=4))
+    return alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group")), axis
+
+
+def _against_capacity(means: pl.DataFrame, cast: Cast, metric: Metric) -> Any:
+    limited = means.filter(pl.col("capacity").is_not_null()).sort("capacity")
+    alt, look = altair(), style.encodings(cast, only=list(dict.fromkeys(limited["line"])))
+    base, y = _base(limited, cast, metric, alt.Y)
+    slots = limited["capacity"].unique().sort().to_list()
+    marks = {"values": slots[:: 1 + len(slots) // 7], "format": "~s", "grid": False, "labelOverlap": True}
+    x = style.logarithmic(alt.X, "capacity:Q", "capacity C (slots)", slots, {"base": 2}, **marks)
+    return style.dotted_lines(base, look, 26, x=x, y=y).properties(width=THIRD, height=190)
+
+
+def _by_line(means: pl.DataFrame, cast: Cast, metric: Metric, *, labels: bool) -> Any:
+    alt, colour = altair(), style.encodings(cast)["color"]
+    colour.legend = None  # rows have their names beside them
+    base, x = _base(means, cast, metric, alt.X)
+    order = list(dict.fromkeys(means["line"]))
+    axis = alt.Axis(labels=labels, ticks=False, domain=False, labelLimit=220, labelPadding=6)
+    y = alt.Y("line:N", sort=order, title=None, axis=axis)
+    spread = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, x="low:Q", x2="high:Q", color=colour)
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, x=x, color=colour)
+    return (spread + dots).properties(width=min(HALF, THIRD - 40), height=style.rows_height(len(order)))
 
 
 def ledger_figures(view: View) -> list[Figure]:
