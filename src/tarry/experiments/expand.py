@@ -199,14 +199,13 @@ class Expansion:
         key = (room, canonical(values))
         if key not in self._resolved:
             tree, members = (self._game if is_game else self._player)(room, values)
-            labels = {column: None if spec is None else self._label(column, spec) for column, spec in members.items()}
+            labels: dict[str, str | None] = dict.fromkeys(members)
+            for column, spec in members.items():
+                if spec is not None:  # one line, which no other member of the sweep has in this column
+                    labels[column] = self._labels[column](describe(spec), canonical(without_file_names(spec)))
             columns = tree | labels if is_game else labels
             self._resolved[key] = Resolved(canonical(tree), canonical(without_file_names(tree)), columns)
         return self._resolved[key]
-
-    def _label(self, column: str, spec: Spec) -> str:
-        """Return a member in one line, which no other member of the sweep has in this column."""
-        return self._labels[column](describe(spec), canonical(without_file_names(spec)))
 
     def _game(self, room: Room, axes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Spec | None]]:
         """Return a game's content, checked, and its members by column."""

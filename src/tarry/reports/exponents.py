@@ -135,7 +135,7 @@ def quantities(view: View) -> list[Quantity]:
 
 def measured(view: View, quantity: Quantity) -> pl.DataFrame:
     """Return runs with columns panel, name, x: the quantity, on average over the seeds of a setting."""
-    runs = view.runs.with_columns((pl.col("max_backlog") / pl.col("capacity")).alias("load"))
+    runs = view.runs.with_columns(load=pl.col("max_backlog") / pl.col("capacity"))
     named = view.named(runs, quantity.drivers)
     x = pl.col(quantity.column).cast(pl.Float64).mean().over("setting", "line").alias("x")
     return named.with_columns(x).filter(pl.col("x").is_not_null())
