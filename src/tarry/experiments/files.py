@@ -29,13 +29,35 @@ NO_DATA = 99
 
 
 class Text:
-    """What files say together, and which of them said it."""
+    """What a file says, with all it includes, and which of them said it; ValueError where one cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tree: Tree = {}
         self.sources: dict[Path, str] = {}
         self._said: dict[Key, Path] = {}
+        self._read(path, ())
+
+    def _read(self, path: Path, above: tuple[Path, ...]) -> None:
+        here = path.resolve()
+        if here in above:
+            way = " → ".join(one.name for one in (*above[above.index(here) :], here))
+            raise ValueError(f"{above[-1].name}: include: files include each other in a circle, {way}: leave one out")
+        asked = f"{above[-1].name}: include: " if above else ""
+        try:
+            said = path.read_text(encoding="utf-8")
+            tree = tomllib.loads(said)
+        except OSError as error:
+            raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"{path.name} is not TOML: {error}") from error
+        self.sources.setdefault(here, said)
+        included = tree.pop("include", [])
+        if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
+            raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
+        for name in included:
+            self._read(path.parent / name, (*above, here))
+        self.tree = self._merged(self.tree, _with_digests(tree, path.parent, f"{path.name}: "), path)
 
     def place(self, *key: str | int) -> str:
         """Return ``file: a.b.c`` for a key, with the file that gave it."""
@@ -45,7 +67,7 @@ class Text:
         file = self.path if longest is None else self._said[longest]
         return f"{file.name}: {shown}" if shown else file.name
 
-    def merged(self, old: Tree, new: Tree, path: Path, above: Key = ()) -> Tree:
+    def _merged(self, old: Tree, new: Tree, path: Path, above: Key = ()) -> Tree:
         """Return a file's tables over what was read before, and remember which file said what."""
         merged = dict(old)
         for name, value in new.items():
@@ -56,39 +78,10 @@ class Text:
                 # type must not linger.
                 is_whole = len(key) > 2 and ("type" in value or is_data(value))
                 under = before if isinstance(before, dict) and not is_whole else {}
-                merged[name] = self.merged(under, value, path, key)
+                merged[name] = self._merged(under, value, path, key)
             if not isinstance(before, dict) or not isinstance(value, dict):
                 self._said[key] = path
         return merged
-
-
-def read_files(path: Path) -> Text:
-    """Return what the file says, with everything it includes; raise ValueError where a file cannot be read."""
-    text = Text(path)
-    _read(path, text, ())
-    return text
-
-
-def _read(path: Path, text: Text, above: tuple[Path, ...]) -> None:
-    here = path.resolve()
-    if here in above:
-        way = " → ".join(one.name for one in (*above[above.index(here) :], here))
-        raise ValueError(f"{above[-1].name}: include: files include each other in a circle, {way}: leave one out")
-    asked = f"{above[-1].name}: include: " if above else ""
-    try:
-        said = path.read_text(encoding="utf-8")
-        tree = tomllib.loads(said)
-    except OSError as error:
-        raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{path.name} is not TOML: {error}") from error
-    text.sources.setdefault(here, said)
-    included = tree.pop("include", [])
-    if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
-        raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
-    for name in included:
-        _read(path.parent / name, text, (*above, here))
-    text.tree = text.merged(text.tree, _with_digests(tree, path.parent, f"{path.name}: "), path)
 
 
 def one_after_another(sources: dict[Path, str]) -> str:

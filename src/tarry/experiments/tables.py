@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from tarry.checks import pick
 from tarry.experiments.columns import GAME_PARTS
-from tarry.experiments.files import Text, read_files
+from tarry.experiments.files import Text
 from tarry.experiments.members import Spec, check
 
 AXIS = "axis."
@@ -159,7 +159,7 @@ WANTED = {
 
 def read_sweep(path: Path) -> tuple[SweepTable, Text]:
     """Return the file's sweep; raise ValueError with file, key, value and choices where it is wrong."""
-    text = read_files(path)
+    text = Text(path)
     try:
         return SweepTable.model_validate(text.tree), text
     except ValidationError as error:
