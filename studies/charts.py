@@ -14,8 +14,8 @@ from tarry.charts import INK, PALETTE, altair, data_of, dressed, grouped
 from tarry.experiments.replays import follow
 from tarry.game import replay
 from tarry.planning.policies import find_policy
-from tarry.reports.figures.tracking import timeline
 from tarry.reports.style import ticks
+from tarry.reports.tracking import timeline
 
 WIDTH = 580  # pixels
 TRACKED = tuple(map(find_policy, ("VarOpt", "drop newest", "drop oldest")))  # of the timeline

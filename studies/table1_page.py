@@ -36,7 +36,7 @@ from tarry.charts import FAINT, INK, altair, data_of, dressed
 from tarry.cli.console import Format, refusing, screen
 from tarry.cli.sweep import EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
 from tarry.experiments import Folder, Sweep, load_sweep
-from tarry.experiments.atomic import write_whole
+from tarry.experiments.parts import write_whole
 from tarry.experiments.run import parse_task
 from tarry.reports.exponents import Exponent
 from tarry.reports.page import Origin, Page

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from tarry.charts import intervals, lost, regret_chart
+from tarry.charts import draw, dressed, intervals, lost, regret_chart
 
 VALUES = [1.0, 2.0, 3.0, 4.0]
 HALF = stats.t.ppf(0.975, 3) * np.std(VALUES, ddof=1) / 2
@@ -56,3 +56,23 @@ def test_a_chart_says_what_it_leaves_out():
     row, title = drawn([1.0, 3.0, float("nan")])
     assert row["mean"] == 2.0
     assert "1 values are not finite" in title
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+def test_pictures_are_saved_as_all_others_are_drawn(tmp_path, kind):
+    pytest.importorskip("vl_convert")
+    curve = pl.DataFrame({"seed": [0, 0, 1, 1], "t": [1, 2, 1, 2], "regret": [1.0, 2.0, 2.0, 4.0]})
+    # Whatever Altair makes of it, a copy or a chart of charts in our dress, is saved the same way.
+    for i, chart in enumerate(
+        [regret_chart(curve), regret_chart(curve).properties(width=90), dressed(regret_chart(curve))]
+    ):
+        chart.save(tmp_path / f"{i}.{kind}")
+        with (tmp_path / "open").open("wb") as file:
+            chart.save(file, format=kind)
+        begins = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}[kind]
+        assert (tmp_path / "open").read_bytes()[:4] == (tmp_path / f"{i}.{kind}").read_bytes()[:4] == begins
+        saved = (tmp_path / f"{i}.{kind}").read_bytes()
+        assert kind != "png" or saved == draw(chart, kind)
+        assert kind != "svg" or b"Liberation Sans, Arial" in saved
+    chart.save(tmp_path / "chart.json")
+    assert "layer" in (tmp_path / "chart.json").read_text(encoding="utf-8")

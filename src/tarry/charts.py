@@ -1,18 +1,18 @@
-"""How charts look, how they become pictures, and the chart of regret (needs the extra ``report``).
-
-Ink is drawn in a few colours only, so that a page can put others in their place where the reader's screen is dark.
-"""
+"""How charts look, how they become pictures, and the chart of regret (needs the extra ``report``)."""
 
 from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
 
+# Ink has a few colours only, so that a page can put others in their place where the reader's screen is dark.
 INK, FAINT, GRID, RULE = "#222222", "#6b6b6b", "#e4e4e4", "#b8b8b8"
 # Okabe and Ito's palette: told apart by readers with any colour vision, and in print.
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D00", "#7F7F7F", "#000000"]
@@ -20,14 +20,8 @@ PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 LIGHTER = ["#3ea6e6", "#f0803c", "#1fc79a", "#dd9cc0", "#f0b840", "#8fd0f5", "#c9a227", "#9a9a9a", "#ffffff"]
 DARK = {INK: "#ececec", FAINT: "#a8a8a8", GRID: "#333333", RULE: "#5c5c5c", **dict(zip(PALETTE, LIGHTER, strict=True))}
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 4], [1, 3], [12, 3, 3, 3], [3, 6]]
-FATE_COLOURS = {
-    "used": "#0072B2",
-    "untracked": RULE,
-    "saturated": "#D55E00",
-    "preempted": "#E69F00",
-    "expired": "#CC79A7",
-    "pending": "#56B4E9",
-}
+FATE_COLOURS = {"used": PALETTE[0], "untracked": RULE, "saturated": PALETTE[1], "preempted": PALETTE[4]}
+FATE_COLOURS |= {"expired": PALETTE[3], "pending": PALETTE[5]}
 WIDTH, HALF = 740, 340  # pixels: a figure by itself, and one of two in a row
 DENSITY = 144  # pixels an inch of a .png, twice the picture's own
 
@@ -56,10 +50,7 @@ def altair() -> Any:
 
 
 def draw(chart: Any, kind: str = "svg", *, density: float = DENSITY, ground: str = "white") -> bytes:
-    """Return a chart as ``svg``, ``pdf`` or ``png`` (with ``density`` pixels an inch), wide enough for any usual font.
-
-    The layout is made with letters that are ``ROOM`` times as large, which are then drawn in their true size.
-    """
+    """Return a chart as ``svg``, ``pdf`` or ``png`` (``density`` pixels an inch), wide enough for any usual font."""
     try:
         import vl_convert
     except ImportError as error:
@@ -67,6 +58,7 @@ def draw(chart: Any, kind: str = "svg", *, density: float = DENSITY, ground: str
     spec = {**chart.to_dict(), "background": ground}
     said = spec.get("config", {})
     spec["config"] = {"font": FONT, **said, **{part: {**sizes, **said.get(part, {})} for part, sizes in SIZES.items()}}
+    # The layout is made with letters ``ROOM`` times as large, which are then drawn in their true size.
     laid_out = vl_convert.vegalite_to_svg(json.dumps(_with_larger_letters(spec)))
     text = re.sub(r'font-size="([\d.]+)px"', lambda size: f'font-size="{float(size[1]) / ROOM:.4g}px"', laid_out)
     if kind == "pdf":
@@ -80,14 +72,38 @@ def _with_larger_letters(spec: Any) -> Any:
         return [_with_larger_letters(part) for part in spec]
     if not isinstance(spec, dict):
         return spec
-    return {
-        name: ROOM * part
-        if name.lower().endswith("fontsize") and not isinstance(part, dict)
-        else part
-        if name in ("data", "datasets")
-        else _with_larger_letters(part)
-        for name, part in spec.items()
-    }
+    larger = {name: part if name in ("data", "datasets") else _with_larger_letters(part) for name, part in spec.items()}
+    sizes = [name for name, part in spec.items() if name.lower().endswith("fontsize") and not isinstance(part, dict)]
+    return larger | {name: ROOM * spec[name] for name in sizes}
+
+
+def drawn(chart: Any) -> Any:
+    """Return the chart with a ``save`` whose pictures are those of :func:`draw`."""
+    # Altair keeps attributes as parts of the specification, and copies a chart by its class: so the class is exchanged.
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _drawn_kind(kind))
+    return chart
+
+
+@cache
+def _drawn_kind(kind: Any) -> Any:
+    """Return the class of charts of this kind that are saved by ``draw``."""
+
+    class Drawn(kind):  # type: ignore[misc]
+        def save(self, fp: Any, format: str | None = None, **options: Any) -> None:
+            """Write the chart to a file or a path: pictures by ``draw``, other formats as Altair does."""
+            wanted = format or Path(str(fp)).suffix[1:].lower()
+            if wanted not in ("svg", "pdf", "png"):
+                super().save(fp, format, **options)
+                return
+            density = options.get("ppi") or DENSITY
+            data = draw(self, wanted, density=density * options.get("scale_factor", 1))
+            if isinstance(fp, (str, Path)):
+                Path(fp).write_bytes(data)
+            else:
+                fp.write(data)
+
+    return Drawn
 
 
 def dressed(chart: Any, title: str = "", subtitle: str | list[str] = "") -> Any:
@@ -97,12 +113,14 @@ def dressed(chart: Any, title: str = "", subtitle: str | list[str] = "") -> Any:
     if title:
         heading = {"fontSize": 16, "subtitleFontSize": 12, "subtitlePadding": 6, "offset": 14, "anchor": "start"}
         chart = chart.properties(title=altair().TitleParams(title, subtitle=subtitle, **heading))
-    return chart.configure(
-        padding=8,
-        axis={**axis, **lines},
-        view={"stroke": None},
-        legend={"labelFontSize": 12, "labelColor": INK, "titleColor": INK},
-        title={"fontSize": 13, "anchor": "start", "fontWeight": "bold", "color": INK, "subtitleColor": FAINT},
+    return drawn(
+        chart.configure(
+            padding=8,
+            axis={**axis, **lines},
+            view={"stroke": None},
+            legend={"labelFontSize": 12, "labelColor": INK, "titleColor": INK},
+            title={"fontSize": 13, "anchor": "start", "fontWeight": "bold", "color": INK, "subtitleColor": FAINT},
+        )
     )
 
 
@@ -158,21 +176,15 @@ def intervals(frame: pl.DataFrame, keys: list[str], value: str) -> pl.DataFrame:
     """
     import polars as pl
 
-    found = (
-        frame.filter(pl.col(value).is_finite())
-        .group_by(keys, maintain_order=True)
-        .agg(
-            pl.col(value).mean().alias("mean"),
-            (pl.col(value).std(ddof=1) / pl.len().sqrt()).alias("half"),
-            pl.len().cast(pl.Int64).alias("seeds"),
-        )
-    )
+    mean, error, seeds = pl.col(value).mean(), pl.col(value).std(ddof=1) / pl.len().sqrt(), pl.len().cast(pl.Int64)
+    finite = frame.filter(pl.col(value).is_finite())
+    found = finite.group_by(keys, maintain_order=True).agg(mean=mean, half=error, seeds=seeds)
     quantile = {int(n): student(CONFIDENCE, int(n) - 1) for n in found["seeds"].unique() if n > 1}
-    half = pl.col("half") * pl.col("seeds").replace_strict(quantile, default=None, return_dtype=pl.Float64)
-    return found.with_columns(half.alias("half")).with_columns(
-        (pl.col("mean") - pl.col("half").fill_null(0.0)).alias("low"),
-        (pl.col("mean") + pl.col("half").fill_null(0.0)).alias("high"),
+    found = found.with_columns(
+        half=pl.col("half") * pl.col("seeds").replace_strict(quantile, default=None, return_dtype=pl.Float64)
     )
+    half = pl.col("half").fill_null(0.0)
+    return found.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
 
 
 def lost(values: pl.Series) -> int:
@@ -183,8 +195,7 @@ def lost(values: pl.Series) -> int:
 def regret_chart(curve: pl.DataFrame, title: str = "Regret", group: str | None = None, **legend: Any) -> Any:
     """Return a chart of mean regret over seeds with the band of its 95 % interval, against the round.
 
-    ``curve`` has the columns seed, t, regret and, with ``group``, one more to tell lines apart. One seed has no band.
-    ``legend`` has options of the legend.
+    ``curve`` has the columns seed, t, regret and, with ``group``, one more to tell lines apart; ``legend`` has options.
     """
     import polars as pl
 
@@ -204,4 +215,4 @@ def regret_chart(curve: pl.DataFrame, title: str = "Regret", group: str | None =
     y = alt.Y("low:Q", title="regret (mean, 95 % interval)", scale=alt.Scale(domainMin=floor))
     band = base.mark_area(opacity=0.15, clip=True).encode(x=x, y=y, y2="high:Q", color=look["color"])
     line = base.mark_line(strokeWidth=2).encode(x=x, y="mean:Q", **look)
-    return (band + line).properties(width=460, height=300)
+    return drawn((band + line).properties(width=460, height=300))

@@ -15,8 +15,7 @@ import pytest
 from sweeping import TINY
 from typer.testing import CliRunner
 
-from tarry import versions
-from tarry.cli import sweep
+from tarry import experiments, versions
 from tarry.cli.app import app
 from tarry.experiments import engines, play
 from tarry.experiments.engines import Threads
@@ -165,7 +164,7 @@ def test_what_was_chosen_is_part_of_how_to_go_on(file, tmp_path, monkeypatch, co
 
     if "dask" in chosen:
         pytest.importorskip("distributed")
-    monkeypatch.setattr(sweep, "run_sweep", interrupt)
+    monkeypatch.setattr(experiments, "run_sweep", interrupt)
     for place in ("out/sweeps/tiny", "my results"):
         (tmp_path / place / "parts").mkdir(parents=True)
     done = call("sweep", command, file.rename(tmp_path / "my tiny.toml"), "--results", "out/sweeps/tiny", *chosen)

@@ -6,9 +6,11 @@ import inspect
 import re
 from pathlib import Path
 
+import polars as pl
+import pytest
+
 import tarry
-from tarry.experiments import summary
-from tarry.experiments.columns import CELLS, GAME_KEYS, GAME_PARTS, GAME_RULES, PLAYER_KEYS
+from tarry.experiments.columns import CELLS, CURVES, GAME_KEYS, GAME_PARTS, GAME_RULES, PLAYER_KEYS, RUNS
 from tarry.experiments.tables import GameTable, PlayerTable
 from tarry.reports.view import PLAIN, WORDY
 
@@ -19,12 +21,11 @@ def test_the_file_and_the_columns_have_the_same_keys():
     assert tuple(GameTable.model_fields) == GAME_KEYS
     assert set(PlayerTable.model_fields) == {*PLAYER_KEYS, "player"} - {"ready"}
     assert {*GAME_KEYS, *PLAYER_KEYS} <= set(CELLS)
-    assert all(CELLS[name].kind == "String" for name in (*GAME_PARTS, *PLAYER_KEYS))
+    assert all(CELLS[name] == pl.String for name in (*GAME_PARTS, *PLAYER_KEYS))
 
 
 def test_what_names_settings_and_rows_leaves_no_key_out():
     assert sorted((*PLAIN, *WORDY)) == sorted(GAME_KEYS)
-    assert sorted((*summary.FIRST, *summary.LAST)) == sorted((*GAME_KEYS, *PLAYER_KEYS))
 
 
 def test_the_game_itself_has_them():
@@ -37,3 +38,9 @@ def test_the_page_lists_them():
     assert set(re.findall(r"`(\w+)`", row)) == set(GAME_KEYS)
     told = PAGE.split("An axis named like a key of the game (")[1].split(")")[0]
     assert set(re.findall(r"`(\w+)`", told)) == set(GAME_KEYS)
+
+
+@pytest.mark.parametrize(("name", "table"), [("cells", CELLS), ("runs", RUNS), ("curves", CURVES)])
+def test_the_page_lists_every_column_with_its_type(name, table):
+    told = PAGE.split(f"**{name}**: one row for each")[1].split("\n\n**")[0].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \| (\w+) \|", told, re.MULTILINE) == [(n, str(kind)) for n, kind in table.items()]

@@ -16,8 +16,7 @@ from sweeping import TINY, collected, sweep_of, tables_of
 
 from tarry.experiments import Folder, run_sweep
 from tarry.experiments import parts as parts_of_folder
-from tarry.experiments.atomic import sign, sweep_away, write_whole
-from tarry.experiments.parts import Writer, list_parts, read_part
+from tarry.experiments.parts import Writer, list_parts, read_part, sign, sweep_away, write_whole
 from tarry.experiments.play import play_cell
 
 KILLS = 4

@@ -11,9 +11,8 @@ from sweep_tables import tables as made_up
 from sweeping import sweep_of
 
 from tarry.experiments import Folder, Tables, load_sweep, run_sweep
-from tarry.experiments.folder import plan_frame
+from tarry.experiments.folder import plan_frame, summarise, varied
 from tarry.experiments.members import describe
-from tarry.experiments.summary import summarise, varied
 from tarry.reports.sweeps import ledger_table, result_table
 from tarry.reports.view import _said, view
 

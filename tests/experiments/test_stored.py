@@ -7,10 +7,10 @@ import pytest
 from sweeping import TINY, sweep_of
 
 from tarry.experiments import Folder, read_tables, run_sweep, standing, write_tables
-from tarry.experiments.columns import CELLS, RUNS, SCHEMA, part_schema
+from tarry.experiments.columns import CELLS, PART, RUNS, SCHEMA
+from tarry.experiments.folder import summarise
 from tarry.experiments.parts import frame_of, list_parts, read_part, write_part
 from tarry.experiments.play import play_cell
-from tarry.experiments.summary import summarise
 
 TEXT = TINY.replace("seeds = 3", "seeds = 1").replace("[2, 4]", "[2]").replace("[3, 6]", "[3]")
 
@@ -56,7 +56,7 @@ def test_columns_of_a_later_release_are_left_out(stored):
     _, folder = stored
     part = list_parts(folder.parts)[0]
     path = write_part(folder.parts, read_part(part).with_columns(mood=pl.lit("good")))
-    assert read_part(path).columns == list(part_schema())
+    assert read_part(path).columns == list(PART)
     assert folder.tables().runs.columns == list(RUNS)
 
 

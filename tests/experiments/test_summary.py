@@ -7,7 +7,7 @@ import pytest
 from sweeping import sweep_of
 
 from tarry.experiments import Folder, run_sweep
-from tarry.experiments.summary import joined, summarise
+from tarry.experiments.folder import joined, summarise
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ import pytest
 from sweeping import TINY, sweep_of
 
 from tarry.experiments import Folder, parts, run_sweep
-from tarry.experiments.atomic import sign, sweep_away
-from tarry.experiments.parts import Writer, list_parts
+from tarry.experiments.parts import Writer, list_parts, sign, sweep_away
 from tarry.experiments.play import play_cell
 
 

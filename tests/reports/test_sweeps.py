@@ -45,7 +45,10 @@ def test_every_file_is_written_and_means_what_it_says(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_one_kind(tmp_path, kind):
     report = make_report(view(*tables({"A": 1.0}, capacities=(4,))), STORY)
-    ends = {path.suffix for path in save_report(report._replace(figures=report.figures[:1]), tmp_path, [kind])}
+    ends = {
+        path.suffix
+        for path in save_report(report._replace(parts=[*report.figures[:1], *report.tables]), tmp_path, [kind])
+    }
     assert ends == ({".md", ".tex"} if kind == "tables" else {f".{kind}"})
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import polars as pl
 
-from tarry.experiments.columns import CELLS, CURVES, RUNS, polars_schema
+from tarry.experiments.columns import CELLS, CURVES, RUNS
 
 CHECKPOINTS = [1, 10, 100, 1000]
 
@@ -32,9 +32,9 @@ def tables(players, *, capacities=(4, 16, 64), means=(10,), seeds=4, bound=2.0, 
                     ]
     axes = {"axis_mean": pl.Int64}
     return (
-        pl.DataFrame(cells, schema={**polars_schema(CELLS), **(axes if len(means) > 1 else {})}),
-        pl.DataFrame(runs, schema=polars_schema(RUNS)),
-        pl.DataFrame(curves, schema=polars_schema(CURVES)),
+        pl.DataFrame(cells, schema={**CELLS, **(axes if len(means) > 1 else {})}),
+        pl.DataFrame(runs, schema=RUNS),
+        pl.DataFrame(curves, schema=CURVES),
     )
 
 

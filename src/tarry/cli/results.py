@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from tarry import experiments
 from tarry.cli.console import Format, FormatOption, refusing, screen
 from tarry.errors import ArgumentError
-from tarry.experiments import Folder, Tables, read_tables
-from tarry.experiments.summary import joined, summarise
 
 if TYPE_CHECKING:
+    from tarry.experiments import Folder, Tables
     from tarry.reports.sweeps import Story
 
 results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
@@ -34,10 +34,11 @@ def show(
     output: FormatOption = Format.table,
 ) -> None:
     """Means over seeds: regret, bound, share of labels seen, weights."""
+    from tarry.experiments.folder import summarise
     from tarry.reports.table import DASH, Table  # not above, for this room loads the compiler, and help need not
 
     with refusing():
-        frame = summarise(read_tables(folder), by or ())
+        frame = summarise(experiments.read_tables(folder), by or ())
     if output is Format.json:
         typer.echo(json.dumps(json.loads(frame.write_json()), indent=2))  # Polars writes it in one line
         return
@@ -65,10 +66,12 @@ def export(
     table: Annotated[str, typer.Option(help="runs, curves or cells.")] = "runs",
 ) -> None:
     """Write a table, runs and curves with the columns of their cell."""
+    from tarry.experiments.folder import joined
+
     with refusing():
         if file.suffix not in WRITERS:
             raise ValueError(f"FILE must end in one of {', '.join(WRITERS)}, got {file.name!r}")
-        frame = joined(read_tables(folder), table)
+        frame = joined(experiments.read_tables(folder), table)
         file.parent.mkdir(parents=True, exist_ok=True)
         getattr(frame, WRITERS[file.suffix])(file)
     typer.echo(f"{file}: {frame.height} rows, {frame.width} columns")
@@ -94,8 +97,8 @@ def report_command(
         for kind in only or ():  # before the results are read, which may take long
             if kind not in KINDS:
                 raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
-        results = Folder(folder)
-        tables = read_tables(folder)
+        results = experiments.Folder(folder)
+        tables = experiments.read_tables(folder)
         with Console(stderr=True).status("drawing") as status:
             seen, story, again = view(*tables), _story(results, tables, file), None
             if replay:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from tarry import experiments
 from tarry.cli.console import Format, FormatOption, ended, engine_warnings, progress_bar, refusing
-from tarry.experiments import Folder, Standing, Sweep, load_sweep, run_sweep, standing, write_tables
-from tarry.experiments.run import parse_task
+
+if TYPE_CHECKING:
+    from tarry.experiments import Folder, Standing, Sweep
 
 FAILED, INTERRUPTED = 1, 130  # exit codes; the second is a shell's for Ctrl-C
 SHOWN = 5  # values of an axis in a plan
@@ -41,7 +43,7 @@ def plan(file: FileArgument, results: ResultsOption = None, output: FormatOption
 
     with refusing():
         sweep, folder = _opened(file, results)
-        found = standing(sweep, folder)
+        found = experiments.standing(sweep, folder)
         # What stands in the way of a game and a player shows in the first cell of the two.
         firsts = {f"{c.columns['game']}, {c.columns['player']}": c.content for c in reversed(sweep.cells)}
         refused = {pair: sentence for pair in reversed(firsts) if (sentence := refusal(firsts[pair]))}
@@ -85,7 +87,7 @@ def status(file: FileArgument, results: ResultsOption = None, output: FormatOpti
     """What is finished, missing, failed or damaged; exit code 1 unless all is finished."""
     with refusing():
         sweep, folder = _opened(file, results)
-        found = standing(sweep, folder)
+        found = experiments.standing(sweep, folder)
     if output is Format.json:
         typer.echo(json.dumps(found._asdict() | {"missing": found.missing}, indent=2))
     else:
@@ -108,7 +110,7 @@ def collect(
         sweep, folder = _opened(file, results)
         folder.write_plan(sweep)  # so that the folder can be read without the sweep's file
         tables = folder.tables()
-        for path in write_tables(tables, out or folder.path):
+        for path in experiments.write_tables(tables, out or folder.path):
             typer.echo(str(path))
     if tables.cells["versions"].drop_nulls().n_unique() > 1:
         typer.echo("cells were computed with several versions: see the column versions of cells.parquet", err=True)
@@ -118,8 +120,8 @@ def collect(
 
 
 def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
-    sweep = load_sweep(file)
-    return sweep, Folder(results or Path("out") / "sweeps" / sweep.name)
+    sweep = experiments.load_sweep(file)
+    return sweep, experiments.Folder(results or Path("out") / "sweeps" / sweep.name)
 
 
 def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bool = False, **chosen: Any) -> None:
@@ -128,12 +130,13 @@ def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bo
     ``again`` is the command that goes on after an interrupt; what was chosen here is added to it.
     """
     from tarry.experiments.engines import make_engine
+    from tarry.experiments.run import parse_task
 
     console = Console(stderr=True)
     try:
         # The warnings come second, for the bar then makes way for what is written on standard error.
         with progress_bar(console, "cells") as show, engine_warnings():
-            done = run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
+            done = experiments.run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
     except KeyboardInterrupt:
         said = {name: value for name, value in (chosen | {"task": task}).items() if value is not None}
         words = [f"--{name} {shlex.quote(str(said[name]))}" for name in said if said[name] != DEFAULTS.get(name)]

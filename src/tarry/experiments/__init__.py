@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from tarry.experiments.folder import Folder, Tables, read_tables, write_tables
-from tarry.experiments.run import Standing, Summary, run_sweep, standing
-from tarry.experiments.sweep import Cell, Sweep, load_sweep
 
 if TYPE_CHECKING:
     from tarry.experiments.engines import make_engine
+    from tarry.experiments.folder import Folder, Tables, read_tables, write_tables
     from tarry.experiments.play import play_cell
+    from tarry.experiments.run import Standing, Summary, run_sweep, standing
+    from tarry.experiments.sweep import Cell, Sweep, load_sweep
 
+# Modules are imported when a name of theirs is asked for: help starts without Polars, and results are read without
+# the compiler.
+_HOMES = {
+    "engines": ("make_engine",),
+    "folder": ("Folder", "Tables", "read_tables", "write_tables"),
+    "play": ("play_cell",),
+    "run": ("Standing", "Summary", "run_sweep", "standing"),
+    "sweep": ("Cell", "Sweep", "load_sweep"),
+}
 __all__ = [
     "Cell",
     "Folder",
@@ -30,13 +39,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what plays games when it is first asked for: results are read without the compiler."""
-    if name == "make_engine":
-        from tarry.experiments.engines import make_engine
-
-        return make_engine
-    if name == "play_cell":
-        from tarry.experiments.play import play_cell
-
-        return play_cell
+    """Return a public name from the module that defines it."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,7 @@
 """The engine dask: workers on other machines, or a cluster of this machine's processes.
 
 Small cells travel in groups, so that a task lasts about a quarter of a second. A worker that dies costs its tasks,
-which Dask gives to others. Dask blames the death of a worker on every task it had sent there, those that had not begun
-too. So a group over which too many workers died is taken apart, and a cell over which too many died is tried once more
-at the end, when nothing else is under way that could have killed them.
+which Dask gives to others.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import signal
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -63,7 +61,7 @@ class Dask:
                 # A result that was lost with its worker is on its way again.
                 settled = [future for future in under_way if future.status not in ("pending", "lost")]
                 for future in settled:
-                    yield from self._settle(future, under_way.pop(future), groups)
+                    yield from groups.settle(future, under_way.pop(future))
                 yield None
                 if not settled:
                     time.sleep(POLL)
@@ -72,50 +70,32 @@ class Dask:
                 with suppress(OSError):  # gone meanwhile
                     client.cancel(list(under_way), force=True)
 
-    def _settle(self, future: Any, group: Group, groups: Groups) -> Iterable[Outcome]:
-        try:
-            played = future.result()
-        except self._dask.scheduler.KilledWorker:
-            return groups.killed(group)
-        except (OSError, CancelledError):
-            return groups.cancelled(group)
-        except (ImportError, RuntimeError) as error:  # Dask's: what cells raise travels as an outcome
-            raise _cannot_load(error) from error
-        except Exception as error:
-            return groups.failed(group, error)
-        return groups.played(group, played)
-
     @contextmanager
     def _client(self) -> Iterator[Any]:
+        """Connect to the cluster, or start a local one; raise OSError or ChildProcessError where that fails."""
         if self._scheduler is not None:
-            with self._connected(self._scheduler) as client:
+            try:
+                client = self._dask.Client(self._scheduler, set_as_default=False, timeout=PATIENCE)
+            except OSError as error:
+                raise OSError(
+                    f"no Dask scheduler answered at {self._scheduler} within {PATIENCE:.0f} s: see that it runs and "
+                    "can be reached from here, or leave scheduler out for a local cluster"
+                ) from error
+            with client:
                 yield client
             return
-        with self._local() as cluster, self._dask.Client(cluster, set_as_default=False) as client:
-            yield client
-
-    def _local(self) -> Any:
-        """Return a cluster of this machine's processes; raise ChildProcessError if they cannot start."""
-        options = {"threads_per_worker": 1, "processes": True, "preload": [__name__]}
+        options = {"threads_per_worker": 1, "processes": True, "preload": [__name__], "silence_logs": logging.ERROR}
         # No dashboard; the port 0 is any that is free.
         options |= {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
         try:
-            return self._dask.LocalCluster(n_workers=self._workers, silence_logs=logging.ERROR, **options)
+            cluster = self._dask.LocalCluster(n_workers=self._workers, **options)
         except RuntimeError as error:
             raise ChildProcessError(
                 "worker processes cannot start. See what they wrote; a script must be safe to import, with what it "
                 "does under if __name__ == '__main__'; or take the engine threads"
             ) from error
-
-    def _connected(self, scheduler: str) -> Any:
-        """Return a client of a cluster that is there already; raise OSError if it does not answer."""
-        try:
-            return self._dask.Client(scheduler, set_as_default=False, timeout=PATIENCE)
-        except OSError as error:
-            raise OSError(
-                f"no Dask scheduler answered at {scheduler} within {PATIENCE:.0f} s: see that it runs and can be "
-                "reached from here, or leave scheduler out for a local cluster"
-            ) from error
+        with cluster, self._dask.Client(cluster, set_as_default=False) as client:
+            yield client
 
 
 def dask_setup(_worker: Any) -> None:
@@ -183,39 +163,43 @@ class Groups:
             return [suspect]
         return []
 
-    def played(self, group: Group, played: Played) -> list[Outcome]:
-        """Return the outcomes of a group; the size of the next groups follows from how long this one took."""
-        _refuse_other(played.code, f"on {played.host}")
-        self._size = min(LARGEST_GROUP, max(1, round(TASK_SECONDS * len(group) / max(played.seconds, 1e-6))))
-        return played.outcomes
+    def settle(self, future: Any, group: Group) -> Iterator[Outcome]:
+        """Yield what became of a group's cells; those that are to be played again are given out later."""
+        from distributed.scheduler import KilledWorker
 
-    def killed(self, group: Group) -> Iterator[Outcome]:
-        """Find out which cell killed the workers that died over this group, or over what they had beside it."""
-        cell = group[0][0]
-        if len(group) > 1:
-            self._apart.extend(group)
-        elif cell in self._alone:
-            said = "worker after worker died while playing it: give them more memory, or see what kills them"
-            yield Outcome(cell, None, said)
-        else:
-            self._suspects.extend(group)
-
-    def failed(self, group: Group, error: Exception) -> Iterator[Outcome]:
-        """Give up a group that Dask could not carry out: errors of cells travel as outcomes."""
-        if len(group) > 1:
-            self._apart.extend(group)
-        else:
-            yield Outcome(group[0][0], None, f"{type(error).__name__}: {error}")
-
-    def cancelled(self, group: Group) -> Iterator[Outcome]:
-        """Play a group again that was cancelled from outside, or lost with a scheduler that has started again."""
-        for cell, content in group:
-            self._cancelled[cell] += 1
-            if self._cancelled[cell] <= CANCELLATIONS:
-                self._apart.append((cell, content))
+        first = group[0][0]
+        try:
+            played = future.result()
+        except KilledWorker:
+            # Dask blames a death on every task of the worker, those not begun too. So a group is taken apart, and a
+            # cell is tried once more at the end, when nothing else is under way that could have killed its workers.
+            if len(group) > 1:
+                self._apart.extend(group)
+            elif first not in self._alone:
+                self._suspects.extend(group)
             else:
-                times = f"its task was cancelled {CANCELLATIONS + 1} times"
-                yield Outcome(cell, None, f"{times}: see who cancels it, or restarts the scheduler")
+                said = "worker after worker died while playing it: give them more memory, or see what kills them"
+                yield Outcome(first, None, said)
+        except (OSError, CancelledError):  # from outside, or lost with a scheduler that has started again
+            said = f"its task was cancelled {CANCELLATIONS + 1} times: see who cancels it, or restarts the scheduler"
+            for cell, content in group:
+                self._cancelled[cell] += 1
+                if self._cancelled[cell] <= CANCELLATIONS:
+                    self._apart.append((cell, content))
+                else:
+                    yield Outcome(cell, None, said)
+        except (ImportError, RuntimeError) as error:
+            raise _cannot_load(error) from error
+        except Exception as error:  # Dask's own: what cells raise travels as an outcome
+            if len(group) > 1:
+                self._apart.extend(group)
+            else:
+                yield Outcome(first, None, f"{type(error).__name__}: {error}")
+        else:
+            _refuse_other(played.code, f"on {played.host}")
+            # The size of the next groups follows from how long this one took.
+            self._size = min(LARGEST_GROUP, max(1, round(TASK_SECONDS * len(group) / max(played.seconds, 1e-6))))
+            yield from played.outcomes
 
 
 class Cluster:
@@ -246,7 +230,11 @@ class Cluster:
         return AHEAD * max(1, self._threads) if self._client.status == "running" else 0
 
     def _ask(self) -> None:
-        answer, now = self._threads_now(), time.monotonic()
+        answer = None
+        if self._client.status == "running":
+            with suppress(OSError):  # no answer: the client reconnects, for a while
+                answer = int(sum(self._client.nthreads().values()))
+        now = time.monotonic()
         self._threads = answer or 0
         self._silent = float("inf") if answer is not None else min(self._silent, now)
         if self._client.status == "closed" or now - self._silent > PATIENCE:
@@ -256,15 +244,8 @@ class Cluster:
             )
         if self._threads:
             self._manned, self._is_told = now, False
-        elif now - self._manned > PATIENCE and not self._is_told:
+        elif now - self._manned > PATIENCE and not self._is_told:  # told once, and again only if workers came and left
             self._is_told = True
             who = self._scheduler or "the local cluster"
             remedy = f": start one with dask worker {self._scheduler}" if self._scheduler else ""
             logger.warning("no worker has joined %s for %.0f s%s", who, PATIENCE, remedy)
-
-    def _threads_now(self) -> int | None:
-        """Return the threads of all workers; None without an answer: the client then reconnects, for a while."""
-        try:
-            return int(sum(self._client.nthreads().values())) if self._client.status == "running" else None
-        except OSError:
-            return None

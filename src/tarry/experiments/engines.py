@@ -68,16 +68,6 @@ class Threads:
             pool.shutdown(wait=False, cancel_futures=True)  # a thread that compiles hears of it only afterwards
 
 
-def _dask(workers: int | None = None, scheduler: str | None = None) -> Engine:
-    from tarry.experiments.dask import Dask
-
-    return Dask(workers, scheduler)
-
-
-ENGINES: dict[str, Callable[..., Engine]] = {"dask": _dask, "processes": _dask, "threads": Threads}
-"""Engines by name; processes are the workers of Dask's local cluster."""
-
-
 def make_engine(engine: str = "threads", workers: int | None = None, scheduler: str | None = None) -> Engine:
     """Return the engine of this name; ``scheduler`` is the address of a Dask cluster that is there already.
 
@@ -85,10 +75,12 @@ def make_engine(engine: str = "threads", workers: int | None = None, scheduler: 
     Traceback (most recent call last):
     ValueError: engine: there is no engine 'thread', did you mean 'threads'? Take one of dask, processes, threads
     """
-    made = ENGINES[pick(engine, ENGINES, "engine", what="engine")]
-    if scheduler is None:
-        return made(workers)
-    if engine != "dask":
+    pick(engine, ("dask", "processes", "threads"), "engine", what="engine")
+    if scheduler is not None and engine != "dask":
         problem = f"is the address of a Dask cluster, got {scheduler!r} with the engine {engine!r}"
         raise ArgumentError("scheduler", problem)
-    return made(workers, scheduler)
+    if engine == "threads":
+        return Threads(workers)
+    from tarry.experiments.dask import Dask  # an extra, and half a second
+
+    return Dask(workers, scheduler)  # processes are the workers of its local cluster

@@ -1,9 +1,7 @@
 """Sweep files: TOML, the files they include, and the arrays they name.
 
-``include = ["base.toml"]`` reads other files first, relative to the one that names them; tables are merged key by
-key, and what the including file says holds. An array is a file, ``{file = "rows.npy"}``, or columns of a table,
-``{file = "log.csv", columns = ["a", "b"]}``. A cell's identity holds the hash of the file's bytes and not its name: a
-file that moved is the same data, one that changed is other data.
+``include = ["base.toml"]`` reads other files first; tables are merged key by key, and what the including file says
+holds. An array is a file, ``{file = "rows.npy"}``, or columns of a table, ``{file = "log.csv", columns = ["a"]}``.
 """
 
 from __future__ import annotations
@@ -12,12 +10,12 @@ import tomllib
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from tarry.checks import pick
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Tree = dict[str, Any]
 Key = tuple[str, ...]
@@ -31,13 +29,35 @@ NO_DATA = 99
 
 
 class Text:
-    """What files say together, and which of them said it."""
+    """What a file says, with all it includes, and which of them said it; ValueError where one cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tree: Tree = {}
         self.sources: dict[Path, str] = {}
         self._said: dict[Key, Path] = {}
+        self._read(path, ())
+
+    def _read(self, path: Path, above: tuple[Path, ...]) -> None:
+        here = path.resolve()
+        if here in above:
+            way = " → ".join(one.name for one in (*above[above.index(here) :], here))
+            raise ValueError(f"{above[-1].name}: include: files include each other in a circle, {way}: leave one out")
+        asked = f"{above[-1].name}: include: " if above else ""
+        try:
+            said = path.read_text(encoding="utf-8")
+            tree = tomllib.loads(said)
+        except OSError as error:
+            raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ValueError(f"{path.name} is not TOML: {error}") from error
+        self.sources.setdefault(here, said)
+        included = tree.pop("include", [])
+        if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
+            raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
+        for name in included:
+            self._read(path.parent / name, (*above, here))
+        self.tree = self._merged(self.tree, _with_digests(tree, path.parent, f"{path.name}: "), path)
 
     def place(self, *key: str | int) -> str:
         """Return ``file: a.b.c`` for a key, with the file that gave it."""
@@ -47,56 +67,21 @@ class Text:
         file = self.path if longest is None else self._said[longest]
         return f"{file.name}: {shown}" if shown else file.name
 
-    def add(self, tree: Tree, path: Path) -> None:
-        """Merge a file's tables over what was read before."""
-        self.tree = self._merged(self.tree, tree, path, ())
-
-    def _merged(self, old: Tree, new: Tree, path: Path, above: Key) -> Tree:
+    def _merged(self, old: Tree, new: Tree, path: Path, above: Key = ()) -> Tree:
+        """Return a file's tables over what was read before, and remember which file said what."""
         merged = dict(old)
         for name, value in new.items():
             key, before = (*above, name), merged.get(name)
-            # A member says as a whole what it is: parameters of another type must not linger.
-            if isinstance(value, dict) and isinstance(before, dict) and not _is_whole(key, value):
-                merged[name] = self._merged(before, value, path, key)
-            else:
-                merged[name] = self._merged({}, value, path, key) if isinstance(value, dict) else value
+            merged[name] = value
+            if isinstance(value, dict):
+                # A member or data, below games, players and axes, says as a whole what it is: parameters of another
+                # type must not linger.
+                is_whole = len(key) > 2 and ("type" in value or is_data(value))
+                under = before if isinstance(before, dict) and not is_whole else {}
+                merged[name] = self._merged(under, value, path, key)
             if not isinstance(before, dict) or not isinstance(value, dict):
                 self._said[key] = path
         return merged
-
-
-def _is_whole(key: Key, value: Tree) -> bool:
-    """Return whether this is a member or data; tables of two keys or fewer are games, players or axes."""
-    return len(key) > 2 and ("type" in value or is_data(value))
-
-
-def read_files(path: Path) -> Text:
-    """Return what the file says, with everything it includes; raise ValueError where a file cannot be read."""
-    text = Text(path)
-    _read(path, text, ())
-    return text
-
-
-def _read(path: Path, text: Text, above: tuple[Path, ...]) -> None:
-    here = path.resolve()
-    if here in above:
-        way = " → ".join(one.name for one in (*above[above.index(here) :], here))
-        raise ValueError(f"{above[-1].name}: include: files include each other in a circle, {way}: leave one out")
-    asked = f"{above[-1].name}: include: " if above else ""
-    try:
-        said = path.read_text(encoding="utf-8")
-        tree = tomllib.loads(said)
-    except OSError as error:
-        raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{path.name} is not TOML: {error}") from error
-    text.sources.setdefault(here, said)
-    included = tree.pop("include", [])
-    if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
-        raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
-    for name in included:
-        _read(path.parent / name, text, (*above, here))
-    text.add(_with_digests(tree, path.parent, f"{path.name}: "), path)
 
 
 def one_after_another(sources: dict[Path, str]) -> str:
@@ -119,6 +104,7 @@ def is_data(value: Any) -> bool:
 
 def _with_digests(tree: Tree, folder: Path, place: str) -> Tree:
     """Return a sweep's tables with full names and hashes of its data; files are looked for in ``folder``."""
+    # The hash makes the data part of a cell's identity: a file that moved is the same data, a changed one is not.
     found: Tree = {}
     for name, value in tree.items():
         if name == "blocks" and isinstance(value, list):
@@ -161,16 +147,9 @@ def without_file_names(tree: Any) -> Any:
     return [without_file_names(value) for value in tree] if isinstance(tree, list) else tree
 
 
-def read_data(spec: Tree) -> np.ndarray:
-    """Return the array; one column is a vector, several are a matrix."""
-    return _read_array(spec["file"], spec["digest"], tuple(spec.get("columns", ())))
-
-
 @lru_cache(maxsize=8)  # cells of one sweep ask for the same few files again and again
-def _read_array(file: str, digest: str, columns: tuple[str, ...]) -> np.ndarray:
-    import numpy as np
-    import polars as pl
-
+def read_data(file: str, digest: str, columns: tuple[str, ...] = ()) -> np.ndarray:
+    """Return the array of a file with this hash; one column is a vector, several are a matrix."""
     path = Path(file)
     if sha256(path.read_bytes()).hexdigest() != digest:
         raise ValueError(f"{file} has changed since the sweep was listed: run it again")

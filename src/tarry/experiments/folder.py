@@ -12,33 +12,24 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from tarry.experiments.atomic import sweep_away, write_whole
-from tarry.experiments.columns import (
-    CELL_FIGURES,
-    CELLS,
-    CURVE_LISTS,
-    CURVES,
-    GAME_KEYS,
-    RUNS,
-    conformed,
-    part_schema,
-    polars_schema,
-    told_apart,
-)
+import polars as pl
+
+from tarry.checks import pick
+from tarry.experiments import columns as cols
 from tarry.experiments.files import one_after_another, without_file_names
-from tarry.experiments.parts import list_parts, read_part
+from tarry.experiments.parts import list_parts, read_part, sweep_away, write_whole
 from tarry.experiments.sweep import Sweep, canonical
 
-if TYPE_CHECKING:
-    import polars as pl
-
-PLAN = "plan.parquet"
-TEXT = "sweep.toml"
 PATIENCE = 20  # readings of a folder whose parts other runs merge meanwhile
+# The columns of a plan but for its axes: what is known of cells once they were played is left out.
+PLAN = {name: kind for name, kind in cols.CELLS.items() if name not in cols.CELL_FIGURES}
+# Columns of cells that say much; they are left out where cells are joined to runs or curves.
+LONG = ("content", "versions", "warnings")
+EMPTY = "holds no results: run a sweep first, tarry sweep run FILE"
 
 
 class Tables(NamedTuple):
@@ -68,26 +59,23 @@ class Folder:
         self.path = Path(path)
         self.parts = self.path / "parts"
         self.failures = self.path / "failures"
+        self._plan = self.path / "plan.parquet"
+        self._text = self.path / "sweep.toml"
 
     def tidy(self) -> None:
         """Make the folder, and remove what killed writers left half-written."""
-        self.parts.mkdir(parents=True, exist_ok=True)
-        self.failures.mkdir(exist_ok=True)
         for place in (self.path, self.parts, self.failures):
+            place.mkdir(parents=True, exist_ok=True)
             sweep_away(place)
 
     def read(self, columns: list[str] | None = None) -> Contents:
-        """Return everything that is finished; a part that a writer merges meanwhile is looked for again."""
+        """Return everything that is finished; raise OSError where other runs change the folder all the time."""
         for _ in range(PATIENCE):
-            try:
+            with contextlib.suppress(FileNotFoundError):  # a writer has merged this part meanwhile: look again
                 return self._read(columns)
-            except FileNotFoundError:
-                continue
         raise OSError(f"{self.parts}: files come and go too fast to read them: wait until the others are done")
 
     def _read(self, columns: list[str] | None) -> Contents:
-        import polars as pl
-
         seen: set[str] = set()
         contents = Contents([], [])
         for path in reversed(list_parts(self.parts)):  # merged ones first: they hold most
@@ -96,7 +84,7 @@ class Folder:
                 contents.damaged.append(path)
                 continue
             inside = set(frame["cell"].unique())
-            if inside & seen:
+            if inside & seen:  # a merge that was killed before it removed the old parts
                 frame = frame.filter(~pl.col("cell").is_in(list(seen)))
             seen |= inside
             contents.frames.append(frame)
@@ -110,25 +98,35 @@ class Folder:
 
     def write_plan(self, sweep: Sweep) -> None:
         """Write the cells of a sweep and what its file says, so that the folder can be read without it."""
-        _write_frame(plan_frame(sweep), self.path / PLAN)
-        text = self.path / TEXT
-        if sweep.sources and text.resolve() not in sweep.sources:  # a sweep that is run where it lies stays as it is
-            write_whole(text, f"{one_after_another(sweep.sources)}\n".encode())
+        _write_frame(plan_frame(sweep), self._plan)
+        if sweep.sources and self._text.resolve() not in sweep.sources:  # a sweep that is run where it lies stays
+            write_whole(self._text, f"{one_after_another(sweep.sources)}\n".encode())
 
     def text(self) -> str:
         """Return what the file of the sweep said that was run last; empty if it was not kept."""
-        path = self.path / TEXT
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
+        return self._text.read_text(encoding="utf-8") if self._text.is_file() else ""
 
     def plan(self) -> pl.DataFrame:
         """Return the cells of the sweep that was run last; raise ValueError if there was none."""
-        if not (self.path / PLAN).is_file():
-            raise ValueError(f"{self.path} holds no results: run a sweep first, tarry sweep run FILE")
-        return _read_table(self.path / PLAN, _plan_schema(), "tarry sweep run FILE")
+        if not self._plan.is_file():
+            raise ValueError(f"{self.path} {EMPTY}")
+        return _read_frame(self._plan, PLAN, "tarry sweep run FILE")
 
     def tables(self) -> Tables:
-        """Return everything that is finished, as tables."""
-        return _collect(self.plan(), self.read())
+        """Return everything that is finished, sorted, so that it does not matter which run computed what and when."""
+        plan = self.plan()
+        wanted = plan.select("cell").unique()
+        frames = [frame.join(wanted, on="cell", how="semi") for frame in self.read().frames]
+        rows = pl.concat(frames) if frames else pl.DataFrame(schema=cols.PART)
+        rows = rows.sort("cell", "seed")
+        figures = rows.select("cell", *cols.CELL_FIGURES).unique("cell")
+        cells = plan.join(figures, on="cell", how="left", maintain_order="left")
+        curves = rows.select("cell", "seed", **{name: pl.col(listed) for name, listed in cols.CURVE_LISTS.items()})
+        return Tables(
+            cells.select(*cols.CELLS, *(name for name in cells.columns if name not in cols.CELLS)),
+            rows.select(*cols.RUNS),
+            curves.explode(*cols.CURVE_LISTS).select(*cols.CURVES),
+        )
 
     def fail(self, cell: str, sentence: str) -> None:
         """Write down why a cell could not be computed."""
@@ -141,30 +139,25 @@ class Folder:
 
     def failed(self) -> dict[str, str]:
         """Return the sentences of failed cells by cell."""
-        return dict(self._failed())
-
-    def _failed(self) -> Iterator[tuple[str, str]]:
+        found = {}
         for path in sorted(self.failures.glob("*.json")):
-            try:
+            # Forgiven meanwhile, damaged, or not ours.
+            with contextlib.suppress(FileNotFoundError, ValueError, TypeError, KeyError):
                 told = json.loads(path.read_text(encoding="utf-8"))
-                sentence = str(told["cell"]), str(told["error"])
-            except (FileNotFoundError, ValueError, TypeError, KeyError):  # forgiven meanwhile, damaged, or not ours
-                continue
-            yield sentence
+                found[str(told["cell"])] = str(told["error"])
+        return found
 
 
 def read_tables(path: Path) -> Tables:
     """Return the tables of a folder: everything finished so far, or what was collected there where it has no parts."""
     folder = Folder(path)
-    if folder.parts.is_dir() and (path / PLAN).is_file():
+    if folder.parts.is_dir() and (path / "plan.parquet").is_file():
         return folder.tables()
-    schemas = {"cells": CELLS, "runs": RUNS, "curves": CURVES}
-    if not all((path / f"{name}.parquet").is_file() for name in schemas):
-        raise ValueError(f"{path} holds no results: run a sweep first, tarry sweep run FILE")
+    schemas = {path / f"{name}.parquet": getattr(cols, name.upper()) for name in Tables._fields}
+    if not all(file.is_file() for file in schemas):
+        raise ValueError(f"{path} {EMPTY}")
     again = "tarry sweep collect FILE"
-    return Tables(
-        **{name: _read_table(path / f"{name}.parquet", polars_schema(table), again) for name, table in schemas.items()}
-    )
+    return Tables(*(_read_frame(file, table, again) for file, table in schemas.items()))
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
@@ -179,43 +172,25 @@ def _write_frame(frame: pl.DataFrame, path: Path) -> Path:
     return path
 
 
-def _read_table(path: Path, schema: dict[str, Any], again: str) -> pl.DataFrame:
+def _read_frame(path: Path, schema: dict[str, Any], again: str) -> pl.DataFrame:
     """Return a stored table with the columns of today; ``again`` is the command that writes a damaged one anew."""
-    import polars as pl
-
     try:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{path} is damaged and cannot be read: {again} writes it again") from error
-    return conformed(frame, schema, path)
-
-
-def _plan_schema() -> dict[str, Any]:
-    """Return the columns of a plan but for its axes: what parts say of cells is left out."""
-    return {name: kind for name, kind in polars_schema(CELLS).items() if name not in CELL_FIGURES}
+    return cols.conformed(frame, schema, path)
 
 
 def plan_frame(sweep: Sweep) -> pl.DataFrame:
     """Return the sweep's cells by name, one row each."""
-    import polars as pl
-
-    columns: dict[str, Any] = {
-        "cell": [cell.id for cell in sweep.cells],
-        "content": [cell.content for cell in sweep.cells],
-        "sweep": [sweep.name] * len(sweep.cells),
-    }
-    series = []
-    for name, kind in _plan_schema().items():
-        values = columns[name] if name in columns else [cell.columns.get(name) for cell in sweep.cells]
-        series.append(pl.Series(name, values, dtype=kind))
-    return pl.DataFrame([*series, *(_axis(sweep, name) for name in sweep.axes if name not in GAME_KEYS)])
+    known = [{"cell": cell.id, "content": cell.content, "sweep": sweep.name, **cell.columns} for cell in sweep.cells]
+    series = [pl.Series(name, [one.get(name) for one in known], dtype=kind) for name, kind in PLAN.items()]
+    return pl.DataFrame([*series, *(_axis(sweep, name) for name in sweep.axes if name not in cols.GAME_KEYS)])
 
 
 def _axis(sweep: Sweep, name: str) -> pl.Series:
     """Return an axis as numbers where all its values are numbers, else as text, different for every value."""
-    import polars as pl
-
-    from tarry.experiments.members import describe
+    from tarry.experiments.members import describe  # loads the compiler: not for readers of results
 
     values = [cell.columns["axes"].get(name) for cell in sweep.cells]
     kinds = {type(value) for value in values if value is not None}
@@ -224,23 +199,52 @@ def _axis(sweep: Sweep, name: str) -> pl.Series:
     if kinds <= {int, float}:
         return pl.Series(f"axis_{name}", values, dtype=pl.Float64, strict=False)
     lines = [None if value is None else describe(value) for value in values]
-    labels = told_apart(lines, [canonical(without_file_names(value)) for value in values])
+    labels = cols.told_apart(lines, [canonical(without_file_names(value)) for value in values])
     return pl.Series(f"axis_{name}", labels, dtype=pl.String)
 
 
-def _collect(plan: pl.DataFrame, contents: Contents) -> Tables:
-    """Return the tables of a plan, sorted, so that it does not matter which run computed what and when."""
-    import polars as pl
+def varied(cells: pl.DataFrame) -> list[str]:
+    """Return the game, the player, and every column that tells apart cells which those before it do not."""
+    axes = [name for name in cells.columns if name.startswith("axis_")]
+    chosen = ["game", "player"]
+    # Numbers before members in one line: what a size or an axis explains needs no line.
+    for name in (*cols.GAME_SIZES, *cols.GAME_RULES, *axes, *cols.GAME_PARTS, *cols.PLAYER_KEYS):
+        if cells.n_unique([*chosen, name]) > cells.n_unique(chosen):
+            chosen.append(name)
+    return chosen
 
-    wanted = plan.select("cell").unique()
-    frames = [frame.join(wanted, on="cell", how="semi") for frame in contents.frames]
-    rows = pl.concat(frames) if frames else pl.DataFrame(schema=part_schema())
-    rows = rows.sort("cell", "seed")
-    figures = rows.select("cell", *CELL_FIGURES).unique("cell")
-    cells = plan.join(figures, on="cell", how="left", maintain_order="left")
-    curves = rows.select("cell", "seed", **{name: pl.col(listed) for name, listed in CURVE_LISTS.items()})
-    return Tables(
-        cells.select(*CELLS, *(name for name in cells.columns if name not in CELLS)),
-        rows.select(*RUNS),
-        curves.explode(*CURVE_LISTS).select(*CURVES),
+
+def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Return means over seeds for each combination of the columns ``by`` (default: those that vary)."""
+    cells = cols.labelled(tables.cells, *cols.contents_of(tables.cells))
+    columns = [name for name in cells.columns if name not in LONG]
+    keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in by)) or varied(cells)
+    own = [name for name in keys if name != "cell"]
+    played = tables.runs.with_columns(rounds="horizon").drop(name for name in own if name in tables.runs.columns)
+    runs = cells.select("cell", *own).join(played, on="cell", maintain_order="left")
+    figures = {
+        "bound": pl.col("bound"),
+        "observed": pl.col("used") / pl.col("rounds"),
+        "saturated": pl.col("saturated") / pl.col("rounds"),
+        **{name: pl.col(name) for name in ("weight_mean", "weight_second_moment", "max_backlog")},
+    }
+    # Runs of one seed share its draws, whatever else they differ in: they are averaged first, so that the standard
+    # error is that of independent seeds.
+    by_seed = runs.group_by([*keys, "seed"], maintain_order=True).agg(
+        runs=pl.len(), regret=pl.col("regret").mean(), **{name: figure.mean() for name, figure in figures.items()}
     )
+    return by_seed.group_by(keys, maintain_order=True).agg(
+        runs=pl.col("runs").sum(),
+        regret=pl.col("regret").mean(),
+        standard_error=pl.col("regret").std(ddof=1) / pl.len().sqrt(),
+        **{name: pl.col(name).mean() for name in figures},
+    )
+
+
+def joined(tables: Tables, name: str) -> pl.DataFrame:
+    """Return one of the tables; runs and curves with the columns of their cell before their own."""
+    if name == "cells":
+        return tables.cells
+    table: pl.DataFrame = getattr(tables, pick(name, Tables._fields, "table", what="table"))
+    cells = tables.cells.drop(*LONG, *(one for one in tables.cells.columns if one in table.columns and one != "cell"))
+    return cells.join(table, on="cell", maintain_order="left_right")

@@ -1,16 +1,14 @@
-"""Members written in a sweep: names checked against the library's tables, made with what the game tells.
+"""Members written in a sweep: names checked against :mod:`tarry.members`, made with what the game tells.
 
-A member is its name, ``"VarOpt"``, or a table of its ``type`` and its constructor's parameters,
-``{type = "geometric", mean = 200}``; a parameter may be a member itself. A required parameter that is left out is read
-off the game, if the game knows it; so is one given as ``"game.max_backlog"``. Names are those of
-:mod:`tarry.members`.
+A member is its name, ``"VarOpt"``, or a table of its ``type`` and parameters, which may be members themselves. A
+required parameter that is left out is read off the game; so is one given as ``"game.max_backlog"``.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,7 @@ from tarry.game import Game
 from tarry.members import INSIDE, MEMBERS, RENAMED
 
 Spec = dict[str, Any]
-Known = Callable[[str], Any]
-"""A fact of the game by its name."""
-
+Known = Callable[[str], Any]  # a fact of the game by its name
 GAME = "game."
 # Parameters that are members themselves, so that a bare name in them is looked up.
 NESTED = frozenset(("base", "domain", "first", "norm", "rate", "rows", "second", "smoothing", "targets"))
@@ -37,16 +33,11 @@ TOLD = {
 
 def _spread(game: Game) -> float:
     """Return νk, from the bounds of the losses."""
-    return float(
-        theory.spread_of(
-            value_bound=float(game.losses.value_bound(game.domain)),
-            gradient_bound=float(game.losses.gradient_bound(game.domain)),
-            inner_radius=game.domain.inner_radius,
-            dimension=game.dimension,
-        )
-    )
+    bounds = {name: FACTS[name](game) for name in ("value_bound", "gradient_bound")}
+    return float(theory.spread_of(**bounds, inner_radius=game.domain.inner_radius, dimension=game.dimension))
 
 
+# What a game knows about itself, for players that are tuned to it.
 FACTS: dict[str, Callable[[Game], Any]] = {
     "domain": lambda game: game.domain,
     "horizon": lambda game: game.horizon,
@@ -66,19 +57,6 @@ FACTS: dict[str, Callable[[Game], Any]] = {
     "game": lambda game: game,
     "target": lambda game: game,
 }
-"""What a game knows about itself, for players that are tuned to it."""
-
-
-def facts_of(game: Game) -> Known:
-    """Return a function that looks up facts of one game, each computed once."""
-
-    @functools.cache
-    def known(name: str) -> Any:
-        if name not in FACTS:
-            raise ValueError(f"a game does not tell {name}: give {name} = …")
-        return FACTS[name](game)
-
-    return known
 
 
 def names(key: str, inside: bool = False) -> list[str]:
@@ -102,17 +80,9 @@ def find(key: str, name: str, place: str, inside: bool = False) -> Callable[...,
 
 
 @functools.cache
-def _signature(constructor: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(constructor)
-
-
-def parameters_of(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+def parameters_of(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Return a constructor's parameters by name."""
-    return dict(_signature(constructor).parameters)
-
-
-def _is_required(parameter: inspect.Parameter) -> bool:
-    return parameter.default is inspect.Parameter.empty
+    return inspect.signature(constructor).parameters
 
 
 def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:
@@ -123,54 +93,44 @@ def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:
         raise ValueError(f"{place}: a member needs its type, as in {{type = …}}, got {value!r}: take one of {choices}")
     constructor = find(key, given["type"], f"{place}.type" if isinstance(value, dict) else place, inside)
     takes = parameters_of(constructor)
+    told: Collection[str] = TOLD.get(key, FACTS)
     checked: Spec = {"type": given.pop("type")}
     for name, argument in given.items():
-        pick(name, takes, f"{place}.{name}", what=f"parameter of {checked['type']}")
-        checked[name] = _check_argument(key, name, argument, f"{place}.{name}")
-    told: Collection[str] = TOLD.get(key, FACTS)
+        here = f"{place}.{name}"
+        pick(name, takes, here, what=f"parameter of {checked['type']}")
+        checked[name] = argument
+        if isinstance(argument, str) and argument.startswith(GAME):
+            pick(argument.removeprefix(GAME), told, here, what="fact of the game")
+        elif (isinstance(argument, str) and name in NESTED) or (isinstance(argument, dict) and not is_data(argument)):
+            checked[name] = check(key, argument, here, inside=True)
     for name, parameter in takes.items():
-        if _is_required(parameter) and name not in given and name not in told:
+        if parameter.default is parameter.empty and name not in given and name not in told:
             raise ValueError(f"{place}: {checked['type']} needs {name}, which no game tells: give {name} = …")
     return checked
 
 
-def _check_argument(key: str, name: str, value: Any, place: str) -> Any:
-    if is_data(value):
-        return value
-    if isinstance(value, str) and value.startswith(GAME):
-        pick(value.removeprefix(GAME), TOLD.get(key, FACTS), place, what="fact of the game")
-        return value
-    if isinstance(value, dict) or (isinstance(value, str) and name in NESTED):
-        return check(key, value, place, inside=True)
-    return value
-
-
-def make(key: str, spec: Spec, known: Known, place: str = "") -> Any:
-    """Return the member itself; ``known`` is asked for what its table leaves out.
+def make(key: str, value: Any, known: Known, place: str = "") -> Any:
+    """Return the member that a table stands for, or the value itself; ``known`` is asked for what a table leaves out.
 
     Raise ValueError, with the key, where the constructor refuses its arguments.
     """
+    if isinstance(value, str) and value.startswith(GAME):
+        return known(value.removeprefix(GAME))
+    if is_data(value):
+        return read_data(value["file"], value["digest"], tuple(value.get("columns", ())))
+    if not isinstance(value, dict):
+        return value
     place = place or key
-    constructor = find(key, spec["type"], place, inside=True)
-    given = {name: _made(key, value, known, f"{place}.{name}") for name, value in spec.items() if name != "type"}
+    constructor = find(key, value["type"], place, inside=True)
+    given = {name: make(key, one, known, f"{place}.{name}") for name, one in value.items() if name != "type"}
     for name, parameter in parameters_of(constructor).items():
         # A member that draws is drawn by the seed, although its rng has a default.
-        if name not in given and (_is_required(parameter) or name == "rng"):
+        if name not in given and (parameter.default is parameter.empty or name == "rng"):
             given[name] = known(name)
     try:
         return constructor(**given)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{place}, {spec['type']}: {error}") from error
-
-
-def _made(key: str, value: Any, known: Known, place: str) -> Any:
-    if is_data(value):
-        return read_data(value)
-    if isinstance(value, dict):
-        return make(key, value, known, place)
-    if isinstance(value, str) and value.startswith(GAME):
-        return known(value.removeprefix(GAME))
-    return value
+        raise ValueError(f"{place}, {value['type']}: {error}") from error
 
 
 def describe(spec: Any) -> str:

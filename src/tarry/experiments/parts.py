@@ -1,65 +1,123 @@
 """Part files: finished cells in Parquet, each file whole or not there at all.
 
-A part holds the rows of one or more cells. It is written under another name, brought to the disk and renamed, so
-nobody ever sees half of it; its name carries a hash of its bytes, so damage is found when it is read. Whoever writes
-gathers small cells for up to a second, and merges small parts once there are many: a hundred thousand cells end up
-in some dozens of files. Parts are never changed, and reading needs no lock.
+Parts are never changed, so that reading needs no lock. A writer gathers small cells for up to a second and merges
+small parts once there are many: a hundred thousand cells end up in some dozens of files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
+import os
+import re
+import socket
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tarry.experiments.atomic import write_whole
-from tarry.experiments.columns import conformed, part_schema
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from tarry.experiments.columns import PART, conformed
 
-PREFIX, SUFFIX = "part-", ".parquet"
 # A cell counts as finished once it is on the disk: a second is what a kill may cost. The other two limit memory.
 GATHERED_SECONDS = 1.0
 GATHERED_CELLS = 512
 GATHERED_ROWS = 2_000_000
 MERGED = 32  # parts of one level that become one part of the next
 
+# A writer on another machine cannot be asked whether it lives; after a day it is taken for dead.
+FORGOTTEN_SECONDS = 86_400.0
+_SIGNED = re.compile(r"\.writing-(?P<host>.+)-(?P<process>[0-9]+)-[0-9]+\.tmp", re.ASCII)
+_HOST = "".join(letter for letter in socket.gethostname() if letter.isalnum() or letter == ".") or "here"
+_count = itertools.count()
 Columns = dict[str, Any]
 
 
-def digest_of(data: bytes) -> str:
-    """Return the hash of a part's bytes, which its name carries."""
-    return blake2b(data, digest_size=16).hexdigest()
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there as a whole or not at all, whatever happens."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.parent / sign()
+    try:
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # the bytes before the name, or a power cut leaves an empty file
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    # Bring the new name to the disk too, where the system lets folders be opened.
+    with contextlib.suppress(OSError):
+        handle = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def sign() -> str:
+    """Return a name for a file being written by this process."""
+    return f".writing-{_HOST}-{os.getpid()}-{next(_count)}.tmp"
+
+
+def sweep_away(folder: Path) -> int:
+    """Remove files that dead writers of this machine left half-written, and any a day old; return how many."""
+    removed = 0
+    for path in folder.glob(".writing-*.tmp"):
+        signed = _SIGNED.fullmatch(path.name)
+        if signed is None:  # not written by this module
+            continue
+        is_dead = signed["host"] == _HOST and not _is_alive(int(signed["process"]))
+        with contextlib.suppress(FileNotFoundError):  # its writer is done, or another sweeper was faster
+            if is_dead or time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS:
+                path.unlink(missing_ok=True)
+                removed += 1
+    return removed
+
+
+def _is_alive(process: int) -> bool:
+    if sys.platform == "win32":  # there, os.kill(process, 0) ends the process: wait the day
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's process, but alive
+        return True
+    return True
 
 
 def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | None:
     """Return a part's rows with these columns (default: all), or None if its bytes do not match its name."""
-    import polars as pl
-
     data = path.read_bytes()
-    if path.stem.rpartition("-")[2] != digest_of(data):
+    if path.stem.rpartition("-")[2] != _digest(data):
         return None
-    schema = {name: kind for name, kind in part_schema().items() if columns is None or name in columns}
+    schema = {name: kind for name, kind in PART.items() if columns is None or name in columns}
     there = pl.read_parquet_schema(io.BytesIO(data))
+    # The version of the columns is read whatever is asked for: a later release's part must be refused.
     kept = [name for name in dict.fromkeys([*schema, "schema"]) if name in there]
     return conformed(pl.read_parquet(io.BytesIO(data), columns=kept), schema, path).select(*schema)
 
 
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
 def list_parts(folder: Path) -> list[Path]:
     """Return every part of a folder, in a fixed order."""
-    return sorted(folder.glob(f"{PREFIX}*{SUFFIX}"))
+    return sorted(folder.glob("part-*.parquet"))
 
 
 def write_part(folder: Path, frame: pl.DataFrame, level: int = 0) -> Path:
-    """Write rows as one part and return its path."""
+    """Write rows as one part, under a name that carries the hash of its bytes, and return its path."""
     buffer = io.BytesIO()
+    # Parts are read as a whole and soon merged: fast compression, and no statistics to skip rows by.
     frame.write_parquet(buffer, compression="zstd", compression_level=1, statistics=False)
     data = buffer.getvalue()
-    path = folder / f"{PREFIX}{level}-{digest_of(data)}{SUFFIX}"
+    path = folder / f"part-{level}-{_digest(data)}.parquet"
     write_whole(path, data)
     return path
 
@@ -98,7 +156,7 @@ class Writer:
         return [columns["cell"][0] for columns in written]
 
     def _merge(self, level: int) -> None:
-        """Merge this writer's parts of a level once there are many."""
+        """Merge this writer's parts of a level once there are many; parts of other writers are theirs."""
         mine = self._levels.get(level, [])
         if len(mine) < MERGED:
             return
@@ -106,15 +164,13 @@ class Writer:
         frame = merged(mine)
         if frame is not None:
             self._levels.setdefault(level + 1, []).append(write_part(self._folder, frame, level + 1))
-            for old in mine:
+            for old in mine:  # only now: a kill in between leaves cells twice, and readers take each once
                 old.unlink(missing_ok=True)
             self._merge(level + 1)
 
 
 def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
     """Return the rows of several parts, or None if one of them is damaged: it then stays where it is."""
-    import polars as pl
-
     try:
         frames = [read_part(path) for path in paths]
     except FileNotFoundError:  # damaged too, and another run has set it aside
@@ -124,11 +180,5 @@ def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
 
 def frame_of(cells: list[Columns]) -> pl.DataFrame:
     """Return the rows of finished cells as one frame."""
-    import polars as pl
-
-    def together(name: str) -> Iterator[Any]:
-        return (value for columns in cells for value in columns[name])
-
-    return pl.DataFrame(
-        [pl.Series(name, list(together(name)), dtype=kind, strict=False) for name, kind in part_schema().items()]
-    )
+    columns = {name: [value for cell in cells for value in cell[name]] for name in PART}
+    return pl.DataFrame(columns, schema=PART, strict=False)

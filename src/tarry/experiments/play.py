@@ -12,7 +12,7 @@ import numpy as np
 
 from tarry import delays
 from tarry.experiments.columns import GAME_RULES, SCHEMA
-from tarry.experiments.members import TOLD, facts_of, make
+from tarry.experiments.members import FACTS, TOLD, make
 from tarry.game import Game, Record, simulate
 from tarry.game.run import prepare
 from tarry.outcomes import FATES
@@ -23,7 +23,7 @@ from tarry.versions import versions
 LISTED = 1_000_000
 
 Columns = dict[str, Any]
-# Columns of stored runs keep the names of the first version; a certificate's parts by column.
+# A certificate's parts by column: columns of stored runs keep the names of the first version.
 PARTS = {
     "regularisation": "regularisation",
     "own": "variance",
@@ -56,6 +56,7 @@ def build_game(content: dict[str, Any], seed: int) -> Drawn:
             raise ValueError(f"{key} needs {name}: give it to the game, as in {name} = …, or as an axis")
         return told[name]
 
+    # In this order: delays and losses may ask for what the domain says, losses for the horizon of the delays.
     domain = make("domain", content["domain"], partial(known, "domain"))
     told |= {"dimension": int(domain.dimension), "domain": domain}
     waits = make("delays", content["delays"], partial(known, "delays"))
@@ -68,11 +69,16 @@ def build_game(content: dict[str, Any], seed: int) -> Drawn:
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
     """Return the player for a game."""
-    known = facts_of(game)
-    if "player" in content:
-        ready: Player = make("player", content["player"], known)
-        return ready
-    return Player(**{key: make(key, spec, known) for key, spec in content.items()})
+
+    @cache  # the bounds of losses take a pass over all rounds
+    def known(name: str) -> Any:
+        if name not in FACTS:
+            raise ValueError(f"a game does not tell {name}: give {name} = …")
+        return FACTS[name](game)
+
+    made = {key: make(key, spec, known) for key, spec in content.items()}
+    ready: Player | None = made.get("player")
+    return Player(**made) if ready is None else ready
 
 
 def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: False) -> Columns:
@@ -81,7 +87,7 @@ def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: Fal
     ``stopped`` is asked now and then; raise :class:`Cancelled` once it says yes.
     """
     started, plain = time.perf_counter(), json.loads(content)
-    backlogs: dict[int, Any] = {}
+    backlogs: dict[int, Any] = {}  # a summary of the delays by seed: games themselves would fill the memory
     first = build_game(plain["game"], plain["seeds"][0])
 
     def games(seed: int) -> Game:
@@ -105,30 +111,32 @@ def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: Fal
     )
     if not first.by_seed:
         backlogs = dict.fromkeys(record.seeds, first.game.delays.summary())
-    said = {"seconds": time.perf_counter() - started, "warnings": "\n".join(record.warnings)}
-    return _columns(cell, first.game, record, backlogs) | {
-        name: [value] * len(record.seeds) for name, value in {**said, "versions": _versions(), "schema": SCHEMA}.items()
+    same = {
+        "cell": cell,
+        "horizon": record.horizon,
+        "dimension": first.game.dimension,
+        "capacity": record.capacity,
+        "learner_played": type(record.player.learner).__name__,
+        "scheduler_played": type(record.player.scheduler).__name__,
+        "seconds": time.perf_counter() - started,
+        "warnings": "\n".join(record.warnings),
+        "versions": _versions(),
+        "schema": SCHEMA,
     }
+    columns = _columns(record, [backlogs[seed] for seed in record.seeds])
+    return {name: [value] * len(record.seeds) for name, value in same.items()} | columns
 
 
-@cache
+@cache  # the hash of the sources takes a while
 def _versions() -> str:
     known = versions()
     return json.dumps({name: known[name] for name in RECORDED})
 
 
-def _columns(cell: str, game: Game, record: Record, backlogs: dict[int, Any]) -> Columns:
-    n, books, weights = len(record.seeds), record.occupancy, record.weights
-    same = {
-        "cell": cell,
-        "horizon": record.horizon,
-        "dimension": game.dimension,
-        "capacity": record.capacity,
-        "learner_played": type(record.player.learner).__name__,
-        "scheduler_played": type(record.player.scheduler).__name__,
-    }
-    summaries = [backlogs[seed] for seed in record.seeds]
-    each: Columns = {
+def _columns(record: Record, summaries: list[Any]) -> Columns:
+    """Return the columns in which seeds differ; ``summaries`` are those of each seed's delays."""
+    books, weights = record.occupancy, record.weights
+    return {
         "seed": record.seeds,
         **{name: [getattr(one, name) for one in summaries] for name in ("total_delay", "max_delay", "max_backlog")},
         "regret": record.regret,
@@ -138,19 +146,14 @@ def _columns(cell: str, game: Game, record: Record, backlogs: dict[int, Any]) ->
         **{name: [_part(one, part) for one in record.certificates] for name, part in PARTS.items()},
         "holds": [None if one is None else one.holds for one in record.certificates],
         **{name: record.fates[:, i] for i, name in enumerate(FATES)},
-        "occupancy_mean": books.mean,
-        "occupancy_peak": books.peak,
-        "occupancy_full": books.full,
-        "weight_mean": weights.mean,
-        "weight_second_moment": weights.second_moment,
-        "weight_max": weights.max,
+        **{f"occupancy_{name}": getattr(books, name) for name in ("mean", "peak", "full")},
+        **{f"weight_{name}": getattr(weights, name) for name in ("mean", "second_moment", "max")},
         "effective_sample_size": weights.effective_sample_size,
-        "curve_t": [record.checkpoints] * n,
+        "curve_t": [record.checkpoints] * len(record.seeds),
         "curve_regret": list(record.regret_at),
         "curve_loss": list(record.loss_at),
         "curve_bound": list(record.bound_at),
     }
-    return {name: [value] * n for name, value in same.items()} | each
 
 
 def _part(certificate: Any, name: str) -> float:
@@ -160,9 +163,9 @@ def _part(certificate: Any, name: str) -> float:
 def refusal(content: str) -> str:
     """Return why a cell cannot be played, as far as can be told without playing it; empty if it can."""
     plain = json.loads(content)
+    player = partial(build_player, plain["player"])
     try:
         game = build_game(plain["game"], plain["seeds"][0]).game
-        player = partial(build_player, plain["player"])
         prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
     except (ValueError, TypeError) as error:
         return str(error)

@@ -25,11 +25,9 @@ AGES = 80  # of a survival curve
 CANDIDATES, LINES = 8, 4  # players to choose from, by rank, and players that are played
 PIECES = (1, 2, 4, 8, 16, 32)
 SHORTEST = 8  # rounds of a piece
-DELAYS = "feedback itself"
-"""The line of the delays in the frame of survivals."""
+DELAYS = "feedback itself"  # the line of the delays in the frame of survivals
 
 Frame = dict[str, list[Any]]
-Tell = Callable[[str], None]
 
 
 class Replays(NamedTuple):
@@ -62,69 +60,20 @@ class Replays(NamedTuple):
         return list(dict.fromkeys(self.tracked["line"]))
 
 
-class _Scene(NamedTuple):
-    """A setting, the seed, and the content of each line's cell."""
-
-    setting: str
-    seed: int
-    contents: dict[str, dict[str, Any]]
-
-
 def replay_lines(
-    cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str], losses: pl.DataFrame, tell: Tell
+    cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str], losses: pl.DataFrame, tell: Callable[[str], None]
 ) -> tuple[Replays | None, str]:
     """Play a setting in the middle of the sweep again; return it, or None and a sentence that says why not.
 
     ``cells`` and ``runs`` name the ``setting`` and the ``line`` (player) of each cell; ``ranked`` has the lines, best
     first; ``losses`` are the runs to be held against the best actions of pieces of the game.
     """
-    scene = _scene(cells, runs, ranked)
-    if scene is None:
-        return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
-    try:
-        return _replayed(scene, losses, tell), ""
-    except (ValueError, TypeError, OSError) as error:  # what results show does not hang on what can be played now
-        return None, f"{scene.setting} could not be played again, so figures that need it are left out: {error}."
-
-
-def _replayed(scene: _Scene, losses: pl.DataFrame, tell: Tell) -> Replays:
-    whole = build_game(next(iter(scene.contents.values()))["game"], scene.seed).game
-    played = min(whole.horizon, PLAYED)
-    short = head(whole, played)
-    backlog, thin = short.delays.backlog(), _thinned(played)
-    first = _busy(backlog, min(SHOWN, played))
-    last = min(played, first + SHOWN - 1)
-    frames: dict[str, Frame] = {name: {} for name in ("stays", "passed", "tracked", "survival")}
-    for line, content in scene.contents.items():
-        tell(line)
-        player = build_player(content["player"], whole)
-        record = simulate(short, player, [scene.seed], bound=False, checkpoints=1, keep_rounds=True, threads=1)
-        told = follow(record.events().iter_rows(), first, last, played)
-        told["passed"]["fate"] = _why(told["passed"], whole.capacity, dict(zip(FATES, record.fates[0], strict=True)))
-        _add(frames, line, told)
-        _add(frames, line, {"survival": _survival(player.scheduler, whole)})
-    _add(frames, DELAYS, {"survival": _still_out(whole)})
-    tell("comparators")
-    return Replays(
-        scene.setting,
-        scene.seed,
-        whole.capacity,
-        first,
-        last,
-        played,
-        **{name: pl.DataFrame(columns) for name, columns in frames.items()},
-        waiting=pl.DataFrame({"t": thin, "waiting": backlog[thin - 1]}),
-        segments=_segments(losses, scene, whole),
-    )
-
-
-def _scene(cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str]) -> _Scene | None:
-    """Return the middle one of the settings with a limit that are short enough, and its best lines."""
     runs = runs.filter(pl.col("horizon") <= LONGEST)
     limited = runs.filter(pl.col("capacity").is_not_null())
     runs = limited if limited.height else runs
     if not runs.height:
-        return None
+        return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
+    # The middle one, by capacity, of the settings that most players have finished.
     lines = runs.group_by("setting", maintain_order=True).agg(pl.col("line").n_unique(), pl.col("capacity").first())
     full = lines.filter(pl.col("line") == pl.col("line").max()).sort("capacity", maintain_order=True)
     setting = full["setting"][(full.height - 1) // 2]
@@ -132,22 +81,53 @@ def _scene(cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str]) -> _Scene
     seed = int(mine["seed"].min())  # type: ignore[arg-type]
     played = dict(mine.filter(pl.col("seed") == seed).select("line", "cell").iter_rows())
     contents = dict(cells.select("cell", "content").iter_rows())
-    chosen = _various([line for line in ranked if line in played][:CANDIDATES], mine)
-    return _Scene(setting, seed, {line: json.loads(contents[played[line]]) for line in chosen})
+    # The best few, with as many schedulers among them as there are: the first of each kind goes before the others.
+    best = [line for line in ranked if line in played][:CANDIDATES]
+    kinds = dict(mine.select("line", "scheduler_played").unique().iter_rows())
+    first = set({kinds[line]: line for line in reversed(best)}.values())
+    chosen = sorted(best, key=lambda line: line not in first)[:LINES]
+    scene = {line: json.loads(contents[played[line]]) for line in best if line in chosen}
+    lost = losses.filter((pl.col("setting") == setting) & (pl.col("seed") == seed)).select("line", "loss")
+    try:
+        return _replayed(setting, seed, scene, lost, tell), ""
+    except (ValueError, TypeError, OSError) as error:  # what results show does not hang on what can be played now
+        return None, f"{setting} could not be played again, so figures that need it are left out: {error}."
 
 
-def _various(lines: list[str], runs: pl.DataFrame) -> list[str]:
-    """Return the best few, with as many schedulers among them as there are; in the order given."""
-    played = dict(runs.select("line", "scheduler_played").unique().iter_rows())
-    first = {played[line]: line for line in reversed(lines)}.values()
-    chosen = [*(line for line in lines if line in first), *(line for line in lines if line not in first)][:LINES]
-    return [line for line in lines if line in chosen]
+def _replayed(
+    setting: str, seed: int, contents: dict[str, Any], lost: pl.DataFrame, tell: Callable[[str], None]
+) -> Replays:
+    """Return the replay of a setting's cells, whose contents go by line; ``lost`` has the losses of all lines."""
+    whole = build_game(next(iter(contents.values()))["game"], seed).game
+    played = min(whole.horizon, PLAYED)
+    short = head(whole, played)
+    backlog, thin = short.delays.backlog(), _thinned(played)
+    # The timeline begins where the backlog is first what it is on average, with a stretch of rounds after it.
+    first = max(1, min(int(np.argmax(backlog >= np.mean(backlog))) + 1, played - min(SHOWN, played) + 1))
+    last = min(played, first + SHOWN - 1)
+    frames: dict[str, Frame] = {name: {} for name in ("stays", "passed", "tracked", "survival")}
 
+    def add(line: str, told: dict[str, Frame]) -> None:
+        for name, columns in told.items():
+            length = len(next(iter(columns.values())))
+            for column, values in {"line": [line] * length, **columns}.items():
+                frames[name].setdefault(column, []).extend(values)
 
-def _busy(backlog: np.ndarray, rounds: int) -> int:
-    """Return a round at which the backlog is what it is on average, with a stretch of rounds after it."""
-    start = int(np.argmax(backlog >= np.mean(backlog))) + 1
-    return max(1, min(start, int(backlog.size) - rounds + 1))
+    for line, content in contents.items():
+        tell(line)
+        player = build_player(content["player"], whole)
+        record = simulate(short, player, [seed], bound=False, checkpoints=1, keep_rounds=True, threads=1)
+        told = follow(record.events().iter_rows(), first, last, played)
+        told["passed"]["fate"] = _why(told["passed"], whole.capacity, dict(zip(FATES, record.fates[0], strict=True)))
+        add(line, told | {"survival": _survival(player.scheduler, whole)})
+    add(DELAYS, {"survival": _survival(None, whole)})
+    tell("comparators")
+    least = best_of_pieces(whole)
+    regrets = [(line, pieces, loss - low) for line, loss in lost.rows() for pieces, low in least.items()]
+    made = {name: pl.DataFrame(columns) for name, columns in frames.items()}
+    made["waiting"] = pl.DataFrame({"t": thin, "waiting": backlog[thin - 1]})
+    made["segments"] = pl.DataFrame(regrets, schema=["line", "pieces", "regret"], orient="row")
+    return Replays(setting, seed, whole.capacity, first, last, played, **made)
 
 
 def _thinned(rounds: int) -> np.ndarray:
@@ -160,6 +140,7 @@ def follow(events: Iterable[tuple[Any, ...]], first: int, last: int, played: int
     inside: dict[int, int] = {}
     free: list[int] = []
     change = np.zeros(played + 2, np.int64)
+    entered = np.zeros(played + 1, bool)
 
     def leave(s: int, t: int, fate: str, weight: float) -> None:
         lane = inside.pop(s)
@@ -171,10 +152,9 @@ def follow(events: Iterable[tuple[Any, ...]], first: int, last: int, played: int
             for name, value in zip(stays, (lane, max(s, first), min(stop, last + 1), fate, told), strict=True):
                 stays[name].append(value)
 
-    entered = np.zeros(played + 1, bool)
     for t, event, s, weight in events:
         if event == "entered":
-            free.sort(reverse=True)
+            free.sort(reverse=True)  # the lowest lane that is free: the picture has as many lanes as slots were held
             inside[s] = free.pop() if free else len(inside)
             change[t] += 1
             entered[s] = True
@@ -200,55 +180,27 @@ def _why(passed: Frame, capacity: int | None, fates: dict[str, Any]) -> list[str
     return ["untracked" if capacity is None or size < capacity else "" for size in passed["tracked"]]
 
 
-def _ages(game: Game) -> np.ndarray:
-    longest = max(2, int(game.delays.max_delay))
-    return np.unique(np.geomspace(1, longest, AGES).astype(np.int64))
-
-
 def _survival(scheduler: Any, game: Game) -> Frame:
-    """Return P(proxy delay ≥ age) of a round in the middle of the game, where the scheduler has such a law."""
-    if not hasattr(scheduler, "survival"):
+    """Return P(proxy delay ≥ age) where the scheduler has such a law, or without a scheduler P(delay ≥ age)."""
+    ages = np.unique(np.geomspace(1, max(2, int(game.delays.max_delay)), AGES).astype(np.int64))
+    if scheduler is None:
+        values = game.delays.values
+        early = np.sort(values[: max(1, values.size - int(values.max()))])  # rounds that the game's end does not cut
+        shares = 1.0 - np.searchsorted(early, ages, side="left") / early.size
+    elif hasattr(scheduler, "survival"):
+        shares = scheduler.survival(max(1, game.horizon // 2), ages, game.capacity)
+    else:
         return {"age": [], "share": []}
-    ages = _ages(game)
-    shares = scheduler.survival(max(1, game.horizon // 2), ages, game.capacity)
     return {"age": ages.tolist(), "share": np.asarray(shares, dtype=float).tolist()}
-
-
-def _still_out(game: Game) -> Frame:
-    """Return P(delay ≥ age), over rounds early enough that the end of the game does not cut them."""
-    ages, values = _ages(game), game.delays.values
-    early = np.sort(values[: max(1, values.size - int(values.max()))])
-    shares = 1.0 - np.searchsorted(early, ages, side="left") / early.size
-    return {"age": ages.tolist(), "share": shares.tolist()}
-
-
-def _segments(losses: pl.DataFrame, scene: _Scene, game: Game) -> pl.DataFrame:
-    """Return the regret of every line under the seed against the best action of each of some equal pieces."""
-    same = (pl.col("setting") == scene.setting) & (pl.col("seed") == scene.seed)
-    least = best_of_pieces(game)
-    lost = losses.filter(same).select("line", "loss").rows()
-    rows = [(line, m, loss - low) for line, loss in lost for m, low in least.items()]
-    return pl.DataFrame(rows, schema=["line", "pieces", "regret"], orient="row")
-
-
-def _add(frames: dict[str, Frame], line: str, told: dict[str, Frame]) -> None:
-    for name, columns in told.items():
-        length = len(next(iter(columns.values())))
-        for column, values in {"line": [line] * length, **columns}.items():
-            frames[name].setdefault(column, []).extend(values)
-
-
-def _rows_of(losses: Any, rounds: int) -> np.ndarray:
-    """Return the data of the first rounds, a row each."""
-    return np.array([losses.row(t) for t in range(1, rounds + 1)])
 
 
 def head(game: Game, rounds: int) -> Game:
     """Return the first rounds of a game, just as they are in the whole."""
     if rounds == game.horizon:
         return game
-    endless = game.losses.horizon is None
-    losses = game.losses if endless else game.losses.with_rows(Listed(_rows_of(game.losses, rounds)))
+    losses = game.losses
+    if losses.horizon is not None:  # losses without an end need no cut
+        losses = losses.with_rows(Listed(np.array([losses.row(t) for t in range(1, rounds + 1)])))
     kept = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption")}
     return Game(game.domain, losses, late.array(game.delays.first(rounds)), **kept)
 
@@ -258,14 +210,13 @@ def best_of_pieces(game: Game) -> dict[int, float]:
 
     A sequence of actions with changes at the cuts only: one that may change anywhere loses no more.
     """
-    rows = _rows_of(game.losses, game.horizon)
-    return {m: _least(game, rows, m) for m in PIECES if game.horizon >= SHORTEST * m}
-
-
-def _least(game: Game, rows: np.ndarray, pieces: int) -> float:
-    cuts = np.linspace(0, game.horizon, pieces + 1).astype(np.int64)
-    total = 0.0
-    for first, last in pairwise(cuts):
-        losses = game.losses.with_rows(Listed(rows[first:last]))
-        total += float(comparator(game.domain, losses, int(last - first), np.array([last - first])).losses[-1])
-    return total
+    rows = np.array([game.losses.row(t) for t in range(1, game.horizon + 1)])
+    found = {}
+    for pieces in PIECES:
+        if game.horizon >= SHORTEST * pieces:
+            found[pieces] = 0.0
+            for first, last in pairwise(np.linspace(0, game.horizon, pieces + 1).astype(np.int64)):
+                losses = game.losses.with_rows(Listed(rows[first:last]))
+                best = comparator(game.domain, losses, int(last - first), np.array([last - first]))
+                found[pieces] += float(best.losses[-1])
+    return found

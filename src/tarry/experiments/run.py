@@ -10,21 +10,19 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from tarry.errors import ArgumentError
 from tarry.experiments.folder import Folder
 from tarry.experiments.parts import Writer
 from tarry.experiments.sweep import Sweep, canonical
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from tarry.experiments.engines import Engine
 
 # Guesses for a round and for starting a cell, until some cell has been measured.
 ROUND_SECONDS = 2e-7
 CELL_SECONDS = 5e-3
-
-Progress = Callable[[int, int], None]
 
 
 class Summary(NamedTuple):
@@ -33,12 +31,6 @@ class Summary(NamedTuple):
     found: int
     finished: int
     failed: dict[str, str]
-
-
-def missing(sweep: Sweep, folder: Folder, task: tuple[int, int] = (1, 1)) -> dict[str, str]:
-    """Return the cells of this task that are not finished; tasks 1..n part the sweep among them."""
-    done = folder.read(["cell"]).cells
-    return {cell: content for cell, content in share(sweep, task).items() if cell not in done}
 
 
 def share(sweep: Sweep, task: tuple[int, int]) -> dict[str, str]:
@@ -55,32 +47,30 @@ def run_sweep(
     engine: Engine | None = None,
     *,
     task: tuple[int, int] = (1, 1),
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Play what is missing. Interrupted, it keeps what is finished and raises the interrupt.
 
-    ``progress(done, total)`` is called as cells reach the disk, or fail.
+    Tasks (1, n) to (n, n) part the sweep among them. ``progress(done, total)`` is called as cells reach the disk, or
+    fail.
     """
     from tarry.experiments.engines import Threads  # compiled code: not for a look at where a sweep stands
 
     folder.tidy()
     folder.set_damaged_aside()
     folder.write_plan(sweep)
-    left, total = missing(sweep, folder, task), len(share(sweep, task))
+    mine, done = share(sweep, task), folder.read(["cell"]).cells
+    left = {cell: content for cell, content in mine.items() if cell not in done}
     writer, failed, finished = Writer(folder.parts), dict[str, str](), 0
-    report = progress or (lambda _done, _total: None)
 
-    def show() -> None:
-        report(total - len(left) + finished + len(failed), total)
-
-    def count(cells: list[str]) -> None:
+    def count(cells: list[str], *, changed: bool = False) -> None:
         nonlocal finished
-        if cells:
-            folder.forgive(cells)
-            finished += len(cells)
-            show()
+        folder.forgive(cells)
+        finished += len(cells)
+        if progress is not None and (cells or changed):
+            progress(len(mine) - len(left) + finished + len(failed), len(mine))
 
-    show()
+    count([], changed=True)
     try:
         with closing((engine or Threads()).play(left)) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
@@ -91,11 +81,11 @@ def run_sweep(
                 elif outcome.error:
                     failed[outcome.cell] = outcome.error
                     folder.fail(outcome.cell, outcome.error)
-                    show()
+                    count([], changed=True)
         count(writer.flush())
     finally:
         count(writer.flush())  # what an interrupt left, that of the line above too
-    return Summary(total - len(left), finished, failed)
+    return Summary(len(mine) - len(left), finished, failed)
 
 
 def parse_task(text: str) -> tuple[int, int]:
@@ -112,7 +102,10 @@ def parse_task(text: str) -> tuple[int, int]:
 
 
 class Standing(NamedTuple):
-    """Where a sweep stands: cells planned, finished and failed, damaged files, and what is still to do."""
+    """Where a sweep stands: cells planned, finished and failed, damaged files, and what is still to do.
+
+    ``seconds`` are those of one worker, once everything is compiled; a guess unless ``is_measured``.
+    """
 
     cells: int
     finished: int
@@ -129,33 +122,23 @@ class Standing(NamedTuple):
 
 
 def standing(sweep: Sweep, folder: Folder) -> Standing:
-    """Return where a sweep stands; ``seconds`` are those of one worker, once everything is compiled."""
+    """Return where a sweep stands."""
     contents = folder.read(["cell", "seconds", "horizon", "seed"])
     planned, done = sweep.contents, contents.cells
-    left = [content for cell, content in planned.items() if cell not in done]
-    horizons: dict[str, int] = {}
-    rounds = sum(_rounds(content, horizons) for content in left)
+    left = [json.loads(content) for cell, content in planned.items() if cell not in done]
+    horizons: dict[str, int] = {}  # many cells have few delays among them, and some must be drawn to be measured
+    rounds = 0
+    for plain in left:
+        delays, horizon = plain["game"]["delays"], plain["game"]["horizon"]
+        key = canonical([delays, horizon])
+        if key not in horizons:
+            horizons[key] = _horizon(delays, horizon)
+        rounds += len(plain["seeds"]) * horizons[key]
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
     guess = rounds * (ROUND_SECONDS if measured is None else measured) + CELL_SECONDS * len(left)
-    return Standing(
-        cells=len(planned),
-        finished=len(planned) - len(left),
-        failed=failed,
-        damaged=len(contents.damaged),
-        rounds=rounds,
-        seconds=guess,
-        is_measured=measured is not None,
-    )
-
-
-def _rounds(content: str, horizons: dict[str, int]) -> int:
-    plain = json.loads(content)
-    delays, horizon = plain["game"]["delays"], plain["game"]["horizon"]
-    key = canonical([delays, horizon])
-    if key not in horizons:
-        horizons[key] = _horizon(delays, horizon)
-    return len(plain["seeds"]) * horizons[key]
+    finished, damaged = len(planned) - len(left), len(contents.damaged)
+    return Standing(len(planned), finished, failed, damaged, rounds, guess, measured is not None)
 
 
 def _horizon(delays: dict[str, Any], horizon: int | None) -> int:
@@ -172,11 +155,8 @@ def _horizon(delays: dict[str, Any], horizon: int | None) -> int:
 
 def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
     """Return the median over finished cells, less what starting a cell costs: the few that compiled do not count."""
-    import polars as pl
-
     if not frames:
         return None
-    rows = pl.concat(frames)
-    cells = rows.group_by("cell").agg(pl.col("seconds").first(), pl.col("horizon").sum().alias("rounds"))
+    cells = pl.concat(frames).group_by("cell").agg(pl.col("seconds").first(), rounds=pl.col("horizon").sum())
     rate: Any = ((cells["seconds"] - CELL_SECONDS) / cells["rounds"]).median()
     return None if rate is None else max(rate, 1e-9)

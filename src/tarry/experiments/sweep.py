@@ -1,8 +1,7 @@
 """Sweeps and their cells: one game against one player under some seeds, named by what is in them.
 
 A cell's identity is a hash of its content: the resolved game and player, the seeds, what is measured, and
-``REVISION``. Names of games, players and axes are not part of it, so renaming recomputes nothing; neither is the
-version of the library, so that a release recomputes nothing either.
+``REVISION``. Names and the version of the library are not part of it: renaming and upgrading recompute nothing.
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+# Raised by hand when a release makes the same content give other numbers: every cell is then another one.
+# tests/experiments/test_revision.py keeps numbers of some cells, and fails when they change and this does not.
 REVISION = 1
-"""Raised by hand when a release makes the same content give other numbers: every cell is then another one.
-
-``tests/experiments/test_revision.py`` keeps numbers of some cells, and fails when they change and this does not.
-"""
 
 
 class Cell(NamedTuple):
-    """``content`` is canonical JSON, all a worker needs; ``columns`` are its names in one sweep."""
+    """One game, player and seeds: ``content`` is canonical JSON, all a worker needs; ``columns`` name it in a sweep."""
 
     id: str
     content: str
@@ -55,7 +52,8 @@ class Sweep(NamedTuple):
 
     @property
     def contents(self) -> dict[str, str]:
-        """What there is to run, content by identity. Sorted by hash, so that long cells are spread over tasks."""
+        """What there is to run, content by identity."""
+        # Sorted by hash, so that long cells, which stand together in a file, are spread over tasks.
         return {cell.id: cell.content for cell in sorted(self.cells, key=lambda cell: cell.id)}
 
 

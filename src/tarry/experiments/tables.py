@@ -9,28 +9,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    PlainValidator,
-    Tag,
-    TypeAdapter,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    field_validator,
-)
+import pydantic
+from pydantic import Field, PlainValidator, Tag, ValidationError
 from pydantic_core import PydanticCustomError
 
 from tarry.checks import pick
 from tarry.experiments.columns import GAME_PARTS
-from tarry.experiments.expand import is_reference
-from tarry.experiments.files import Text, read_files
+from tarry.experiments.files import Text
 from tarry.experiments.members import Spec, check
 
+AXIS = "axis."
 UNLIMITED = "unlimited"
 MOST = 2**63 - 1  # results keep whole numbers in 64 bits
+
+
+def is_reference(value: Any) -> bool:
+    """Return whether this stands for a value of an axis."""
+    return isinstance(value, str) and value.startswith(AXIS)
 
 
 def _refused(wanted: str) -> PydanticCustomError:
@@ -64,12 +59,13 @@ Seed = Annotated[int, PlainValidator(_whole(0))]
 Slots = Annotated[int | str, PlainValidator(_whole(1, UNLIMITED))]
 Member = Annotated[str | Spec, PlainValidator(_member)]
 Flag = Annotated[bool, Field(strict=True)]
+Values = Annotated[list[Any], Field(min_length=1)]
 
 
-class Model(BaseModel):
+class Model(pydantic.BaseModel):
     """A table of a file: frozen, and of known keys only."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
 
 
 class GameTable(Model):
@@ -86,10 +82,10 @@ class GameTable(Model):
     horizon: Whole | None = None
     dimension: Whole | None = None
 
-    @field_validator("*", mode="wrap")
+    @pydantic.field_validator("*", mode="wrap")
     @classmethod
-    def _later(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        """Leave what an axis gives: it is checked once its values are put in."""
+    def _later(cls, value: Any, check: pydantic.ValidatorFunctionWrapHandler) -> Any:
+        # What an axis gives is checked once its values are put in.
         return value if is_reference(value) else check(value)
 
 
@@ -119,9 +115,8 @@ def _shape(seeds: Any) -> str:
 
 Seeds = Annotated[
     Annotated[Whole, Tag(COUNT)] | Annotated[list[Seed], Tag(LIST)] | Annotated[SeedTable, Tag(TABLE)],
-    Discriminator(_shape),
+    pydantic.Discriminator(_shape),
 ]
-Values = Annotated[list[Any], Field(min_length=1)]
 
 
 class BlockTable(Model):
@@ -164,7 +159,7 @@ WANTED = {
 
 def read_sweep(path: Path) -> tuple[SweepTable, Text]:
     """Return the file's sweep; raise ValueError with file, key, value and choices where it is wrong."""
-    text = read_files(path)
+    text = Text(path)
     try:
         return SweepTable.model_validate(text.tree), text
     except ValidationError as error:
@@ -178,7 +173,7 @@ def check_value(name: str, value: Any, place: str) -> Any:
     field = GameTable.model_fields[name]
     kind: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return pydantic.TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
         raise ValueError(f"{place}: must be {_wanted(error.errors()[0])}, got {value!r}") from error
 
@@ -193,8 +188,9 @@ def seed_numbers(seeds: Any) -> list[int]:
 
 
 def _sentence(error: ValidationError, text: Text) -> str:
-    """Return what is wrong in one sentence; a misspelt key comes first, since it explains a missing one."""
+    """Return what is wrong in one sentence."""
     found = error.errors()
+    # A misspelt key comes first, since it explains a missing one.
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     key = [part for part in first["loc"] if part not in (COUNT, LIST, TABLE)]
     place = text.place(*key)
@@ -213,6 +209,7 @@ def _wanted(one: Any) -> str:
     """Return what would have been taken, in words."""
     if one["type"] == "literal_error":
         return str(one["ctx"]["expected"])
+    # A value in no shape of seeds at all is held against the simplest one.
     if one["type"] == "wanted" and one["loc"][-1:] == (COUNT,):
         return f"{one['msg']}, a list or a table"
     return WANTED.get(one["type"]) or str(one["msg"])

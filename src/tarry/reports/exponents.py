@@ -13,14 +13,13 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.charts import CONFIDENCE, lost, student
 from tarry.reports.view import AXIS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from tarry.reports.view import View
 
 Array = NDArray[np.float64]
@@ -67,7 +66,8 @@ def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike, *, confidence: float = CONF
     means = np.where(counts > 0, np.nansum(runs / np.maximum(counts, 1)[:, None], axis=1), nan)
     kept = (at > 0) & np.isfinite(at) & (means > 0)
     if np.unique(at[kept]).size < 2:
-        raise ValueError(f"an exponent needs two different x > 0 with positive means, got {_shown(at, means)}")
+        got = ", ".join(f"{a:g}: {m:.3g}" for a, m in zip(at[:6], means[:6], strict=True)) + ", …" * (at.size > 6)
+        raise ValueError(f"an exponent needs two different x > 0 with positive means, got {got}")
     logs, heights = np.log(at[kept]), np.log(means[kept])
     away = logs - logs.mean()
     pulls = away / np.sum(away**2)
@@ -88,10 +88,6 @@ def _half_width(pulls: Array, runs: Array, means: Array, confidence: float) -> f
     shares = pulls / np.sqrt(counts * (counts - 1.0))
     moved = np.nansum(shares[:, None] * (runs - means[:, None]), axis=0)
     return student(confidence, fewest - 1) * float(np.sqrt(np.sum(moved**2)))
-
-
-def _shown(at: Array, means: Array) -> str:
-    return ", ".join(f"{a:g}: {m:.3g}" for a, m in zip(at[:6], means[:6], strict=True)) + (", …" if at.size > 6 else "")
 
 
 class Quantity(NamedTuple):
@@ -115,34 +111,31 @@ class Fit(NamedTuple):
 
 def quantities(view: View) -> list[Quantity]:
     """Return everything that varies in this sweep and has a scale."""
-    import polars as pl
-
-    late, limited = view.delay_keys, view.runs["capacity"].drop_nulls().n_unique() > 1
+    late, limits = view.delay_keys, view.runs["capacity"].drop_nulls()
+    is_limited = limits.n_unique() > 1
     found = []
-    if limited:
+    if is_limited:
         found.append(Quantity("capacity", "capacity", "capacity C (slots)", "Regret against capacity", ["capacity"]))
-    if limited or (late and view.runs["capacity"].drop_nulls().len()):
-        drivers = ["capacity", *late]
-        found.append(Quantity("load", "load", "σ_max / C", "Regret against the load σ_max/C", drivers))
+    if is_limited or (late and limits.len()):
+        found.append(Quantity("load", "load", "σ_max / C", "Regret against the load σ_max/C", ["capacity", *late]))
     if late:
         backlog = "largest backlog σ_max"
         found.append(Quantity("backlog", "max_backlog", backlog, "Regret against the largest backlog", late))
         found.append(Quantity("delay", "total_delay", "total delay d_tot", "Regret against total delay", late))
     for name, words in (("dimension", "dimension k"), ("horizon", "horizon T (rounds)")):
         if name in view.game_keys:
-            found.append(Quantity(name, name, words, f"Regret against {words.partition(' ')[0]}", [name]))
+            found.append(Quantity(name, name, words, f"Regret against {name}", [name]))
     for key in dict.fromkeys([*view.game_keys, *view.player_keys]):
         if key.startswith(AXIS) and key not in late and view.runs.schema[key].is_numeric():
             words = key.removeprefix(AXIS)
             found.append(Quantity(words, key, words, f"Regret against {words}", [key]))
-    return [q for q in found if measured(view, q).select(pl.col("x").drop_nulls().n_unique()).item() > 1]
+    # What varies in the file may still be the same in every finished run.
+    return [q for q in found if measured(view, q)["x"].drop_nulls().n_unique() > 1]
 
 
 def measured(view: View, quantity: Quantity) -> pl.DataFrame:
     """Return runs with columns panel, name, x: the quantity, on average over the seeds of a setting."""
-    import polars as pl
-
-    runs = view.runs.with_columns((pl.col("max_backlog") / pl.col("capacity")).alias("load"))
+    runs = view.runs.with_columns(load=pl.col("max_backlog") / pl.col("capacity"))
     named = view.named(runs, quantity.drivers)
     x = pl.col(quantity.column).cast(pl.Float64).mean().over("setting", "line").alias("x")
     return named.with_columns(x).filter(pl.col("x").is_not_null())
@@ -150,10 +143,8 @@ def measured(view: View, quantity: Quantity) -> pl.DataFrame:
 
 def fits(view: View, quantity: Quantity) -> list[Fit]:
     """Return an exponent for each panel and line."""
-    found = []
-    for (panel, name), runs in measured(view, quantity).group_by("panel", "name", maintain_order=True):
-        found.append(Fit(quantity, str(panel), str(name), _fitted(runs)))
-    return found
+    groups = measured(view, quantity).group_by("panel", "name", maintain_order=True)
+    return [Fit(quantity, str(panel), str(name), _fitted(runs)) for (panel, name), runs in groups]
 
 
 def _fitted(runs: pl.DataFrame) -> Exponent | None:
@@ -171,6 +162,5 @@ def slope_text(exponent: Exponent | None) -> str:
     """Return a slope with its interval, in a few characters."""
     if exponent is None:
         return "no slope"
-    if isnan(exponent.low):
-        return f"slope {exponent.slope:.2f}"
-    return f"slope {exponent.slope:.2f} [{exponent.low:.2f}, {exponent.high:.2f}]"
+    interval = "" if isnan(exponent.low) else f" [{exponent.low:.2f}, {exponent.high:.2f}]"
+    return f"slope {exponent.slope:.2f}{interval}"

@@ -35,26 +35,28 @@ class Page(NamedTuple):
     parts: Sequence[Figure | Table] = ()
     origin: Origin | None = None
 
-    def html(self, drawn: dict[str, str] | None = None) -> str:
-        """Return the page as text; ``drawn`` has figures by name that are SVG already."""
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures among the parts."""
+        return [part for part in self.parts if isinstance(part, Figure)]
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables among the parts."""
+        return [part for part in self.parts if isinstance(part, Table)]
+
+    def svgs(self) -> dict[str, str]:
+        """Return the figures by name as SVG, without a ground: the page has its own, light or dark."""
+        return {figure.name: draw(figure.chart, ground="transparent").decode() for figure in self.figures}
+
+    def html(self, svgs: dict[str, str] | None = None) -> str:
+        """Return the page as text; ``svgs`` has the figures by name where they are drawn already."""
         from markupsafe import Markup
 
-        shown: list[dict[str, Any]] = []
-        for part in self.parts:
-            is_figure = isinstance(part, Figure)
-            inside = svg(part, drawn or {}) if isinstance(part, Figure) else part.html(ROWS)
-            # Both are escaped by whoever wrote them; everything else is escaped by the template.
-            shown.append({"part": part, "is_figure": is_figure, "inside": Markup(inside), "left": _left_out(part)})
-        return _template().render(page=self, parts=shown, dark=DARK)
-
-
-def svg(figure: Figure, drawn: dict[str, str]) -> str:
-    """Return a figure as SVG without a ground, from those drawn already if it is among them."""
-    return drawn.get(figure.name) or draw(figure.chart, ground="transparent").decode()
-
-
-def _left_out(part: Figure | Table) -> int:
-    return max(0, len(part.rows) - ROWS) if isinstance(part, Table) else 0
+        svgs = self.svgs() if svgs is None else svgs
+        # Figures and tables come escaped; everything else is escaped by the template.
+        inside = [Markup(svgs[one.name] if isinstance(one, Figure) else one.html(ROWS)) for one in self.parts]
+        return _template().render(page=self, inside=inside, most=ROWS, dark=DARK)
 
 
 @cache

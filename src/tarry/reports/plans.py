@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tarry.charts import draw
 from tarry.reports.page import Page, save_page
-from tarry.reports.style import Figure
+from tarry.reports.style import Figure, captions, figure
 from tarry.reports.table import DASH, Table, moment
 
 if TYPE_CHECKING:
@@ -15,19 +14,34 @@ if TYPE_CHECKING:
     from tarry.planning.bounds import Bound
     from tarry.planning.measure import Figures
 
-LEGEND = (
-    "seen: share of labels used. mean w²: second moment of the weights. effective: effective sample size as a share of "
-    "unlimited tracking. errors: how many times larger standard errors are. refused: rounds that found no room."
-)
 STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
 NOT_OFFERED = "– not offered at so few (or so many) slots: see docs/planning.md."
-TITLE = "How many slots?"
 SUFFIXES = (".svg", ".png", ".html")
 
 
 def plan_tables(plan: Plan) -> list[Table]:
     """Return the recommended scheduler in full, and the effective sample size of all of them."""
-    return [_details(plan), _comparison(plan)]
+    shares = {(f.capacity, f.scheduler): f.effective for f in plan.figures}
+    capacities = sorted({f.capacity for f in plan.figures})
+    # At the largest capacity every scheduler takes part.
+    last = [f for f in plan.figures if f.capacity == capacities[-1]]
+    rows = []
+    for capacity in capacities:
+        found = [shares.get((capacity, f.scheduler)) for f in last]
+        told = (DASH if share is None else f"{share:.1%}" if share >= 0.001 else "< 0.1%" for share in found)
+        rows.append((f"{capacity:,}", *told))
+    star = "" if all(f.is_unbiased for f in last) else STAR
+    not_offered = NOT_OFFERED if any(DASH in row for row in rows) else ""
+    comparison = Table(
+        "Effective sample size by scheduler",
+        ("slots", *map(_heading, last)),
+        rows,
+        "\n".join(filter(None, [star, not_offered])),
+        bold=tuple(i for i, capacity in enumerate(capacities) if capacity == plan.capacity),
+        gap=0,  # fourteen schedulers fill eighty columns
+        name="schedulers",
+    )
+    return [_details(plan), comparison]
 
 
 def _details(plan: Plan) -> Table:
@@ -39,50 +53,19 @@ def _details(plan: Plan) -> Table:
     rows = []
     for f in shown:
         daily = (f"{f.effective * rate:,.0f}",) if rate else ()
-        figures = (f"{f.seen:.1%}", _moment(f), f"{f.effective:.1%}", *daily, f"×{f.error_factor:.2f}")
+        # An error below a twentieth would not change what a reader does.
+        is_known = f.second_moment_error < 0.05 * f.second_moment
+        square = moment(f.second_moment) + ("" if is_known else f" ± {f.second_moment_error:.0f}")
+        figures = (f"{f.seen:.1%}", square, f"{f.effective:.1%}", *daily, f"×{f.error_factor:.2f}")
         rows.append((f"{f.capacity:,}", *figures, f"{f.saturated:.1%}"))
     bold = tuple(i for i, f in enumerate(shown) if f.capacity == plan.capacity)
-    return Table(name, columns, rows, LEGEND, bold=bold, name="figures")
-
-
-def _moment(f: Figures) -> str:
-    # An error below a twentieth would not change what a reader does.
-    known = f.second_moment_error < 0.05 * f.second_moment
-    return moment(f.second_moment) if known else f"{moment(f.second_moment)} ± {f.second_moment_error:.0f}"
-
-
-def _comparison(plan: Plan) -> Table:
-    shares = {(f.capacity, f.scheduler): f.effective for f in plan.figures}
-    capacities = sorted({f.capacity for f in plan.figures})
-    # At the largest capacity every scheduler takes part.
-    last = [f for f in plan.figures if f.capacity == capacities[-1]]
-    rows = []
-    for capacity in capacities:
-        found = [shares.get((capacity, f.scheduler)) for f in last]
-        rows.append((f"{capacity:,}", *(DASH if share is None else _percent(share) for share in found)))
-    notes = [
-        "" if all(f.is_unbiased for f in last) else STAR,
-        NOT_OFFERED if any(DASH in row for row in rows) else "",
-    ]
-    return Table(
-        "Effective sample size by scheduler",
-        ("slots", *map(_heading, last)),
-        rows,
-        "\n".join(filter(None, notes)),
-        bold=tuple(i for i, capacity in enumerate(capacities) if capacity == plan.capacity),
-        gap=0,  # fourteen schedulers fill eighty columns
-        name="schedulers",
-    )
+    return Table(name, columns, rows, captions()["figures"]["text"], bold=bold, name="figures")
 
 
 def _heading(f: Figures) -> str:
     """Return the scheduler's name on two lines, so that all fit a terminal."""
     first, _, rest = f.scheduler.replace("(", "").replace(")", "").partition(" ")
     return "\n".join(part for part in (first, rest) if part) + ("" if f.is_unbiased else " *")
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}" if share >= 0.001 else "< 0.1%"
 
 
 def check_chart(path: Path) -> None:
@@ -94,43 +77,35 @@ def check_chart(path: Path) -> None:
 def save_plan(plan: Plan, path: Path) -> Path:
     """Write the plan's picture (.svg, .png) or a page that holds it (.html); return the absolute path."""
     check_chart(path)
-    suffix = path.suffix.lower()
-    if suffix == ".html":
-        return save_page(_page(plan), path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(draw(plan.plot(), suffix[1:]))
-    return path.resolve()
-
-
-def _page(plan: Plan) -> Page:
+    if path.suffix.lower() != ".html":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        plan.plot().save(path)
+        return path.resolve()
     text = [plan.backlog.sentence, plan.backlog.little, plan.recommendation]
-    about = "Above: the backlog. Below: what a number of slots is worth."
     warnings = {"Before you trust the numbers:": [f"{sentence}." for sentence in plan.warnings]}
-    parts: list[Figure | Table] = [
-        Figure("plan", "The backlog, and what slots are worth", about, plan.plot()),
-        _details(plan),
-    ]
-    return Page(TITLE, text, warnings=warnings, parts=parts)
+    parts: list[Figure | Table] = [figure("plan", plan.plot()), _details(plan)]
+    return save_page(Page("How many slots?", text, warnings=warnings, parts=parts), path)
 
 
 def bounds_table(bounds: list[Bound], trivial: float | None) -> Table:
     """Return bounds by game, with the share of GDT where that is known."""
-    shares = () if trivial is None else ("/ GDT",)
     rows: list[tuple[str, ...]] = []
     games = []
     previous = None
     for b in bounds:
-        if b.game != previous:
+        if b.game != previous:  # a row of its own before the bounds of a game
             games.append(len(rows))
-            rows.append((b.game, "", "", *("" for _ in shares), ""))
+            rows.append((b.game, "", "", "", ""))
         value = DASH if b.value is None else f"{b.value:,.0f}" if b.value >= 100 else f"{b.value:.3g}"
-        part = () if trivial is None else ("" if b.value is None else f"{b.value / trivial:.3g}",)
-        rows.append((f"  {b.scheduler}", b.source, value, *part, b.note))
+        part = "" if b.value is None or trivial is None else f"{b.value / trivial:.3g}"
+        rows.append((f"  {b.scheduler}", b.source, value, part, b.note))
         previous = b.game
+    columns = ("scheduler", "source", "bound", "/ GDT", "note")
+    known = [column for column in columns if trivial is not None or column != "/ GDT"]
     return Table(
         "Bounds on expected regret",
-        ("scheduler", "source", "bound", *shares, "note"),
-        rows,
+        tuple(known),
+        [tuple(row[columns.index(column)] for column in known) for row in rows],
         "" if trivial is None else f"GDT = {trivial:,.0f} holds for every player: a bound above it is empty.",
         text=("scheduler", "source", "note"),
         wrap=("note",),

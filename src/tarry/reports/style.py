@@ -1,10 +1,13 @@
-"""What the figures of a report share: who has which colour, panels, axes, and sentences on what is left out."""
+"""What the figures of a report share: colours of lines, panels, axes, and sentences on what is left out."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
 from math import ceil, floor, log10
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed
@@ -20,12 +23,24 @@ DIGITS = ((1,), (1, 3), (1, 2, 5))
 
 
 class Figure(NamedTuple):
-    """A chart, its name as a file, its title, and a paragraph for a reader who was not there."""
+    """A chart, its name as a file, its title, and a paragraph of explanation."""
 
     name: str
     title: str
     text: str
     chart: Any
+
+
+def figure(name: str, chart: Any, *notes: str) -> Figure:
+    """Return the figure of this name with its title and text, followed by what is to be said of this one."""
+    told = captions()[name]
+    return Figure(name, told["title"], told["text"] + "".join(notes), chart)
+
+
+@cache
+def captions() -> dict[str, Any]:
+    """Return the titles and texts of figures and tables by name."""
+    return tomllib.loads((Path(__file__).parent / "captions.toml").read_text(encoding="utf-8"))
 
 
 class Cast(NamedTuple):
@@ -40,22 +55,14 @@ class Cast(NamedTuple):
 
     def rows(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return rows with their group; grey lines first, so that coloured ones lie on top."""
-        return sorted(
-            ({**row, "group": self.of(row["line"])} for row in rows), key=lambda row: row["line"] in self.shown
-        )
+        grouped = [{**row, "group": self.of(row["line"])} for row in rows]
+        return sorted(grouped, key=lambda row: row["group"] != OTHERS)
 
     @property
     def note(self) -> str:
-        """A sentence on who is grey, if anybody is."""
-        if not self.others:
-            return ""
-        return f" The {len(self.shown)} with the least regret have colours; {self.others} others are grey."
-
-
-def choose_cast(ranked: Iterable[str]) -> Cast:
-    """Return the cast of lines given best first: the first few, or all if all can be told apart."""
-    names = list(ranked)
-    return Cast(names[:TOLD_APART], max(0, len(names) - TOLD_APART))
+        """A sentence on which lines are grey, if any are."""
+        told = f" The {len(self.shown)} with the least regret have colours; {self.others} others are grey."
+        return told if self.others else ""
 
 
 def encodings(
@@ -77,16 +84,17 @@ def encodings(
     if labels:
         options["labelExpr"] = f"{json.dumps(dict(zip(groups, said, strict=True)))}[datum.label]"
     stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolSize": 500}
-    points = {"symbolSize": 90, "symbolStrokeWidth": 0}
-    legend = alt.Legend(title=None, orient="bottom", **options, **(points if marked else stroke))
-    ranges = {
-        "color": (alt.Color, [PALETTE[i] for i in places] + [RULE] * has_others, legend),
-        "strokeDash": (alt.StrokeDash, [DASHES[i] for i in places] + [[1, 0]] * has_others, None if marked else legend),
-        "shape": (alt.Shape, [SHAPES[i] for i in places] + ["circle"] * has_others, legend if marked else None),
-    }
+    options |= {"symbolSize": 90, "symbolStrokeWidth": 0} if marked else stroke
+    legend = alt.Legend(title=None, orient="bottom", **options)
+
+    def channel(kind: Any, range_: list[Any], grey: Any, shown: bool) -> Any:
+        scale = alt.Scale(domain=groups, range=[range_[i] for i in places] + [grey] * has_others)
+        return kind("group:N", scale=scale, legend=legend if shown else None)
+
     return {
-        channel: kind("group:N", scale=alt.Scale(domain=groups, range=values), legend=shown)
-        for channel, (kind, values, shown) in ranges.items()
+        "color": channel(alt.Color, PALETTE, RULE, True),
+        "strokeDash": channel(alt.StrokeDash, DASHES, [1, 0], not marked),
+        "shape": channel(alt.Shape, SHAPES, "circle", marked),
     }
 
 
@@ -116,6 +124,16 @@ def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
         for title, chart in charts.items()
     ]
     return dressed(drawn[0] if one else alt.concat(*drawn, columns=2, spacing=22))
+
+
+def logarithmic(
+    channel: Any, field: str, title: str | None, over: Sequence[float], scale: dict[str, Any] | None = None, **axis: Any
+) -> Any:
+    """Return a logarithmic axis over these values, with round numbers as ticks unless ``axis`` gives some."""
+    alt = altair()
+    low, high = min(over), max(over)
+    marks = {"values": ticks(low, high), "format": short(high), **axis}
+    return channel(field, title=title, scale=alt.Scale(type="log", nice=False, **(scale or {})), axis=alt.Axis(**marks))
 
 
 def rows_height(count: int) -> int:
@@ -162,17 +180,13 @@ def choose(names: list[str], most: int = PANELS) -> list[str]:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "setting"), counted(2, "setting")
-    ('1 setting', '2 settings')
-    """
+    """Return a number of things in words."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def left_out(chosen: list[str], names: list[str], what: str = "settings") -> str:
+def left_out(chosen: list[str], names: list[str]) -> str:
     """Return a sentence on what is not shown, empty if everything is."""
-    return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} {what} are shown."
+    return "" if len(chosen) == len(names) else f" {len(chosen)} of {len(names)} settings are shown."
 
 
 def not_finite(count: int) -> str:
@@ -181,6 +195,5 @@ def not_finite(count: int) -> str:
     >>> not_finite(0), not_finite(2)
     ('', ' 2 runs without a finite value are left out.')
     """
-    if not count:
-        return ""
-    return f" {counted(count, 'run')} without a finite value {'is' if count == 1 else 'are'} left out."
+    said = f" {counted(count, 'run')} without a finite value {'is' if count == 1 else 'are'} left out."
+    return said if count else ""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
 
 from tarry.charts import draw, intervals, lost
 from tarry.outcomes import FATES
+from tarry.reports import regret as regrets
+from tarry.reports import tracking
 from tarry.reports.exponents import Fit
-from tarry.reports.figures.curves import comparator_figures, regret_curves
-from tarry.reports.figures.metrics import occupancy_figures, weight_figures
-from tarry.reports.figures.scaling import scaling_figures
-from tarry.reports.figures.tracking import ledger_figures, survival_figures, timeline_figure, tracked_figure
-from tarry.reports.page import Origin, Page, svg
-from tarry.reports.style import Figure, choose_cast, not_finite
+from tarry.reports.page import Origin, Page
+from tarry.reports.style import TOLD_APART, Cast, captions, not_finite
 from tarry.reports.table import DASH, Table, latex, markdown, number, share
 from tarry.reports.view import with_baselines
 
@@ -26,24 +26,6 @@ if TYPE_CHECKING:
 KINDS = ("html", "svg", "pdf", "png", "tables")
 DENSITY = 200  # dots an inch of a .png, for print
 BENT = 1.15  # a mean farther than this factor from its fitted line makes the law doubtful
-WHERE = ("setting", "player")  # the columns of words that results begin with
-
-RESULTS = (
-    "± is half the 95 % interval of the mean over seeds. Bound: on the weighted regret, from what was observed, mean "
-    "over seeds. Seen: share of rounds whose feedback was used. Mean w and w²: of the weights, unseen rounds weighing "
-    "0; unbiased schedulers have mean w = 1. Effective: effective sample size as a share of the rounds."
-)
-EXPONENTS = (
-    "Least squares slopes on log-log axes, with 95 % intervals from the seeds; runs under one seed are taken to err "
-    "together. Off the line: the farthest a mean lies from the fitted law, of three points or more. * more than 15 %: "
-    "hardly a power law, and the slope depends on the range. No slope: fewer than two means are positive, or a run's "
-    "regret is not finite."
-)
-LEDGER = (
-    "Every round has one fate, and the shares of a row sum to 100 %. Used: its feedback reached the learner. "
-    "Untracked: the scheduler declined it. Saturated: it found no room. Preempted: dropped again for another. Expired: "
-    "given up. Pending: still out at the end."
-)
 
 
 class Story(NamedTuple):
@@ -60,63 +42,49 @@ class Story(NamedTuple):
     versions: tuple[str, ...] = ()
 
 
-class Report(NamedTuple):
-    """Figures and tables, ready to be written."""
-
-    story: Story
-    warnings: list[str]
-    figures: list[Figure]
-    tables: list[Table]
-
-    @property
-    def page(self) -> Page:
-        """The page of the report."""
-        story = self.story
-        said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
-        if story.finished < story.planned:
-            said.append("The others are left out of everything below; make the report again once they are there.")
-        if story.damaged:
-            said.append(f"{story.damaged} damaged files were skipped: run the sweep again.")
-        warnings = {
-            f"{len(story.failed)} cells failed:": list(dict.fromkeys(story.failed.values())),
-            "Before you trust the numbers:": self.warnings,
-        }
-        origin = Origin(story.command, story.versions, story.file)
-        return Page(story.name, [" ".join(said)], story.notes, warnings, [*self.figures, *self.tables], origin)
-
-
-def make_report(view: View, story: Story, replays: Replays | None = None) -> Report:
-    """Return the report of everything that the results can show, and of what a replay adds."""
-    cast = choose_cast(ranking(view))
-    scaled = scaling_figures(view, cast)
-    figures = [*regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
+def make_report(view: View, story: Story, replays: Replays | None = None) -> Page:
+    """Return the page of everything that the results can show, and of what a replay adds."""
+    ranked = ranking(view)
+    cast = Cast(ranked[:TOLD_APART], max(0, len(ranked) - TOLD_APART))
+    scaled = regrets.scaling_figures(view, cast)
+    figures = [*regrets.regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
     if replays is not None:
-        figures += comparator_figures(replays, cast)
-    figures += [*weight_figures(view, cast), *occupancy_figures(view, cast), *ledger_figures(view)]
+        figures += regrets.comparator_figures(replays, cast)
+    figures += [*tracking.metric_figures(view, cast), *tracking.ledger_figures(view)]
     if replays is not None:
-        figures += [tracked_figure(replays, cast), timeline_figure(replays), *survival_figures(replays, cast)]
+        figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
+        figures += tracking.survival_figures(replays, cast)
     fits = [fit for _, found in scaled for fit in found]
     tables = [result_table(view), *([exponent_table(fits)] if fits else []), ledger_table(view)]
-    return Report(story, warning_lines(view), figures, tables)
+    said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
+    if story.finished < story.planned:
+        said.append("The others are left out of everything below; make the report again once they are there.")
+    if story.damaged:
+        said.append(f"{story.damaged} damaged files were skipped: run the sweep again.")
+    warnings = {
+        f"{len(story.failed)} cells failed:": list(dict.fromkeys(story.failed.values())),
+        "Before you trust the numbers:": warning_lines(view),
+    }
+    origin = Origin(story.command, story.versions, story.file)
+    return Page(story.name, [" ".join(said)], story.notes, warnings, [*figures, *tables], origin)
 
 
-def save_report(report: Report, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
+def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
     """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first."""
     wanted = set(kinds)
     # The page and the files of figures show the same SVG, and drawing takes longest.
-    drawn = {figure.name: svg(figure, {}) for figure in report.figures} if wanted & {"html", "svg"} else {}
+    svgs = report.svgs() if wanted & {"html", "svg"} else {}
     files: dict[str, bytes] = {}
     if "html" in wanted:
-        files["index.html"] = report.page.html(drawn).encode()
+        files["index.html"] = report.html(svgs).encode()
     if "tables" in wanted:
         files["tables.md"] = markdown(report.tables).encode()
         files["tables.tex"] = latex(report.tables).encode()
     for figure in report.figures:
         if "svg" in wanted:
-            files[f"figures/{figure.name}.svg"] = drawn[figure.name].encode()
-        for kind in ("pdf", "png"):
-            if kind in wanted:
-                files[f"figures/{figure.name}.{kind}"] = draw(figure.chart, kind, density=DENSITY)
+            files[f"figures/{figure.name}.svg"] = svgs[figure.name].encode()
+        for kind in sorted(wanted & {"pdf", "png"}):
+            files[f"figures/{figure.name}.{kind}"] = draw(figure.chart, kind, density=DENSITY)
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -126,94 +94,82 @@ def save_report(report: Report, folder: Path, kinds: Iterable[str] = KINDS) -> l
 
 def ranking(view: View) -> list[str]:
     """Return lines by their mean rank in final regret over the settings, best first; unfinished ones last."""
-    import polars as pl
-
+    # Ranks, since settings differ in size: one costly setting would otherwise decide alone.
     means = view.runs.group_by("setting", "line").agg(pl.col("regret").mean())
-    ranked = means.with_columns(pl.col("regret").rank().over("setting").alias("rank"))
+    ranked = means.with_columns(rank=pl.col("regret").rank().over("setting"))
     average = dict(ranked.group_by("line").agg(pl.col("rank").mean()).iter_rows())
     return sorted(view.lines, key=lambda line: average.get(line, float("inf")))
 
 
 def result_table(view: View) -> Table:
     """Return a table with a row for each setting and line."""
-    import polars as pl
-
     keys = ["setting", "line"]
-    regret = intervals(view.runs, keys, "regret")
-    seen = pl.col("used") / pl.col("horizon")
-    effective = pl.col("effective_sample_size") / pl.col("horizon")
     others = view.runs.group_by(keys, maintain_order=True).agg(
-        pl.len().alias("runs"),
-        pl.col("bound").filter(pl.col("bound").is_finite()).mean().alias("bound"),
-        seen.mean().alias("seen"),
-        pl.col("weight_mean").mean().alias("w"),
-        pl.col("weight_second_moment").mean().alias("w²"),
-        effective.mean().alias("effective"),
-        pl.col("occupancy_full").mean().alias("full"),
+        pl.col("bound").filter(pl.col("bound").is_finite()).mean(),
+        pl.col("weight_mean", "weight_second_moment", "occupancy_full").mean(),
+        runs=pl.len(),
+        seen=(pl.col("used") / pl.col("horizon")).mean(),
+        effective=(pl.col("effective_sample_size") / pl.col("horizon")).mean(),
     )
-    rows = [_result(row) for row in others.join(regret, on=keys, how="left", maintain_order="left").to_dicts()]
+    regret = intervals(view.runs, keys, "regret")
+    rows = [
+        (
+            row["setting"],
+            row["line"],
+            str(row["runs"]) if row["seeds"] == row["runs"] else f"{row['seeds'] or 0} of {row['runs']}",
+            number(row["mean"], row["half"]),
+            number(row["bound"]),
+            share(row["seen"]),
+            f"{row['weight_mean']:.3f}",
+            number(row["weight_second_moment"]),
+            share(row["effective"]),
+            share(row["occupancy_full"]),
+        )
+        for row in others.join(regret, on=keys, how="left", maintain_order="left").to_dicts()
+    ]
     gone = not_finite(lost(view.runs["regret"]))
     columns = ("setting", "player", "seeds", "regret", "bound", "seen", "mean w", "mean w²", "effective", "set full")
-    return Table("Results", columns, rows, RESULTS + gone, text=WHERE, name="results")
-
-
-def _result(row: dict[str, Any]) -> tuple[str, ...]:
-    return (
-        row["setting"],
-        row["line"],
-        str(row["runs"]) if row["seeds"] == row["runs"] else f"{row['seeds'] or 0} of {row['runs']}",
-        number(row["mean"], row["half"]),
-        number(row["bound"]),
-        share(row["seen"]),
-        f"{row['w']:.3f}",
-        number(row["w²"]),
-        share(row["effective"]),
-        share(row["full"]),
-    )
+    return _table("results", columns, rows, gone)
 
 
 def exponent_table(fits: list[Fit]) -> Table:
     """Return a table with a row for each slope."""
     rows: list[tuple[str, ...]] = []
     for fit in fits:
-        found = fit.exponent
-        if found is None:
-            rows.append((fit.quantity.words, fit.panel, fit.name, DASH, DASH, "0", DASH))
-            continue
-        interval = DASH if isnan(found.low) else f"[{found.low:.3f}, {found.high:.3f}]"
-        off = f"{100 * (found.residual - 1):.0f} %" + (" *" if found.residual > BENT else "")
-        off = off if found.points > 2 else DASH
-        rows.append((fit.quantity.words, fit.panel, fit.name, f"{found.slope:.3f}", interval, str(found.points), off))
+        told = (DASH, DASH, "0", DASH)
+        if (found := fit.exponent) is not None:
+            interval = DASH if isnan(found.low) else f"[{found.low:.3f}, {found.high:.3f}]"
+            off = f"{100 * (found.residual - 1):.0f} %" + (" *" if found.residual > BENT else "")
+            # Two points are always on a line.
+            told = (f"{found.slope:.3f}", interval, str(found.points), off if found.points > 2 else DASH)
+        rows.append((fit.quantity.words, fit.panel, fit.name, *told))
     columns = ("against", "setting", "player", "slope", "95 % interval", "points", "off the line")
-    return Table("Exponents", columns, rows, EXPONENTS, text=("against", *WHERE), name="exponents")
+    return _table("exponents", columns, rows)
 
 
 def ledger_table(view: View) -> Table:
     """Return a table of shares of rounds by fate."""
-    import polars as pl
+    shares = tracking.fate_shares(view).to_dicts()
+    rows = [(row["setting"], row["line"], *(share(row[fate]) for fate in FATES)) for row in shares]
+    return _table("ledger", ("setting", "player", *FATES), rows)
 
-    shares = view.runs.group_by("setting", "line", maintain_order=True).agg(
-        (pl.col(fate) / pl.col("horizon")).mean() for fate in FATES
-    )
-    rows = [(row["setting"], row["line"], *(share(row[fate]) for fate in FATES)) for row in shares.to_dicts()]
-    return Table("What became of the rounds", (*WHERE, *FATES), rows, LEDGER, text=WHERE, name="ledger")
+
+def _table(name: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], note: str = "") -> Table:
+    told = captions()[name]
+    return Table(told["title"], columns, rows, told["text"] + note, text=("against", "setting", "player"), name=name)
 
 
 def warning_lines(view: View) -> list[str]:
     """Return what the cells warn of, each sentence once, with how many cells say it and where first."""
-    found: dict[str, list[str]] = {}
-    for row in view.cells.select("setting", "line", "warnings").drop_nulls().iter_rows():
-        for sentence in str(row[2]).splitlines():
-            found.setdefault(_common(sentence), []).append(f"{row[1]} ({row[0]})")
-    return [_warning(sentence, list(dict.fromkeys(places))) for sentence, places in found.items()]
-
-
-def _common(sentence: str) -> str:
-    """Return the sentence without its first figure, in which cells differ."""
-    head, _, tail = sentence.partition(" of rounds found no room")
-    return f"Some rounds found no room{tail}" if tail and head.endswith("%") else sentence
-
-
-def _warning(sentence: str, places: list[str]) -> str:
-    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-    return f"{sentence[0].upper()}{sentence[1:]}. Told by {places[0]}{more}."
+    found: dict[str, dict[str, None]] = {}
+    for setting, line, told in view.cells.select("setting", "line", "warnings").drop_nulls().iter_rows():
+        for sentence in told.splitlines():
+            # Cells differ in the figure that this sentence begins with.
+            head, _, tail = sentence.partition(" of rounds found no room")
+            common = f"Some rounds found no room{tail}" if tail and head.endswith("%") else sentence
+            found.setdefault(common, {})[f"{line} ({setting})"] = None
+    lines = []
+    for sentence, places in found.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        lines.append(f"{sentence[0].upper()}{sentence[1:]}. Told by {next(iter(places))}{more}.")
+    return lines

@@ -12,46 +12,27 @@ if TYPE_CHECKING:
 DASH = "–"
 PAGE = 40  # rows that fit on a page of LaTeX
 
-TEX = {
-    "\\": r"\textbackslash{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{sign: f"${sign}$" for sign in "<>|"},
-    "±": r"$\pm$",
-    "σ": r"$\sigma$",
-    "²": r"$^2$",
-    "∞": r"$\infty$",
-    "√": r"$\surd$",
-    "×": r"$\times$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "–": "--",
-    "…": r"\dots{}",
-    "η": r"$\eta$",
-    "λ": r"$\lambda$",
-    "Σ": r"$\Sigma$",
-}
+# Text as LaTeX sets it: signs of its own escaped, symbols that the usual fonts lack as maths.
+SYMBOLS = {"±": "pm", "σ": "sigma", "∞": "infty", "√": "surd", "×": "times", "≥": "geq", "≤": "leq", "η": "eta"}
+SYMBOLS |= {"λ": "lambda", "Σ": "Sigma"}
+TEX: dict[str, Any] = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {sign: f"${sign}$" for sign in "<>|"}
+TEX |= {sign: f"$\\{name}$" for sign, name in SYMBOLS.items()} | {"²": "$^2$", "–": "--", "…": r"\dots{}"}
+TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
 
 class Table(NamedTuple):
-    """A table of text: columns named in ``text`` hold words and stand left, the others hold figures and stand right.
-
-    In the terminal columns named in ``wrap`` may take several lines, rows in ``bold`` stand out, a line is drawn before
-    rows in ``sections``, ``gap`` spaces stand between columns, and columns without names have no head. ``name`` is the
-    table's address on a page and its label in LaTeX.
-    """
+    """A table of text, with figures written out already; columns without names have no head in the terminal."""
 
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     caption: str = ""
-    text: tuple[str, ...] = ()
-    wrap: tuple[str, ...] = ()
-    bold: tuple[int, ...] = ()
-    sections: tuple[int, ...] = ()
-    gap: int = 1
-    name: str = "table"
+    text: tuple[str, ...] = ()  # columns of words, which stand left; the others hold figures and stand right
+    wrap: tuple[str, ...] = ()  # columns that may take several lines in the terminal
+    bold: tuple[int, ...] = ()  # rows that stand out in the terminal
+    sections: tuple[int, ...] = ()  # rows with a line before them in the terminal
+    gap: int = 1  # spaces between columns in the terminal
+    name: str = "table"  # the table's address on a page, and its label in LaTeX
 
     def html(self, most: int | None = None) -> str:
         """Return the table as HTML, escaped, with the first rows only if there are more than ``most``."""
@@ -60,8 +41,8 @@ class Table(NamedTuple):
     def markdown(self) -> str:
         """Return the table in GitHub's Markdown, under its title."""
         columns, *rows = ([cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows))
-        lines = [f"## {self.title}", "", _written(columns, rows, self._sides, "pipe"), ""]
-        return "\n".join([*lines, *([self.caption, ""] if self.caption else [])])
+        caption = f"\n{self.caption}\n" if self.caption else ""
+        return f"## {self.title}\n\n{_written(columns, rows, self._sides, 'pipe')}\n{caption}"
 
     def latex(self) -> str:
         """Return the table as LaTeX; one that fits no page runs over several, with its head on each."""
@@ -93,24 +74,17 @@ class Table(NamedTuple):
         from rich.table import Table as Grid
         from rich.text import Text
 
-        grid = Grid(
-            box=box.SIMPLE_HEAD,
-            title=Text(self.title) if self.title else None,
-            title_justify="left",
-            title_style="bold",
-            caption=Text(self.caption) if self.caption else None,
-            caption_justify="left",
-            padding=(0, self.gap, 0, 0),
-            pad_edge=False,
-            show_header=any(self.columns),
-        )
+        # As Text, here and below, since a name may hold brackets, which rich would read as its markup.
+        title, caption = (Text(text) if text else None for text in (self.title, self.caption))
+        style: Any = {"title_justify": "left", "title_style": "bold", "caption_justify": "left", "pad_edge": False}
+        style["show_header"] = any(self.columns)
+        grid = Grid(box=box.SIMPLE_HEAD, title=title, caption=caption, padding=(0, self.gap, 0, 0), **style)
         for name, side in zip(self.columns, self._sides, strict=True):
             # A word that is longer than its column is folded, where rich would cut it.
             grid.add_column(Text(name), justify=side, no_wrap=name not in self.wrap, overflow="fold")  # type: ignore[arg-type]
         for i, row in enumerate(self.rows):
             if i in self.sections:
                 grid.add_section()
-            # As Text, since a name may hold brackets, which rich would read as its markup.
             grid.add_row(*map(Text, row), style="bold" if i in self.bold else None)
         return grid
 
@@ -144,7 +118,7 @@ def tex(text: str) -> str:
     >>> tex("50% of σ_max")
     '50\\\\% of $\\\\sigma$\\\\_max'
     """
-    return "".join(TEX.get(sign, sign) for sign in text)
+    return text.translate(str.maketrans(TEX))
 
 
 def number(mean: float | None, half: float | None = None) -> str:

@@ -8,12 +8,11 @@ out of the names: what is left tells panels and lines apart.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from tarry.experiments.columns import GAME_PARTS, GAME_RULES, GAME_SIZES, contents_of, labelled, told_apart
-
-if TYPE_CHECKING:
-    import polars as pl
 
 AXIS = "axis_"
 PLAIN = (*GAME_SIZES, *GAME_RULES)
@@ -56,8 +55,6 @@ class View(NamedTuple):
 
 def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
     """Return what the tables of a sweep say, by setting and line."""
-    import polars as pl
-
     games, players = contents_of(cells)
     marked = labelled(cells, games, players).with_columns(
         pl.Series("of_game", list(map(repr, games)), dtype=pl.String),
@@ -91,34 +88,24 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
 
 def _varies(frame: pl.DataFrame, column: str, within: str | list[str]) -> bool:
     """Return whether a column takes two values where the others take one; unknown values are one value."""
-    import polars as pl
-
     counts = frame.group_by(within).agg(pl.col(column).n_unique())
     return bool((counts[column] > 1).any())
 
 
 def _belongs(frame: pl.DataFrame, axis: str, name: str, content: str) -> bool:
     """Return whether an axis changes the content of something under one name."""
-    import polars as pl
-
     spread = frame.group_by(name, content).agg(pl.col(axis).n_unique())
     settled = spread.group_by(name).agg((pl.col(axis) == 1).all().alias("settled"), pl.len().alias("contents"))
     return bool((settled["settled"] & (settled["contents"] > 1)).any()) and _varies(frame, axis, name)
 
 
 def _labels(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.Series:
-    import polars as pl
-
-    columns = [frame[key].to_list() for key in keys]
-    told = [
-        ", ".join([base, *(_said(key, value) for key, value in zip(keys, values, strict=True) if _is_told(key, value))])
-        for base, *values in zip(frame[name].to_list(), *columns, strict=True)
-    ]
+    """Return the name of each row followed by the values of the keys; a missing value is told of the capacity only."""
+    told = []
+    for base, *values in frame.select(name, *keys).iter_rows():
+        pairs = [pair for pair in zip(keys, values, strict=True) if pair[1] is not None or pair[0] == "capacity"]
+        told.append(", ".join([base, *(_said(*pair) for pair in pairs)]))
     return pl.Series(told, dtype=pl.String)
-
-
-def _is_told(key: str, value: Any) -> bool:
-    return value is not None or key == "capacity"
 
 
 def _said(key: str, value: Any) -> str:
@@ -133,13 +120,10 @@ def _said(key: str, value: Any) -> str:
         return "preemptive" if value else "non-preemptive"
     if key in ("feedback", "information", *WORDY):
         return str(value)
-    number = "∞" if value is None else _short(value) if isinstance(value, float) else str(value)
+    number = "∞" if value is None else str(value)
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        number = f"{value:g}"
     return f"{NAMES.get(key, key.removeprefix(AXIS))} = {number}"
-
-
-def _short(value: float) -> str:
-    told = f"{value:g}"
-    return told if float(told) == value else str(value)
 
 
 def with_baselines(view: View) -> View:
@@ -148,23 +132,6 @@ def with_baselines(view: View) -> View:
     Their runs then carry the capacity of the setting they stand in. Players that are met with and without a limit stay
     where they are.
     """
-    import polars as pl
-
-    moves = _moves(view)
-    if not moves.height:
-        return view
-    left = set(moves["setting"])
-    order = [pl.col(key).cast(pl.Enum(names)) for key, names in (("setting", view.settings), ("line", view.lines))]
-    runs = _moved(view.runs, moves, left).with_columns(capacity=pl.coalesce("room", "capacity")).drop("room")
-    curves = _moved(view.curves, moves, left).drop("room")
-    cells = view.cells.filter(~pl.col("setting").is_in(list(left)))
-    return view._replace(cells=cells, runs=runs.sort(*order, "seed"), curves=curves.sort(*order, "seed", "t"))
-
-
-def _moves(view: View) -> pl.DataFrame:
-    """Return columns line, setting, place, room: who moves, from where to which limited setting, of which capacity."""
-    import polars as pl
-
     keys = ["game", *(key for key in view.game_keys if key != "capacity")]
     limited = view.cells.filter(pl.col("capacity").is_not_null())
     always_free = ~pl.col("line").is_in(limited["line"].unique().to_list())
@@ -173,13 +140,17 @@ def _moves(view: View) -> pl.DataFrame:
     # A setting moves as a whole or not at all: others in it would lose their company.
     held = set(view.cells.filter(~always_free)["setting"])
     moves = free.join(places, on=keys, nulls_equal=True).select("line", "setting", "place", "room")
-    return moves.filter(~pl.col("setting").is_in(list(held)))
+    moves = moves.filter(~pl.col("setting").is_in(list(held)))
+    if not moves.height:
+        return view
+    gone = pl.col("setting").is_in(moves["setting"].unique().to_list())
+    order = [pl.col(key).cast(pl.Enum(names)) for key, names in (("setting", view.settings), ("line", view.lines))]
 
+    def moved(frame: pl.DataFrame) -> pl.DataFrame:
+        there = frame.filter(gone).join(moves, on=["line", "setting"]).with_columns(setting="place").drop("place")
+        stayed = frame.filter(~gone).with_columns(room=pl.lit(None, pl.Int64))
+        return pl.concat([stayed, there.select(stayed.columns)])
 
-def _moved(frame: pl.DataFrame, moves: pl.DataFrame, left: set[str]) -> pl.DataFrame:
-    import polars as pl
-
-    gone = pl.col("setting").is_in(list(left))
-    there = frame.filter(gone).join(moves, on=["line", "setting"]).with_columns(setting="place").drop("place")
-    stayed = frame.filter(~gone).with_columns(room=pl.lit(None, pl.Int64))
-    return pl.concat([stayed, there.select(stayed.columns)])
+    runs = moved(view.runs).with_columns(capacity=pl.coalesce("room", "capacity")).drop("room").sort(*order, "seed")
+    curves = moved(view.curves).drop("room").sort(*order, "seed", "t")
+    return view._replace(cells=view.cells.filter(~gone), runs=runs, curves=curves)

@@ -1,0 +1,258 @@
+"""Figures of the tracking set: weights and occupancy, fates of rounds, the set over time, which round holds a slot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from tarry.charts import FAINT, FATE_COLOURS, HALF, INK, WIDTH, altair, data_of, dressed, intervals
+from tarry.experiments.replays import DELAYS
+from tarry.outcomes import FATES
+from tarry.reports import style
+from tarry.reports.style import Cast, Figure, encodings, panels, short
+
+if TYPE_CHECKING:
+    from tarry.experiments.replays import Replays
+    from tarry.reports.view import View
+
+ENDS = ("used", "preempted", "expired", "pending")  # fates of rounds that held a slot
+LANES = 40  # slots in a timeline: more would be thinner than a line
+# Rounds that never held a slot, beneath the lanes, by fate; empty where the fate is unknown.
+TICKS: dict[str, dict[str, Any]] = {
+    "untracked": {"color": FAINT, "size": 6},
+    "saturated": {"color": FATE_COLOURS["saturated"], "size": 9},
+    "": {"color": FAINT, "size": 6, "opacity": 0.4},
+}
+UNKNOWN = " Of the faintest it is not known which, for their player does both and the set was full."
+THIRD = WIDTH // 3 - 24  # pixels of one of three charts in a row, less the gaps
+
+
+class Metric(NamedTuple):
+    """An expression over the runs with its title; ``format`` of the axis, which may be logarithmic."""
+
+    title: str
+    value: pl.Expr
+    format: str = "%"
+    is_log: bool = False
+
+
+WEIGHTS = [
+    Metric("effective sample size", pl.col("effective_sample_size") / pl.col("horizon")),
+    Metric("mean squared weight", pl.col("weight_second_moment"), ",~r", is_log=True),
+    Metric("largest weight", pl.col("weight_max"), ",~r", is_log=True),
+]
+OCCUPANCY = [
+    Metric("tracked, share of slots", pl.col("occupancy_mean") / pl.col("capacity")),
+    Metric("found the set full", pl.col("occupancy_full")),
+    Metric("found no room", pl.col("saturated") / pl.col("horizon")),
+]
+
+
+def metric_figures(view: View, cast: Cast) -> list[Figure]:
+    """Return a figure of the weights, and one of the slots where there is a limit."""
+    limited = view._replace(runs=view.runs.filter(pl.col("capacity").is_not_null()))
+    figures = [_figure("weights", view, cast, WEIGHTS), _figure("occupancy", limited, cast, OCCUPANCY)]
+    return [figure for figure in figures if figure is not None]
+
+
+def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> Figure | None:
+    """Return a chart for each metric side by side, of the setting in the middle; None where nothing is finished."""
+    runs = view.named(view.runs, ["capacity"])
+    if not runs.height:
+        return None
+    panels = list(dict.fromkeys(runs["panel"]))
+    panel = panels[(len(panels) - 1) // 2]
+    mine = runs.filter(pl.col("panel") == panel)
+    is_by_capacity = mine["capacity"].drop_nulls().n_unique() > 1
+    charts = []
+    for i, metric in enumerate(metrics):
+        means = intervals(mine.with_columns(value=metric.value.cast(float)), ["line", "capacity"], "value")
+        draw = (
+            _against_capacity(means, cast, metric) if is_by_capacity else _by_line(means, cast, metric, labels=i == 0)
+        )
+        charts.append(draw)
+    known = mine.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
+    more = f"; {style.counted(len(panels) - 1, 'more setting')} in the tables." if len(panels) > 1 else "."
+    notes = f" Shown for {panel}{more}", style.not_finite(mine.height - int(known.sum())), cast.note
+    return style.figure(name, dressed(altair().hconcat(*charts, spacing=18)), *notes)
+
+
+def _base(frame: pl.DataFrame, cast: Cast, metric: Metric, channel: Any) -> tuple[Any, Any]:
+    """Return a chart of the means, and the axis of the metric."""
+    alt = altair()
+    rows = [row for row in cast.rows(frame.drop("seeds").to_dicts()) if row["mean"] > 0 or not metric.is_log]
+    for row in rows:  # no value is negative, and a logarithm has no room for zero either
+        row["low"] = max(row["low"], row["mean"] / 3 if metric.is_log else 0.0)
+    if metric.is_log:
+        lows, highs = ([row[end] for row in rows] or [1.0] for end in ("low", "high"))
+        reach = [min(lows) / 1.2, max(highs) * 1.2]
+        marks = {"format": metric.format, "labelOverlap": True}
+        axis = style.logarithmic(channel, "mean:Q", None, reach, {"domain": reach}, **marks)
+    else:
+        # From zero up, with a height also where everything is zero.
+        scale = alt.Scale(zero=True) if any(row["mean"] > 0 for row in rows) else alt.Scale(domain=[0, 1])
+        axis = channel("mean:Q", title=None, scale=scale, axis=alt.Axis(format=metric.format, tickCount=4))
+    return alt.Chart(data_of(rows), title=alt.TitleParams(metric.title, fontSize=12, frame="group")), axis
+
+
+def _against_capacity(means: pl.DataFrame, cast: Cast, metric: Metric) -> Any:
+    limited = means.filter(pl.col("capacity").is_not_null()).sort("capacity")
+    alt, look = altair(), style.encodings(cast, only=list(dict.fromkeys(limited["line"])))
+    base, y = _base(limited, cast, metric, alt.Y)
+    slots = limited["capacity"].unique().sort().to_list()
+    marks = {"values": slots[:: 1 + len(slots) // 7], "format": "~s", "grid": False, "labelOverlap": True}
+    x = style.logarithmic(alt.X, "capacity:Q", "capacity C (slots)", slots, {"base": 2}, **marks)
+    return style.dotted_lines(base, look, 26, x=x, y=y).properties(width=THIRD, height=190)
+
+
+def _by_line(means: pl.DataFrame, cast: Cast, metric: Metric, *, labels: bool) -> Any:
+    alt, colour = altair(), style.encodings(cast)["color"]
+    colour.legend = None  # rows have their names beside them
+    base, x = _base(means, cast, metric, alt.X)
+    order = list(dict.fromkeys(means["line"]))
+    axis = alt.Axis(labels=labels, ticks=False, domain=False, labelLimit=220, labelPadding=6)
+    y = alt.Y("line:N", sort=order, title=None, axis=axis)
+    spread = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, x="low:Q", x2="high:Q", color=colour)
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, x=x, color=colour)
+    return (spread + dots).properties(width=min(HALF, THIRD - 40), height=style.rows_height(len(order)))
+
+
+def ledger_figures(view: View) -> list[Figure]:
+    """Return a figure of stacked shares by fate: a panel for each setting, a bar for each line."""
+    alt = altair()
+    finished = list(dict.fromkeys(view.runs["setting"]))
+    if not finished:
+        return []
+    many = len(view.lines)
+    # The more bars a panel has, the fewer panels fit a screen.
+    chosen = style.choose(finished, 1 if many > 24 else 2 if many > 10 else 6)
+    shares = fate_shares(view)
+    met = [fate for fate in FATES if float(shares[fate].sum()) > 0]
+    legend = alt.Legend(title=None, orient="bottom", symbolType="square", columns=len(met))
+    colour = alt.Color("fate:N", scale=alt.Scale(domain=met, range=[FATE_COLOURS[f] for f in met]), legend=legend)
+    y = alt.Y("line:N", sort=view.lines, title=None, axis=alt.Axis(labelLimit=150, ticks=False, domain=False))
+    axis = alt.Axis(format="%", tickCount=4)
+    x = alt.X("share:Q", title=None, stack="zero", scale=alt.Scale(domain=[0, 1]), axis=axis)
+    drawn = {}
+    for setting in chosen:
+        rows = [
+            {"line": row["line"], "fate": fate, "order": i, "share": row[fate]}
+            for row in shares.filter(pl.col("setting") == setting).to_dicts()
+            for i, fate in enumerate(met)
+        ]
+        bars = alt.Chart(data_of(rows)).mark_bar(height={"band": 0.72})
+        drawn[setting] = bars.encode(y=y, x=x, color=colour, order="order:Q")
+    chart = panels(drawn, style.rows_height(many), width=HALF - 60)
+    return [style.figure("fates", chart, style.left_out(chosen, finished))]
+
+
+def fate_shares(view: View) -> pl.DataFrame:
+    """Return the share of rounds of each fate by setting and line, means over seeds."""
+    shares = [(pl.col(fate) / pl.col("horizon")).mean() for fate in FATES]
+    return view.runs.group_by("setting", "line", maintain_order=True).agg(shares)
+
+
+def tracked_figure(replays: Replays, cast: Cast) -> Figure:
+    """Return a figure of the backlog over time, with the size of the set beneath."""
+    alt = altair()
+    look = encodings(cast, only=replays.lines)
+    out, rows = replays.waiting.to_dicts(), [{**r, "group": cast.of(r["line"])} for r in replays.tracked.to_dicts()]
+    scale, axis = alt.Scale(nice=False), alt.Axis(format=short(replays.played), tickCount=6, grid=False)
+    bare = alt.Axis(labels=False, ticks=False, grid=False)
+
+    def count(field: str, title: str, counted: list[dict[str, Any]]) -> Any:
+        highest = max((float(row[field]) for row in counted), default=0.0)
+        return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, format=short(highest)))
+
+    area = alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")
+    above = area.encode(x=alt.X("t:Q", title=None, scale=scale, axis=bare), y=count("waiting", "still out", out))
+    lines = alt.Chart(data_of(rows)).mark_line(strokeWidth=1.4, interpolate="step", opacity=0.9)
+    x, told = alt.X("t:Q", title="round", scale=scale, axis=axis), {key: look[key] for key in ("color", "strokeDash")}
+    below = lines.encode(x=x, y=count("tracked", "tracked", rows), detail="line:N", **told)
+    if replays.capacity is not None:
+        limit = alt.Chart(data_of([{"tracked": replays.capacity}]))
+        below += limit.mark_rule(color=INK, strokeDash=[5, 4]).encode(y="tracked:Q")
+    stacked = [above.properties(width=WIDTH, height=80), below.properties(width=WIDTH, height=150)]
+    where = f" {replays.setting}, seed {replays.seed}, the first {replays.played:,} rounds."
+    return style.figure("tracked", dressed(alt.vconcat(*stacked, spacing=8)), where)
+
+
+def timeline_figure(replays: Replays) -> Figure:
+    """Return a figure of the slots over a stretch of rounds, a panel for each player that was replayed."""
+    stays = replays.stays if replays.stays.height else pl.DataFrame(schema={"line": pl.String, "lane": pl.Int64})
+    lanes = max((int(lane) for lane in stays["lane"]), default=0) + 1
+    shown = min(lanes, LANES)
+    held = {line: stays.filter((pl.col("line") == line) & (pl.col("lane") < shown)) for line in replays.lines}
+    passed = {line: replays.passed.filter(pl.col("line") == line) for line in replays.lines}
+    more = f" {shown} of {lanes} slots are shown." if lanes > shown else ""
+    unknown = UNKNOWN if "" in replays.passed["fate"] else ""
+    where = f" {replays.setting}, seed {replays.seed}, rounds {replays.first:,} to {replays.last:,}."
+    chart = timeline(held, shown, (replays.first, replays.last + 1), "round", passed)
+    return style.figure("timeline", dressed(chart), unknown, where, more)
+
+
+def timeline(
+    held: dict[str, pl.DataFrame],
+    lanes: int,
+    reach: tuple[float, float],
+    unit: str,
+    passed: dict[str, pl.DataFrame] | None = None,
+    *,
+    weigh: bool = False,
+) -> Any:
+    """Return a chart of stays in slots (lane, start, stop, fate): a panel for each name, a row for each slot.
+
+    ``passed`` has the rounds never tracked (t, fate), drawn as ticks beneath. With ``weigh`` a dot at the end of a stay
+    has the weight (a column more) as its area.
+    """
+    alt = altair()
+    seen = {fate for frame in held.values() if frame.height for fate in frame["fate"]}
+    ends = [fate for fate in ENDS if fate in seen]
+    legend = alt.Legend(title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=5, symbolSize=300)
+    colour = alt.Color("fate:N", scale=alt.Scale(domain=ends, range=[FATE_COLOURS[e] for e in ends]), legend=legend)
+    thick = max(2.0, min(7.0, 260 / lanes / 1.5))
+    y = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[lanes + 0.4, -0.6]))
+    gap = (reach[1] - reach[0]) / 480  # between two stays in one slot: a hair, in whatever colour the page has
+    drawn: list[Any] = []
+    for name, frame in held.items():
+        is_last = len(drawn) == len(held) - 1
+        axis = alt.Axis(grid=False, labels=is_last, ticks=is_last, tickCount=8, format=",~r")
+        x = alt.X("start:Q", title=unit if is_last else None, scale=alt.Scale(domain=reach, nice=False), axis=axis)
+        rows = frame.drop("line", strict=False).to_dicts()
+        base = alt.Chart(data_of(rows), title=alt.TitleParams(name, fontSize=12, frame="group"))
+        bars = base.mark_rule(strokeWidth=thick, opacity=0.9).encode(x=x, x2="end:Q", y=y, color=colour)
+        layers = [bars.transform_calculate(end=f"datum.stop - {gap}")]
+        if weigh:
+            size = alt.Size("weight:Q", scale=alt.Scale(range=[0, 320]), legend=None)
+            heard = base.transform_filter("datum.weight > 0")
+            layers.append(heard.mark_circle(opacity=0.9, color=FATE_COLOURS["used"]).encode(x="stop:Q", y=y, size=size))
+        for (fate,), gone in passed[name].group_by("fate", maintain_order=True) if passed else ():
+            ticks = alt.Chart(data_of([{"start": t + 0.5, "lane": lanes} for t in gone["t"]]))
+            layers.append(ticks.mark_tick(thickness=1.2, **TICKS[str(fate)]).encode(x=x, y=y))
+        drawn.append(alt.layer(*layers).properties(width=WIDTH, height=int((thick * 1.5) * (lanes + 1)) + 6))
+    return alt.vconcat(*drawn, spacing=12).resolve_scale(x="shared", color="shared", size="shared")
+
+
+def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
+    """Return a figure of survival of delays against survival of proxy delays, where some scheduler has the latter."""
+    alt = altair()
+    lines = [line for line in dict.fromkeys(replays.survival["line"]) if line != DELAYS]
+    if not lines:
+        return []
+    look = encodings(cast, only=lines)
+    told = replays.survival.filter(pl.col("share") > 0)
+    rows = [{**row, "group": cast.of(row["line"])} for row in told.filter(pl.col("line") != DELAYS).to_dicts()]
+    out = told.filter(pl.col("line") == DELAYS).to_dicts()
+    ages, least = [row["age"] for row in rows], min(row["share"] for row in rows + out)
+    floor = least / 1.3
+    x = style.logarithmic(alt.X, "age:Q", "age (rounds)", [1, max(ages)], format="~s", grid=False)
+    title, domain = "share still out, still tracked", {"domain": [floor, 1]}
+    y = style.logarithmic(alt.Y, "share:Q", title, [floor, 1], domain, format="~%")
+    told_apart = {"color": look["color"], "strokeDash": look["strokeDash"]}
+    layers = [
+        alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.22).encode(x=x, y=y, y2=alt.datum(floor)),
+        alt.Chart(data_of(rows)).mark_line(strokeWidth=1.8).encode(x=x, y=y, **told_apart),
+    ]
+    chart = panels({replays.setting: alt.layer(*layers)}, 210)
+    return [style.figure("survival", chart)]
