@@ -23,6 +23,7 @@ _MOST_DIGITS = 4000  # of a whole number: Python refuses to read more than 4300
 _MOST_BITS = int(_MOST_DIGITS * 3.3)
 _LONG_PATH = 30  # letters of a path: the value may contain itself
 _LARGEST_ID = 1 << 1024
+_to_json = json.JSONEncoder(allow_nan=False).encode  # json.dumps would make an encoder for each call
 _JSON, _BYTES = b"j", b"b"  # the first byte of a payload says what the others are
 
 
@@ -75,7 +76,7 @@ def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
     if problem:
         raise ValueError(f"a durable store {problem.format(what=what)}")
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = _to_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         part, path = _offender(value)
         raise ValueError(
@@ -209,7 +210,7 @@ def encode_item(t: int, item: Item) -> ItemRow:
         "keys": [plain_id(key) for key in item.keys],
     }
     play = b"" if item.play is None else item.play.tobytes()
-    text = json.dumps(body, allow_nan=False)
+    text = _to_json(body)
     return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
 
 

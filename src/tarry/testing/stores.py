@@ -8,9 +8,9 @@ from typing import Any
 
 from tarry.errors import StoreError
 from tarry.live import LabelJoin
-from tarry.live.buffers import FATES, IDS, STATE, Chunk, make_chunk
+from tarry.live.buffers import FATES, HEAD, IDS, STATE, Chunk, make_chunk
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import HEAD, Change, Store
+from tarry.live.stores.base import Change, Store
 
 
 def _change(version: int, rows: Mapping[int, ItemRow | None] | None = None, **chunks: list[int]) -> Change:

@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from tarry.live.buffers import Chunk
-from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Head, Memory, Store
+from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Memory, Store
 
 __all__ = [
     "MAIN",
@@ -15,7 +15,6 @@ __all__ = [
     "PROCESS",
     "Change",
     "Chunk",
-    "Head",
     "Memory",
     "Store",
     "open_store",

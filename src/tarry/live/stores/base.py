@@ -9,44 +9,16 @@ to write are worked out in ``live.transactions``. ``tarry.testing.StoreContract`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from struct import Struct
 from typing import Any, NamedTuple, Protocol
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, Chunk, make_chunk
+from tarry.live.buffers import HEAD, REGIONS, Chunk
 from tarry.live.encoding import ItemRow
 
 MAIN = "main"
 POWER, PROCESS = "power", "process"
 CLOSED = "this was closed: open it again"
 FORMAT = 2  # of everything that is stored; see ``live.configuration.upgraded`` for what came before
-HEAD = -1  # the chunk of the state region that says where the session stands
-# Slots, token and total. Together with four chunks it just fills a page of SQLite: wider numbers would cost every
-# transaction another page.
-_HEAD = Struct("<III")
-TOKENS = 1 << 32
-
-
-class Head(NamedTuple):
-    """Where a session stands: its version, the slots its state is laid out for, and which history it is of.
-
-    ``token`` is drawn for each transaction, ``total`` is the sum of the checksums of all chunks (modulo 2³²). A store
-    that went back in time, and perhaps on from there, has another token, and chunks that sum to another total.
-    """
-
-    version: int
-    slots: int
-    token: int
-    total: int
-
-    def chunk(self) -> Chunk:
-        """Return the head as it is stored."""
-        return make_chunk(HEAD, self.version, _HEAD.pack(self.slots, self.token, self.total))
-
-    @classmethod
-    def of(cls, chunk: Chunk) -> Head:
-        """Return the head of a chunk that was checked."""
-        return cls(chunk.version, *_HEAD.unpack(chunk.data))
 
 
 class Change(NamedTuple):
@@ -180,8 +152,3 @@ class Memory:
 
     def explain(self, error: Exception) -> str:
         return str(error)
-
-
-def upgraded_head(version: int, slots: int, checksums: Iterable[int]) -> Chunk:
-    """Return the head that the first format would have had, from the checksums of all chunks."""
-    return Head(version, slots, 0, sum(checksums) % TOKENS).chunk()

@@ -10,11 +10,11 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, STATE, Chunk
+from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
 from tarry.live.configuration import upgraded
 from tarry.live.encoding import ItemRow
 from tarry.live.stores import without_password
-from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, upgraded_head
+from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
 
 try:
     import psycopg
@@ -119,12 +119,12 @@ class Postgres:
                     "UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s",
                     (new, crc32(new.encode()), number),
                 )
-                sums = (
-                    run(f"SELECT coalesce(sum(checksum), 0) FROM tarry_{region} WHERE session = %s", (number,))
-                    for region in REGIONS
-                )
-                head = upgraded_head(version, slots, (int(found[0]) for s in sums if (found := s.fetchone())))
-                run(_UPSERT.format("state"), (number, *head))
+                total = 0
+                for region in REGIONS:
+                    wanted = f"SELECT coalesce(sum(checksum), 0) FROM tarry_{region} WHERE session = %s"
+                    found = run(wanted, (number,)).fetchone()
+                    total += int(found[0]) if found else 0
+                run(_UPSERT.format("state"), (number, *make_head(version, slots, 0, total)))
             run("DROP TABLE tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 

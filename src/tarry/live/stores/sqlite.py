@@ -17,10 +17,10 @@ from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, STATE, Chunk
+from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
 from tarry.live.configuration import upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, upgraded_head
+from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
 
 try:
     import fcntl
@@ -132,7 +132,7 @@ class SQLite:
         if self.database is None or self._is_lost or self.process != os.getpid():
             self._connect()
         assert self.database is not None
-        _check_same_file(self.path, self._file)
+        _check_same_file(self.where, self._file)
         return self.database
 
     def names(self) -> list[str]:
@@ -185,10 +185,10 @@ class SQLite:
         return Chunk(HEAD, *found)
 
     def rollback(self) -> None:
-        if self._is_closed or self.database is None or self.process != os.getpid():  # then it is the parent's own
+        if self._is_closed or self.database is None:
             return
         try:
-            if self.database.in_transaction:
+            if self.database.in_transaction and self.process == os.getpid():  # else it is the parent's own
                 self.database.execute("ROLLBACK")
         except sqlite3.Error:  # the end of a connection is the end of its transaction too
             self._let_go()
@@ -215,21 +215,20 @@ class SQLite:
 
     def commit(self, change: Change) -> None:
         assert self.database is not None
-        run, many = self.database.execute, self.database.executemany
-        base = self._place(_FIRST)
+        many, base = self.database.executemany, self._place(0)
         for region, chunks in change.chunks.items():
             wanted = [*chunks, change.head] if region == STATE else chunks
             if wanted:
-                rows = [(base + chunk[0], chunk[1], chunk[2], chunk[3]) for chunk in wanted]
+                rows = [(base + _FIRST + i, version, checksum, data) for i, version, checksum, data in wanted]
                 many(f"INSERT OR REPLACE INTO tarry_{region} VALUES (?, ?, ?, ?)", rows)
-        gone = [(self._place(t),) for t, row in change.rows.items() if row is None]
-        kept = [(self._place(t), *row) for t, row in change.rows.items() if row is not None]
+        gone = [(base + t,) for t, row in change.rows.items() if row is None]
+        kept = [(base + t, *row) for t, row in change.rows.items() if row is not None]
         if gone:
             many("DELETE FROM tarry_items WHERE place = ?", gone)
         if kept:
             many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
-        _check_same_file(self.path, self._file)
-        run("COMMIT")
+        _check_same_file(self.where, self._file)
+        self.database.execute("COMMIT")
 
     def _place(self, index: int) -> int:
         assert self._number is not None
@@ -304,11 +303,11 @@ def _upgrade(database: sqlite3.Connection) -> None:
 def _upgrade_head(run: Callable[..., sqlite3.Cursor], place: int) -> None:
     """The first format kept a version and the slots, but nothing that tells one history from another."""
     version, slots = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
-    checksums = (
-        run(f"SELECT total(checksum) FROM tarry_{region} WHERE place > ? AND place < ?", (place, place + (1 << _BITS)))
-        for region in REGIONS
-    )
-    head = upgraded_head(version, int.from_bytes(slots, "little"), (int(found.fetchone()[0]) for found in checksums))
+    total = 0
+    for region in REGIONS:
+        wanted = f"SELECT total(checksum) FROM tarry_{region} WHERE place > ? AND place < ?"
+        total += int(run(wanted, (place, place + (1 << _BITS))).fetchone()[0])
+    head = make_head(version, int.from_bytes(slots, "little"), 0, total)
     run("UPDATE tarry_state SET checksum = ?, data = ? WHERE place = ?", (head.checksum, head.data, place))
 
 
@@ -428,13 +427,13 @@ def _check_marks(path: Path, marks: _Marks) -> None:
         raise StoreError(f"{path} is damaged (its end is missing) and was left as it is: restore a copy")
 
 
-def _identity_of(path: Path | int) -> tuple[int, int]:
+def _identity_of(path: Path | str | int) -> tuple[int, int]:
     """Return what a file is known by, whatever it is called."""
     found = os.stat(path)  # noqa: PTH116 - a call's time counts here
     return found.st_dev, found.st_ino
 
 
-def _check_same_file(path: Path, opened: tuple[int, int]) -> None:
+def _check_same_file(path: str, opened: tuple[int, int]) -> None:
     """Refuse to go on where the path leads to another file than was opened: what is written there nobody finds."""
     try:
         now = _identity_of(path)
