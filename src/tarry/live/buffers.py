@@ -110,13 +110,15 @@ class Watched(Region):
 
     def __init__(self, buffer: np.ndarray) -> None:
         super().__init__(buffer)
-        self._stored = [b""] * (buffer.size // CHUNK)  # nothing yet: everything is new
+        self._pieces = [slice(start, start + CHUNK) for start in range(0, buffer.size, CHUNK)]
+        self._stored = [b""] * len(self._pieces)  # nothing yet: everything is new
 
     def changes(self) -> list[tuple[int, bytes]]:
         """Return the chunks that differ from what is stored, by number."""
         # Slices and comparisons of bytes are cheaper than arrays at the few thousand bytes of a usual state.
         whole = self.buffer.tobytes()
-        return [(i, now) for i, then in enumerate(self._stored) if (now := whole[i * CHUNK : (i + 1) * CHUNK]) != then]
+        pairs = enumerate(zip(self._pieces, self._stored, strict=True))
+        return [(i, now) for i, (piece, then) in pairs if (now := whole[piece]) != then]
 
     def _note(self, chunks: list[Chunk]) -> None:
         super()._note(chunks)
@@ -237,6 +239,7 @@ class Ids(Region):
         super().__init__(zeros(8 * memory))
         self._memory = memory
         self._key = str(seed).encode()[:64]
+        self._last: tuple[Hashable, int] = (None, 0)
         self._hashes = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
         # Places of hashes, plus one, by linear probing; kept at most half full.
         self._mask = (1 << max(3, int(2 * memory - 1).bit_length())) - 1
@@ -245,13 +248,18 @@ class Ids(Region):
 
     def hash(self, id: Hashable) -> int:
         """Return the keyed hash of an id; 0 stands for none."""
+        last, hash = self._last
+        if last == id:  # a new id is looked for before it is added
+            return hash
         if isinstance(id, str):
             text = b"s" + id.encode("utf-8", "surrogatepass")
         elif isinstance(id, bytes):
             text = b"b" + id
         else:
             text = f"i{id}".encode()
-        return int.from_bytes(blake2b(text, digest_size=8, key=self._key).digest(), "little") or 1
+        hash = int.from_bytes(blake2b(text, digest_size=8, key=self._key).digest(), "little") or 1
+        self._last = id, hash
+        return hash
 
     def find(self, id: Hashable, rounds: int) -> int | None:
         """Return the round of this id when so many have begun, or None."""

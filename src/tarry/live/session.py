@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, Never
 
@@ -48,6 +49,9 @@ class Round(NamedTuple):
     tracked: bool
     released: tuple[Hashable, ...]
     status: Answer
+
+
+_new_round = partial(tuple.__new__, Round)  # without the Python call of a named tuple's own constructor
 
 
 class Session(StoredObject):
@@ -115,7 +119,7 @@ class Session(StoredObject):
         and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
         item = self._turns.change(self._tracker.open, id, delay, None)
-        return Round(item.id, item.play, item.tracked, item.released, item.answer)
+        return _new_round((item.id, item.play, item.tracked, item.released, item.answer))
 
     def ask_many(
         self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None

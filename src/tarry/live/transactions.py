@@ -62,25 +62,24 @@ class Turns:
         """Make a lock that nobody holds: after a fork, whoever held the old one is not there to let go of it."""
         self._lock, self._owner, self._born = threading.Lock(), 0, _forks
 
-    def _whose_turn(self) -> int:
-        """Return this thread's number; raise TarryError if a call of this thread is under way."""
+    def _check_turn(self) -> None:
+        """Raise TarryError if a call of this thread is under way."""
         if self._born != _forks:
             self._renew_lock()
-        thread = get_ident()
-        if self._owner == thread and self._lock.locked():
+        if self._owner == get_ident() and self._lock.locked():
             raise TarryError(
                 f"this {self.tracker.configuration.kind} is in the middle of a call: a signal handler, or a function "
                 "called back, must wait until that call is done"
             )
-        return thread
 
     # Three arguments, used or not: to pass on as many as come (*arguments) costs a call in memory 3 % of its time.
 
     def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
-        thread = self._whose_turn()
+        if self._owner or self._born != _forks:
+            self._check_turn()
         with self._lock:
-            self._owner = thread
+            self._owner = get_ident()
             slots = self.tracker.slots
             try:
                 if slots.is_midway or self._why_broken:
@@ -174,9 +173,10 @@ class Stored(Turns):
 
     def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
-        thread = self._whose_turn()
+        if self._owner or self._born != _forks:
+            self._check_turn()
         with self._lock:
-            self._owner = thread
+            self._owner = get_ident()
             try:
                 known = self._begin(writes=True)
                 self._head = None  # known again once this call has ended well
@@ -205,9 +205,10 @@ class Stored(Turns):
 
     def look(self, work: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns that only looks at the tracker; nobody waits for it."""
-        thread = self._whose_turn()
+        if self._owner or self._born != _forks:
+            self._check_turn()
         with self._lock:
-            self._owner = thread
+            self._owner = get_ident()
             try:
                 self._begin(writes=False)
                 return work(*arguments)
@@ -219,7 +220,7 @@ class Stored(Turns):
 
     def close(self) -> None:
         """Let go of the store, once the call under way in another thread has ended."""
-        self._whose_turn()
+        self._check_turn()
         with self._lock:
             self.store.close()
 
