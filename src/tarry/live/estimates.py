@@ -51,7 +51,11 @@ def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
     _check_level(level)
     moments = moments_of(tracker.slots.sums)
     mean, _, naive, n, _ = moments
-    left_out, outstanding, reach = tracker.ledger()["used"] - n, _outstanding(tracker), _reach(moments, float(level))
+    left_out, outstanding, reach = (
+        tracker.slots.fates()["used"] - n,
+        _outstanding(tracker),
+        _reach(moments, float(level)),
+    )
     return Estimate(mean, mean - reach, mean + reach, naive, n, left_out, outstanding)
 
 

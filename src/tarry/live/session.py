@@ -14,19 +14,9 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
+from tarry.live import batches
 from tarry.live.base import StoredObject, make_or_open
-from tarry.live.batches import (
-    Receipt,
-    Receipts,
-    Rounds,
-    as_ids,
-    as_list,
-    as_names,
-    check_alone,
-    column,
-    is_frame,
-    receipts_of,
-)
+from tarry.live.batches import Receipt, Receipts, Rounds
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.core import LARGEST
 from tarry.live.stores import MAIN, POWER, Store
@@ -125,8 +115,8 @@ class Session(StoredObject):
         self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
     ) -> Rounds:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
-        names = as_names(rounds, ids)
-        waits = [None] * len(names) if delays is None else as_list(delays, "delays")
+        names = batches.as_names(rounds, ids)
+        waits = [None] * len(names) if delays is None else batches.as_list(delays, "delays")
         opened = self._turns.change(self._tracker.open_many, names, waits, [None] * len(names))
         k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)
@@ -169,16 +159,16 @@ class Session(StoredObject):
         """
         if unnamed:
             raise self._unnamed("tell_many", f"{self._feedback}s")
-        if is_frame(ids):
-            check_alone(self._feedback, gradients=gradients, values=values)
-            given = column(ids, self._feedback)
+        if batches.is_frame(ids):
+            batches.check_alone(self._feedback, gradients=gradients, values=values)
+            given = batches.column(ids, self._feedback)
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
-            ids = column(ids, "id")
-        names = as_ids(ids)
+            ids = batches.column(ids, "id")
+        names = batches.as_ids(ids)
         is_single = self._feedback == VALUE and self._size == 1
         shape = (len(names),) if is_single else (len(names), self._size)
         feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
-        return receipts_of(names, self._turns.change(self._tracker.answer_many, names, feedback))
+        return batches.receipts_of(names, self._turns.change(self._tracker.answer_many, names, feedback))
 
     @property
     def player(self) -> Player:

@@ -78,7 +78,7 @@ def status_of(tracker: Tracker) -> Status:
         rounds=rounds,
         pending=rounds - slots.counts[ANSWERED],
         tracked=slots.tracked,
-        fates=tracker.ledger(),
+        fates=tracker.slots.fates(),
         answers={answer.name.lower(): slots.counts[ANSWERS + answer] for answer in Answer},
         weights=weights,
         balance=balance(player, slots.state, rounds),
@@ -89,7 +89,7 @@ def status_of(tracker: Tracker) -> Status:
 
 
 def _warnings(tracker: Tracker) -> tuple[str, ...]:
-    fates, scheduler = tracker.ledger(), tracker.configuration.player.scheduler
+    fates, scheduler = tracker.slots.fates(), tracker.configuration.player.scheduler
     counts, found = tracker.slots.counts, []
     if not scheduler.is_unbiased:
         found.append(
@@ -137,7 +137,7 @@ def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
 
 def ledger_of(tracker: Tracker, last: int) -> dict[str, Any]:
     """Return rounds by fate with their sum, and the fates of the last rounds, newest first."""
-    fates = tracker.ledger()
+    fates = tracker.slots.fates()
     told: dict[str, Any] = {"rounds": tracker.rounds, "fates": fates, "sum": sum(fates.values())}
     if last:
         oldest = max(0, tracker.rounds - min(last, tracker.memory))

@@ -20,7 +20,7 @@ from tarry.adapters.river.late_labels import LateLabels
 from tarry.adapters.waiting import make_slots
 from tarry.checks import as_int
 from tarry.live.core import Slots
-from tarry.live.streams import AT_END
+from tarry.live.labels import AT_END
 
 _WHERE = "dataset[{}]"
 
