@@ -22,6 +22,7 @@ from tarry.errors import StoreError
 from tarry.game.problem import check_capacity, check_grants
 from tarry.kernel import Parameters
 from tarry.learners.base import queries_of
+from tarry.live.encoding import damaged
 from tarry.tracking import Player
 
 FORMAT = 2
@@ -108,11 +109,6 @@ class Parsed(NamedTuple):
     plain: dict[str, Any]
     configuration: Configuration
 
-    def check_layout(self, layout: str) -> None:
-        """Refuse to read bytes that another version laid out otherwise."""
-        if self.plain["layout"] != layout:
-            raise other_version(self.plain)
-
     def check_same(self, wanted: Configuration, *, with_seed: bool) -> None:
         """Refuse to continue a session as something else."""
         was, now = self.plain, json.loads(encode(wanted))
@@ -134,7 +130,7 @@ def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> 
     """Return what is stored; ``player`` stands in where it has parts that cannot be built from names."""
     text, checksum = stored
     if crc32(text.encode()) != checksum:
-        raise StoreError(f"{where} is damaged (tarry_sessions) and was left as it is: restore a copy")
+        raise damaged(where, "tarry_sessions")
     plain = json.loads(text)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)

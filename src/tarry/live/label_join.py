@@ -29,6 +29,7 @@ from tarry.live.labels import (
     log_of,
 )
 from tarry.live.stores import MAIN, POWER, Store
+from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.tracking import Player
 
@@ -114,7 +115,8 @@ class LabelJoin(StoredObject):
         wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _prepare(self) -> None:
+    def _take(self, turns: Turns) -> None:
+        super()._take(turns)
         self._labels = self._tracker.configuration.options["labels"]
         self._rule = RULES.get(self._labels)
 

@@ -21,6 +21,7 @@ from tarry.live.configuration import SESSION, Configuration
 from tarry.live.core import LARGEST
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.tracker import UNLABELLED
+from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.tracking import Player, as_player
 
@@ -97,7 +98,8 @@ class Session(StoredObject):
         wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _prepare(self) -> None:
+    def _take(self, turns: Turns) -> None:
+        super()._take(turns)
         learner = self.player.learner
         self._feedback = learner.feedback
         self._size = learner.dimension if self._feedback == GRADIENT else queries_of(learner)

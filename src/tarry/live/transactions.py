@@ -6,7 +6,6 @@ nothing has changed. ``look(work, …)`` runs one that only reads, and keeps no 
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable
@@ -18,16 +17,7 @@ from tarry.errors import StoreError, TarryError
 from tarry.live.buffers import FATES, HEAD, IDS, STATE, TOTALS, Chunk, Ids, Region, Watched, make_head, read_head
 from tarry.live.configuration import encode
 from tarry.live.core import NAMING, ROUNDS
-from tarry.live.encoding import (
-    Item,
-    ItemRow,
-    decode_item,
-    decode_payload,
-    encode_item,
-    encode_payload,
-    row_checksum,
-    text_of,
-)
+from tarry.live.encoding import damaged
 from tarry.live.stores.base import Change, Store
 from tarry.live.tracker import CALLERS, Tracker
 
@@ -106,51 +96,6 @@ class Turns:
         raise TarryError(
             f"{self._why_broken} in the middle of a round, so this {kind}'s state cannot be trusted: start a new one"
         )
-
-
-class Rows:
-    """Items by round, in a store: read when they are asked for, written with the next commit."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._kept: dict[int, Item] = {}
-        self.touched: dict[int, ItemRow | None] = {}
-
-    def get(self, t: int) -> Item | None:
-        """Return the item of round t; raise StoreError if its row is damaged."""
-        kept = self._kept.get(t)
-        if kept is None and t not in self.touched:
-            row = self._store.row(t)
-            if row is not None:
-                if row_checksum(t, *row[:3]) != row.checksum:
-                    raise damaged(self._store, f"round {t} of tarry_items")
-                kept = self._kept[t] = decode_item(t, row)
-        return kept
-
-    def __setitem__(self, t: int, item: Item) -> None:
-        self.touched[t] = encode_item(t, item)
-        self._kept[t] = item
-
-    def pop(self, t: int, default: None = None) -> None:
-        """Keep nothing for round t any more."""
-        self._kept.pop(t, default)
-        self.touched[t] = None
-
-    def clear(self) -> None:
-        """Forget what was read and what was to be written."""
-        self._kept.clear()
-        self.touched.clear()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    pack = staticmethod(encode_payload)
-    unpack = staticmethod(decode_payload)
-
-    @staticmethod
-    def pack_label(label: Any, what: str) -> Any:
-        """Return a label as other processes will read it; the caller's own object may change."""
-        return json.loads(text_of(label, what))
 
 
 class Stored(Turns):
@@ -287,34 +232,28 @@ class Stored(Turns):
         self._load_chunks(FATES, tracker.fates.load, since)
         held = tracker.slots.state.table.rounds
         tracker.tracked = set(held[held > 0].tolist())
-        if tracker.slots.counts[NAMING] == CALLERS:
-            self._load_ids(since, before)
-        else:
+        if tracker.slots.counts[NAMING] != CALLERS:
             tracker.ids = None  # the first one to come was not written
+        else:
+            self._load_ids(since, before)
         if sum(region.total for region in self._regions().values()) % TOTALS != total:
             return False
-        self._keep_aside()
+        if tracker.ids is not None:  # ids of tracked rounds that are older than the memory: only their rows have them
+            old = [t for t in tracker.tracked if t <= tracker.rounds - tracker.memory]
+            tracker.ids.keep_aside((id, t) for t in old if (id := tracker.id_of(t)) is not None)
         return True
 
     def _load_ids(self, since: int, before: int) -> None:
         tracker = self.tracker
+        if tracker.ids is None:
+            tracker.ids, since = Ids(tracker.memory, tracker.configuration.seed), _NEVER
         ids = tracker.ids
-        if ids is None:
-            ids, since = Ids(tracker.memory, tracker.configuration.seed), _NEVER
-            tracker.ids = ids
         new = None if since == _NEVER else ids.chunks_between(before, tracker.rounds)
         if new is None:
             self._load_chunks(IDS, ids.load, since)
             ids.rebuild()
         elif new:
             self._load_chunks(IDS, ids.take, since, new)
-
-    def _keep_aside(self) -> None:
-        """Find the ids of tracked rounds that are older than the memory: only their rows have them."""
-        tracker = self.tracker
-        old = [t for t in tracker.tracked if t <= tracker.rounds - tracker.memory]
-        if tracker.ids is not None:
-            tracker.ids.keep_aside((id, t) for t in old if (id := tracker.id_of(t)) is not None)
 
     def _load_chunks(self, name: str, load: Callable[[Chunk], None], since: int, only: range | None = None) -> None:
         for chunk in self.store.chunks(name, since, only):
@@ -324,10 +263,5 @@ class Stored(Turns):
         """Return a chunk that is as it was written."""
         if not chunk.is_whole:
             place = "head" if chunk.number == HEAD else f"chunk {chunk.number}"
-            raise damaged(self.store, f"{place} of tarry_{name}")
+            raise damaged(self.store.where, f"{place} of tarry_{name}")
         return chunk
-
-
-def damaged(store: Store, place: str) -> StoreError:
-    """Return what to raise about a place in the tables."""
-    return StoreError(f"{store.where} is damaged ({place}) and was left as it is: restore a copy")
