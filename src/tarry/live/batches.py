@@ -48,15 +48,10 @@ class Receipts(NamedTuple):
         """Columns id, status, weight; where ids are of several kinds, all are texts, those of bytes in base64."""
         import polars as pl
 
-        names = [status.name.lower() for status in self.statuses]
-        return pl.DataFrame({"id": _one_kind(self.ids), "status": names, "weight": self.weights})
-
-
-def _one_kind(ids: list[Hashable]) -> list[Any]:
-    """Ids as a column can hold them."""
-    if len({type(id) for id in ids}) < 2 and all(not isinstance(id, int) or abs(id) < 1 << 63 for id in ids):
-        return ids
-    return [plain_id(id)["bytes"] if isinstance(id, bytes) else str(id) for id in ids]
+        names, ids = [status.name.lower() for status in self.statuses], self.ids
+        if len({type(id) for id in ids}) > 1 or any(isinstance(id, int) and abs(id) >= 1 << 63 for id in ids):
+            ids = [plain_id(id)["bytes"] if isinstance(id, bytes) else str(id) for id in ids]
+        return pl.DataFrame({"id": ids, "status": names, "weight": self.weights})
 
 
 def receipts_of(ids: list[Hashable], told: list[Any]) -> Receipts:
@@ -137,11 +132,6 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):  # of several values
         return False
-
-
-def as_keys(values: Any) -> list[Hashable]:
-    """Keys of labels, None where one has none."""
-    return [None if is_missing(key) else as_id(key) for key in as_list(values, "keys")]
 
 
 def as_names(count: int | None, ids: Any) -> list[Any]:

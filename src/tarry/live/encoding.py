@@ -242,11 +242,6 @@ def encode_payload(payload: Any) -> bytes | None:
     return _JSON + text_of(payload, "features", "JSON values or bytes").encode()
 
 
-def plain_payload(payload: Any) -> Any:
-    """Return a payload as a JSON value."""
-    return {"bytes": b64encode(payload).decode()} if isinstance(payload, bytes) else payload
-
-
 class Rows:
     """Items by round, in a store: read when they are asked for, written with the next commit."""
 

@@ -181,7 +181,8 @@ class LabelJoin(StoredObject):
         names, values = batches.as_ids(ids), batches.as_list([] if labels is None else labels, "labels")
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
-        marks = [None] * len(names) if keys is None else batches.as_keys(keys)
+        given = [None] * len(names) if keys is None else batches.as_list(keys, "keys")
+        marks = [None if batches.is_missing(key) else as_id(key) for key in given]
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Never
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
+from tarry.checks import as_nonnegative, as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
 from tarry.live import batches
 from tarry.live.base import StoredObject, make_or_open
@@ -26,6 +26,7 @@ from tarry.outcomes import Answer
 from tarry.tracking import Player, as_player
 
 _FLOATS = np.dtype(np.float64)
+_REAL = (Real, Decimal, np.integer, np.floating)
 
 
 class Round(NamedTuple):
@@ -90,11 +91,20 @@ class Session(StoredObject):
         strong_convexity: float | None = None,
     ) -> None:
         player = as_player(player)
-        _check_learner(player, value_bound)
+        learns_from = player.learner.feedback
+        if learns_from == EXAMPLE:
+            raise ValueError(
+                f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
+                "use tarry.LabelJoin and fit to its rows, or simulate"
+            )
+        if learns_from not in (GRADIENT, VALUE):
+            raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
+        if value_bound is not None and learns_from == GRADIENT:
+            raise ValueError(f"this session learns from gradients, got value_bound={value_bound}: give gradient_bound")
         bounds = {"gradient_bound": gradient_bound, "value_bound": value_bound}
         given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}
-        if strong_convexity is not None:
-            given["strong_convexity"] = _as_curvature(strong_convexity)
+        if strong_convexity is not None:  # 0 for convex losses
+            given["strong_convexity"] = as_nonnegative(strong_convexity, "strong_convexity")
         wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
@@ -199,22 +209,6 @@ class Session(StoredObject):
         return feedback
 
 
-def _check_learner(player: Player, value_bound: float | None) -> None:
-    if player.learner.feedback == EXAMPLE:
-        raise ValueError(
-            f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
-            "use tarry.LabelJoin and fit to its rows, or simulate"
-        )
-    if player.learner.feedback not in (GRADIENT, VALUE):
-        raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
-    if value_bound is not None and player.learner.feedback == GRADIENT:
-        raise ValueError(f"this session learns from gradients, got value_bound={value_bound}: give gradient_bound")
-
-
-def _as_curvature(strong_convexity: float) -> float:
-    return 0.0 if strong_convexity == 0 else as_positive(strong_convexity, "strong_convexity (0 for convex losses)")
-
-
 def as_numbers(given: Any, word: str, *, is_table: bool) -> np.ndarray:
     """Return a copy of what is given, as floats in a row or a table.
 
@@ -224,28 +218,16 @@ def as_numbers(given: Any, word: str, *, is_table: bool) -> np.ndarray:
     try:
         feedback = np.array(given, order="C", ndmin=1)
         if feedback.dtype is not _FLOATS:
-            feedback = _as_floats(feedback)
+            kind = feedback.dtype.kind
+            if kind not in "fiubO" or (kind == "O" and not all(isinstance(one, _REAL) for one in feedback.flat)):
+                raise TypeError(
+                    f"numbers are wanted, not {feedback.dtype}"
+                )  # texts, times and complex numbers are none
+            feedback = feedback.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise _refused(given, word, is_table) from error
-    if _is_masked(given) or (is_table and isinstance(given, (list, tuple)) and any(map(_is_masked, given))):
-        raise ValueError(f"{word} must be numbers, and some of these are masked: fill them, or leave the round out")
+        alike = ", as many in each row" if is_table else ""
+        raise ValueError(f"{word} must be numbers{alike}, got {reprlib.repr(given)}") from error
+    for part in given if is_table and isinstance(given, (list, tuple)) else (given,):
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            raise ValueError(f"{word} must be numbers, and some of these are masked: fill them, or leave the round out")
     return feedback
-
-
-def _as_floats(found: np.ndarray) -> np.ndarray:
-    """Return real numbers, whole numbers and truth values as floats; texts, times and complex numbers are none."""
-    if found.dtype.kind not in "fiubO" or (found.dtype.kind == "O" and not all(map(_is_real, found.flat))):
-        raise TypeError(f"numbers are wanted, not {found.dtype}")
-    return found.astype(np.float64)
-
-
-def _is_masked(given: Any) -> bool:
-    return isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
-
-
-def _is_real(entry: Any) -> bool:
-    return isinstance(entry, (Real, Decimal, np.number)) and not isinstance(entry, np.complexfloating)
-
-
-def _refused(given: Any, word: str, is_table: bool) -> ValueError:
-    return ValueError(f"{word} must be numbers{', as many in each row' * is_table}, got {reprlib.repr(given)}")

@@ -62,17 +62,15 @@ def _shown(url: Any) -> str:
     """An address that is none, and what may have been meant."""
     if url == _SQLITE:
         return f"{url!r}: the path of a file belongs behind it"
-    if isinstance(url, PathLike) or (isinstance(url, str) and url.endswith((".db", ".sqlite")) and _is_near(url)):
+    is_file = isinstance(url, str) and url.endswith((".db", ".sqlite"))
+    # A path, or one behind too few strokes.
+    is_near = is_file and ("://" not in url or (url.startswith("sqlite://") and not url.startswith(_SQLITE)))
+    if isinstance(url, PathLike) or is_near:
         path = fspath(url).removeprefix("sqlite:")
         return f"{url!r}: for this file write '{_SQLITE}{path.removeprefix('//')}'"
     if isinstance(url, str) and url.lower().startswith(("memory:", _SQLITE, *_POSTGRES)):
         return f"{without_password(url)!r}: the part before the colon is written in small letters, with all its strokes"
     return repr(without_password(url))
-
-
-def _is_near(url: str) -> bool:
-    """Whether this is a path, or one behind too few strokes."""
-    return "://" not in url or (url.startswith("sqlite://") and not url.startswith(_SQLITE))
 
 
 def without_password(url: str) -> str:
