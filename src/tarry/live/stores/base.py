@@ -9,10 +9,11 @@ to write are worked out in ``live.transactions``. ``tarry.testing.StoreContract`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 from tarry.errors import StoreError
-from tarry.live.buffers import HEAD, REGIONS, Chunk
+from tarry.live.buffers import REGIONS, Chunk
 from tarry.live.encoding import ItemRow
 
 MAIN = "main"
@@ -64,24 +65,11 @@ class Store(Protocol):
     def rollback(self) -> None:
         """End a transaction without a trace; do nothing where none is open."""
 
-    def size(self) -> int:
-        """Return the bytes in use."""
-
     def close(self) -> None:
         """Let go of the database; may be called again."""
 
     def explain(self, error: Exception) -> str:
         """Return a sentence for one of ``errors``."""
-
-
-class _Session:
-    """What :class:`Memory` keeps of one session."""
-
-    def __init__(self, configuration: str, checksum: int) -> None:
-        self.configuration = configuration, checksum
-        self.head = Chunk(HEAD, 0, 0, b"")
-        self.chunks: dict[str, dict[int, Chunk]] = {region: {} for region in REGIONS}
-        self.rows: dict[int, ItemRow] = {}
 
 
 class Memory:
@@ -94,17 +82,16 @@ class Memory:
     where = "the store in memory"
     errors: tuple[type[Exception], ...] = ()
 
-    def __init__(self, name: str = MAIN, database: dict[str, Any] | None = None) -> None:
+    def __init__(self, name: str = MAIN, database: dict[str, SimpleNamespace] | None = None) -> None:
         self.name, self.database = name, {} if database is None else database
         self._is_closed = False
 
-    def _session(self) -> _Session:
+    def _session(self) -> Any:
         if self._is_closed:
             raise StoreError(f"{self.where}: {CLOSED}")
         if self.name not in self.database:
             raise StoreError(f"{self.name!r} is gone from {self.where}")
-        found: _Session = self.database[self.name]
-        return found
+        return self.database[self.name]
 
     def names(self) -> list[str]:
         return list(self.database)
@@ -115,12 +102,14 @@ class Memory:
     def create(self, configuration: str, checksum: int, change: Change) -> bool:
         if self.name in self.database:
             return False
-        self.database[self.name] = _Session(configuration, checksum)
+        kept: dict[str, dict[int, Chunk]] = {region: {} for region in REGIONS}
+        self.database[self.name] = SimpleNamespace(configuration=(configuration, checksum), chunks=kept, rows={})
         self.commit(change)
         return True
 
     def begin(self, *, writes: bool) -> Chunk:
-        return self._session().head
+        head: Chunk = self._session().head
+        return head
 
     def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterable[Chunk]:
         kept = self._session().chunks[region]
@@ -142,10 +131,6 @@ class Memory:
 
     def rollback(self) -> None:
         pass
-
-    def size(self) -> int:
-        session = self._session()
-        return sum(len(chunk.data) for chunks in session.chunks.values() for chunk in chunks.values())
 
     def close(self) -> None:
         self._is_closed = True

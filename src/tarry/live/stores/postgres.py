@@ -233,11 +233,6 @@ class Postgres:
                 cursor.executemany(_KEEP, kept)
             cursor.execute("COMMIT")
 
-    def size(self) -> int:
-        tables = " + ".join(f"pg_total_relation_size('tarry_{table}')" for table in (*REGIONS, "items"))
-        found = self._ready().execute(f"SELECT {tables}").fetchone()
-        return int(found[0]) if found else 0
-
     def close(self) -> None:
         self._is_closed = True
         if self._process == os.getpid():

@@ -225,10 +225,6 @@ class SQLite:
         self._check_same_file()  # the last moment to find out
         self.database.execute("COMMIT")
 
-    def size(self) -> int:
-        run = self._ready().execute
-        return int(run("PRAGMA page_count").fetchone()[0]) * int(run("PRAGMA page_size").fetchone()[0])
-
     def close(self) -> None:
         self._is_closed = True  # for good
         self._let_go()
