@@ -116,7 +116,8 @@ class Memory:
         return [kept[i] for i in sorted(kept) if kept[i].version > since and (numbers is None or i in numbers)]
 
     def row(self, t: int) -> ItemRow | None:
-        return self._session().rows.get(t)
+        found: ItemRow | None = self._session().rows.get(t)
+        return found
 
     def commit(self, change: Change) -> None:
         session = self._session()
