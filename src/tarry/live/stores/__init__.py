@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from tarry.live.buffers import Chunk
@@ -22,6 +24,8 @@ __all__ = [
     "without_password",
 ]
 
+MOUNTS = Path("/proc/mounts")
+_NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
@@ -50,6 +54,13 @@ def open_store(
         path = url.removeprefix(_SQLITE)
         if path == ":memory:" or "\0" in path:
             raise ValueError(f"{url!r} is no file: write store='memory:', or sqlite:/// with the path of one")
+        shared = network_file_system(Path(path))
+        if shared:
+            warnings.warn(
+                f"{path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted: "
+                "use a local disk, or a postgresql:// store",
+                stacklevel=2,
+            )
         return SQLite(path, name, durability=durability, must_exist=must_exist)
     if url.startswith(_POSTGRES):
         from tarry.live.stores.postgres import Postgres
@@ -98,3 +109,17 @@ def stored_names(url: str) -> list[str]:
         return store.names()
     finally:
         store.close()
+
+
+def network_file_system(path: Path) -> str:
+    """Return the kind of network file system a path lies on, or nothing."""
+    try:
+        mounts = MOUNTS.read_text().splitlines()
+    except OSError:
+        return ""  # no such list on this system: nothing is known
+    kinds = {}
+    for line in mounts:  # a later one hides what is mounted there already
+        _, place, kind, *_ = line.split(" ")
+        kinds[re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), place)] = kind  # blanks are written \040
+    kind = next((kinds[str(folder)] for folder in path.resolve().parents if str(folder) in kinds), "")
+    return kind if kind.startswith(_NETWORKED) else ""

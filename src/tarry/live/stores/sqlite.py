@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -30,8 +28,6 @@ except ImportError:  # Windows
 
 APPLICATION = 0x54617279
 PATIENCE = 60.0  # seconds to wait for another writer
-MOUNTS = Path("/proc/mounts")
-_NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _LOGS = ("-wal", "-journal")  # with one of these, SQLite makes the file whole by itself
 _EMPTY = "{} is empty: make a session or join first (tarry join new), or restore a copy"
 _TABLE = (
@@ -83,13 +79,6 @@ class SQLite:
         self._base = 0  # where the rows of this session begin; the first session's number is 1
         self._is_closed = self._is_lost = False
         self.database: Any = None  # until there is a file
-        shared = network_file_system(self.path)
-        if shared:
-            warnings.warn(
-                f"{self.path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted: "
-                "use a local disk, or a postgresql:// store",
-                stacklevel=2,
-            )
         if _is_there(self.path, must_exist=must_exist):
             try:
                 self._connect()
@@ -403,17 +392,3 @@ def _let_go_of_parents() -> None:
                 )
         store.database.close()
         _open.discard(store)
-
-
-def network_file_system(path: Path) -> str:
-    """Return the kind of network file system a path lies on, or nothing."""
-    try:
-        mounts = MOUNTS.read_text().splitlines()
-    except OSError:
-        return ""  # no such list on this system: nothing is known
-    kinds = {}
-    for line in mounts:  # a later one hides what is mounted there already
-        _, place, kind, *_ = line.split(" ")
-        kinds[re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), place)] = kind  # blanks are written \040
-    kind = next((kinds[str(folder)] for folder in path.resolve().parents if str(folder) in kinds), "")
-    return kind if kind.startswith(_NETWORKED) else ""
