@@ -142,14 +142,15 @@ def lay_out(tree: Any) -> tuple[np.ndarray, Any]:
     Small arrays come first: they change in every round, and so lie together in few chunks.
     """
     arrays = leaves(tree)
-    buffer = zeros(sum(_padded(a) for a in arrays))
+    sizes = [-(-a.nbytes // 8) * 8 for a in arrays]  # whole numbers of 64 bits, so that every view is aligned
+    buffer = zeros(sum(sizes))
     views: dict[int, np.ndarray] = {}
     start = 0
     for i in sorted(range(len(arrays)), key=lambda i: arrays[i].nbytes):
         a = arrays[i]
         views[i] = buffer[start : start + a.nbytes].view(a.dtype).reshape(a.shape)
         views[i][...] = a
-        start += _padded(a)
+        start += sizes[i]
     return buffer, _rebuild(tree, iter(views[i] for i in range(len(arrays))))
 
 
@@ -163,10 +164,6 @@ def leaves(tree: Any) -> list[np.ndarray]:
     if isinstance(tree, np.ndarray):
         return [tree]
     return [leaf for branch in tree for leaf in leaves(branch)]
-
-
-def _padded(a: np.ndarray) -> int:
-    return -(-a.nbytes // 8) * 8
 
 
 def _rebuild(tree: Any, views: Any) -> Any:
@@ -218,10 +215,6 @@ class Fates(Region):
     def fate(self, t: int) -> Fate:
         """Return the fate of round t, which is not tracked."""
         return _FATES[self.read(t)]
-
-    def was_tracked(self, t: int) -> bool:
-        """Return whether round t held a slot at first, whatever became of it."""
-        return self.read(t) >= PREEMPTED
 
     def was_answered(self, t: int) -> bool:
         """Return whether feedback, or its end, has come for round t."""

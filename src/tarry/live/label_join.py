@@ -18,13 +18,13 @@ from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.labels import (
     AT_END,
     DROP,
+    FIRST,
     RULES,
     UNSAID,
     as_gathered,
     as_missing,
     check_features,
     check_label,
-    check_rule,
     in_order,
     log_of,
 )
@@ -105,7 +105,8 @@ class LabelJoin(StoredObject):
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        check_rule(labels)
+        if not (isinstance(labels, str) and (labels == FIRST or labels in RULES)):
+            raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
         if getattr(scheduler, "withholds_feedback", False):
             raise ValueError(
                 f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "

@@ -23,12 +23,6 @@ DROP, DELIVER = AT_END = ("drop", "deliver")  # labels after the last decision o
 _DEEP = 20  # levels that are looked into: a list may contain itself
 
 
-def check_rule(labels: Any) -> None:
-    """Refuse what is no rule."""
-    if not (isinstance(labels, str) and (labels == FIRST or labels in RULES)):
-        raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
-
-
 def is_endless(label: Any, deep: int = 0) -> bool:
     """Return whether this is a number that is not finite, or holds one."""
     if isinstance(label, (float, np.floating)):
@@ -96,7 +90,7 @@ class Log(NamedTuple):
 
 
 def log_of(frame: Any, decided_at: str, labelled_at: str, label: str) -> Log:
-    """The columns of a frame that tell when; refused as a whole if a row makes no sense."""
+    """Return the columns of a frame that tell when; raise ValueError if any row makes no sense."""
     if not is_frame(frame):
         way = ": read the file first, for example with polars.read_csv" if isinstance(frame, (str, Path)) else ""
         raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}{way}")
@@ -112,18 +106,12 @@ def log_of(frame: Any, decided_at: str, labelled_at: str, label: str) -> Log:
         if not is_missing(log.come[i]) and (is_missing(y) or is_endless(y)):
             said = "no label" if is_missing(y) else f"the label {brief(y)}, which is not finite"
             raise ValueError(f"row {i} has {said}: leave {labelled_at!r} empty where no label came")
-    if "id" in names_of(frame):
-        _check_ids(column(frame, "id"))
-    return log
-
-
-def _check_ids(ids: list[Any]) -> None:
-    """Refuse a log that decides twice under one id: the second decision would be taken for the first, repeated."""
     first: dict[Any, int] = {}
-    for i, id in enumerate(ids):
+    for i, id in enumerate(column(frame, "id") if "id" in names_of(frame) else ()):
         j = first.setdefault(as_id(id), i)
-        if j != i:
+        if j != i:  # the second decision would be taken for the first, repeated
             raise ValueError(f"rows {j} and {i} have the same id {id!r}: each decision needs its own")
+    return log
 
 
 def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
@@ -136,7 +124,7 @@ def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
 
 
 def in_order(log: Log, at_end: str) -> Iterator[tuple[int, bool]]:
-    """Rows in the order of time, and whether each comes for its label (else for its decision)."""
+    """Return rows in the order of time, and whether each comes for its label (else for its decision)."""
     try:
         order = sorted(range(len(log.times)), key=log.times.__getitem__)
         arrivals = sorted((i for i in order if not is_missing(log.come[i])), key=log.come.__getitem__)

@@ -142,7 +142,7 @@ class Session(StoredObject):
         )
 
     def points(self, id: Hashable) -> np.ndarray:
-        """Where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
+        """Return where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
 
         Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
         """
@@ -191,7 +191,7 @@ class Session(StoredObject):
         return TypeError(f"this session learns from {self._feedback}s: name them, {call}(…, {word}=…)")
 
     def _checked(self, gradient: Any, value: Any, shape: tuple[int, ...], *, plural: bool = False) -> np.ndarray:
-        """Feedback of the right kind and shape, and of several rounds the right size too, before anything is begun."""
+        """Return feedback of the right kind and shape; that of several rounds must be finite too."""
         word = self._feedback + ("s" if plural else "")
         given = gradient if self._feedback == GRADIENT else value
         if given is None or (gradient is not None and value is not None):

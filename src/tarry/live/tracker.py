@@ -126,7 +126,13 @@ class Tracker:
         t = counts[ROUNDS]
         if t == 1:
             counts[NAMING] = OURS if id is None else CALLERS
-        released = tuple(map(self._retire, slots.released())) if slots.table[RELEASED] else ()
+        released: tuple[Hashable, ...] = ()
+        if slots.table[RELEASED]:
+            for past in slots.released():
+                lost = self._readable(past)
+                self._forget(past, lost)
+                # Of a row that cannot be read the number stands for the id.
+                released += (past if lost is None else lost.id,)
         play = _NOWHERE
         if self._plays:
             play = slots.state.play.copy()
@@ -152,13 +158,8 @@ class Tracker:
         slots.is_midway = False
         return item
 
-    def _retire(self, t: int) -> Hashable:
-        """Forget what belonged to a round that has lost its slot, unless it is recent; return its id."""
-        item = self._readable(t)
-        self._forget(t, item)
-        return t if item is None else item.id  # of a row that cannot be read the number stands for the id
-
     def _forget(self, t: int, item: Item | None) -> None:
+        """Forget what belonged to a round that has lost its slot, unless it is recent."""
         rounds = self.rounds
         self.tracked.discard(t)
         if item is not None and t <= rounds - self.memory and self.ids is not None:
@@ -308,7 +309,7 @@ class Tracker:
         self.slots.counts[ANSWERS + answer] += 1
         if before is not None:
             return before._replace(answer=answer)
-        was_tracked = t > self.rounds - self.memory and self.fates.was_tracked(t)
+        was_tracked = t > self.rounds - self.memory and self.fates.read(t) >= buffers.PREEMPTED
         return Item(id, was_tracked, (), answer, None)
 
 

@@ -70,7 +70,7 @@ def open_store(
 
 
 def _shown(url: Any) -> str:
-    """An address that is none, and what may have been meant."""
+    """Return how to show an address that is none, and what may have been meant."""
     if url == _SQLITE:
         return f"{url!r}: the path of a file belongs behind it"
     is_file = isinstance(url, str) and url.endswith((".db", ".sqlite"))
@@ -85,7 +85,7 @@ def _shown(url: Any) -> str:
 
 
 def without_password(url: str) -> str:
-    """An address that may be shown and kept.
+    """Return an address as it may be shown and kept.
 
     >>> without_password("postgresql://ada:secret@db/main")
     'postgresql://ada@db/main'
@@ -101,7 +101,7 @@ def without_password(url: str) -> str:
 
 
 def stored_names(url: str) -> list[str]:
-    """The names of the sessions in a database."""
+    """Return the names of the sessions in a database."""
     store = open_store(url, must_exist=True)
     if store is None:
         return []

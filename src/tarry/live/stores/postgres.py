@@ -235,7 +235,7 @@ class Postgres:
         return f"the database says {first!r}; nothing was changed"
 
     def _without_secrets(self, text: str) -> str:
-        """What the driver says may quote the address, or the piece of it that it could not read."""
+        """Return a sentence of the driver's without passwords: it may quote the address, or a piece of it."""
         before, _, options = self.url.partition("://")[2].partition("?")
         given = [before.rpartition("@")[0].partition(":")[2]]
         given += [part.partition("=")[2] for part in options.split("&") if "password" in part]

@@ -378,7 +378,7 @@ def _identity_of(path: Path | str | int) -> tuple[int, int]:
 
 
 def _let_go_of_parents() -> None:
-    """After a fork, close what the parent had open.
+    """Close what the parent process had open before a fork.
 
     Locks are not inherited, but SQLite believes it has them for as long as a connection of the parent's is open here,
     and takes none of its own: others would then remove the log beneath us. Closing takes nothing from the parent.
