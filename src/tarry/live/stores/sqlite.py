@@ -115,7 +115,6 @@ class SQLite:
             raise StoreError(f"{self.path}: {CLOSED}")
         if self.database is None or self._is_lost or self.process != os.getpid():
             self._connect()
-        self._check_same_file()
         database: sqlite3.Connection = self.database
         return database
 
@@ -165,6 +164,8 @@ class SQLite:
 
     def begin(self, *, writes: bool) -> Chunk:
         run = self._ready().execute
+        if not writes:  # writers look before they commit: asking the system twice would cost a call 3 % of its time
+            self._check_same_file()
         run("BEGIN IMMEDIATE" if writes else "BEGIN")
         wanted = "SELECT version, checksum, data FROM tarry_state WHERE place = ?"
         found = run(wanted, (self._base + _FIRST + HEAD,)).fetchone()
