@@ -34,8 +34,9 @@ _TABLE = (
     "CREATE TABLE tarry_{} "
     "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL);"
 )
+# Nothing is synchronised on the way: the whole file is, at the end.
 _SCHEMA = f"""
-PRAGMA synchronous = OFF;  -- the whole file is synchronised at the end
+PRAGMA synchronous = OFF;
 BEGIN;
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORMAT};
@@ -45,7 +46,7 @@ CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BL
     checksum INTEGER NOT NULL);
 {"".join(map(_TABLE.format, REGIONS))}
 COMMIT;
-PRAGMA journal_mode = WAL;
+PRAGMA journal_mode = WAL
 """
 # The key of a row is the session's number above this bit and the chunk or round below it: rows of one session lie
 # together, and a table that grows at its end stays packed. The head is a row of the state: a table of its own would
@@ -305,7 +306,8 @@ def _make_file(path: Path) -> None:
             for end in ("", *_LOGS, "-shm"):
                 Path(f"{new}{end}").unlink(missing_ok=True)  # of a process that was killed here
             with closing(sqlite3.connect(str(new), isolation_level=None)) as database:
-                database.executescript(_SCHEMA)
+                for statement in _SCHEMA.strip().split(";"):
+                    database.execute(statement)
             new.chmod(path.stat().st_mode & 0o7777)
             _sync(new)
             new.replace(path)
