@@ -59,6 +59,9 @@ class Row(NamedTuple):
     id: Hashable = None
 
 
+_new_row = partial(tuple.__new__, Row)
+
+
 class Outcome(NamedTuple):
     """What a call has made of a decision: its fate after it, the row that came out, if one did, and the answer.
 
@@ -235,7 +238,7 @@ class LabelJoin(StoredObject):
         (status, weight), item = self._tracker.answer(id, _NOTHING, label)
         if status is not Answer.USED or item is None:
             return status, None
-        return status, Row(self._tracker.items.unpack(item.payload), label, weight, item.id)
+        return status, _new_row((self._tracker.items.unpack(item.payload), label, weight, item.id))
 
     def _outcomes(self, ids: list[Hashable], told: list[tuple[Answer, Row | None]]) -> list[Outcome]:
         return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(ids, told, strict=True)]

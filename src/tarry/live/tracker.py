@@ -35,8 +35,9 @@ _STATED = ("gradient_bound", "value_bound", "strong_convexity")  # what certific
 _DECLINED = ((buffers.UNTRACKED, Answer.UNTRACKED), (buffers.SATURATED, Answer.SATURATED))
 _ENDED = ((buffers.USED, Answer.USED), (buffers.EXPIRED, Answer.EXPIRED))
 _NOWHERE = np.zeros(0)
-# A named tuple's own constructor is a Python function; this one costs half as much, twice a call.
+# A named tuple's own constructor is a Python function; these cost half as much, twice a call.
 _new_item = partial(tuple.__new__, Item)
+_new_receipt = partial(tuple.__new__, Receipt)
 
 
 class Tracker:
@@ -183,7 +184,7 @@ class Tracker:
                 raise _malformed(feedback)
             answer = answer or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
-            return Receipt(answer, 0.0), None
+            return _new_receipt((answer, 0.0)), None
         kept, weight = None, 0.0
         if feedback is None:
             slots.expire(t)
@@ -206,7 +207,7 @@ class Tracker:
         counts[ANSWERED] += 1
         counts[ANSWERS + answer] += 1
         slots.is_midway = False
-        return Receipt(answer, weight), kept
+        return _new_receipt((answer, weight)), kept
 
     def answer_many(self, ids: list[Hashable], feedback: Any, _: Any = None) -> list[Receipt]:
         """Answer several rounds with feedback, a row each, or with nothing (None: they expired)."""
