@@ -209,7 +209,7 @@ def test_a_join_is_not_a_session(call):
 
 
 def test_a_network_file_system_is_told_in_a_sentence(made, monkeypatch):
-    monkeypatch.setattr("tarry.live.stores.sqlite.network_file_system", lambda path: "nfs4")
+    monkeypatch.setattr("tarry.live.stores.network_file_system", lambda path: "nfs4")
     done = made("ask")
     assert "lies on a network file system (nfs4)" in done.stderr
     assert ".py" not in done.stderr

@@ -13,7 +13,7 @@ import tarry
 from tarry import Answer
 from tarry.errors import TarryError
 from tarry.live.buffers import Fates
-from tarry.live.tracker import Tracker
+from tarry.live.core import Slots
 
 MOST = 4000
 
@@ -165,18 +165,18 @@ def test_a_signal_handler_must_wait_for_readers_too(kind, read, tmp_path, monkey
     """What is read stays as it is until the reading ends, also against the thread that reads."""
     join = make("memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'join.db'}")
     join.decide(id="a")
-    ledger, said = Tracker.ledger, []
+    fates, said = Slots.fates, []
 
     def handler(*_):
         with pytest.raises(TarryError, match="in the middle of a call"):
             join.decide(id="b")
         said.append(1)
 
-    def nosy(tracker):
+    def nosy(slots):
         os.kill(os.getpid(), signal.SIGUSR1)
-        return ledger(tracker)
+        return fates(slots)
 
-    monkeypatch.setattr(Tracker, "ledger", nosy)
+    monkeypatch.setattr(Slots, "fates", nosy)
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         getattr(join, read)()

@@ -97,9 +97,6 @@ class Journal:
     def rollback(self):
         pass
 
-    def size(self):
-        return self._path.stat().st_size
-
     def close(self):
         self._is_closed = True
 

@@ -14,7 +14,7 @@ from stored import hashed, make_on
 
 import tarry
 from tarry.errors import StoreError
-from tarry.live.stores import sqlite
+from tarry.live import stores
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 
@@ -110,7 +110,7 @@ def test_network_file_systems_are_warned_about(kind, is_warned, tmp_path, monkey
     place = str(tmp_path.resolve())
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/x {place} {kind} rw 0 0\nnone {place}/beneath nfs rw 0 0\n")
-    monkeypatch.setattr(sqlite, "MOUNTS", mounts)
+    monkeypatch.setattr(stores, "MOUNTS", mounts)
     if is_warned:
         with pytest.warns(UserWarning, match=f"network file system \\({kind}\\)"):
             make_on(tmp_path / "a.db").close()
@@ -124,6 +124,6 @@ def test_mounts_with_spaces_in_their_names(tmp_path, monkeypatch):
     mounts = tmp_path / "mounts"
     escaped = str(place.resolve()).replace(" ", r"\040")
     mounts.write_text(f"server:/x {escaped} nfs rw 0 0\n")
-    monkeypatch.setattr(sqlite, "MOUNTS", mounts)
+    monkeypatch.setattr(stores, "MOUNTS", mounts)
     with pytest.warns(UserWarning, match="network file system"):
         make_on(place / "a.db").close()

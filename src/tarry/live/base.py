@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Never, Self
@@ -11,39 +10,51 @@ from tarry.checks import as_int
 from tarry.errors import StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
-from tarry.live.configuration import JOIN, SESSION, Configuration, parse, settled
-from tarry.live.encoding import as_id
+from tarry.live.configuration import JOIN, SESSION, Configuration, Parsed, other_version, parse, settled
+from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, export_of, ledger_of, status_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
 from tarry.live.tracker import UNLABELLED, Tracker
-from tarry.live.transactions import Rows, Stored, Turns
+from tarry.live.transactions import Stored, Turns
 from tarry.outcomes import Answer, html_facts
 from tarry.tracking import Player
 
 _TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
 
 
-class StoredObject(ABC):
+class StoredObject:
     """A session or a join: calls on a tracker, one at a time, kept in a store if there is one."""
 
     _kind: ClassVar[str]
 
     def _take(self, turns: Turns) -> None:
-        """Begin to make calls on the tracker of these turns."""
+        """Begin to make calls on the tracker of these turns; look up what every call needs of its configuration."""
         self._turns, self._tracker = turns, turns.tracker
-        self._prepare()
-
-    @abstractmethod
-    def _prepare(self) -> None:
-        """Look up what every call needs of the tracker's configuration."""
 
     @classmethod
     def open(
         cls, store: str | Store, *, name: str = MAIN, player: Player | None = None, durability: str = POWER
     ) -> Self:
         """Continue what is in a store; ``player`` is needed only if parts of it are not Tarry's own."""
-        opened = cls.__new__(cls)
-        opened._take(_reopen(cls._kind, store, name=name, player=player, durability=durability))
+        place = open_store(store, name, durability=durability, must_exist=True)
+        kind = cls._kind
+        if place is None:
+            raise StoreError(
+                f"a {kind} in memory ends with its object and cannot be opened again: make a new one, or give the "
+                "sqlite:/// or postgresql:// store that one was made with"
+            )
+        with _closed_on_failure(place):
+            found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
+            if found is None:
+                known = ", ".join(map(repr, place.names())) or "none"
+                raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
+            parsed = parse(found, place.where, player)
+            if parsed.configuration.kind != kind:
+                raise StoreError(f"{name!r} in {said} is a {parsed.configuration.kind}, not a {kind}")
+            if player is not None:
+                parsed.check_same(parsed.configuration, with_seed=False)
+            opened = cls.__new__(cls)
+            opened._take(_continued(parsed, place))
         return opened
 
     def expire(self, id: Hashable) -> Receipt:
@@ -135,29 +146,11 @@ def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: s
         return _continued(parsed, place)
 
 
-def _reopen(kind: str, store: str | Store, *, name: str, player: Player | None, durability: str) -> Turns:
-    place = open_store(store, name, durability=durability, must_exist=True)
-    if place is None:
-        raise StoreError(
-            f"a {kind} in memory ends with its object and cannot be opened again: make a new one, or give the "
-            "sqlite:/// or postgresql:// store that one was made with"
-        )
-    with _closed_on_failure(place):
-        found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
-        if found is None:
-            known = ", ".join(map(repr, place.names())) or "none"
-            raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
-        parsed = parse(found, place.where, player)
-        if parsed.configuration.kind != kind:
-            raise StoreError(f"{name!r} in {said} is a {parsed.configuration.kind}, not a {kind}")
-        if player is not None:
-            parsed.check_same(parsed.configuration, with_seed=False)
-        return _continued(parsed, place)
-
-
-def _continued(parsed: Any, place: Store) -> Stored:
+def _continued(parsed: Parsed, place: Store) -> Stored:
+    """Return calls on what a store holds; raise StoreError about bytes that another version laid out otherwise."""
     tracker = _tracker_of(parsed.configuration, Rows(place))
-    parsed.check_layout(tracker.slots.layout)
+    if parsed.plain["layout"] != tracker.slots.layout:
+        raise other_version(parsed.plain)
     return Stored(tracker, place)
 
 

@@ -45,34 +45,29 @@ class Receipts(NamedTuple):
     weights: np.ndarray
 
     def to_polars(self) -> pl.DataFrame:
-        """Columns id, status, weight; where ids are of several kinds, all are texts, those of bytes in base64."""
+        """Return columns id, status and weight; ids of several kinds become texts, those of bytes in base64."""
         import polars as pl
 
-        names = [status.name.lower() for status in self.statuses]
-        return pl.DataFrame({"id": _one_kind(self.ids), "status": names, "weight": self.weights})
-
-
-def _one_kind(ids: list[Hashable]) -> list[Any]:
-    """Ids as a column can hold them."""
-    if len({type(id) for id in ids}) < 2 and all(not isinstance(id, int) or abs(id) < 1 << 63 for id in ids):
-        return ids
-    return [plain_id(id)["bytes"] if isinstance(id, bytes) else str(id) for id in ids]
+        names, ids = [status.name.lower() for status in self.statuses], self.ids
+        if len({type(id) for id in ids}) > 1 or any(isinstance(id, int) and abs(id) >= 1 << 63 for id in ids):
+            ids = [plain_id(id)["bytes"] if isinstance(id, bytes) else str(id) for id in ids]
+        return pl.DataFrame({"id": ids, "status": names, "weight": self.weights})
 
 
 def receipts_of(ids: list[Hashable], told: list[Any]) -> Receipts:
-    """One receipt for each id, as columns."""
+    """Return receipts as columns, one entry for each id."""
     return Receipts(ids, [one.status for one in told], np.array([one.weight for one in told]))
 
 
 def is_frame(value: Any) -> bool:
-    """Whether this is a frame with named columns (polars, pandas, or a dict of columns)."""
+    """Return whether this is a frame with named columns (polars, pandas, or a dict of columns)."""
     if type(value).__name__ == "LazyFrame":
         raise ValueError("this frame is lazy, its rows are not there yet: call .collect() on it first")
     return isinstance(value, dict) or hasattr(value, "columns")
 
 
 def names_of(frame: Any) -> list[Any]:
-    """The names of a frame's columns, each its own."""
+    """Return the names of a frame's columns; raise ValueError if two are the same."""
     names = list(frame if isinstance(frame, dict) else frame.columns)
     if len(set(names)) < len(names):
         again = next(name for i, name in enumerate(names) if name in names[:i])
@@ -81,7 +76,7 @@ def names_of(frame: Any) -> list[Any]:
 
 
 def column(frame: Any, name: str) -> list[Any]:
-    """A column of a frame as a list, or a sentence that names those there are."""
+    """Return a column of a frame as a list; raise ValueError naming the columns there are."""
     names = names_of(frame)
     if name not in names:
         raise ValueError(f"the frame has no column {name!r}, only {names}")
@@ -92,7 +87,7 @@ def column(frame: Any, name: str) -> list[Any]:
 
 
 def records(frame: Any, without: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """A frame's rows as dictionaries."""
+    """Return a frame's rows as dictionaries."""
     columns = {name: column(frame, name) for name in names_of(frame)}
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
@@ -103,7 +98,7 @@ def records(frame: Any, without: Iterable[str] = ()) -> list[dict[str, Any]]:
 
 
 def as_list(values: Any, what: str) -> list[Any]:
-    """Plain Python values of an array, a series or any iterable but a text."""
+    """Return the plain Python values of an array, a series or any iterable but a text."""
     if hasattr(values, "to_list"):
         return list(values.to_list())
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
@@ -123,7 +118,7 @@ def check_alone(what: str, **others: Any) -> None:
 
 
 def as_ids(values: Any) -> list[Hashable]:
-    """Ids, a list or a frame's column id, every one of them checked before anything is begun."""
+    """Return ids, from a list or a frame's column id; each is checked before anything is begun."""
     return [as_id(id) for id in as_list(column(values, "id") if is_frame(values) else values, "ids")]
 
 
@@ -139,13 +134,8 @@ def is_missing(value: Any) -> bool:
         return False
 
 
-def as_keys(values: Any) -> list[Hashable]:
-    """Keys of labels, None where one has none."""
-    return [None if is_missing(key) else as_id(key) for key in as_list(values, "keys")]
-
-
 def as_names(count: int | None, ids: Any) -> list[Any]:
-    """A name for each of several rounds: the ids given, or none for this many."""
+    """Return a name for each of several rounds: the ids given, or None for so many."""
     if (count is None) == (ids is None):
         raise ValueError("say how many rounds, or give their ids: one of the two")
     if ids is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable
 from functools import partial
 from hashlib import blake2b
+from struct import Struct
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -18,7 +19,12 @@ from tarry.outcomes import Fate
 
 CHUNK = 984  # four rows of that size fill a page of SQLite; a multiple of 8, so no number straddles two chunks
 STATE, FATES, IDS = REGIONS = ("state", "fates", "ids")
+HEAD = -1  # the chunk of the state region that says where the session stands
+TOTALS = 1 << 32
 _NUMBERS = CHUNK // 8  # 64-bit numbers in a chunk
+# Slots, token and total. Together with four chunks it just fills a page of SQLite: wider numbers would cost every
+# transaction another page.
+_HEAD = Struct("<III")
 
 
 class Chunk(NamedTuple):
@@ -32,9 +38,8 @@ class Chunk(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether the chunk is as it was written; SQLite's columns have no fixed type, so damage may change types."""
-        number, version, checksum, data = self
-        is_chunk = isinstance(version, int) and isinstance(data, bytes)
-        return is_chunk and make_chunk(number, version, data).checksum == checksum
+        is_chunk = isinstance(self.version, int) and isinstance(self.data, bytes)
+        return is_chunk and make_chunk(self.number, self.version, self.data) == self
 
 
 def make_chunk(number: int, version: int, data: bytes) -> Chunk:
@@ -43,6 +48,20 @@ def make_chunk(number: int, version: int, data: bytes) -> Chunk:
 
 
 _new_chunk = partial(tuple.__new__, Chunk)  # a named tuple's own constructor is a Python function, and slower
+
+
+def make_head(version: int, slots: int, token: int, total: int) -> Chunk:
+    """Return where a session stands: its version, the slots its state is laid out for, and which history it is of.
+
+    ``token`` is drawn for each transaction, ``total`` is the sum of the checksums of all chunks. A store that went back
+    in time, and perhaps on from there, has another token, and chunks that sum to another total.
+    """
+    return make_chunk(HEAD, version, _HEAD.pack(slots, token, total % TOTALS))
+
+
+def read_head(head: Chunk) -> tuple[int, int, int]:
+    """Return slots, token and total of a head that was checked."""
+    return _HEAD.unpack(head.data)
 
 
 class Region:
@@ -58,27 +77,24 @@ class Region:
         """Return the changed chunks, whole, by number."""
         return [(i, self.buffer[i * CHUNK : (i + 1) * CHUNK].tobytes()) for i in sorted(self.dirty)]
 
-    def chunks(self, version: int) -> list[Chunk]:
-        """Return the changed chunks as they are to be stored at this version."""
-        return [make_chunk(i, version, data) for i, data in self.changes()]
-
-    def total_with(self, chunks: list[Chunk]) -> int:
-        """Return the sum of all checksums once these chunks are stored too."""
-        known = self._checksums
-        return self.total + sum([chunk[2] - known.get(chunk[0], 0) for chunk in chunks])
-
-    def settle(self, chunks: list[Chunk]) -> None:
-        """Note that these chunks, all that had changed, are stored now."""
-        self.total = self.total_with(chunks)
-        for chunk in chunks:
-            self._checksums[chunk[0]] = chunk[2]
+    def collect(self, version: int) -> list[Chunk]:
+        """Return the changed chunks as they are to be stored at this version; from now on they count as stored."""
+        chunks = [make_chunk(i, version, data) for i, data in self.changes()]
+        self._note(chunks)
         self.dirty.clear()
+        return chunks
 
     def load(self, chunk: Chunk) -> None:
         """Take a chunk from the store."""
         self.buffer[chunk.number * CHUNK : (chunk.number + 1) * CHUNK] = np.frombuffer(chunk.data, np.uint8)
-        self.total = self.total_with([chunk])
-        self._checksums[chunk.number] = chunk.checksum
+        self._note([chunk])
+
+    def _note(self, chunks: list[Chunk]) -> None:
+        """Remember what is stored."""
+        known = self._checksums
+        for i, _, checksum, _ in chunks:
+            self.total += checksum - known.get(i, 0)
+            known[i] = checksum
 
     def clear(self) -> None:
         """Forget everything before all chunks are loaded anew: those the store does not have are zero."""
@@ -94,31 +110,25 @@ class Watched(Region):
 
     def __init__(self, buffer: np.ndarray) -> None:
         super().__init__(buffer)
-        self._starts = range(0, buffer.size, CHUNK)
-        self._stored = [b""] * len(self._starts)  # nothing yet: everything is new
+        self._pieces = [slice(start, start + CHUNK) for start in range(0, buffer.size, CHUNK)]
+        self._stored = [b""] * len(self._pieces)  # nothing yet: everything is new
 
     def changes(self) -> list[tuple[int, bytes]]:
         """Return the chunks that differ from what is stored, by number."""
-        whole = self.buffer.tobytes()
-        pieces = (whole[start : start + CHUNK] for start in self._starts)
         # Slices and comparisons of bytes are cheaper than arrays at the few thousand bytes of a usual state.
-        return [(i, now) for i, (now, then) in enumerate(zip(pieces, self._stored, strict=True)) if now != then]
+        whole = self.buffer.tobytes()
+        pairs = enumerate(zip(self._pieces, self._stored, strict=True))
+        return [(i, now) for i, (piece, then) in pairs if (now := whole[piece]) != then]
 
-    def settle(self, chunks: list[Chunk]) -> None:
-        """Note that these chunks, all that had changed, are stored now."""
-        super().settle(chunks)
-        for chunk in chunks:
-            self._stored[chunk[0]] = chunk[3]
-
-    def load(self, chunk: Chunk) -> None:
-        """Take a chunk from the store, and remember it."""
-        super().load(chunk)
-        self._stored[chunk.number] = chunk.data
+    def _note(self, chunks: list[Chunk]) -> None:
+        super()._note(chunks)
+        for i, _, _, data in chunks:
+            self._stored[i] = data
 
     def clear(self) -> None:
         """Forget everything before all chunks are loaded anew."""
         super().clear()
-        self._stored = [b""] * len(self._starts)
+        self._stored = [b""] * len(self._stored)
 
 
 def zeros(size: int) -> np.ndarray:
@@ -132,14 +142,15 @@ def lay_out(tree: Any) -> tuple[np.ndarray, Any]:
     Small arrays come first: they change in every round, and so lie together in few chunks.
     """
     arrays = leaves(tree)
-    buffer = zeros(sum(_padded(a) for a in arrays))
+    sizes = [-(-a.nbytes // 8) * 8 for a in arrays]  # whole numbers of 64 bits, so that every view is aligned
+    buffer = zeros(sum(sizes))
     views: dict[int, np.ndarray] = {}
     start = 0
     for i in sorted(range(len(arrays)), key=lambda i: arrays[i].nbytes):
         a = arrays[i]
         views[i] = buffer[start : start + a.nbytes].view(a.dtype).reshape(a.shape)
         views[i][...] = a
-        start += _padded(a)
+        start += sizes[i]
     return buffer, _rebuild(tree, iter(views[i] for i in range(len(arrays))))
 
 
@@ -153,10 +164,6 @@ def leaves(tree: Any) -> list[np.ndarray]:
     if isinstance(tree, np.ndarray):
         return [tree]
     return [leaf for branch in tree for leaf in leaves(branch)]
-
-
-def _padded(a: np.ndarray) -> int:
-    return -(-a.nbytes // 8) * 8
 
 
 def _rebuild(tree: Any, views: Any) -> Any:
@@ -209,10 +216,6 @@ class Fates(Region):
         """Return the fate of round t, which is not tracked."""
         return _FATES[self.read(t)]
 
-    def was_tracked(self, t: int) -> bool:
-        """Return whether round t held a slot at first, whatever became of it."""
-        return self.read(t) >= PREEMPTED
-
     def was_answered(self, t: int) -> bool:
         """Return whether feedback, or its end, has come for round t."""
         return _ANSWERED[self.read(t)]
@@ -229,6 +232,7 @@ class Ids(Region):
         super().__init__(zeros(8 * memory))
         self._memory = memory
         self._key = str(seed).encode()[:64]
+        self._last: tuple[Hashable, int] = (None, 0)
         self._hashes = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
         # Places of hashes, plus one, by linear probing; kept at most half full.
         self._mask = (1 << max(3, int(2 * memory - 1).bit_length())) - 1
@@ -237,13 +241,18 @@ class Ids(Region):
 
     def hash(self, id: Hashable) -> int:
         """Return the keyed hash of an id; 0 stands for none."""
+        last, hash = self._last
+        if last == id:  # a new id is looked for before it is added
+            return hash
         if isinstance(id, str):
             text = b"s" + id.encode("utf-8", "surrogatepass")
         elif isinstance(id, bytes):
             text = b"b" + id
         else:
             text = f"i{id}".encode()
-        return int.from_bytes(blake2b(text, digest_size=8, key=self._key).digest(), "little") or 1
+        hash = int.from_bytes(blake2b(text, digest_size=8, key=self._key).digest(), "little") or 1
+        self._last = id, hash
+        return hash
 
     def find(self, id: Hashable, rounds: int) -> int | None:
         """Return the round of this id when so many have begun, or None."""

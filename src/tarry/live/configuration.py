@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
 from functools import cache
 from math import isfinite
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
@@ -23,11 +22,11 @@ from tarry.errors import StoreError
 from tarry.game.problem import check_capacity, check_grants
 from tarry.kernel import Parameters
 from tarry.learners.base import queries_of
-from tarry.tracking import Player, Terms, terms_of
+from tarry.live.encoding import damaged
+from tarry.tracking import Player
 
 FORMAT = 2
 SESSION, JOIN = "session", "join"
-STATED = ("gradient_bound", "value_bound", "strong_convexity")
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 # Classes of the first version that have another name now and the same fields.
 _FORMER = {**domains.RENAMED, **schedulers.RENAMED, **rates.RENAMED}
@@ -52,60 +51,34 @@ class Configuration(NamedTuple):
 def settled(wanted: Configuration) -> Configuration:
     """Return a configuration in plain numbers; refuse a player that needs more than it is granted, or an end."""
     check_capacity(wanted.capacity)
-    capacity = None if wanted.capacity is None else int(wanted.capacity)  # NumPy's become Python's: a store keeps text
+    # NumPy's numbers become Python's: a store keeps text.
+    capacity = None if wanted.capacity is None else int(wanted.capacity)
     memory = as_int(wanted.memory, "memory", 1)
-    player = wanted.player
+    learner = wanted.player.learner
     check_grants(
-        player,
+        wanted.player,
         feedback=None,
         capacity=capacity,
         information=wanted.information,
         preemption=wanted.preemption,
-        queries=queries_of(player.learner),  # whoever calls evaluates the losses, at as many points as are asked for
+        queries=queries_of(learner),  # whoever calls evaluates the losses, at as many points as are asked for
     )
-    player.learner.check_horizon(None)
+    learner.check_horizon(None)
     return wanted._replace(capacity=capacity, memory=memory, preemption=bool(wanted.preemption))
-
-
-def disclosed_delay(configuration: Configuration, delay: int | None) -> int:
-    """Return the delay told with a round, -1 where none is to be told."""
-    information, kind = configuration.information, configuration.kind
-    if information == "clairvoyant":
-        return as_int(delay, f"the delay (a clairvoyant {kind} needs each round's)", 0)
-    if delay is not None:
-        raise ValueError(f"a {information} {kind} takes no delay, got {delay}: leave it out")
-    return -1
-
-
-def check_naming(configuration: Configuration, *, is_named: bool) -> None:
-    """Refuse an id of the other kind than those before."""
-    used = "round numbers" if is_named else "your own ids"
-    raise ValueError(f"this {configuration.kind} has used {used} so far: give ids always or never")
-
-
-def terms_for(configuration: Configuration) -> Terms | None:
-    """Return the constants of certificates, as far as they were stated."""
-    player, options = configuration.player, configuration.options
-    given = {name: options[name] for name in STATED if name in options}
-    return terms_of(player.learner, **given, restarts=player.epochs.needs_preemption)
-
-
-# Text out
 
 
 def encode(configuration: Configuration, layout: str = "") -> str:
     """Return a configuration as JSON, with a description of how the state lies in its bytes."""
-    return json.dumps(_plain_configuration(configuration) | {"format": FORMAT, "layout": layout})
-
-
-def _plain_configuration(configuration: Configuration) -> dict[str, Any]:
-    return configuration._asdict() | {"player": _plain(configuration.player)}
+    return json.dumps(_plain(configuration)["fields"] | {"format": FORMAT, "layout": layout})
 
 
 def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON does not have becomes a dictionary that says so."""
+    kind = Player if isinstance(value, Player) else type(value)  # a recommended player is a player
     if isinstance(value, tuple) and hasattr(value, "_fields"):  # Parameters, or a user's own named tuple
-        fields = {n: _plain(v) for n, v in zip(value._fields, value, strict=True)}
-        return {"type": _name_of(type(value)), "fields": fields}
+        is_ours = members().get(kind.__name__) is kind
+        name = kind.__name__ if is_ours else f"{_ELSEWHERE}{kind.__qualname__}"
+        return {"type": name, "fields": {n: _plain(v) for n, v in zip(value._fields, value, strict=True)}}
     if isinstance(value, np.ndarray):
         return {"array": value.dtype.str, "shape": list(value.shape), "data": b64encode(value.tobytes()).decode()}
     if callable(value):
@@ -115,37 +88,19 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _name_of(kind: type) -> str:
-    """Return the name of a member in a store: short, and marked where it is not the library's."""
-    if issubclass(kind, Player):
-        return Player.__name__  # a recommended player is a player
-    return kind.__name__ if members().get(kind.__name__) is kind else f"{_ELSEWHERE}{kind.__qualname__}"
-
-
 @cache
 def members() -> dict[str, type]:
     """Return the members a player can be made of, by their short names."""
-    return {name: kind for room in _ROOMS for name, kind in members_of(room).items()}
-
-
-def members_of(room: Any) -> dict[str, type]:
-    """Return the members of a room by name: its own table, or the parameter types defined in it."""
-    table: dict[str, type] | None = getattr(room, "MEMBERS", None)
-    found = {} if table is None else dict(table)
-    for kind in _kinds_of(Parameters):
-        if kind.__module__.startswith(f"{room.__name__}."):
+    found: dict[str, type] = {}
+    for room in _ROOMS:
+        found |= getattr(room, "MEMBERS", {})
+    places = tuple(f"{room.__name__}." for room in _ROOMS)
+    kinds: list[type] = Parameters.__subclasses__()
+    for kind in kinds:
+        kinds += kind.__subclasses__()  # and theirs, when the loop comes to them
+        if kind.__module__.startswith(places):
             found.setdefault(kind.__name__, kind)  # the parts of members, such as a constant rate
     return found
-
-
-def _kinds_of(kind: Any) -> Iterator[type]:
-    inner: type
-    for inner in kind.__subclasses__():
-        yield inner
-        yield from _kinds_of(inner)
-
-
-# Text in
 
 
 class Parsed(NamedTuple):
@@ -154,14 +109,9 @@ class Parsed(NamedTuple):
     plain: dict[str, Any]
     configuration: Configuration
 
-    def check_layout(self, layout: str) -> None:
-        """Refuse to read bytes that another version laid out otherwise."""
-        if self.plain["layout"] != layout:
-            raise other_version(self.plain)
-
     def check_same(self, wanted: Configuration, *, with_seed: bool) -> None:
         """Refuse to continue a session as something else."""
-        was, now = self.plain, json.loads(json.dumps(_plain_configuration(wanted)))
+        was, now = self.plain, json.loads(encode(wanted))
         if was["kind"] != now["kind"]:
             raise ValueError(
                 f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
@@ -180,26 +130,22 @@ def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> 
     """Return what is stored; ``player`` stands in where it has parts that cannot be built from names."""
     text, checksum = stored
     if crc32(text.encode()) != checksum:
-        raise StoreError(f"{where} is damaged (tarry_sessions) and was left as it is: restore a copy")
+        raise damaged(where, "tarry_sessions")
     plain = json.loads(text)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
     if plain["kind"] == JOIN and plain["options"].keys() != {"labels"}:
         raise other_version(plain)
-    built = _built_player(plain, player)
-    return Parsed(plain, Configuration(**{name: plain[name] for name in Configuration._fields} | {"player": built}))
-
-
-def _built_player(plain: dict[str, Any], player: Player | None) -> Player:
     try:
         built = _built(plain["player"])
     except StoreError:  # it has parts from elsewhere, which only their owner can judge
         if player is None:
             raise
-        return player
+        built = player
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise other_version(plain) from error
-    return built if player is None else player
+    fields = {name: plain[name] for name in Configuration._fields} | {"player": built if player is None else player}
+    return Parsed(plain, Configuration(**fields))
 
 
 def other_version(plain: dict[str, Any]) -> StoreError:
@@ -278,47 +224,37 @@ def _renamed(plain: Any) -> Any:
     return {"type": name, "fields": {n: _renamed(value) for n, value in plain["fields"].items()}}
 
 
-# Differences
-
-
 def difference(was: Any, now: Any) -> tuple[str, str, str]:
     """Return the first place at which two plain values differ, and what stands there; no place for all of them.
 
     >>> difference({"labels": "sum"}, {"labels": "first"})
     ('labels', "'sum'", "'first'")
     """
-    before, after = _parts(was), _parts(now)
-    if before is None or after is None or _kind(was) != _kind(now):
-        return "", _shown(was), _shown(now)
-    for name in dict.fromkeys([*before, *after]):
-        one, other = before.get(name, _ABSENT), after.get(name, _ABSENT)
-        if one != other:
-            path, then, today = difference(one, other)
-            return f"{name}{'' if not path or path.startswith('[') else '.'}{path}", then, today
+    (kind, before), (other, after) = _parts(was), _parts(now)
+    if kind == other:
+        for name in dict.fromkeys([*before, *after]):
+            one, two = before.get(name, _ABSENT), after.get(name, _ABSENT)
+            if one != two:
+                path, then, today = difference(one, two)
+                return f"{name}{'' if not path or path.startswith('[') else '.'}{path}", then, today
     return "", _shown(was), _shown(now)
 
 
-def _kind(plain: Any) -> Any:
-    return plain.get("type"), plain.get("array"), plain.get("shape")
-
-
-def _parts(plain: Any) -> dict[str, Any] | None:
-    """Return the named parts of a plain value: fields, entries of an array, keys; None where it has none."""
+def _parts(plain: Any) -> tuple[Any, dict[str, Any]]:
+    """Return what kind of value this is, and its named parts: fields, entries of an array, keys."""
     if not isinstance(plain, dict) or "float" in plain or "function" in plain:
-        return None
+        return plain, {}
     if "array" in plain:
-        return {str(list(place)): value for place, value in np.ndenumerate(_array(plain))}
-    fields: dict[str, Any] = plain["fields"] if "type" in plain else plain
-    return fields
+        entries = {str(list(place)): value for place, value in np.ndenumerate(_array(plain))}
+        return (plain["array"], plain["shape"]), entries
+    return plain.get("type"), plain["fields"] if "type" in plain else plain
 
 
 def _shown(plain: Any) -> str:
     if plain is _ABSENT:
         return "none"
-    if isinstance(plain, np.generic):
-        return repr(plain.item())
     if not isinstance(plain, dict):
-        return repr(plain)
+        return repr(plain.item() if isinstance(plain, np.generic) else plain)
     if "type" in plain:
         inner = ", ".join(f"{n}={_shown(v)}" for n, v in plain["fields"].items())
         return f"{plain['type'].removeprefix(_ELSEWHERE)}({inner})"

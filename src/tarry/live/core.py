@@ -100,16 +100,8 @@ class Slots:
         certify: Any = UNCERTIFIED,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
-        self._forget_code()
         self._setting = setting_of(capacity, information, certify=certify)
         self.clear(capacity or FIRST_SLOTS)
-
-    def _forget_code(self) -> None:
-        self.is_midway = False
-        self._box: Any = None
-        self._open: Any = None
-        self._hand: Any = None
-        self._drop: Any = None
 
     def clear(self, slots: int) -> None:
         """Go back to before the first round, with room for this many."""
@@ -123,21 +115,19 @@ class Slots:
         # Memory views are cheaper than arrays to read and add to, one number at a time.
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
         self.table = memoryview(self.state.table.counts)
-        if self._box is not None:
-            self._box = self._handle()
-
-    def _handle(self) -> Any:
-        return handle(StepContext(self.player, self._setting, keyed_draws(self.seed), self.state))
+        self.is_midway = False
+        self._box: Any = None  # made again, since the arrays have moved
+        self._steps: dict[Any, Any] = {}
 
     def _compiled(self, step: Any, *arguments: Any) -> Any:
         """Return the compiled code of a step, looked up at its first call: who only looks needs no handle and no code.
 
-        To dispatch on a handle's type at each call would cost 0.5 µs. Growing moves the arrays and changes no type, so
-        what was found stays good.
+        To dispatch on a handle's type at each call would cost 0.5 µs.
         """
         if self._box is None:
-            self._box = self._handle()
-        return step.machine_code_for((self._box, *arguments), self.player)
+            self._box = handle(StepContext(self.player, self._setting, keyed_draws(self.seed), self.state))
+        code = self._steps[step] = step.machine_code_for((self._box, *arguments), self.player)
+        return code
 
     def open(self, delay: int = -1) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay."""
@@ -145,36 +135,30 @@ class Slots:
         if t % CHECKED == 0:
             check_balance(self.player, self.state, t - 1)
         if self.capacity is None and self.table[TRACKED] == self.size:
-            self._grow()
-        if self._open is None:
-            self._open = self._compiled(open_round, 1, -1)
+            play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
+            self._place(self._held._replace(play=play))
+        step = self._steps.get(open_round) or self._compiled(open_round, 1, -1)
         self.is_midway = True
-        slot: int = self._open(self._box, t, delay)
+        slot: int = step(self._box, t, delay)
         self.counts[ROUNDS] = t
         return slot
 
     def answer(self, s: int, feedback: np.ndarray = _SOME_FEEDBACK) -> float:
         """Hand over the feedback of round s; return its weight, 0 if it is not tracked, or MALFORMED."""
-        if self._hand is None:
-            self._hand = self._compiled(hand_over, 1, 1, _SOME_FEEDBACK)
+        step = self._steps.get(hand_over) or self._compiled(hand_over, 1, 1, _SOME_FEEDBACK)
         self.is_midway = True
-        return float(self._hand(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
+        return float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
 
     def expire(self, s: int) -> None:
         """End round s without feedback."""
-        if self._drop is None:
-            self._drop = self._compiled(give_up, 1, 1)
+        step = self._steps.get(give_up) or self._compiled(give_up, 1, 1)
         self.is_midway = True
-        self._drop(self._box, s, self.counts[ROUNDS])
+        step(self._box, s, self.counts[ROUNDS])
 
     def released(self) -> list[int]:
         """Return the rounds whose slots the last round took over."""
         numbers: list[int] = self.state.table.released[: self.table[RELEASED]].tolist()
         return numbers
-
-    def _grow(self) -> None:
-        play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
-        self._place(self._held._replace(play=play))
 
     @property
     def size(self) -> int:
@@ -212,5 +196,4 @@ class Slots:
     def __setstate__(self, kept: dict[str, Any]) -> None:
         for name in ("player", "capacity", "seed", "_setting"):  # one by one: faster than a dictionary ever after
             setattr(self, name, kept[name])
-        self._forget_code()
         self._place(kept["_held"])

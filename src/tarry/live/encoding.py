@@ -9,7 +9,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Hashable
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -17,17 +17,26 @@ import numpy as np
 from tarry.errors import StoreError
 from tarry.outcomes import Answer
 
+if TYPE_CHECKING:
+    from tarry.live.stores import Store
+
 DEEPEST = 100  # levels of nesting: Python reads about ten times as many, unless it is deep in calls already
 LARGEST_TEXT = 1 << 26  # bytes of one payload or label: far below what SQLite and PostgreSQL take for one value
 _MOST_DIGITS = 4000  # of a whole number: Python refuses to read more than 4300
 _MOST_BITS = int(_MOST_DIGITS * 3.3)
-_LONG_PATH = 30  # letters of a path: the value may contain itself
+_LONG_PATH = 60  # letters of a path that are shown
 _LARGEST_ID = 1 << 1024
+_to_json = json.JSONEncoder(allow_nan=False).encode  # json.dumps would make an encoder for each call
 _JSON, _BYTES = b"j", b"b"  # the first byte of a payload says what the others are
 
 
 class Unreadable(StoreError):
     """A row that this process cannot read, though it is as it was written; other rounds are not harmed."""
+
+
+def damaged(where: str, place: str) -> StoreError:
+    """Return what to raise about a place in the tables."""
+    return StoreError(f"{where} is damaged ({place}) and was left as it is: restore a copy")
 
 
 def as_id(id: Any) -> Hashable:
@@ -71,16 +80,8 @@ def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
     >>> text_of({"a": [1, None]}, "features")
     '{"a": [1, null]}'
     """
-    problem = _problem(value)
-    if problem:
-        raise ValueError(f"a durable store {problem.format(what=what)}")
-    try:
-        text = json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        part, path = _offender(value)
-        raise ValueError(
-            f"a durable store takes {takes}, got {brief(part)} as {what}{path and f' at {path}'}: {_way_out(part)}"
-        ) from error
+    _check_json(value, what, takes)
+    text = _to_json(value)
     _check_length(text, what)
     return text
 
@@ -94,25 +95,39 @@ def _check_length(data: str | bytes, what: str) -> None:
         )
 
 
-def _problem(value: Any, deep: int = 0) -> str:
-    """Return what is wrong with a value that JSON itself would take, or nothing."""
-    if isinstance(value, dict):
-        if not all(isinstance(key, str) for key in value):
-            keys = [json.dumps(key if isinstance(key, str) else json.dumps(key, default=repr)) for key in value]
-            if len(set(keys)) < len(keys):
-                again = next(key for i, key in enumerate(keys) if key in keys[:i])
-                return f"writes keys as texts, and {{what}} would have the key {again} twice: rename one of the two"
-        value = value.values()
-    elif isinstance(value, int):
-        is_long = value.bit_length() > _MOST_BITS
-        return f"takes whole numbers of at most {_MOST_DIGITS} digits, got more in {{what}}: write a text" * is_long
-    elif not isinstance(value, (list, tuple)):
-        return ""
-    if deep == DEEPEST:
-        return (
-            f"takes at most {DEEPEST} levels of nesting, got more in {{what}}: flatten it; nothing may contain itself"
+def _check_json(value: Any, what: str, takes: str, path: tuple[Any, ...] = ()) -> None:
+    """Raise ValueError naming the part of a value that JSON does not have, or that not every process could read."""
+    if value is None or isinstance(value, str) or (isinstance(value, float) and isfinite(value)):
+        return
+    if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            most = f"whole numbers of at most {_MOST_DIGITS} digits"
+            raise ValueError(f"a durable store takes {most}, got more in {what}: write a text")
+        return
+    is_known = isinstance(value, (list, tuple, dict))
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        try:
+            keys = [_to_json({key: 0})[1:-4] for key in value]
+        except (TypeError, ValueError):
+            is_known = False
+        else:
+            again = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
+            if again is not None:
+                raise ValueError(
+                    f"a durable store writes keys as texts, and {what} would have the key {again} twice: rename one of "
+                    "the two"
+                )
+    if not is_known:
+        place = "".join(f"[{key!r}]" for key in path)
+        place = f" at {place if len(place) < _LONG_PATH else f'{place[:_LONG_PATH]}…'}" if place else ""
+        raise ValueError(f"a durable store takes {takes}, got {brief(value)} as {what}{place}: {_way_out(value)}")
+    if len(path) == DEEPEST:
+        raise ValueError(
+            f"a durable store takes at most {DEEPEST} levels of nesting, got more in {what}: flatten it; nothing may "
+            "contain itself"
         )
-    return next((found for part in value if (found := _problem(part, deep + 1))), "")
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+        _check_json(part, what, takes, (*path, key))
 
 
 def brief(value: Any) -> str:
@@ -125,32 +140,11 @@ def brief(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
-def _offender(value: Any, path: str = "") -> tuple[Any, str]:
-    """Return the innermost part that is no JSON value, and where it is."""
-    parts: Any = ()
-    if isinstance(value, dict):
-        parts = value.items()
-    elif isinstance(value, (list, tuple)):
-        parts = enumerate(value)
-    for key, part in parts:
-        if len(path) < _LONG_PATH and not _is_json(part):
-            return _offender(part, f"{path}[{key!r}]")
-    return value, path
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True
-
-
 def _way_out(part: Any) -> str:
     if isinstance(part, float) and not isfinite(part):
         return "JSON has no such number, so give None or a text instead"
-    if isinstance(part, (dict, list, tuple)):
-        return "keys must be texts, and nothing may contain itself"
+    if isinstance(part, dict):
+        return "keys must be texts"
     if hasattr(part, "tolist"):
         return "convert it, for example with .tolist()"
     return "convert it to texts, numbers, and lists or dictionaries of them"
@@ -209,7 +203,7 @@ def encode_item(t: int, item: Item) -> ItemRow:
         "keys": [plain_id(key) for key in item.keys],
     }
     play = b"" if item.play is None else item.play.tobytes()
-    text = json.dumps(body, allow_nan=False)
+    text = _to_json(body)
     return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
 
 
@@ -248,20 +242,59 @@ def encode_payload(payload: Any) -> bytes | None:
     return _JSON + text_of(payload, "features", "JSON values or bytes").encode()
 
 
-def decode_payload(data: bytes | None) -> Any:
-    """Return the payload of bytes; raise Unreadable if this process cannot read it."""
-    if data is None:
-        return None
-    if data[:1] == _BYTES:
-        return bytes(data[1:])
-    try:
-        return json.loads(data[1:])
-    except (RecursionError, ValueError) as error:
-        raise Unreadable(
-            f"the features stored here cannot be read ({brief(str(error))}): expire their round"
-        ) from error
+class Rows:
+    """Items by round, in a store: read when they are asked for, written with the next commit."""
 
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[int, Item] = {}
+        self.touched: dict[int, ItemRow | None] = {}
 
-def plain_payload(payload: Any) -> Any:
-    """Return a payload as a JSON value."""
-    return {"bytes": b64encode(payload).decode()} if isinstance(payload, bytes) else payload
+    def get(self, t: int) -> Item | None:
+        """Return the item of round t; raise StoreError if its row is damaged."""
+        kept = self._kept.get(t)
+        if kept is None and t not in self.touched:
+            row = self._store.row(t)
+            if row is not None:
+                if row_checksum(t, *row[:3]) != row.checksum:
+                    raise damaged(self._store.where, f"round {t} of tarry_items")
+                kept = self._kept[t] = decode_item(t, row)
+        return kept
+
+    def __setitem__(self, t: int, item: Item) -> None:
+        self.touched[t] = encode_item(t, item)
+        self._kept[t] = item
+
+    def pop(self, t: int, default: None = None) -> None:
+        """Keep nothing for round t any more."""
+        self._kept.pop(t, default)
+        self.touched[t] = None
+
+    def clear(self) -> None:
+        """Forget what was read and what was to be written."""
+        self._kept.clear()
+        self.touched.clear()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def pack(self, payload: Any) -> bytes | None:
+        """Return a payload as bytes: bytes as they are, JSON values as text."""
+        return encode_payload(payload)
+
+    def unpack(self, payload: bytes | None) -> Any:
+        """Return the payload of bytes; raise Unreadable if this process cannot read it."""
+        if payload is None:
+            return None
+        if payload[:1] == _BYTES:
+            return bytes(payload[1:])
+        try:
+            return json.loads(payload[1:])
+        except (RecursionError, ValueError) as error:
+            raise Unreadable(
+                f"the features stored here cannot be read ({brief(str(error))}): expire their round"
+            ) from error
+
+    def pack_label(self, label: Any, what: str) -> Any:
+        """Return a label as other processes will read it; the caller's own object may change."""
+        return json.loads(text_of(label, what))

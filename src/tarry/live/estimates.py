@@ -48,20 +48,16 @@ class Estimate(NamedTuple):
 
 def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
     """Return the estimate of a join's books."""
-    _check_level(level)
-    moments = moments_of(tracker.slots.sums)
-    mean, _, naive, n, _ = moments
-    left_out, outstanding, reach = tracker.ledger()["used"] - n, _outstanding(tracker), _reach(moments, float(level))
-    return Estimate(mean, mean - reach, mean + reach, naive, n, left_out, outstanding)
-
-
-def _check_level(level: Any) -> None:
     try:
         is_level = 0 < level < 1
     except (TypeError, ValueError):
         is_level = False
     if not is_level:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    moments = moments_of(tracker.slots.sums)
+    mean, reach = moments.mean, _reach(moments, float(level))
+    left_out = tracker.slots.fates()["used"] - moments.labels
+    return Estimate(mean, mean - reach, mean + reach, moments.naive, moments.labels, left_out, _outstanding(tracker))
 
 
 def _reach(moments: Moments, level: float) -> float:

@@ -10,24 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.learners import Idle
+from tarry.live import batches
 from tarry.live.base import StoredObject, make_or_open
-from tarry.live.batches import (
-    as_ids,
-    as_keys,
-    as_list,
-    as_names,
-    check_alone,
-    column,
-    is_frame,
-    names_of,
-    records,
-)
 from tarry.live.configuration import JOIN, Configuration
 from tarry.live.encoding import as_id
 from tarry.live.estimates import Estimate, estimate_now
-from tarry.live.labels import RULES, UNSAID, as_gathered, as_missing, check_label, check_rule, gather, gathered_for
+from tarry.live.labels import (
+    AT_END,
+    DROP,
+    FIRST,
+    RULES,
+    UNSAID,
+    as_gathered,
+    as_missing,
+    check_features,
+    check_label,
+    in_order,
+    log_of,
+)
 from tarry.live.stores import MAIN, POWER, Store
-from tarry.live.streams import AT_END, DROP, check_features, in_order, log_of
+from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.tracking import Player
 
@@ -55,6 +57,9 @@ class Row(NamedTuple):
     label: Any
     weight: float
     id: Hashable = None
+
+
+_new_row = partial(tuple.__new__, Row)
 
 
 class Outcome(NamedTuple):
@@ -103,7 +108,8 @@ class LabelJoin(StoredObject):
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        check_rule(labels)
+        if not (isinstance(labels, str) and (labels == FIRST or labels in RULES)):
+            raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
         if getattr(scheduler, "withholds_feedback", False):
             raise ValueError(
                 f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
@@ -113,7 +119,8 @@ class LabelJoin(StoredObject):
         wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _prepare(self) -> None:
+    def _take(self, turns: Turns) -> None:
+        super()._take(turns)
         self._labels = self._tracker.configuration.options["labels"]
         self._rule = RULES.get(self._labels)
 
@@ -132,16 +139,16 @@ class LabelJoin(StoredObject):
         ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list. ``delays``
         are required in the clairvoyant model and refused elsewhere.
         """
-        if is_frame(features):
-            if "id" in names_of(features):
-                check_alone("id", ids=ids)
-                ids = column(features, "id")
-            features = records(features, without=("id",))
-        rows = as_list(features, "decisions")
-        names = as_names(None, ids) if ids is not None else [None] * len(rows)
+        if batches.is_frame(features):
+            if "id" in batches.names_of(features):
+                batches.check_alone("id", ids=ids)
+                ids = batches.column(features, "id")
+            features = batches.records(features, without=("id",))
+        rows = batches.as_list(features, "decisions")
+        names = batches.as_names(None, ids) if ids is not None else [None] * len(rows)
         if len(names) != len(rows):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
-        waits = [None] * len(rows) if delays is None else as_list(delays, "delays")
+        waits = [None] * len(rows) if delays is None else batches.as_list(delays, "delays")
         try:
             opened = self._turns.change(self._tracker.open_many, names, waits, rows)
         except ValueError:
@@ -171,14 +178,15 @@ class LabelJoin(StoredObject):
         ``ids`` may be a frame with id, label and key. The row that a label completes is its outcome's ``row``, None
         where the decision is not tracked; the fate is the one when all labels are in.
         """
-        if is_frame(ids):
-            check_alone("label", labels=labels, keys=keys)
-            keys = column(ids, "key") if "key" in names_of(ids) else None
-            ids, labels = column(ids, "id"), column(ids, "label")
-        names, values = as_ids(ids), as_list([] if labels is None else labels, "labels")
+        if batches.is_frame(ids):
+            batches.check_alone("label", labels=labels, keys=keys)
+            keys = batches.column(ids, "key") if "key" in batches.names_of(ids) else None
+            ids, labels = batches.column(ids, "id"), batches.column(ids, "label")
+        names, values = batches.as_ids(ids), batches.as_list([] if labels is None else labels, "labels")
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
-        marks = [None] * len(names) if keys is None else as_keys(keys)
+        given = [None] * len(names) if keys is None else batches.as_list(keys, "keys")
+        marks = [None if batches.is_missing(key) else as_id(key) for key in given]
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
@@ -197,7 +205,7 @@ class LabelJoin(StoredObject):
     def _label(self, id: Hashable, label: Any, key: Hashable) -> tuple[Answer, Row | None]:
         if self._rule is None:
             return self._end(id, label)
-        return gather(self._tracker, id, label, key), None
+        return self._tracker.gather(id, label, key), None
 
     def finish(self, id: Hashable, missing: Any = UNSAID) -> Row | None:
         """End the window of a decision; return its row, with the labels gathered.
@@ -212,21 +220,25 @@ class LabelJoin(StoredObject):
         rule = self._rule
         if rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
-        names = as_ids(ids)
+        names = batches.as_ids(ids)
         instead = [as_missing(id, missing, self._labels) for id in names]
-
         return self._turns.change(self._finish_all, names, instead, rule)
 
     def _finish_all(self, names: list[Hashable], instead: list[Any], rule: Callable[[Any], Any]) -> list[Outcome]:
-        pairs = zip(names, instead, strict=True)
-        labels = [gathered_for(self._tracker, id, none, rule) for id, none in pairs]
-        return self._outcomes(names, [self._end(*pair) for pair in zip(names, labels, strict=True)])
+        tracker, told = self._tracker, []
+        for id, label in zip(names, instead, strict=True):
+            t = tracker.find(as_id(id))
+            waiting = None if t is None else tracker.item(t)
+            if waiting is not None and waiting.gathered:
+                label = rule(waiting.gathered)
+            told.append(self._end(id, label))
+        return self._outcomes(names, told)
 
     def _end(self, id: Hashable, label: Any) -> tuple[Answer, Row | None]:
         (status, weight), item = self._tracker.answer(id, _NOTHING, label)
         if status is not Answer.USED or item is None:
             return status, None
-        return status, Row(self._tracker.items.unpack(item.payload), label, weight, item.id)
+        return status, _new_row((self._tracker.items.unpack(item.payload), label, weight, item.id))
 
     def _outcomes(self, ids: list[Hashable], told: list[tuple[Answer, Row | None]]) -> list[Outcome]:
         return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(ids, told, strict=True)]
@@ -254,8 +266,10 @@ class LabelJoin(StoredObject):
         if at_end not in AT_END:
             raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
         log = log_of(frame, decided_at, labelled_at, label)
-        features = records(frame, without=(decided_at, labelled_at, label, "id"))
-        names = as_ids(column(frame, "id")) if "id" in names_of(frame) else [None] * len(features)
+        features = batches.records(frame, without=(decided_at, labelled_at, label, "id"))
+        names = (
+            batches.as_ids(batches.column(frame, "id")) if "id" in batches.names_of(frame) else [None] * len(features)
+        )
         check_features(features, self._tracker.items.pack)
         return self._stream(in_order(log, at_end), log.labels, features, names)
 

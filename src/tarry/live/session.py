@@ -5,35 +5,28 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_positive
+from tarry.checks import as_nonnegative, as_positive
 from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
+from tarry.live import batches
 from tarry.live.base import StoredObject, make_or_open
-from tarry.live.batches import (
-    Receipt,
-    Receipts,
-    Rounds,
-    as_ids,
-    as_list,
-    as_names,
-    check_alone,
-    column,
-    is_frame,
-    receipts_of,
-)
+from tarry.live.batches import Receipt, Receipts, Rounds
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.core import LARGEST
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.tracker import UNLABELLED
+from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.tracking import Player, as_player
 
 _FLOATS = np.dtype(np.float64)
+_REAL = (Real, Decimal, np.integer, np.floating)
 
 
 class Round(NamedTuple):
@@ -48,6 +41,9 @@ class Round(NamedTuple):
     tracked: bool
     released: tuple[Hashable, ...]
     status: Answer
+
+
+_new_round = partial(tuple.__new__, Round)  # without the Python call of a named tuple's own constructor
 
 
 class Session(StoredObject):
@@ -95,15 +91,25 @@ class Session(StoredObject):
         strong_convexity: float | None = None,
     ) -> None:
         player = as_player(player)
-        _check_learner(player, value_bound)
+        learns_from = player.learner.feedback
+        if learns_from == EXAMPLE:
+            raise ValueError(
+                f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
+                "use tarry.LabelJoin and fit to its rows, or simulate"
+            )
+        if learns_from not in (GRADIENT, VALUE):
+            raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
+        if value_bound is not None and learns_from == GRADIENT:
+            raise ValueError(f"this session learns from gradients, got value_bound={value_bound}: give gradient_bound")
         bounds = {"gradient_bound": gradient_bound, "value_bound": value_bound}
         given = {name: as_positive(bound, name) for name, bound in bounds.items() if bound is not None}
-        if strong_convexity is not None:
-            given["strong_convexity"] = _as_curvature(strong_convexity)
+        if strong_convexity is not None:  # 0 for convex losses
+            given["strong_convexity"] = as_nonnegative(strong_convexity, "strong_convexity")
         wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _prepare(self) -> None:
+    def _take(self, turns: Turns) -> None:
+        super()._take(turns)
         learner = self.player.learner
         self._feedback = learner.feedback
         self._size = learner.dimension if self._feedback == GRADIENT else queries_of(learner)
@@ -115,14 +121,14 @@ class Session(StoredObject):
         and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         """
         item = self._turns.change(self._tracker.open, id, delay, None)
-        return Round(item.id, item.play, item.tracked, item.released, item.answer)
+        return _new_round((item.id, item.play, item.tracked, item.released, item.answer))
 
     def ask_many(
         self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
     ) -> Rounds:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
-        names = as_names(rounds, ids)
-        waits = [None] * len(names) if delays is None else as_list(delays, "delays")
+        names = batches.as_names(rounds, ids)
+        waits = [None] * len(names) if delays is None else batches.as_list(delays, "delays")
         opened = self._turns.change(self._tracker.open_many, names, waits, [None] * len(names))
         k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)
@@ -136,7 +142,7 @@ class Session(StoredObject):
         )
 
     def points(self, id: Hashable) -> np.ndarray:
-        """Where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
+        """Return where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
 
         Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
         """
@@ -165,16 +171,16 @@ class Session(StoredObject):
         """
         if unnamed:
             raise self._unnamed("tell_many", f"{self._feedback}s")
-        if is_frame(ids):
-            check_alone(self._feedback, gradients=gradients, values=values)
-            given = column(ids, self._feedback)
+        if batches.is_frame(ids):
+            batches.check_alone(self._feedback, gradients=gradients, values=values)
+            given = batches.column(ids, self._feedback)
             gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
-            ids = column(ids, "id")
-        names = as_ids(ids)
+            ids = batches.column(ids, "id")
+        names = batches.as_ids(ids)
         is_single = self._feedback == VALUE and self._size == 1
         shape = (len(names),) if is_single else (len(names), self._size)
         feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
-        return receipts_of(names, self._turns.change(self._tracker.answer_many, names, feedback))
+        return batches.receipts_of(names, self._turns.change(self._tracker.answer_many, names, feedback))
 
     @property
     def player(self) -> Player:
@@ -185,7 +191,7 @@ class Session(StoredObject):
         return TypeError(f"this session learns from {self._feedback}s: name them, {call}(…, {word}=…)")
 
     def _checked(self, gradient: Any, value: Any, shape: tuple[int, ...], *, plural: bool = False) -> np.ndarray:
-        """Feedback of the right kind and shape, and of several rounds the right size too, before anything is begun."""
+        """Return feedback of the right kind and shape; that of several rounds must be finite too."""
         word = self._feedback + ("s" if plural else "")
         given = gradient if self._feedback == GRADIENT else value
         if given is None or (gradient is not None and value is not None):
@@ -203,22 +209,6 @@ class Session(StoredObject):
         return feedback
 
 
-def _check_learner(player: Player, value_bound: float | None) -> None:
-    if player.learner.feedback == EXAMPLE:
-        raise ValueError(
-            f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
-            "use tarry.LabelJoin and fit to its rows, or simulate"
-        )
-    if player.learner.feedback not in (GRADIENT, VALUE):
-        raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
-    if value_bound is not None and player.learner.feedback == GRADIENT:
-        raise ValueError(f"this session learns from gradients, got value_bound={value_bound}: give gradient_bound")
-
-
-def _as_curvature(strong_convexity: float) -> float:
-    return 0.0 if strong_convexity == 0 else as_positive(strong_convexity, "strong_convexity (0 for convex losses)")
-
-
 def as_numbers(given: Any, word: str, *, is_table: bool) -> np.ndarray:
     """Return a copy of what is given, as floats in a row or a table.
 
@@ -228,28 +218,16 @@ def as_numbers(given: Any, word: str, *, is_table: bool) -> np.ndarray:
     try:
         feedback = np.array(given, order="C", ndmin=1)
         if feedback.dtype is not _FLOATS:
-            feedback = _as_floats(feedback)
+            kind = feedback.dtype.kind
+            if kind not in "fiubO" or (kind == "O" and not all(isinstance(one, _REAL) for one in feedback.flat)):
+                raise TypeError(
+                    f"numbers are wanted, not {feedback.dtype}"
+                )  # texts, times and complex numbers are none
+            feedback = feedback.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise _refused(given, word, is_table) from error
-    if _is_masked(given) or (is_table and isinstance(given, (list, tuple)) and any(map(_is_masked, given))):
-        raise ValueError(f"{word} must be numbers, and some of these are masked: fill them, or leave the round out")
+        alike = ", as many in each row" if is_table else ""
+        raise ValueError(f"{word} must be numbers{alike}, got {reprlib.repr(given)}") from error
+    for part in given if is_table and isinstance(given, (list, tuple)) else (given,):
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            raise ValueError(f"{word} must be numbers, and some of these are masked: fill them, or leave the round out")
     return feedback
-
-
-def _as_floats(found: np.ndarray) -> np.ndarray:
-    """Return real numbers, whole numbers and truth values as floats; texts, times and complex numbers are none."""
-    if found.dtype.kind not in "fiubO" or (found.dtype.kind == "O" and not all(map(_is_real, found.flat))):
-        raise TypeError(f"numbers are wanted, not {found.dtype}")
-    return found.astype(np.float64)
-
-
-def _is_masked(given: Any) -> bool:
-    return isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
-
-
-def _is_real(entry: Any) -> bool:
-    return isinstance(entry, (Real, Decimal, np.number)) and not isinstance(entry, np.complexfloating)
-
-
-def _refused(given: Any, word: str, is_table: bool) -> ValueError:
-    return ValueError(f"{word} must be numbers{', as many in each row' * is_table}, got {reprlib.repr(given)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from tarry.learners import Idle
 from tarry.live.buffers import CHUNK
 from tarry.live.configuration import JOIN, encode
 from tarry.live.core import ANSWERED, ANSWERS, Slots
-from tarry.live.encoding import Unreadable, encode_payload, plain_id, plain_payload
+from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Answer, Certificate, Weights
@@ -69,8 +70,7 @@ def status_of(tracker: Tracker) -> Status:
     weights = slots.weights()
     estimate = estimate_now(tracker) if tracker.configuration.kind == JOIN else None
     warnings = (
-        *_warnings(tracker),
-        *_estimate_warnings(estimate),
+        *_warnings(tracker, estimate),
         *restart_warnings(player, weights.mean),
         *bound_warnings(tracker.terms, slots.state.tally.sums),
     )
@@ -78,7 +78,7 @@ def status_of(tracker: Tracker) -> Status:
         rounds=rounds,
         pending=rounds - slots.counts[ANSWERED],
         tracked=slots.tracked,
-        fates=tracker.ledger(),
+        fates=tracker.slots.fates(),
         answers={answer.name.lower(): slots.counts[ANSWERS + answer] for answer in Answer},
         weights=weights,
         balance=balance(player, slots.state, rounds),
@@ -88,8 +88,9 @@ def status_of(tracker: Tracker) -> Status:
     )
 
 
-def _warnings(tracker: Tracker) -> tuple[str, ...]:
-    fates, scheduler = tracker.ledger(), tracker.configuration.player.scheduler
+def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
+    """Return what may mislead: biased sums, ids that nobody knows, an estimate from too few labels."""
+    fates, scheduler = tracker.slots.fates(), tracker.configuration.player.scheduler
     counts, found = tracker.slots.counts, []
     if not scheduler.is_unbiased:
         found.append(
@@ -114,14 +115,9 @@ def _warnings(tracker: Tracker) -> tuple[str, ...]:
             f"{unknown} of {calls} calls named an id that nobody decided under: an id is the same only if its type is, "
             "7 is not '7'"
         )
-    return tuple(found)
-
-
-def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
-    """Return what may mislead; where no label is a number there is no estimate to be misled by."""
-    if estimate is None or not estimate.labels:
-        return ()
-    found, used = [], estimate.labels + estimate.left_out
+    if estimate is None or not estimate.labels:  # where no label is a number there is no estimate to be misled by
+        return found
+    used = estimate.labels + estimate.left_out
     if estimate.outstanding > MANY_OUT:
         found.append(
             f"about {estimate.outstanding:.0%} of the labels are still awaited, so the estimate leans towards those "
@@ -132,16 +128,23 @@ def _estimate_warnings(estimate: Estimate | None) -> tuple[str, ...]:
             f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate: if they "
             "stand for one, give it as the label, or as missing"
         )
-    return tuple(found)
+    return found
 
 
 def ledger_of(tracker: Tracker, last: int) -> dict[str, Any]:
     """Return rounds by fate with their sum, and the fates of the last rounds, newest first."""
-    fates = tracker.ledger()
+    fates = tracker.slots.fates()
     told: dict[str, Any] = {"rounds": tracker.rounds, "fates": fates, "sum": sum(fates.values())}
     if last:
         oldest = max(0, tracker.rounds - min(last, tracker.memory))
-        told["last"] = [_entry(tracker, t) for t in range(tracker.rounds, oldest, -1)]
+        told["last"] = []
+        for t in range(tracker.rounds, oldest, -1):
+            id = tracker.id_of(t)
+            number = t if tracker.is_numbered else None
+            fate = "pending" if t in tracker.tracked else tracker.fates.fate(t).name.lower()
+            is_answered = tracker.fates.was_answered(t)
+            entry = {"round": t, "id": number if id is None else plain_id(id), "fate": fate, "answered": is_answered}
+            told["last"].append(entry)
     return told
 
 
@@ -157,18 +160,6 @@ def export_of(tracker: Tracker, payloads: bool) -> dict[str, Any]:
     }
 
 
-def _entry(tracker: Tracker, t: int) -> dict[str, Any]:
-    """Return a round with its fate; its id where that is still kept."""
-    id = tracker.id_of(t)
-    number = t if tracker.is_numbered else None
-    return {
-        "round": t,
-        "id": number if id is None else plain_id(id),
-        "fate": "pending" if t in tracker.tracked else tracker.fates.fate(t).name.lower(),
-        "answered": tracker.fates.was_answered(t),
-    }
-
-
 def _kept(tracker: Tracker, t: int, payloads: bool) -> dict[str, Any]:
     """Return what is kept of a tracked round; of one that cannot be read, why."""
     try:
@@ -181,19 +172,14 @@ def _kept(tracker: Tracker, t: int, payloads: bool) -> dict[str, Any]:
     if item.play is not None and item.play.size:
         kept["play"] = item.play.tolist()
     if payloads:
-        kept["payload"] = plain_payload(payload)
+        kept["payload"] = {"bytes": b64encode(payload).decode()} if isinstance(payload, bytes) else payload
     else:
-        kept["payload_bytes"] = _size(payload)
+        try:
+            data = encode_payload(payload)
+            kept["payload_bytes"] = 0 if data is None else len(data) - 1
+        except ValueError:
+            kept["payload_bytes"] = None  # an object that could not be stored
     return kept | {"gathered": list(item.gathered), "keys": [plain_id(key) for key in item.keys]}
-
-
-def _size(payload: Any) -> int | None:
-    """Return the bytes a payload takes in a store; None for objects that could not be stored."""
-    try:
-        data = encode_payload(payload)
-    except ValueError:
-        return None
-    return 0 if data is None else len(data) - 1
 
 
 def expected_size(

@@ -9,32 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
+from tarry.checks import as_int
 from tarry.errors import StoreError
 from tarry.learners.base import points_of
 from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
-from tarry.live.configuration import Configuration, check_naming, disclosed_delay, terms_for
+from tarry.live.configuration import Configuration
 from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, is_malformed
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
 from tarry.live.estimates import book_label
 from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
-from tarry.tracking import keyed_draws
+from tarry.tracking import keyed_draws, terms_of
 from tarry.tracking.tally import UNCERTIFIED
 
 UNDECIDED, OURS, CALLERS = range(3)  # whether rounds go by our numbers or by the caller's ids
 RECENT = 256  # rounds that are kept with their plays whether tracked or not; fewer where fewer are remembered
 UNLABELLED: Any = object()
+_STATED = ("gradient_bound", "value_bound", "strong_convexity")  # what certificates can be told
 _DECLINED = ((buffers.UNTRACKED, Answer.UNTRACKED), (buffers.SATURATED, Answer.SATURATED))
 _ENDED = ((buffers.USED, Answer.USED), (buffers.EXPIRED, Answer.EXPIRED))
 _NOWHERE = np.zeros(0)
-# A named tuple's own constructor is a Python function; this one costs half as much, twice a call.
+# A named tuple's own constructor is a Python function; these cost half as much, twice a call.
 _new_item = partial(tuple.__new__, Item)
+_new_receipt = partial(tuple.__new__, Receipt)
 
 
 class Tracker:
@@ -43,8 +46,9 @@ class Tracker:
     def __init__(self, configuration: Configuration, items: Any = None) -> None:
         self.configuration, self.memory = configuration, configuration.memory
         self.recent = min(RECENT, self.memory)
-        self.terms = terms_for(configuration)
-        player = configuration.player
+        player, stated = configuration.player, configuration.options
+        given = {name: stated[name] for name in _STATED if name in stated}
+        self.terms = terms_of(player.learner, **given, restarts=player.epochs.needs_preemption)
         self.slots = Slots(
             player,
             configuration.capacity,
@@ -72,7 +76,8 @@ class Tracker:
 
     def open(self, id: Hashable, delay: int | None, payload: Any) -> Item:
         """Begin a round, or return the round that already has this id. Bad arguments begin nothing."""
-        disclosed = -1 if delay is None and not self._is_clairvoyant else disclosed_delay(self.configuration, delay)
+        if delay is not None or self._is_clairvoyant:
+            delay = self._disclosed(delay)
         if payload is not None:
             payload = self.items.pack(payload)  # refused whether or not the round will be tracked
         naming = self.slots.counts[NAMING]
@@ -82,10 +87,10 @@ class Tracker:
             if known is not None:
                 return self._again(known, id)
             if naming == OURS:
-                check_naming(self.configuration, is_named=True)
+                self._refuse_naming(naming)
         elif naming == CALLERS:
-            check_naming(self.configuration, is_named=False)
-        return self._begin(id, disclosed, payload)
+            self._refuse_naming(naming)
+        return self._begin(id, -1 if delay is None else delay, payload)
 
     def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
@@ -95,12 +100,25 @@ class Tracker:
         if len(named) not in (0, len(ids)):
             raise ValueError("some rounds have an id and some have none: give ids always or never")
         for delay in delays:
-            disclosed_delay(self.configuration, delay)
+            self._disclosed(delay)
         naming = self.slots.counts[NAMING]
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
-            check_naming(self.configuration, is_named=bool(named))
+            self._refuse_naming(naming)
         return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
+
+    def _disclosed(self, delay: int | None) -> int | None:
+        """Return the delay that is told with a round, in the clairvoyant model only."""
+        information, kind = self.configuration.information, self.configuration.kind
+        if self._is_clairvoyant:
+            return as_int(delay, f"the delay (a clairvoyant {kind} needs each round's)", 0)
+        if delay is not None:
+            raise ValueError(f"a {information} {kind} takes no delay, got {delay}: leave it out")
+        return None
+
+    def _refuse_naming(self, naming: int) -> Never:
+        used = "round numbers" if naming == OURS else "your own ids"
+        raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
     def _begin(self, id: Hashable, delay: int, payload: Any) -> Item:
         slots = self.slots
@@ -109,8 +127,17 @@ class Tracker:
         t = counts[ROUNDS]
         if t == 1:
             counts[NAMING] = OURS if id is None else CALLERS
-        released = tuple(map(self._retire, slots.released())) if slots.table[RELEASED] else ()
-        play = _read_only(slots.state.play) if self._plays else _NOWHERE
+        released: tuple[Hashable, ...] = ()
+        if slots.table[RELEASED]:
+            for past in slots.released():
+                lost = self._readable(past)
+                self._forget(past, lost)
+                # Of a row that cannot be read the number stands for the id.
+                released += (past if lost is None else lost.id,)
+        play = _NOWHERE
+        if self._plays:
+            play = slots.state.play.copy()
+            play.flags.writeable = False
         if id is None:
             id = t
         else:
@@ -132,13 +159,8 @@ class Tracker:
         slots.is_midway = False
         return item
 
-    def _retire(self, t: int) -> Hashable:
-        """Forget what belonged to a round that has lost its slot, unless it is recent; return its id."""
-        item = self._readable(t)
-        self._forget(t, item)
-        return t if item is None else item.id  # of a row that cannot be read the number stands for the id
-
     def _forget(self, t: int, item: Item | None) -> None:
+        """Forget what belonged to a round that has lost its slot, unless it is recent."""
         rounds = self.rounds
         self.tracked.discard(t)
         if item is not None and t <= rounds - self.memory and self.ids is not None:
@@ -156,13 +178,13 @@ class Tracker:
         t = self.find(as_id(id))
         slots, is_tracked = self.slots, t in self.tracked
         counts = slots.counts
-        refused = None if is_tracked else self.refusal(t)
-        if refused is not None or t is None:
+        answer = None if is_tracked else self._refusal(t)
+        if answer is not None or t is None:
             if feedback is not None and is_malformed(feedback):
                 raise _malformed(feedback)
-            answer = refused or Answer.UNKNOWN
+            answer = answer or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
-            return Receipt(answer, 0.0), None
+            return _new_receipt((answer, 0.0)), None
         kept, weight = None, 0.0
         if feedback is None:
             slots.expire(t)
@@ -185,7 +207,7 @@ class Tracker:
         counts[ANSWERED] += 1
         counts[ANSWERS + answer] += 1
         slots.is_midway = False
-        return Receipt(answer, weight), kept
+        return _new_receipt((answer, weight)), kept
 
     def answer_many(self, ids: list[Hashable], feedback: Any, _: Any = None) -> list[Receipt]:
         """Answer several rounds with feedback, a row each, or with nothing (None: they expired)."""
@@ -223,15 +245,9 @@ class Tracker:
     def fate(self, id: Hashable) -> Answer:
         """Return what became of a round, as far as it is remembered."""
         t = self.find(as_id(id))
-        if t in self.tracked:
+        if t is not None and t in self.tracked:
             return Answer.PENDING
-        if t is None or t <= self.rounds - self.memory:
-            return self._absence(t)
-        return Answer(self.fates.fate(t))
-
-    def ledger(self) -> dict[str, int]:
-        """Return the rounds by fate; they sum to the rounds begun."""
-        return self.slots.fates()
+        return self._absence(t) or Answer(self.fates.fate(t or 0))
 
     def find(self, id: Hashable) -> int | None:
         """Return the round of an id, as far as it is remembered; raise ValueError if two ids have one hash."""
@@ -253,23 +269,36 @@ class Tracker:
                 )
         return t
 
-    def _absence(self, t: int | None) -> Answer:
-        """Return why nothing is known: forgotten, or never there. Of callers' ids nobody can tell once some are."""
+    def _absence(self, t: int | None) -> Answer | None:
+        """Return why nothing is known of a round: forgotten, or never there; None where something is known."""
+        if t is not None and t > self.rounds - self.memory:
+            return None
+        # Once ids of the caller's have been forgotten, nobody can tell whether an unknown one is among them.
         if t is not None or (self.slots.counts[NAMING] == CALLERS and self.rounds > self.memory):
             return Answer.LATE
         return Answer.UNKNOWN
 
-    def refusal(self, t: int | None) -> Answer | None:
-        """Return why nothing can be done with a round any more; None where something can."""
-        if t in self.tracked:
-            return None
-        if t is None or t <= self.rounds - self.memory:
-            return self._absence(t)
-        return Answer.DUPLICATE if self.fates.was_answered(t) else None
+    def _refusal(self, t: int | None) -> Answer | None:
+        """Return why nothing can be done with a round that is not tracked; None where something can."""
+        return self._absence(t) or (Answer.DUPLICATE if self.fates.was_answered(t or 0) else None)
 
-    def count(self, answer: Answer) -> None:
-        """Count a call that was answered so."""
+    def gather(self, id: Hashable, label: Any, key: Hashable = None) -> Answer:
+        """Keep a label with a tracked round and let it wait on; return PENDING, or why it is not kept.
+
+        A label whose key has come before is a duplicate. Keys are kept as long as the labels.
+        """
+        t = self.find(as_id(id))
+        item = self.item(t) if t is not None and t in self.tracked else None
+        if t is None or item is None:
+            answer = self._refusal(t) or Answer(self.fates.fate(t or 0))
+        elif key is not None and key in item.keys:
+            answer = Answer.DUPLICATE
+        else:
+            keys = item.keys if key is None else (*item.keys, key)
+            self.items[t] = item._replace(gathered=(*item.gathered, label), keys=keys)
+            return Answer.PENDING
         self.slots.counts[ANSWERS + answer] += 1
+        return answer
 
     def _again(self, t: int, id: Hashable) -> Item:
         """Return a round that began before: as it was (REPEATED), or LATE with no play where that is forgotten.
@@ -278,18 +307,11 @@ class Tracker:
         """
         before = self.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
-        self.count(answer)
+        self.slots.counts[ANSWERS + answer] += 1
         if before is not None:
             return before._replace(answer=answer)
-        was_tracked = t > self.rounds - self.memory and self.fates.was_tracked(t)
+        was_tracked = t > self.rounds - self.memory and self.fates.read(t) >= buffers.PREEMPTED
         return Item(id, was_tracked, (), answer, None)
-
-
-def _read_only(play: np.ndarray) -> np.ndarray:
-    """Return a copy that its reader cannot change."""
-    copy = play.copy()
-    copy.flags.writeable = False
-    return copy
 
 
 def _malformed(feedback: Any) -> ValueError:

@@ -6,7 +6,6 @@ nothing has changed. ``look(work, …)`` runs one that only reads, and keeps no 
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable
@@ -15,20 +14,11 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from tarry.errors import StoreError, TarryError
-from tarry.live.buffers import FATES, IDS, STATE, Chunk, Ids, Region, Watched
+from tarry.live.buffers import FATES, HEAD, IDS, STATE, TOTALS, Chunk, Ids, Region, Watched, make_head, read_head
 from tarry.live.configuration import encode
 from tarry.live.core import NAMING, ROUNDS
-from tarry.live.encoding import (
-    Item,
-    ItemRow,
-    decode_item,
-    decode_payload,
-    encode_item,
-    encode_payload,
-    row_checksum,
-    text_of,
-)
-from tarry.live.stores.base import HEAD, TOKENS, Change, Head, Store
+from tarry.live.encoding import damaged
+from tarry.live.stores.base import Change, Store
 from tarry.live.tracker import CALLERS, Tracker
 
 T = TypeVar("T")
@@ -62,25 +52,24 @@ class Turns:
         """Make a lock that nobody holds: after a fork, whoever held the old one is not there to let go of it."""
         self._lock, self._owner, self._born = threading.Lock(), 0, _forks
 
-    def _whose_turn(self) -> int:
-        """Return this thread's number; raise TarryError if a call of this thread is under way."""
+    def _check_turn(self) -> None:
+        """Raise TarryError if a call of this thread is under way."""
         if self._born != _forks:
             self._renew_lock()
-        thread = get_ident()
-        if self._owner == thread and self._lock.locked():
+        if self._owner == get_ident() and self._lock.locked():
             raise TarryError(
                 f"this {self.tracker.configuration.kind} is in the middle of a call: a signal handler, or a function "
                 "called back, must wait until that call is done"
             )
-        return thread
 
     # Three arguments, used or not: to pass on as many as come (*arguments) costs a call in memory 3 % of its time.
 
     def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
-        thread = self._whose_turn()
+        if self._owner or self._born != _forks:
+            self._check_turn()
         with self._lock:
-            self._owner = thread
+            self._owner = get_ident()
             slots = self.tracker.slots
             try:
                 if slots.is_midway or self._why_broken:
@@ -109,84 +98,50 @@ class Turns:
         )
 
 
-class Rows:
-    """Items by round, in a store: read when they are asked for, written with the next commit."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._kept: dict[int, Item] = {}
-        self.touched: dict[int, ItemRow | None] = {}
-
-    def get(self, t: int) -> Item | None:
-        """Return the item of round t; raise StoreError if its row is damaged."""
-        kept = self._kept.get(t)
-        if kept is None and t not in self.touched:
-            row = self._store.row(t)
-            if row is not None:
-                if row_checksum(t, *row[:3]) != row.checksum:
-                    raise damaged(self._store, f"round {t} of tarry_items")
-                kept = self._kept[t] = decode_item(t, row)
-        return kept
-
-    def __setitem__(self, t: int, item: Item) -> None:
-        self.touched[t] = encode_item(t, item)
-        self._kept[t] = item
-
-    def pop(self, t: int, default: None = None) -> None:
-        """Keep nothing for round t any more."""
-        self._kept.pop(t, default)
-        self.touched[t] = None
-
-    def clear(self) -> None:
-        """Forget what was read and what was to be written."""
-        self._kept.clear()
-        self.touched.clear()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    pack = staticmethod(encode_payload)
-    unpack = staticmethod(decode_payload)
-
-    @staticmethod
-    def pack_label(label: Any, what: str) -> Any:
-        """Return a label as other processes will read it; the caller's own object may change."""
-        return json.loads(text_of(label, what))
-
-
 class Stored(Turns):
     """Calls on a tracker that a store keeps: each is one transaction."""
 
     def __init__(self, tracker: Tracker, store: Store) -> None:
         super().__init__(tracker)
         self.store, self._rows = store, tracker.items
-        self._head: Head | None = None  # where the tracker stands; None: it must be loaded from the store
+        self._head: Chunk | None = None  # where the tracker stands; None: it must be loaded from the store
         self._state = Watched(tracker.slots.buffer)
 
     def create(self) -> bool:
         """Store the session before its first round; False if it is there already."""
         text = encode(self.tracker.configuration, self.tracker.slots.layout)
-        regions = self._regions()
-        head, chunks = self._next(Head(0, 0, 0, 0), regions)
-        made = self.store.create(text, crc32(text.encode()), Change(head.chunk(), chunks, {}))
+        change = self._changed(1, 0)
+        made = self.store.create(text, crc32(text.encode()), change)
         if made:
-            self._settle(head, chunks, regions)
+            self._head = change.head
         return made
 
     def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
-        thread, known = self._whose_turn(), None
+        if self._owner or self._born != _forks:
+            self._check_turn()
         with self._lock:
-            self._owner = thread
+            self._owner = get_ident()
             try:
-                self._begin(writes=True)
-                known, self._head = self._head, None  # known again once this call has ended well
+                known = self._begin(writes=True)
+                self._head = None  # known again once this call has ended well
                 before = self.tracker.slots.counts[ROUNDS]
-                result = work(a, b, c)
-                self._commit(known, before)
+                try:
+                    result = work(a, b, c)
+                except Exception:
+                    if not self._is_changed():  # a refusal; whatever else has happened, everything is loaded again
+                        self._head = known
+                    raise
+                change = self._changed(known.version + 1, before)
+                if change.rows or any(change.chunks.values()):
+                    self.store.commit(change)
+                    self._head = change.head
+                else:
+                    self._rollback()
+                    self._head = known
                 return result
             except BaseException as error:
-                self._abandon(known)
+                self._rollback()
                 if isinstance(error, self.store.errors):
                     raise StoreError(self.store.explain(error)) from error
                 raise
@@ -195,9 +150,10 @@ class Stored(Turns):
 
     def look(self, work: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns that only looks at the tracker; nobody waits for it."""
-        thread = self._whose_turn()
+        if self._owner or self._born != _forks:
+            self._check_turn()
         with self._lock:
-            self._owner = thread
+            self._owner = get_ident()
             try:
                 self._begin(writes=False)
                 return work(*arguments)
@@ -209,47 +165,33 @@ class Stored(Turns):
 
     def close(self) -> None:
         """Let go of the store, once the call under way in another thread has ended."""
-        self._whose_turn()
+        self._check_turn()
         with self._lock:
             self.store.close()
 
-    def _begin(self, *, writes: bool) -> None:
-        """Start a transaction and load what others have changed."""
+    def _begin(self, *, writes: bool) -> Chunk:
+        """Start a transaction and load what others have changed; return the head."""
         self._rollback()  # an interrupt may have left a transaction open
-        head = Head.of(self._checked(STATE, self.store.begin(writes=writes)))
+        head = self.store.begin(writes=writes)
         if head != self._head:
             known, self._head = self._head, None  # until everything is loaded
-            self._load(head, known)
+            self._load(self._checked(STATE, head), known)
             self._head = head
+        return head
 
-    def _commit(self, known: Head | None, before: int) -> None:
-        """Write what is different now, in the version after a known one."""
-        assert known is not None
-        regions = self._regions()
-        head, chunks = self._next(known, regions)
-        touched = self._rows.touched
-        if not any(chunks.values()) and not touched:
-            self._rollback()
-            self._head = known
-            return
+    def _changed(self, version: int, before: int) -> Change:
+        """Return what is different now, as this version, when so many rounds had begun before."""
+        regions, touched = self._regions(), self._rows.touched
+        chunks = {name: region.collect(version) for name, region in regions.items()}
         # A round begun and forgotten within this call was never stored.
         rows = {t: row for t, row in sorted(touched.items()) if row is not None or t <= before}
-        self.store.commit(Change(head.chunk(), chunks, rows))
-        self._settle(head, chunks, regions)
-
-    def _next(self, known: Head, regions: dict[str, Region]) -> tuple[Head, dict[str, list[Chunk]]]:
-        """Return the head and the changed chunks of the version after a known one."""
-        version = known.version + 1
-        chunks = {name: region.chunks(version) for name, region in regions.items()}
-        total = sum([region.total_with(chunks[name]) for name, region in regions.items()])
+        touched.clear()
+        total = sum([region.total for region in regions.values()])
         token = int.from_bytes(os.urandom(4), "little")  # another history has another, but for one chance in 2³²
-        return Head(version, self.tracker.slots.size, token, total % TOKENS), chunks
+        return Change(make_head(version, self.tracker.slots.size, token, total), chunks, rows)
 
-    def _settle(self, head: Head, chunks: dict[str, list[Chunk]], regions: dict[str, Region]) -> None:
-        for name, region in regions.items():
-            region.settle(chunks[name])
-        self._rows.touched.clear()
-        self._head = head
+    def _is_changed(self) -> bool:
+        return bool(self._rows.touched) or any(region.changes() for region in self._regions().values())
 
     def _regions(self) -> dict[str, Region]:
         """Return what is kept in chunks: the state, which may lie in new memory, the fates, and ids if any."""
@@ -260,72 +202,58 @@ class Stored(Turns):
             regions[IDS] = self.tracker.ids
         return regions
 
-    def _abandon(self, known: Head | None) -> None:
-        """Leave the transaction; if anything was changed in memory, everything is loaded again."""
-        self._rollback()
-        if known is None or self._rows.touched:
-            return
-        if not any(region.changes() for region in self._regions().values()):
-            self._head = known
-
     def _rollback(self) -> None:
         try:
             self.store.rollback()
         except self.store.errors:
             self._head = None  # the connection is gone: so is the transaction
 
-    def _load(self, head: Head, known: Head | None) -> None:
+    def _load(self, head: Chunk, known: Chunk | None) -> None:
         """Load what is new since a known head, or everything; all of it must be there."""
         self._rows.clear()
-        if known is None or known.version >= head.version or known.slots != head.slots:
-            known = None
-        if known is not None and not self._load_since(head, known.version):
-            known = None  # the store went back in time, and on from there
-        if known is None and not self._load_since(head, _NEVER):
+        slots, _, total = read_head(head)
+        is_later = known is not None and known.version < head.version and read_head(known)[0] == slots
+        if known is not None and is_later and self._load_since(known.version, slots, total):
+            return
+        # Nothing is known, the state was laid out anew, or the store went back in time, and on from there.
+        if not self._load_since(_NEVER, slots, total):
             kind = self.tracker.configuration.kind
             raise StoreError(f"{self.store.where} has lost some of a {kind}'s bytes: restore a copy of it")
 
-    def _load_since(self, head: Head, since: int) -> bool:
-        """Load the chunks written after a version; return whether all chunks are those the head was written with."""
+    def _load_since(self, since: int, slots: int, total: int) -> bool:
+        """Load the chunks written after a version; return whether all chunks sum to the total of the head."""
         tracker, before = self.tracker, self.tracker.rounds
         if since == _NEVER:
-            if head.slots != tracker.slots.size:
-                tracker.slots.clear(head.slots)
+            if slots != tracker.slots.size:
+                tracker.slots.clear(slots)
             for region in self._regions().values():
                 region.clear()
         self._load_chunks(STATE, self._regions()[STATE].load, since)
         self._load_chunks(FATES, tracker.fates.load, since)
-        slots = tracker.slots.state.table.rounds
-        tracker.tracked = set(slots[slots > 0].tolist())
-        if tracker.slots.counts[NAMING] == CALLERS:
-            self._load_ids(since, before)
-        else:
+        held = tracker.slots.state.table.rounds
+        tracker.tracked = set(held[held > 0].tolist())
+        if tracker.slots.counts[NAMING] != CALLERS:
             tracker.ids = None  # the first one to come was not written
-        total = sum(region.total for region in self._regions().values())
-        if total % TOKENS != head.total:
+        else:
+            self._load_ids(since, before)
+        if sum(region.total for region in self._regions().values()) % TOTALS != total:
             return False
-        self._keep_aside()
+        if tracker.ids is not None:  # ids of tracked rounds that are older than the memory: only their rows have them
+            old = [t for t in tracker.tracked if t <= tracker.rounds - tracker.memory]
+            tracker.ids.keep_aside((id, t) for t in old if (id := tracker.id_of(t)) is not None)
         return True
 
     def _load_ids(self, since: int, before: int) -> None:
         tracker = self.tracker
+        if tracker.ids is None:
+            tracker.ids, since = Ids(tracker.memory, tracker.configuration.seed), _NEVER
         ids = tracker.ids
-        if ids is None:
-            ids, since = Ids(tracker.memory, tracker.configuration.seed), _NEVER
-            tracker.ids = ids
         new = None if since == _NEVER else ids.chunks_between(before, tracker.rounds)
         if new is None:
             self._load_chunks(IDS, ids.load, since)
             ids.rebuild()
         elif new:
             self._load_chunks(IDS, ids.take, since, new)
-
-    def _keep_aside(self) -> None:
-        """Find the ids of tracked rounds that are older than the memory: only their rows have them."""
-        tracker = self.tracker
-        old = [t for t in tracker.tracked if t <= tracker.rounds - tracker.memory]
-        if tracker.ids is not None:
-            tracker.ids.keep_aside((id, t) for t in old if (id := tracker.id_of(t)) is not None)
 
     def _load_chunks(self, name: str, load: Callable[[Chunk], None], since: int, only: range | None = None) -> None:
         for chunk in self.store.chunks(name, since, only):
@@ -335,10 +263,5 @@ class Stored(Turns):
         """Return a chunk that is as it was written."""
         if not chunk.is_whole:
             place = "head" if chunk.number == HEAD else f"chunk {chunk.number}"
-            raise damaged(self.store, f"{place} of tarry_{name}")
+            raise damaged(self.store.where, f"{place} of tarry_{name}")
         return chunk
-
-
-def damaged(store: Store, place: str) -> StoreError:
-    """Return what to raise about a place in the tables."""
-    return StoreError(f"{store.where} is damaged ({place}) and was left as it is: restore a copy")

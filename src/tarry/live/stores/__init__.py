@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from tarry.live.buffers import Chunk
-from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Head, Memory, Store
+from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Memory, Store
 
 __all__ = [
     "MAIN",
@@ -15,7 +17,6 @@ __all__ = [
     "PROCESS",
     "Change",
     "Chunk",
-    "Head",
     "Memory",
     "Store",
     "open_store",
@@ -23,6 +24,8 @@ __all__ = [
     "without_password",
 ]
 
+MOUNTS = Path("/proc/mounts")
+_NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
@@ -51,6 +54,13 @@ def open_store(
         path = url.removeprefix(_SQLITE)
         if path == ":memory:" or "\0" in path:
             raise ValueError(f"{url!r} is no file: write store='memory:', or sqlite:/// with the path of one")
+        shared = network_file_system(Path(path))
+        if shared:
+            warnings.warn(
+                f"{path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted: "
+                "use a local disk, or a postgresql:// store",
+                stacklevel=2,
+            )
         return SQLite(path, name, durability=durability, must_exist=must_exist)
     if url.startswith(_POSTGRES):
         from tarry.live.stores.postgres import Postgres
@@ -60,10 +70,13 @@ def open_store(
 
 
 def _shown(url: Any) -> str:
-    """An address that is none, and what may have been meant."""
+    """Return how to show an address that is none, and what may have been meant."""
     if url == _SQLITE:
         return f"{url!r}: the path of a file belongs behind it"
-    if isinstance(url, PathLike) or (isinstance(url, str) and url.endswith((".db", ".sqlite")) and _is_near(url)):
+    is_file = isinstance(url, str) and url.endswith((".db", ".sqlite"))
+    # A path, or one behind too few strokes.
+    is_near = is_file and ("://" not in url or (url.startswith("sqlite://") and not url.startswith(_SQLITE)))
+    if isinstance(url, PathLike) or is_near:
         path = fspath(url).removeprefix("sqlite:")
         return f"{url!r}: for this file write '{_SQLITE}{path.removeprefix('//')}'"
     if isinstance(url, str) and url.lower().startswith(("memory:", _SQLITE, *_POSTGRES)):
@@ -71,13 +84,8 @@ def _shown(url: Any) -> str:
     return repr(without_password(url))
 
 
-def _is_near(url: str) -> bool:
-    """Whether this is a path, or one behind too few strokes."""
-    return "://" not in url or (url.startswith("sqlite://") and not url.startswith(_SQLITE))
-
-
 def without_password(url: str) -> str:
-    """An address that may be shown and kept.
+    """Return an address as it may be shown and kept.
 
     >>> without_password("postgresql://ada:secret@db/main")
     'postgresql://ada@db/main'
@@ -93,7 +101,7 @@ def without_password(url: str) -> str:
 
 
 def stored_names(url: str) -> list[str]:
-    """The names of the sessions in a database."""
+    """Return the names of the sessions in a database."""
     store = open_store(url, must_exist=True)
     if store is None:
         return []
@@ -101,3 +109,17 @@ def stored_names(url: str) -> list[str]:
         return store.names()
     finally:
         store.close()
+
+
+def network_file_system(path: Path) -> str:
+    """Return the kind of network file system a path lies on, or nothing."""
+    try:
+        mounts = MOUNTS.read_text().splitlines()
+    except OSError:
+        return ""  # no such list on this system: nothing is known
+    kinds = {}
+    for line in mounts:  # a later one hides what is mounted there already
+        _, place, kind, *_ = line.split(" ")
+        kinds[re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), place)] = kind  # blanks are written \040
+    kind = next((kinds[str(folder)] for folder in path.resolve().parents if str(folder) in kinds), "")
+    return kind if kind.startswith(_NETWORKED) else ""

@@ -9,44 +9,17 @@ to write are worked out in ``live.transactions``. ``tarry.testing.StoreContract`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from struct import Struct
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, Chunk, make_chunk
+from tarry.live.buffers import REGIONS, Chunk
 from tarry.live.encoding import ItemRow
 
 MAIN = "main"
 POWER, PROCESS = "power", "process"
 CLOSED = "this was closed: open it again"
 FORMAT = 2  # of everything that is stored; see ``live.configuration.upgraded`` for what came before
-HEAD = -1  # the chunk of the state region that says where the session stands
-# Slots, token and total. Together with four chunks it just fills a page of SQLite: wider numbers would cost every
-# transaction another page.
-_HEAD = Struct("<III")
-TOKENS = 1 << 32
-
-
-class Head(NamedTuple):
-    """Where a session stands: its version, the slots its state is laid out for, and which history it is of.
-
-    ``token`` is drawn for each transaction, ``total`` is the sum of the checksums of all chunks (modulo 2³²). A store
-    that went back in time, and perhaps on from there, has another token, and chunks that sum to another total.
-    """
-
-    version: int
-    slots: int
-    token: int
-    total: int
-
-    def chunk(self) -> Chunk:
-        """Return the head as it is stored."""
-        return make_chunk(HEAD, self.version, _HEAD.pack(self.slots, self.token, self.total))
-
-    @classmethod
-    def of(cls, chunk: Chunk) -> Head:
-        """Return the head of a chunk that was checked."""
-        return cls(chunk.version, *_HEAD.unpack(chunk.data))
 
 
 class Change(NamedTuple):
@@ -92,24 +65,11 @@ class Store(Protocol):
     def rollback(self) -> None:
         """End a transaction without a trace; do nothing where none is open."""
 
-    def size(self) -> int:
-        """Return the bytes in use."""
-
     def close(self) -> None:
         """Let go of the database; may be called again."""
 
     def explain(self, error: Exception) -> str:
         """Return a sentence for one of ``errors``."""
-
-
-class _Session:
-    """What :class:`Memory` keeps of one session."""
-
-    def __init__(self, configuration: str, checksum: int) -> None:
-        self.configuration = configuration, checksum
-        self.head = Chunk(HEAD, 0, 0, b"")
-        self.chunks: dict[str, dict[int, Chunk]] = {region: {} for region in REGIONS}
-        self.rows: dict[int, ItemRow] = {}
 
 
 class Memory:
@@ -122,17 +82,16 @@ class Memory:
     where = "the store in memory"
     errors: tuple[type[Exception], ...] = ()
 
-    def __init__(self, name: str = MAIN, database: dict[str, Any] | None = None) -> None:
+    def __init__(self, name: str = MAIN, database: dict[str, SimpleNamespace] | None = None) -> None:
         self.name, self.database = name, {} if database is None else database
         self._is_closed = False
 
-    def _session(self) -> _Session:
+    def _session(self) -> Any:
         if self._is_closed:
             raise StoreError(f"{self.where}: {CLOSED}")
         if self.name not in self.database:
             raise StoreError(f"{self.name!r} is gone from {self.where}")
-        found: _Session = self.database[self.name]
-        return found
+        return self.database[self.name]
 
     def names(self) -> list[str]:
         return list(self.database)
@@ -143,19 +102,22 @@ class Memory:
     def create(self, configuration: str, checksum: int, change: Change) -> bool:
         if self.name in self.database:
             return False
-        self.database[self.name] = _Session(configuration, checksum)
+        kept: dict[str, dict[int, Chunk]] = {region: {} for region in REGIONS}
+        self.database[self.name] = SimpleNamespace(configuration=(configuration, checksum), chunks=kept, rows={})
         self.commit(change)
         return True
 
     def begin(self, *, writes: bool) -> Chunk:
-        return self._session().head
+        head: Chunk = self._session().head
+        return head
 
     def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterable[Chunk]:
         kept = self._session().chunks[region]
         return [kept[i] for i in sorted(kept) if kept[i].version > since and (numbers is None or i in numbers)]
 
     def row(self, t: int) -> ItemRow | None:
-        return self._session().rows.get(t)
+        found: ItemRow | None = self._session().rows.get(t)
+        return found
 
     def commit(self, change: Change) -> None:
         session = self._session()
@@ -171,17 +133,8 @@ class Memory:
     def rollback(self) -> None:
         pass
 
-    def size(self) -> int:
-        session = self._session()
-        return sum(len(chunk.data) for chunks in session.chunks.values() for chunk in chunks.values())
-
     def close(self) -> None:
         self._is_closed = True
 
     def explain(self, error: Exception) -> str:
         return str(error)
-
-
-def upgraded_head(version: int, slots: int, checksums: Iterable[int]) -> Chunk:
-    """Return the head that the first format would have had, from the checksums of all chunks."""
-    return Head(version, slots, 0, sum(checksums) % TOKENS).chunk()

@@ -10,11 +10,11 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, STATE, Chunk
+from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
 from tarry.live.configuration import upgraded
 from tarry.live.encoding import ItemRow
 from tarry.live.stores import without_password
-from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, upgraded_head
+from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
 
 try:
     import psycopg
@@ -110,31 +110,29 @@ class Postgres:
             if written is None or written[0] >= FORMAT:
                 return  # somebody was faster
             run("LOCK TABLE tarry_heads IN ACCESS EXCLUSIVE MODE")
-            sessions = run(
+            wanted = (
                 "SELECT number, configuration, version, slots FROM tarry_sessions JOIN tarry_heads ON number = session"
-            ).fetchall()
-            for number, text, version, slots in sessions:
+            )
+            for number, text, version, slots in run(wanted).fetchall():
                 new = upgraded(text)
-                run(
-                    "UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s",
-                    (new, crc32(new.encode()), number),
-                )
-                sums = (
-                    run(f"SELECT coalesce(sum(checksum), 0) FROM tarry_{region} WHERE session = %s", (number,))
-                    for region in REGIONS
-                )
-                head = upgraded_head(version, slots, (int(found[0]) for s in sums if (found := s.fetchone())))
-                run(_UPSERT.format("state"), (number, *head))
+                row = (new, crc32(new.encode()), number)
+                run("UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s", row)
+                total = 0
+                for region in REGIONS:
+                    wanted = f"SELECT coalesce(sum(checksum), 0) FROM tarry_{region} WHERE session = %s"
+                    found = run(wanted, (number,)).fetchone()
+                    total += int(found[0]) if found else 0
+                run(_UPSERT.format("state"), (number, *make_head(version, slots, 0, total)))
             run("DROP TABLE tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 
     def _ready(self) -> psycopg.Connection[Any]:
         if self._is_closed:
             raise StoreError(CLOSED)
-        if self._process != os.getpid():  # a connection does not survive a fork
+        is_inherited = self._process != os.getpid()  # a connection does not survive a fork
+        if is_inherited:
             _inherited.append(self._database)
-            self._connect()
-        elif self._database.closed:  # it was lost: whatever was not committed is gone with it
+        if is_inherited or self._database.closed:  # lost: whatever was not committed is gone with it
             self._connect()
         return self._database
 
@@ -146,11 +144,8 @@ class Postgres:
     def configuration(self) -> tuple[str, int] | None:
         if not self._has_tables:
             return None
-        found = (
-            self._ready()
-            .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = %s", (self.name,))
-            .fetchone()
-        )
+        wanted = "SELECT number, configuration, checksum FROM tarry_sessions WHERE name = %s"
+        found = self._ready().execute(wanted, (self.name,)).fetchone()
         if found is None:
             return None
         self._number, text, checksum = found
@@ -167,25 +162,18 @@ class Postgres:
                 "ON CONFLICT DO NOTHING RETURNING number",
                 (self.name, configuration, checksum),
             ).fetchone()
-            if added is None:
-                self.rollback()
-                return False
-            self._number = added[0]
-            self.commit(change)
-        except BaseException:
-            self.rollback()
-            raise
-        return True
+            if added is not None:
+                self._number = added[0]
+                self.commit(change)
+            return added is not None
+        finally:
+            self.rollback()  # where nothing was committed
 
     def begin(self, *, writes: bool) -> Chunk:
         run = self._ready().execute
         run("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        found = run(
-            "SELECT version, checksum, data FROM tarry_state WHERE session = %s AND chunk = %s"
-            + " FOR UPDATE" * writes,
-            (self._number, HEAD),
-            binary=True,
-        ).fetchone()
+        wanted = "SELECT version, checksum, data FROM tarry_state WHERE session = %s AND chunk = %s"
+        found = run(wanted + " FOR UPDATE" * writes, (self._number, HEAD), binary=True).fetchone()
         if found is None:
             raise StoreError(f"{self.name!r} is gone from the database")
         return Chunk(HEAD, *found)
@@ -211,11 +199,8 @@ class Postgres:
             yield Chunk(*row)
 
     def row(self, t: int) -> ItemRow | None:
-        found = self._database.execute(
-            "SELECT body, play, payload, checksum FROM tarry_items WHERE session = %s AND round = %s",
-            (self._number, t),
-            binary=True,
-        ).fetchone()
+        wanted = "SELECT body, play, payload, checksum FROM tarry_items WHERE session = %s AND round = %s"
+        found = self._database.execute(wanted, (self._number, t), binary=True).fetchone()
         return None if found is None else ItemRow(*found)
 
     def commit(self, change: Change) -> None:
@@ -232,11 +217,6 @@ class Postgres:
             if kept:
                 cursor.executemany(_KEEP, kept)
             cursor.execute("COMMIT")
-
-    def size(self) -> int:
-        tables = " + ".join(f"pg_total_relation_size('tarry_{table}')" for table in (*REGIONS, "items"))
-        found = self._ready().execute(f"SELECT {tables}").fetchone()
-        return int(found[0]) if found else 0
 
     def close(self) -> None:
         self._is_closed = True
@@ -255,7 +235,7 @@ class Postgres:
         return f"the database says {first!r}; nothing was changed"
 
     def _without_secrets(self, text: str) -> str:
-        """What the driver says may quote the address, or the piece of it that it could not read."""
+        """Return a sentence of the driver's without passwords: it may quote the address, or a piece of it."""
         before, _, options = self.url.partition("://")[2].partition("?")
         given = [before.rpartition("@")[0].partition(":")[2]]
         given += [part.partition("=")[2] for part in options.split("&") if "password" in part]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from struct import unpack_from
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import StoreError
-from tarry.live.buffers import REGIONS, STATE, Chunk
+from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
 from tarry.live.configuration import upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import CLOSED, FORMAT, HEAD, PROCESS, Change, upgraded_head
+from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
 
 try:
     import fcntl
@@ -29,20 +28,26 @@ except ImportError:  # Windows
 
 APPLICATION = 0x54617279
 PATIENCE = 60.0  # seconds to wait for another writer
-MOUNTS = Path("/proc/mounts")
-_NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _LOGS = ("-wal", "-journal")  # with one of these, SQLite makes the file whole by itself
-_SCHEMA = (
-    "CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, "
-    "configuration TEXT NOT NULL, checksum INTEGER NOT NULL)",
-    "CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB, "
-    "checksum INTEGER NOT NULL)",
-    *(
-        f"CREATE TABLE tarry_{region} "
-        "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"
-        for region in REGIONS
-    ),
+_EMPTY = "{} is empty: make a session or join first (tarry join new), or restore a copy"
+_TABLE = (
+    "CREATE TABLE tarry_{} "
+    "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL);"
 )
+# Nothing is synchronised on the way: the whole file is, at the end.
+_SCHEMA = f"""
+PRAGMA synchronous = OFF;
+BEGIN;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL,
+    checksum INTEGER NOT NULL);
+CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB,
+    checksum INTEGER NOT NULL);
+{"".join(map(_TABLE.format, REGIONS))}
+COMMIT;
+PRAGMA journal_mode = WAL
+"""
 # The key of a row is the session's number above this bit and the chunk or round below it: rows of one session lie
 # together, and a table that grows at its end stays packed. The head is a row of the state: a table of its own would
 # cost every transaction another page.
@@ -72,37 +77,32 @@ class SQLite:
         self.path, self.name = Path(path).absolute(), name  # wherever the process goes later
         self.where = str(self.path)
         self._synchronous = "NORMAL" if durability == PROCESS else "FULL"
-        self._number: int | None = None
+        self._base = 0  # where the rows of this session begin; the first session's number is 1
         self._is_closed = self._is_lost = False
-        self.database: sqlite3.Connection | None = None
-        shared = network_file_system(self.path)
-        if shared:
-            warnings.warn(
-                f"{self.path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted: "
-                "use a local disk, or a postgresql:// store",
-                stacklevel=2,
-            )
+        self.database: Any = None  # until there is a file
         if _is_there(self.path, must_exist=must_exist):
-            self._explained(self._connect)
-
-    def _explained(self, work: Callable[[], Any]) -> Any:
-        try:
-            return work()
-        except sqlite3.Error as error:
-            raise StoreError(self.explain(error)) from error
+            try:
+                self._connect()
+            except sqlite3.Error as error:
+                raise StoreError(self.explain(error)) from error
 
     def _connect(self) -> None:
         """Open a file that is there, bring it to this format, and have a write-ahead log."""
         with _opening:
-            marks = _marks_of(self.path)
-            _check_marks(self.path, marks)
+            version = _check_file(self.path)
             _let_go_of_parents()
             address = f"{self.path.as_uri()}?mode=rw"
             database = sqlite3.connect(
                 address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             try:
-                self._set_up(database, marks)
+                _switch_to_log(database, self.path)
+                if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    raise StoreError(_EMPTY.format(self.path))
+                if version < FORMAT:
+                    _upgrade(database)
+                for setting in (f"synchronous = {self._synchronous}", "fullfsync = 1", "checkpoint_fullfsync = 1"):
+                    database.execute(f"PRAGMA {setting}")
             except BaseException:  # whoever keeps the error must not keep the file locked
                 database.close()
                 raise
@@ -110,30 +110,26 @@ class SQLite:
             self._file = _identity_of(self.path)
             _open.add(self)
 
-    def _set_up(self, database: sqlite3.Connection, marks: _Marks) -> None:
-        mode = _switch_to_log(database)
-        if mode != "wal":
-            raise StoreError(
-                f"{self.path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait "
-                "for writers: put the file on a local disk"
-            )
-        if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise _empty(self.path)
-        if marks.version < FORMAT:
-            _upgrade(database)
-        database.execute(f"PRAGMA synchronous = {self._synchronous}")
-        database.execute("PRAGMA fullfsync = 1")
-        database.execute("PRAGMA checkpoint_fullfsync = 1")
-
     def _ready(self) -> sqlite3.Connection:
         """Return the connection; after a fork or a failure, a new one."""
         if self._is_closed:
             raise StoreError(f"{self.path}: {CLOSED}")
         if self.database is None or self._is_lost or self.process != os.getpid():
             self._connect()
-        assert self.database is not None
-        _check_same_file(self.path, self._file)
-        return self.database
+        database: sqlite3.Connection = self.database
+        return database
+
+    def _check_same_file(self) -> None:
+        """Refuse to go on where the path leads to another file than was opened: what is written there nobody finds."""
+        try:
+            now = _identity_of(self.where)
+        except OSError:
+            now = None
+        if now != self._file:
+            raise StoreError(
+                f"{self.path} was deleted, moved or replaced while it was open, so nothing was changed: put it back, "
+                "or open again what is there now"
+            )
 
     def names(self) -> list[str]:
         if self.database is None:
@@ -141,16 +137,13 @@ class SQLite:
         return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
 
     def configuration(self) -> tuple[str, int] | None:
-        if self.database is None:  # there is no file yet
+        if self.database is None:
             return None
-        found = (
-            self._ready()
-            .execute("SELECT number, configuration, checksum FROM tarry_sessions WHERE name = ?", (self.name,))
-            .fetchone()
-        )
+        wanted = "SELECT number, configuration, checksum FROM tarry_sessions WHERE name = ?"
+        found = self._ready().execute(wanted, (self.name,)).fetchone()
         if found is None:
             return None
-        self._number = found[0]
+        self._base = found[0] << _BITS
         return str(found[1]), found[2]
 
     def create(self, configuration: str, checksum: int, change: Change) -> bool:
@@ -160,43 +153,39 @@ class SQLite:
         run = self._ready().execute
         run("BEGIN IMMEDIATE")
         try:
-            if self.configuration() is not None:
-                run("ROLLBACK")
-                return False
-            added = run(
-                "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (?, ?, ?)",
-                (self.name, configuration, checksum),
-            )
-            self._number = added.lastrowid
-            self.commit(change)
-        except BaseException:
-            self.rollback()
-            raise
-        return True
+            is_new = self.configuration() is None
+            if is_new:
+                row = (self.name, configuration, checksum)
+                added = run("INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (?, ?, ?)", row)
+                self._base = (added.lastrowid or 0) << _BITS
+                self.commit(change)
+            return is_new
+        finally:
+            self.rollback()  # where nothing was committed
 
     def begin(self, *, writes: bool) -> Chunk:
         run = self._ready().execute
+        if not writes:  # writers look before they commit: asking the system twice would cost a call 3 % of its time
+            self._check_same_file()
         run("BEGIN IMMEDIATE" if writes else "BEGIN")
-        found = run(
-            "SELECT version, checksum, data FROM tarry_state WHERE place = ?", (self._place(_FIRST + HEAD),)
-        ).fetchone()
+        wanted = "SELECT version, checksum, data FROM tarry_state WHERE place = ?"
+        found = run(wanted, (self._base + _FIRST + HEAD,)).fetchone()
         if found is None:
             raise StoreError(f"{self.name!r} is gone from {self.path}")
         return Chunk(HEAD, *found)
 
     def rollback(self) -> None:
-        if self._is_closed or self.database is None or self.process != os.getpid():  # then it is the parent's own
+        if self._is_closed or self.database is None:
             return
         try:
-            if self.database.in_transaction:
+            if self.database.in_transaction and self.process == os.getpid():  # else it is the parent's own
                 self.database.execute("ROLLBACK")
         except sqlite3.Error:  # the end of a connection is the end of its transaction too
             self._let_go()
             self._is_lost = True
 
     def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterator[Chunk]:
-        assert self.database is not None
-        base = self._place(_FIRST)
+        base = self._base + _FIRST
         first, last = (0, (1 << _BITS) - 1 - _FIRST) if numbers is None else (numbers.start, numbers.stop - 1)
         found = self.database.execute(
             f"SELECT place, version, checksum, data FROM tarry_{region} WHERE place BETWEEN ? AND ? AND version > ? "
@@ -207,37 +196,25 @@ class SQLite:
             yield Chunk(place - base, *rest)
 
     def row(self, t: int) -> ItemRow | None:
-        assert self.database is not None
-        found = self.database.execute(
-            "SELECT body, play, payload, checksum FROM tarry_items WHERE place = ?", (self._place(t),)
-        ).fetchone()
+        wanted = "SELECT body, play, payload, checksum FROM tarry_items WHERE place = ?"
+        found = self.database.execute(wanted, (self._base + t,)).fetchone()
         return None if found is None else ItemRow(*found)
 
     def commit(self, change: Change) -> None:
-        assert self.database is not None
-        run, many = self.database.execute, self.database.executemany
-        base = self._place(_FIRST)
+        many, base = self.database.executemany, self._base
         for region, chunks in change.chunks.items():
             wanted = [*chunks, change.head] if region == STATE else chunks
             if wanted:
-                rows = [(base + chunk[0], chunk[1], chunk[2], chunk[3]) for chunk in wanted]
+                rows = [(base + _FIRST + i, version, checksum, data) for i, version, checksum, data in wanted]
                 many(f"INSERT OR REPLACE INTO tarry_{region} VALUES (?, ?, ?, ?)", rows)
-        gone = [(self._place(t),) for t, row in change.rows.items() if row is None]
-        kept = [(self._place(t), *row) for t, row in change.rows.items() if row is not None]
+        gone = [(base + t,) for t, row in change.rows.items() if row is None]
+        kept = [(base + t, *row) for t, row in change.rows.items() if row is not None]
         if gone:
             many("DELETE FROM tarry_items WHERE place = ?", gone)
         if kept:
             many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
-        _check_same_file(self.path, self._file)
-        run("COMMIT")
-
-    def _place(self, index: int) -> int:
-        assert self._number is not None
-        return (self._number << _BITS) + index
-
-    def size(self) -> int:
-        run = self._ready().execute
-        return int(run("PRAGMA page_count").fetchone()[0]) * int(run("PRAGMA page_size").fetchone()[0])
+        self._check_same_file()  # the last moment to find out
+        self.database.execute("COMMIT")
 
     def close(self) -> None:
         self._is_closed = True  # for good
@@ -257,7 +234,7 @@ class SQLite:
         return f"{self.path}: the database says {text!r}; nothing was changed"
 
 
-_SENTENCES: dict[str, Any] = {
+_SENTENCES: dict[str, str] = {
     "closed database": CLOSED,
     "readonly": "the file or its folder is read-only, so nothing was changed: make both writable",
     "disk is full": "the disk is full, so nothing was changed: make room and call again",
@@ -269,47 +246,48 @@ _SENTENCES: dict[str, Any] = {
 }
 
 
-def _switch_to_log(database: sqlite3.Connection) -> str:
+def _switch_to_log(database: sqlite3.Connection, path: Path) -> None:
     """Have a write-ahead log; SQLite does not wait by itself while another process is just doing the same."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            return str(database.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+            mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+    if mode != "wal":
+        raise StoreError(
+            f"{path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait for "
+            "writers: put the file on a local disk"
+        )
 
 
 def _upgrade(database: sqlite3.Connection) -> None:
-    """Bring a file of an earlier format to this one, in one transaction."""
+    """Bring a file of the first format to this one, in one transaction."""
     run = database.execute
     run("BEGIN IMMEDIATE")
     try:
         if run("PRAGMA user_version").fetchone()[0] < FORMAT:  # nobody was faster
             for number, text in run("SELECT number, configuration FROM tarry_sessions").fetchall():
-                new = upgraded(text)
-                run(
-                    "UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?",
-                    (new, crc32(new.encode()), number),
-                )
-                _upgrade_head(run, number << _BITS)
+                new, place = upgraded(text), number << _BITS
+                values = (new, crc32(new.encode()), number)
+                run("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", values)
+                # The first format kept a version and the slots, but nothing that tells one history from another.
+                version, slots = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
+                total = 0
+                for region in REGIONS:
+                    wanted = f"SELECT total(checksum) FROM tarry_{region} WHERE place > ? AND place < ?"
+                    total += int(run(wanted, (place, place + (1 << _BITS))).fetchone()[0])
+                head = make_head(version, int.from_bytes(slots, "little"), 0, total)
+                row = (head.checksum, head.data, place)
+                run("UPDATE tarry_state SET checksum = ?, data = ? WHERE place = ?", row)
             run(f"PRAGMA user_version = {FORMAT}")
         run("COMMIT")
     except BaseException:
         run("ROLLBACK")
         raise
-
-
-def _upgrade_head(run: Callable[..., sqlite3.Cursor], place: int) -> None:
-    """The first format kept a version and the slots, but nothing that tells one history from another."""
-    version, slots = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
-    checksums = (
-        run(f"SELECT total(checksum) FROM tarry_{region} WHERE place > ? AND place < ?", (place, place + (1 << _BITS)))
-        for region in REGIONS
-    )
-    head = upgraded_head(version, int.from_bytes(slots, "little"), (int(found.fetchone()[0]) for found in checksums))
-    run("UPDATE tarry_state SET checksum = ?, data = ? WHERE place = ?", (head.checksum, head.data, place))
 
 
 def _make_file(path: Path) -> None:
@@ -325,9 +303,11 @@ def _make_file(path: Path) -> None:
                 fcntl.flock(place, fcntl.LOCK_EX)
             if _identity_of(path) != _identity_of(place.fileno()) or path.stat().st_size:
                 return  # somebody was faster
-            for left in (new, *(Path(f"{new}{end}") for end in (*_LOGS, "-shm"))):
-                left.unlink(missing_ok=True)  # of a process that was killed here
-            _make_tables(new)
+            for end in ("", *_LOGS, "-shm"):
+                Path(f"{new}{end}").unlink(missing_ok=True)  # of a process that was killed here
+            with closing(sqlite3.connect(str(new), isolation_level=None)) as database:
+                for statement in _SCHEMA.strip().split(";"):
+                    database.execute(statement)
             new.chmod(path.stat().st_mode & 0o7777)
             _sync(new)
             new.replace(path)
@@ -339,22 +319,6 @@ def _make_file(path: Path) -> None:
         ) from error
 
 
-def _make_tables(path: Path) -> None:
-    database = sqlite3.connect(str(path), isolation_level=None)
-    try:
-        run = database.execute
-        run("PRAGMA synchronous = OFF")  # the whole file is synchronised at the end
-        run("BEGIN")
-        run(f"PRAGMA application_id = {APPLICATION}")
-        run(f"PRAGMA user_version = {FORMAT}")
-        for statement in _SCHEMA:
-            run(statement)
-        run("COMMIT")
-        run("PRAGMA journal_mode = WAL")
-    finally:
-        database.close()
-
-
 def _sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     if os.name == "nt" and path.is_dir():
@@ -364,14 +328,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class _Marks(NamedTuple):
-    """What the first bytes of a SQLite file say of it."""
-
-    application: int
-    version: int
-    page: int
 
 
 def _is_there(path: Path, *, must_exist: bool) -> bool:
@@ -389,101 +345,53 @@ def _is_there(path: Path, *, must_exist: bool) -> bool:
     return False
 
 
-def _marks_of(path: Path) -> _Marks:
-    """Read the marks in a file's first bytes, as they stand on the disk: SQLite itself would first want the log.
+def _check_file(path: Path) -> int:
+    """Return the format of a file of ours; raise StoreError about any other, before anything is opened for writing.
 
-    To close the file again takes the locks of every connection that this process has to it, so a file that is open
-    here already is not opened beside SQLite: it is ours.
+    The first bytes are read as they stand on the disk: SQLite itself would first want the log. To close the file again
+    drops the locks of every connection that this process has to it, so a file that is open here already is not
+    opened beside SQLite: it is ours.
     """
     try:
         if any(store._file == _identity_of(path) for store in _open):
-            return _Marks(APPLICATION, FORMAT, 1)
+            return FORMAT
         with path.open("rb") as file:
             first = file.read(100)
     except OSError as error:
         raise StoreError(f"{path} cannot be read or cannot be opened ({error}): may this user read it?") from error
     if not first:
-        raise _empty(path)
+        raise StoreError(_EMPTY.format(path))
     if len(first) < 100 or not first.startswith(b"SQLite format 3\0"):
         raise StoreError(f"{path} is not a SQLite file; it was left as it is: give another path")
-    (page,), (version,), (application,) = (
-        unpack_from(kind, first, at) for kind, at in ((">H", 16), (">I", 60), (">I", 68))
-    )
-    return _Marks(application, version, 65536 if page == 1 else page)
-
-
-def _empty(path: Path) -> StoreError:
-    return StoreError(f"{path} is empty: make a session or join first (tarry join new), or restore a copy")
-
-
-def _check_marks(path: Path, marks: _Marks) -> None:
-    """Refuse what is not ours, before anything is opened for writing."""
-    if marks.application != APPLICATION:
+    page, version, application = unpack_from(">16xH42xI4xI", first)  # as SQLite's documentation lays them out
+    if application != APPLICATION:
         raise StoreError(f"{path} is a database of some other program; it was left as it is: give another path")
-    if marks.version > FORMAT:
-        raise StoreError(
-            f"{path} is in format {marks.version}, this version of Tarry reads {FORMAT}; it was left as it is"
-        )
-    if path.stat().st_size % marks.page and not any(Path(f"{path}{end}").exists() for end in _LOGS):
+    if version > FORMAT:
+        raise StoreError(f"{path} is in format {version}, this version of Tarry reads {FORMAT}; it was left as it is")
+    page = 65536 if page == 1 else page  # which two bytes cannot hold
+    if path.stat().st_size % page and not any(Path(f"{path}{end}").exists() for end in _LOGS):
         raise StoreError(f"{path} is damaged (its end is missing) and was left as it is: restore a copy")
+    return int(version)
 
 
-def _identity_of(path: Path | int) -> tuple[int, int]:
+def _identity_of(path: Path | str | int) -> tuple[int, int]:
     """Return what a file is known by, whatever it is called."""
     found = os.stat(path)  # noqa: PTH116 - a call's time counts here
     return found.st_dev, found.st_ino
 
 
-def _check_same_file(path: Path, opened: tuple[int, int]) -> None:
-    """Refuse to go on where the path leads to another file than was opened: what is written there nobody finds."""
-    try:
-        now = _identity_of(path)
-    except OSError:
-        now = None
-    if now != opened:
-        raise StoreError(
-            f"{path} was deleted, moved or replaced while it was open, so nothing was changed: put it back, or open "
-            "again what is there now"
-        )
-
-
 def _let_go_of_parents() -> None:
-    """After a fork, close what the parent had open.
+    """Close what the parent process had open before a fork.
 
     Locks are not inherited, but SQLite believes it has them for as long as a connection of the parent's is open here,
     and takes none of its own: others would then remove the log beneath us. Closing takes nothing from the parent.
     """
-    parents = [store for store in _open if store.process != os.getpid()]
-    for store in parents:
-        assert store.database is not None
-        if _is_busy(store.database):
-            raise StoreError(
-                f"this process was forked while another thread was busy with {store.path}: fork before that, or spawn"
-            )
+    for store in [store for store in _open if store.process != os.getpid()]:
+        with suppress(sqlite3.ProgrammingError):  # closed already
+            if store.database.in_transaction:
+                raise StoreError(
+                    f"this process was forked while another thread was busy with {store.path}: fork before that, or "
+                    "spawn"
+                )
         store.database.close()
-    for store in parents:
         _open.discard(store)
-
-
-def _is_busy(database: sqlite3.Connection) -> bool:
-    try:
-        return database.in_transaction
-    except sqlite3.ProgrammingError:
-        return False  # closed already
-
-
-def network_file_system(path: Path) -> str:
-    """Return the kind of network file system a path lies on, or nothing."""
-    try:
-        mounts = MOUNTS.read_text().splitlines()
-    except OSError:
-        return ""  # no such list on this system: nothing is known
-    folder = str(path.resolve().parent)
-    best, kind = "", ""
-    for line in mounts:
-        _, place, name, *_ = line.split(" ")
-        place = re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), place)  # blanks are written \040
-        inside = folder == place or folder.startswith(place.rstrip("/") + "/")
-        if inside and len(place) >= len(best):
-            best, kind = place, name
-    return kind if kind.startswith(_NETWORKED) else ""
