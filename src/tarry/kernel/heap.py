@@ -1,8 +1,4 @@
-"""An indexed binary min-heap over slots: O(log n) push and removal of any member.
-
-``order[i]`` is the slot at heap position i, ``place[slot]`` its position or -1, ``key[slot]`` what
-it is ordered by, ``size[0]`` the number of members.
-"""
+"""Orders over slots and rows: an indexed binary min-heap, and a free list for pools of late feedback."""
 
 from __future__ import annotations
 
@@ -12,9 +8,15 @@ import numpy as np
 
 from tarry.kernel.compile import step
 
+MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
+
 
 class Heap(NamedTuple):
-    """The arrays of one heap; see the module's text."""
+    """A heap with O(log n) push and removal of any member.
+
+    ``order[i]`` is the slot at heap position i, ``place[slot]`` its position or -1, ``key[slot]`` what
+    slots are ordered by, ``size[0]`` the number of members.
+    """
 
     key: np.ndarray
     order: np.ndarray
@@ -94,6 +96,7 @@ def discard(heap: Heap, slot: int) -> None:
     moved = heap.order[last]
     heap.order[i] = moved
     heap.place[moved] = i
+    # The last member may come from another branch, so it may have to rise as well as to sink.
     if i > 0 and heap.key[moved] < heap.key[heap.order[(i - 1) >> 1]]:
         sift_up(heap, i)
     else:
@@ -113,6 +116,44 @@ def take_due(heap: Heap, limit: float) -> Any:
 @step
 def top(heap: Heap) -> Any:
     """Return the slot with the smallest key, or -1."""
-    if heap.size[0] == 0:
-        return -1
-    return heap.order[0]
+    return heap.order[0] if heap.size[0] > 0 else -1
+
+
+class FreeList(NamedTuple):
+    """Rows of an array to hand out: ``marks`` counts those ever made and names the first free one, ``link`` the next.
+
+    Rows are named from 1 here, so that 0 ends the list and zeros are an empty one.
+    """
+
+    link: np.ndarray
+    marks: np.ndarray
+
+
+def make_rows(rows: int) -> FreeList:
+    """Return a free list in which all of this many rows are free."""
+    return FreeList(np.zeros(rows, np.int64), np.zeros(MARKS, np.int64))
+
+
+@step
+def take_row(rows: FreeList) -> Any:
+    """Take and return a free row; the caller knows that there is one."""
+    if rows.marks[FREE] == 0:
+        rows.marks[MADE] += 1
+        return rows.marks[MADE] - 1
+    row = rows.marks[FREE] - 1
+    rows.marks[FREE] = rows.link[row]
+    return row
+
+
+@step
+def give_row(rows: FreeList, row: int) -> None:
+    """Free a row."""
+    rows.link[row] = rows.marks[FREE]
+    rows.marks[FREE] = row + 1
+
+
+@step
+def free_rows(rows: FreeList) -> None:
+    """Free all rows."""
+    rows.marks[MADE] = 0
+    rows.marks[FREE] = 0

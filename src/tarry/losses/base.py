@@ -234,7 +234,7 @@ def _gradient_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: V
 
 def as_rows(rows: ArrayLike | RowSource, name: str) -> Any:
     """Return rows made from an array, or a generator of rows as it is."""
-    if any(isinstance(rows, cls) for cls in fetch.registry.members):
+    if any(isinstance(rows, cls) for cls in fetch.members):
         return rows
     return Listed(cast("ArrayLike", rows), name)
 

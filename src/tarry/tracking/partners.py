@@ -62,7 +62,7 @@ def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
         return bool(learner.watches_tracked)
     if learner.rate is not None or learner.base is not None:
         return any(counts_tracked(rule) for rule in rules)
-    return isinstance(learner, tuple(notice.registry.members))
+    return isinstance(learner, tuple(notice.members))
 
 
 def _check_counted(learner: Any, scheduler: Any) -> None:
