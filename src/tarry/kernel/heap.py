@@ -1,4 +1,4 @@
-"""Orders over slots and rows: an indexed binary min-heap, and a free list for pools of late feedback."""
+"""An indexed binary min-heap over slots."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.kernel.compile import step
-
-MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
 class Heap(NamedTuple):
@@ -117,43 +115,3 @@ def take_due(heap: Heap, limit: float) -> Any:
 def top(heap: Heap) -> Any:
     """Return the slot with the smallest key, or -1."""
     return heap.order[0] if heap.size[0] > 0 else -1
-
-
-class FreeList(NamedTuple):
-    """Rows of an array to hand out: ``marks`` counts those ever made and names the first free one, ``link`` the next.
-
-    Rows are named from 1 here, so that 0 ends the list and zeros are an empty one.
-    """
-
-    link: np.ndarray
-    marks: np.ndarray
-
-
-def make_rows(rows: int) -> FreeList:
-    """Return a free list in which all of this many rows are free."""
-    return FreeList(np.zeros(rows, np.int64), np.zeros(MARKS, np.int64))
-
-
-@step
-def take_row(rows: FreeList) -> Any:
-    """Take and return a free row; the caller knows that there is one."""
-    if rows.marks[FREE] == 0:
-        rows.marks[MADE] += 1
-        return rows.marks[MADE] - 1
-    row = rows.marks[FREE] - 1
-    rows.marks[FREE] = rows.link[row]
-    return row
-
-
-@step
-def give_row(rows: FreeList, row: int) -> None:
-    """Free a row."""
-    rows.link[row] = rows.marks[FREE]
-    rows.marks[FREE] = row + 1
-
-
-@step
-def free_rows(rows: FreeList) -> None:
-    """Free all rows."""
-    rows.marks[MADE] = 0
-    rows.marks[FREE] = 0

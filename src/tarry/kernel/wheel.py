@@ -1,9 +1,9 @@
-"""A hierarchical timing wheel: arrivals in O(1) a round, in increasing order of origin.
+"""Where late feedback waits: a hierarchical timing wheel for arrivals, and free lists for pools of rows.
 
-Level l has 2**BITS buckets of 2**(BITS*l) rounds each. An item waits at the lowest level whose
-aligned window already contains both now and its due round; when a window opens, its bucket is dealt
-out to the level below *before* anything new can enter it. Buckets are first-in-first-out, so items
-due in one round come out in the order they were pushed, which is the order of their rounds.
+The wheel takes O(1) a round and gives arrivals in increasing order of origin. Level l has 2**BITS buckets of
+2**(BITS*l) rounds each. An item waits at the lowest level whose aligned window already contains both now and its due
+round; when a window opens, its bucket is dealt out to the level below *before* anything new can enter it. Buckets are
+first-in-first-out, so items due in one round come out in the order they were pushed, which is that of their rounds.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ LEVELS = 6  # 2**60 rounds, more than any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 3  # entries of a node
+MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
 class Wheel(NamedTuple):
@@ -129,3 +130,43 @@ def take(wheel: Wheel, now: int) -> Any:
     wheel.meta[0] = node
     wheel.meta[1] -= 1
     return wheel.nodes[node + 1]
+
+
+class FreeList(NamedTuple):
+    """Rows of an array to hand out: ``marks`` counts those ever made and names the first free one, ``link`` the next.
+
+    Rows are named from 1 here, so that 0 ends the list and zeros are an empty one.
+    """
+
+    link: np.ndarray
+    marks: np.ndarray
+
+
+def make_rows(rows: int) -> FreeList:
+    """Return a free list in which all of this many rows are free."""
+    return FreeList(np.zeros(rows, np.int64), np.zeros(MARKS, np.int64))
+
+
+@step
+def take_row(rows: FreeList) -> Any:
+    """Take and return a free row; the caller knows that there is one."""
+    if rows.marks[FREE] == 0:
+        rows.marks[MADE] += 1
+        return rows.marks[MADE] - 1
+    row = rows.marks[FREE] - 1
+    rows.marks[FREE] = rows.link[row]
+    return row
+
+
+@step
+def give_row(rows: FreeList, row: int) -> None:
+    """Free a row."""
+    rows.link[row] = rows.marks[FREE]
+    rows.marks[FREE] = row + 1
+
+
+@step
+def free_rows(rows: FreeList) -> None:
+    """Free all rows."""
+    rows.marks[MADE] = 0
+    rows.marks[FREE] = 0

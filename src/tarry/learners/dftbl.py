@@ -10,7 +10,7 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.domains import as_domain
 from tarry.kernel import step
-from tarry.kernel.heap import FreeList, free_rows, give_row, make_rows, take_row
+from tarry.kernel.wheel import FreeList, free_rows, give_row, make_rows, take_row
 from tarry.learners.base import Directions, absorb, advance, allocate, direction, enter, forget, predict, restart
 from tarry.learners.dwftrl import DWFTRL, LeaderState, follow, restart_leader
 from tarry.learners.from_values import OnShrunken, on_shrunken, scales_of

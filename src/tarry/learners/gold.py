@@ -9,19 +9,8 @@ import numpy as np
 
 from tarry.domains import as_domain
 from tarry.domains.shrink import project_shrunken
-from tarry.kernel.heap import (
-    MADE,
-    FreeList,
-    Heap,
-    discard,
-    free_rows,
-    give_row,
-    make_heap,
-    make_rows,
-    push,
-    take_row,
-    top,
-)
+from tarry.kernel.heap import Heap, discard, make_heap, push, top
+from tarry.kernel.wheel import MADE, FreeList, free_rows, give_row, make_rows, take_row
 from tarry.learners.base import (
     VALUE,
     Directions,
