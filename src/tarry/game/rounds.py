@@ -33,12 +33,12 @@ from tarry.tracking.doubling import enters_epoch, magnitude
 from tarry.tracking.player import Draws, Player, State
 from tarry.tracking.table import ENDED, RELEASED, TRACKED, index, occupy, release, unindex, vacancy, vacate
 from tarry.tracking.tally import (
+    CLOSED_EPOCHS,
     FORFEITED,
     LONGEST,
     OBSERVED,
     book_arrival,
     book_entry,
-    book_epoch,
     book_occupancy,
     book_weight,
 )
@@ -73,7 +73,7 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
     pending = t - 1 - state.table.counts[ENDED] if setting.information != NON else -1
     is_first = enters_epoch(player.epochs, state.epochs, t, pending)
     if is_first and setting.certify and t > 1:
-        book_epoch(state.tally, closing_rate(player.learner, state.learner, t - 1))
+        state.tally.sums[CLOSED_EPOCHS] += 0.5 / closing_rate(player.learner, state.learner, t - 1)
     if t > 1:
         flush_buffer(state.buffer, player, draws, state, t - 1)
         advance(player.learner, state.learner, t - 1, pending)

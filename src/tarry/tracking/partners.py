@@ -15,13 +15,21 @@ from tarry.schedulers import DoublingBernoulli
 def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
     """Raise ValueError for a player whose parts contradict each other."""
     rules = rules_of(learner)
-    if any(rule.follows_backlog for rule in rules) and not getattr(epochs, "guesses_backlog", False):
+    over = getattr(epochs, "over", "")
+    if any(rule.follows_backlog for rule in rules) and over != "backlog":
         raise ValueError(
             "the learner's rules follow a guess of the backlog, which nobody makes: give "
             'epochs=Doubling("backlog"), or max_backlog=… to the rules'
         )
     for member in (scheduler, *rules):
-        _check_followed(member, epochs)
+        kinds = getattr(member, "follows_epochs", ())
+        if kinds and over not in kinds:
+            fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
+            got = f"{epochs!r} does not make" if over else "nobody makes"
+            raise ValueError(
+                f"{type(member).__name__} follows a guess that {got}: give {fixes} to the Player, or a member that "
+                "follows none"
+            )
     if getattr(scheduler, "withholds_feedback", False) and _looks_at_the_set(learner, rules):
         raise ValueError(
             f"{type(scheduler).__name__} withholds feedback so that plays do not know who of a batch was drawn, but "
@@ -31,18 +39,6 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
         _check_counted(learner, scheduler)
     if any(isinstance(rule, (EnergyRate, EnergyRadius)) for rule in rules):
         _check_energy(rules, scheduler)
-
-
-def _check_followed(member: Any, epochs: Any) -> None:
-    """Raise ValueError for a member that follows a guess (``follows_epochs``: of these kinds) which no epoch makes."""
-    kinds = getattr(member, "follows_epochs", ())
-    if kinds and getattr(epochs, "over", "") not in kinds:
-        fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
-        got = f"{epochs!r} does not make" if getattr(epochs, "over", "") else "nobody makes"
-        raise ValueError(
-            f"{type(member).__name__} follows a guess that {got}: give {fixes} to the Player, or a member that "
-            "follows none"
-        )
 
 
 def check_room(learner: Any, capacity: int | None) -> None:

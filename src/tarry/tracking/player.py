@@ -65,9 +65,8 @@ def restart_warnings(player: Player, mean_weight: float) -> list[str]:
             "below 1 by design, and weighted sums over all rounds are too small"
         )
     rules = rules_of(player.learner)
-    members = (player.scheduler, *rules)
     follows = any(rule.follows_backlog for rule in rules)
-    if not follows and not any(getattr(member, "follows_epochs", ()) for member in members):
+    if not follows and not any(getattr(member, "follows_epochs", ()) for member in (player.scheduler, *rules)):
         found.append(
             "nothing follows the guesses that restarts correct: restarting only costs, leave out epochs=, or use a "
             "member that follows them (docs/choosing.md)"
@@ -131,11 +130,10 @@ def _checked(kind: str, member: Any, state: Any) -> Any:
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
     """Return the same state with more slots (unlimited capacity only)."""
     larger = fresh_state(player, slots, capacity)
-    _copy_prefix(state.scheduler, larger.scheduler)
-    _copy_prefix(state.tally, larger.tally)
-    _copy_prefix(state.learner, larger.learner)
-    return larger._replace(
-        table=grow_table(state.table, slots), epochs=state.epochs, play=state.play, buffer=state.buffer
+    for name in ("tally", "scheduler", "learner"):
+        _copy_prefix(getattr(state, name), getattr(larger, name))
+    return state._replace(
+        table=grow_table(state.table, slots), tally=larger.tally, scheduler=larger.scheduler, learner=larger.learner
     )
 
 

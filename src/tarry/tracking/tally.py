@@ -125,25 +125,15 @@ def book_arrival(tally: Tally, rounds: np.ndarray, slot: int, s: int, weight: fl
     # Free slots are a stack, and a fresh one is opened only when all opened before are taken: so only the first
     # peak + 1 were ever in use. Vacant ones among them are written to as well; an entry resets them.
     used = min(rounds.size, tally.counts[PEAK] + 1)
-    if tally.inverse_radius[slot] > 0.0:
-        book_value(tally, rounds, used, slot, s, weight, size)
-    else:
-        book_gradient(tally, rounds, used, slot, s, weight * size)
-
-
-@step
-def book_gradient(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, mass: float) -> None:
-    own = tally.rate[slot]
-    tally.sums[SQUARES] += own * mass * mass
-    tally.sums[OVERLAPS] += mass * tally.pair_sum[slot]
-    for other in range(used):
-        rate = own if s > rounds[other] else tally.rate[other]
-        tally.pair_sum[other] += mass * rate
-
-
-@step
-def book_value(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, weight: float, size: float) -> None:
     own, inverse_radius = tally.rate[slot], tally.inverse_radius[slot]
+    if inverse_radius == 0.0:  # a gradient
+        mass = weight * size
+        tally.sums[SQUARES] += own * mass * mass
+        tally.sums[OVERLAPS] += mass * tally.pair_sum[slot]
+        for other in range(used):
+            rate = own if s > rounds[other] else tally.rate[other]
+            tally.pair_sum[other] += mass * rate
+        return
     length = weight * inverse_radius
     tally.sums[SQUARES] += own * (length * size) * (length * size)
     tally.sums[OVERLAPS] += weight * tally.pair_sum[slot]
@@ -157,12 +147,6 @@ def book_value(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, w
         else:
             tally.pair_sum[other] += weight * tally.rate[other]
             tally.pair_sum_w2[other] += weight * weight * tally.rate[other] * tally.inverse_radius[other]
-
-
-@step
-def book_epoch(tally: Tally, rate: float) -> None:
-    """Add an epoch that ends; ``rate`` is its closing rate."""
-    tally.sums[CLOSED_EPOCHS] += 0.5 / rate
 
 
 @step
