@@ -64,6 +64,18 @@ def as_int(value: Any, name: str, least: int = 0) -> int:
     return int(value)
 
 
+def as_choice(value: str, name: str, choices: Iterable[str]) -> str:
+    """Return one of several words.
+
+    >>> as_choice("pair", "over", ["backlog", "total", "pair"])
+    'pair'
+    """
+    known = tuple(choices)
+    if value not in known:
+        raise ArgumentError(name, f"must be one of {', '.join(map(repr, known))}", value)
+    return value
+
+
 def pick(name: str, known: Iterable[str], place: str, *, what: str) -> str:
     """Return the name if it is known; else raise ValueError with the place, the nearest name and all of them.
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_int
+from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, verb
 
@@ -54,13 +54,12 @@ class Doubling(Parameters, init=False):
     needs_preemption = True  # a restart empties the tracking set
 
     def __new__(cls, over: str = "total", *, first: int = 0, unit: int = 1) -> Self:
-        if over not in KINDS:
-            raise ArgumentError("over", f"must be one of {', '.join(map(repr, KINDS))}", over)
+        kind = KINDS.index(as_choice(over, "over", KINDS))
         if first != int(first) or first < 0 or (first and over != "backlog"):
             raise ArgumentError("first", "must be a whole number, and is for over='backlog' only", first)
         if as_int(unit, "unit", 1) != 1 and over != "backlog":
             raise ArgumentError("unit", "is for over='backlog' only", unit)
-        return cls.make(KINDS.index(over), int(first), int(unit))
+        return cls.make(kind, int(first), int(unit))
 
     @property
     def over(self) -> str:
