@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.charts import regret_chart
+from tarry.game.assumptions import Facts, assumption_warnings
 from tarry.game.hindsight import Comparator
 from tarry.game.run import Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
@@ -157,7 +158,7 @@ class Record(SeedResults):
             bound_at=bounds,
             last_plays=np.array([one.play for one in played]),
             player=run.player,
-            assumption_warnings=run.warnings(),
+            assumption_warnings=assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler)),
             **cls.books(played),
         )
 

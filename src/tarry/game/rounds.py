@@ -2,10 +2,9 @@
 
     epoch? → predict → preempt → admit → deliver (increasing s) → flush what was withheld → advance
 
-``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver``
-hands over one arrival. Simulation calls them in a compiled loop, a session one at a time, so both
-play the same round. Neither receives anything from which an undisclosed delay can be read: round t's
-delay is passed in the clairvoyant model only, and an arrival says only that it happened now.
+``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver`` hands over one
+arrival. Simulation calls both in a compiled loop, a session one at a time, so both play the same round. Undisclosed
+delays stay out: that of round t is passed in the clairvoyant model only, and an arrival says only that it came.
 """
 
 from __future__ import annotations
@@ -28,43 +27,26 @@ from tarry.learners.base import (
 )
 from tarry.outcomes import Fate
 from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
+from tarry.tracking import tally
 from tarry.tracking.buffer import clear_buffer, deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude
 from tarry.tracking.player import Draws, Player, State
 from tarry.tracking.table import ENDED, RELEASED, TRACKED, index, occupy, release, unindex, vacancy, vacate
-from tarry.tracking.tally import (
-    CLOSED_EPOCHS,
-    FORFEITED,
-    LONGEST,
-    OBSERVED,
-    book_arrival,
-    book_entry,
-    book_occupancy,
-    book_weight,
-)
 
 NON, SEMI, CLAIRVOYANT = 0, 1, 2
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
 
-_USED = int(Fate.USED)
-_UNTRACKED = int(Fate.UNTRACKED)
-_SATURATED = int(Fate.SATURATED)
-_PREEMPTED = int(Fate.PREEMPTED)
-_EXPIRED = int(Fate.EXPIRED)
+# Plain numbers: compiled code would carry the enumeration along.
+_USED, _UNTRACKED, _SATURATED, _PREEMPTED, _EXPIRED, _PENDING = map(int, Fate)
 
 
 class Setting(NamedTuple):
-    """The rules of play as numbers.
-
-    ``information`` is NON, SEMI or CLAIRVOYANT; ``certify`` is UNCERTIFIED, or says that the sums of a certificate
-    are kept, of PLAIN weights or with the OBSERVED sizes of feedback; ``hears`` says whether a member or the
-    log notices the end of an untracked round.
-    """
+    """The rules of play as numbers."""
 
     capacity: int
-    information: int
-    certify: int
-    hears: int
+    information: int  # NON, SEMI or CLAIRVOYANT
+    certify: int  # UNCERTIFIED, or sums of a certificate are kept: of PLAIN weights, or with OBSERVED sizes of feedback
+    hears: int  # whether a member or the log notices the end of an untracked round
 
 
 @step
@@ -73,7 +55,7 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
     pending = t - 1 - state.table.counts[ENDED] if setting.information != NON else -1
     is_first = enters_epoch(player.epochs, state.epochs, t, pending)
     if is_first and setting.certify and t > 1:
-        state.tally.sums[CLOSED_EPOCHS] += 0.5 / closing_rate(player.learner, state.learner, t - 1)
+        state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / closing_rate(player.learner, state.learner, t - 1)
     if t > 1:
         flush_buffer(state.buffer, player, draws, state, t - 1)
         advance(player.learner, state.learner, t - 1, pending)
@@ -98,7 +80,8 @@ def start_epoch(player: Player, state: State, t: int) -> None:
         s = state.table.rounds[slot]
         if s != 0:
             release(state.table, s)
-            state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+            # Its weight is remembered, so that what arrived, was forfeited and is held still adds up.
+            state.tally.sums[tally.FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
             vacate(state.table, slot)
             state.tally.fates[_PREEMPTED] += 1
     level = magnitude(player.epochs, state.epochs)
@@ -113,7 +96,7 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
     table = state.table
     tracked = table.counts[TRACKED]
     free = vacancy(table, setting.capacity)
-    book_occupancy(state.tally, tracked, setting.capacity)
+    tally.book_occupancy(state.tally, tracked, setting.capacity)
     notice(player.learner, state.learner, t, tracked)
     request = Request(t, free, tracked, setting.capacity, pending, delay)
     slot = admit(player.scheduler, state.scheduler, draws.schedule, request)
@@ -131,7 +114,7 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
     enter(player.learner, state.learner, slot, t)
     if setting.certify:
         rate = rate_in_force(player.learner, state.learner, t)
-        book_entry(state.tally, rate, smoothing_in_force(player.learner, state.learner, t), slot)
+        tally.book_entry(state.tally, rate, smoothing_in_force(player.learner, state.learner, t), slot)
     return slot
 
 
@@ -149,12 +132,12 @@ def deliver(
     state.table.counts[ENDED] += 1
     weight = arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_USED] += 1
-    book_weight(state.tally, weight)
+    tally.book_weight(state.tally, weight)
     if setting.certify:
         size = feedback_size(player.learner, feedback)
-        state.tally.sums[LONGEST] = max(state.tally.sums[LONGEST], size)
-        size = size if setting.certify == OBSERVED else 1.0
-        book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
+        state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], size)
+        size = size if setting.certify == tally.OBSERVED else 1.0
+        tally.book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
     vacate(state.table, slot)
     if weight != 0.0:
         deliver_or_buffer(state.buffer, player, draws, state, (s, t, slot, weight), feedback)
@@ -165,7 +148,6 @@ def deliver(
 def forfeit(player: Player, state: State, s: int, t: int, slot: int) -> None:
     """Free the slot of round s, which ended without an outcome."""
     state.table.counts[ENDED] += 1
-    # What the round would have weighed is remembered, so that arrived + held still adds up.
-    state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+    state.tally.sums[tally.FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_EXPIRED] += 1
     vacate(state.table, slot)

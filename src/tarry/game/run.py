@@ -17,23 +17,10 @@ import numpy as np
 from tarry.checks import as_int
 from tarry.domains.base import nearest
 from tarry.errors import TooLarge
-from tarry.game.assumptions import Facts, assumption_warnings
 from tarry.game.hindsight import Comparator
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
-from tarry.game.world import (
-    Examples,
-    Gradients,
-    Log,
-    Nothing,
-    Points,
-    Values,
-    World,
-    grow_world,
-    make_log,
-    make_world,
-    run_rounds,
-)
+from tarry.game.world import KINDS, Kind, Log, Points, World, grow_world, make_log, make_world, run_rounds
 from tarry.learners import Euclidean
 from tarry.learners.base import queries_of
 from tarry.schedulers.base import UNLIMITED
@@ -41,8 +28,6 @@ from tarry.tracking import Draws, Player, State, Terms, fresh_state, grow_state,
 from tarry.tracking.table import TRACKED
 from tarry.tracking.tally import UNCERTIFIED, check_balance
 
-Kind = Gradients | Values | Points | Examples | Nothing
-KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
 # Blocks double while they take less than half of BLOCK_SECONDS: progress is told often, and rarely for its price.
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
@@ -110,10 +95,6 @@ class Run(NamedTuple):
         """The number of rounds."""
         return int(self.game.delays.horizon)
 
-    def warnings(self) -> tuple[str, ...]:
-        """Return what the player assumes and the game does not have."""
-        return assumption_warnings(self.player.learner, Facts(self.game, self.player.scheduler))
-
     def start(self, draws: Draws, block: int | None = None) -> Buffers:
         """Return the buffers before the first round, with room for a block of rounds."""
         block = min(FIRST_BLOCK, self.horizon) if block is None else block
@@ -155,7 +136,6 @@ class Run(NamedTuple):
             if stop.is_set():
                 return None
             self.check(buffers, first, last)
-            _check_play(self.player.learner, buffers.state.play, last)
             report(last - first + 1)
             first = last + 1
             if time.perf_counter() - started < BLOCK_SECONDS / 2:
@@ -177,8 +157,11 @@ class Run(NamedTuple):
         return buffers._replace(state=state, world=grow_world(world, slots, nodes))
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
-        """Raise ValueError for plays or losses that are not finite, BrokenInvariant for books that do not balance."""
-        learner, play = self.player.learner, buffers.state.play
+        """Raise ValueError for a loss that is not finite or a play that is not, or lies outside the domain.
+
+        Raise BrokenInvariant for books that do not balance.
+        """
+        learner, play, domain = self.player.learner, buffers.state.play, self.player.learner.domain
         if not np.all(np.isfinite(play)):  # first, since a loss there is not finite either
             raise ValueError(
                 f"{type(learner).__name__} played {play} in rounds {first} to {last}, which is not finite: check its "
@@ -190,6 +173,15 @@ class Run(NamedTuple):
                 "check the losses' data or functions there"
             )
         check_balance(self.player, buffers.state, last)
+        if domain is None:  # nothing is played
+            return
+        with np.errstate(all="ignore"):  # a play may be anywhere
+            away = float(np.linalg.norm(play - nearest(domain, play)))
+        if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):  # out there losses may be below any promise
+            raise ValueError(
+                f"{type(learner).__name__} played {play} in round {last}, which lies {away:.3g} outside its domain "
+                f"{domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
+            )
 
 
 def make_run(
@@ -260,20 +252,6 @@ def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
     early = np.geomspace(1, horizon, min(max(most // 2, 1), horizon))
     rounds = np.unique(np.round(np.concatenate((even, early))).astype(np.int64))
     return rounds if most > 1 else rounds[-1:]
-
-
-def _check_play(learner: Any, play: np.ndarray, t: int) -> None:
-    """Raise ValueError for a play outside the learner's domain: out there losses may be lower than any promise."""
-    domain = learner.domain
-    if domain is None:
-        return
-    with np.errstate(all="ignore"):  # a play may be anywhere
-        away = float(np.linalg.norm(play - nearest(domain, play)))
-    if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):
-        raise ValueError(
-            f"{type(learner).__name__} played {play} in round {t}, which lies {away:.3g} outside its domain "
-            f"{domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
-        )
 
 
 def machine_memory() -> int | None:

@@ -8,14 +8,13 @@ from functools import partial
 from typing import Any
 
 from tarry.errors import Interrupted
-from tarry.game.draws import Recorded, draws_for
 from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
 from tarry.game.run import Buffers, Played, Run, Stop, prepare, refuse_if_large
-from tarry.game.seeds import Progress, in_threads, seed_list, worker_count
+from tarry.game.seeds import Progress, Recorded, draws_for, in_threads, seed_list, worker_count
 
 logger = logging.getLogger("tarry")
-_said: set[tuple[str, str]] = set()
+_said: set[tuple[str, str]] = set()  # what was logged: a sweep plays a thousand records
 
 
 def simulate(
@@ -91,7 +90,7 @@ def simulate(
 
 
 def _say_once(record: Record) -> None:
-    """Log the record's warnings under the player's name, each kind once: a sweep plays a thousand records."""
+    """Log the record's warnings under the player's name, each kind once."""
     name = f"{type(record.player.learner).__name__} with {type(record.player.scheduler).__name__}"
     for warning in record.warnings:
         kind = (name, warning.rpartition(": ")[2])  # the way out: what comes before it has numbers of the run
