@@ -136,6 +136,7 @@ class Run(NamedTuple):
             if stop.is_set():
                 return None
             self.check(buffers, first, last)
+            self.check_domain(buffers.state.play, last)
             report(last - first + 1)
             first = last + 1
             if time.perf_counter() - started < BLOCK_SECONDS / 2:
@@ -157,11 +158,8 @@ class Run(NamedTuple):
         return buffers._replace(state=state, world=grow_world(world, slots, nodes))
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
-        """Raise ValueError for a loss that is not finite or a play that is not, or lies outside the domain.
-
-        Raise BrokenInvariant for books that do not balance.
-        """
-        learner, play, domain = self.player.learner, buffers.state.play, self.player.learner.domain
+        """Raise ValueError for plays or losses that are not finite, BrokenInvariant for books that do not balance."""
+        learner, play = self.player.learner, buffers.state.play
         if not np.all(np.isfinite(play)):  # first, since a loss there is not finite either
             raise ValueError(
                 f"{type(learner).__name__} played {play} in rounds {first} to {last}, which is not finite: check its "
@@ -173,13 +171,17 @@ class Run(NamedTuple):
                 "check the losses' data or functions there"
             )
         check_balance(self.player, buffers.state, last)
+
+    def check_domain(self, play: np.ndarray, t: int) -> None:
+        """Raise ValueError for a play outside the learner's domain."""
+        learner, domain = self.player.learner, self.player.learner.domain
         if domain is None:  # nothing is played
             return
         with np.errstate(all="ignore"):  # a play may be anywhere
             away = float(np.linalg.norm(play - nearest(domain, play)))
         if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):  # out there losses may be below any promise
             raise ValueError(
-                f"{type(learner).__name__} played {play} in round {last}, which lies {away:.3g} outside its domain "
+                f"{type(learner).__name__} played {play} in round {t}, which lies {away:.3g} outside its domain "
                 f"{domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
             )
 
