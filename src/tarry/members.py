@@ -27,8 +27,6 @@ def _exported(room: ModuleType) -> Table:
     return {name: made for name, made in room.MEMBERS.items() if name in room.__all__}
 
 
-DOMAINS = _table(domains, "Ball Box Ellipsoid Product Shift Shrink Simplex")
-
 # Learners, and the norms that they are made from.
 LEARNERS = _table(
     learners,
@@ -59,31 +57,23 @@ TUNINGS = _table(
     "universal_safety",
 )
 
-EPOCHS = _table(tracking, "Doubling Single")
-
-PLAYERS = _table(
-    players,
-    "bandit_convex bandit_strongly_convex beyond_peak_backlog convex finite_actions recommended strongly_convex",
-)
-
+# The tables by the key under which a sweep names their members.
 MEMBERS: dict[str, Table] = {
-    "domain": DOMAINS,
+    "domain": _table(domains, "Ball Box Ellipsoid Product Shift Shrink Simplex"),
     "losses": _exported(losses),
     "delays": _exported(delays),
     "learner": LEARNERS,
     "scheduler": _exported(schedulers)
     | _table(schedulers, "Bernoulli.calibrated Morris.for_backlog Pareto.calibrated"),
-    "epochs": EPOCHS,
-    "player": PLAYERS,
+    "epochs": _table(tracking, "Doubling Single"),
+    "player": _table(
+        players,
+        "bandit_convex bandit_strongly_convex beyond_peak_backlog convex finite_actions recommended strongly_convex",
+    ),
 }
-"""The tables by the key under which a sweep names their members."""
 
-INSIDE: dict[str, Table] = MEMBERS | {"learner": TUNINGS | RATES | LEARNERS}
-"""The same for members that stand inside another one, as its parameters."""
+# The same for members that stand inside another one, as its parameters.
+INSIDE = MEMBERS | {"learner": TUNINGS | RATES | LEARNERS}
 
-RENAMED: dict[str, dict[str, str]] = {
-    "delays": delays.RENAMED,
-    "learner": rates.RENAMED,
-    "scheduler": schedulers.RENAMED,
-}
-"""Names of earlier versions and what they are called today, by the same keys."""
+# Names of earlier versions and what they are called today, by the same keys.
+RENAMED = {"delays": delays.RENAMED, "learner": rates.RENAMED, "scheduler": schedulers.RENAMED}

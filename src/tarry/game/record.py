@@ -28,11 +28,11 @@ CLOSE_ENOUGH = 1e-4  # relative, of the best fixed action: regrets are read to f
 
 
 class Occupancy(NamedTuple):
-    """The set as a round finds it (expired members gone, none replaced yet), per seed: mean, peak, share full."""
+    """The size of the set as a round finds it, per seed: expired members are gone, none is replaced yet."""
 
     mean: Array
     peak: Array
-    full: Array
+    full: Array  # the share of rounds that found no room
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -117,26 +117,23 @@ class SeedResults:
 class Record(SeedResults):
     """A simulation's results; arrays have one entry per seed.
 
-    ``regret`` is final regret against the best fixed action of the horizon, ``curve`` a frame with columns seed,
-    t, regret, bound: regret at t is against the best action of the *whole* horizon. ``certificates`` are the bounds on
-    the weighted regret in their parts, and say what they hold for (None where there is none); ``bound`` is the sum of
-    the parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only, here and in the curve:
-    no bound on one path (``certificate.full_bound`` is one). ``last_plays`` has a row per seed. ``assumption_warnings``
-    are what the player assumes and the game does not have; ``warnings`` begin with them.
+    ``regret`` is final regret against the best fixed action of the whole horizon, at checkpoints too. ``bound`` is the
+    sum of the certificate's parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only,
+    here and in the curve: no bound on one path (``certificate.full_bound`` is one).
     """
 
     regret: Array
     bound: Array
     loss: Array
-    certificates: list[Certificate | None]
+    certificates: list[Certificate | None]  # bounds on the weighted regret in their parts, which say what they hold for
     comparators: list[Comparator]
     checkpoints: NDArray[np.int64]
-    regret_at: Array
+    regret_at: Array  # a row per seed, a column per checkpoint; so are the next two
     loss_at: Array
     bound_at: Array
-    last_plays: Array
+    last_plays: Array  # a row per seed
     player: Player
-    assumption_warnings: tuple[str, ...] = ()
+    assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
 
     @classmethod
     def of(cls, played: list[Played]) -> Record:
@@ -145,12 +142,13 @@ class Record(SeedResults):
         comparators = [one.best for one in played if one.best is not None]
         losses = np.array([one.curve[:, LOSS] for one in played])
         regret = losses - np.array([best.losses for best in comparators])
-        bounds = np.array([_bounds(one) for one in played])
+        bounds_at, certificates = zip(*map(_certified, played), strict=True)
+        bounds = np.array(bounds_at)
         return cls(
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
-            certificates=[_certificate(one) for one in played],
+            certificates=list(certificates),
             comparators=comparators,
             checkpoints=run.checkpoints,
             regret_at=regret,
@@ -164,11 +162,7 @@ class Record(SeedResults):
 
     @property
     def curve(self) -> pl.DataFrame:
-        """Columns seed, t, regret, bound at the checkpoints.
-
-        The bound is on the weighted regret over what has arrived, as its certificate's ``holds`` says: with the rate
-        1/(λt) on strongly convex losses it is the second sum only, no bound on one path.
-        """
+        """Columns seed, t, regret, bound at the checkpoints; the bound is on the regret over what has arrived."""
         import polars as pl
 
         return pl.DataFrame(
@@ -182,10 +176,7 @@ class Record(SeedResults):
 
     @property
     def exploration_rounds(self) -> int | None:
-        """How many of the first rounds explored only (bandit learners, smoothing = inner radius).
-
-        None where the player restarts: then it depends on when it did.
-        """
+        """How many of the first rounds explored only (bandits, smoothing = inner radius), None after restarts."""
         count = self.player.learner.exploration_rounds(self.horizon)
         if count is None:
             return 0
@@ -236,7 +227,7 @@ class Record(SeedResults):
             "observed": float(self.observed.mean()),
             "mean_weight": float(self.weights.mean.mean()),
             "second_moment": float(self.weights.second_moment.mean()),
-            "saturated": float(self.fates[:, Fate.SATURATED].mean() / self.horizon),
+            "saturated": self.refused,
             "bound": float(self.bound.mean()),
         }
 
@@ -254,14 +245,10 @@ class Record(SeedResults):
         return html_facts(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
 
 
-def _bounds(one: Played) -> Array:
-    """Return the bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
-    if one.run.terms is None:
-        return np.full(one.run.checkpoints.size, np.nan)
-    return parts_of(one.run.terms, one.curve[:, BOOKS:], one.curve[:, RATE]).bound
-
-
-def _certificate(one: Played) -> Certificate | None:
-    if one.run.terms is None:
-        return None
-    return certificate(one.run.terms, one.curve[-1, BOOKS:], float(one.curve[-1, RATE]), int(one.fates[Fate.USED]))
+def _certified(one: Played) -> tuple[Array, Certificate | None]:
+    """Return the bound at each checkpoint over what has arrived (NaN for none), and the last certificate."""
+    terms, sums, rates = one.run.terms, one.curve[:, BOOKS:], one.curve[:, RATE]
+    if terms is None:
+        return np.full(rates.size, np.nan), None
+    last = certificate(terms, sums[-1], float(rates[-1]), int(one.fates[Fate.USED]))
+    return parts_of(terms, sums, rates).bound, last
