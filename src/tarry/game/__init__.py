@@ -3,7 +3,6 @@
 from tarry.game.problem import Game, WeightedGame
 from tarry.game.record import Record
 from tarry.game.replay import Replay, replay
-from tarry.game.seeds import Recorded
-from tarry.game.simulate import simulate
+from tarry.game.simulate import Recorded, simulate
 
 __all__ = ["Game", "Record", "Recorded", "Replay", "WeightedGame", "replay", "simulate"]

@@ -35,7 +35,7 @@ FAR = 1e4  # steps ahead for the second plane: rounding of the first is divided 
 
 
 class Stopped(Exception):
-    """The search for the best fixed action was told to stop."""
+    """Say that a seed was told to stop, in its rounds or in the search for the best fixed action."""
 
 
 class Comparator(NamedTuple):

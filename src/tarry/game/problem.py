@@ -22,7 +22,7 @@ from tarry.outcomes import html_facts
 from tarry.schedulers.base import UNLIMITED
 from tarry.schedulers.given import Given, as_weights
 from tarry.tracking import Player, as_player
-from tarry.tracking.partners import check_room
+from tarry.tracking.player import check_room
 
 # What a round may tell, and a learner that takes it; over experts and arms another.
 FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL (over arms, Exp3)", "example": "Ridge"}

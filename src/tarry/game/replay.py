@@ -17,7 +17,7 @@ from tarry.errors import Interrupted
 from tarry.game.problem import check_delays, check_grants
 from tarry.game.record import SeedResults
 from tarry.game.run import Played, Stop, make_run, refuse_if_large
-from tarry.game.seeds import in_threads, seed_list, worker_count
+from tarry.game.simulate import in_threads, seed_list, worker_count
 from tarry.kernel import Parameters
 from tarry.learners.base import Idle
 from tarry.losses.base import value_in
@@ -107,9 +107,7 @@ def replay(
     begun = run.start(keyed_draws(chosen[0]))
     run.compile(begun)
 
-    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played | None:
-        if stop.is_set():
-            return None
+    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played:
         return run.play(seed, begun if seed == chosen[0] else run.start(keyed_draws(seed)), stop, report)
 
     played, interrupted = in_threads(play, chosen, run.threads)

@@ -17,7 +17,7 @@ import numpy as np
 from tarry.checks import as_int
 from tarry.domains.base import nearest
 from tarry.errors import TooLarge
-from tarry.game.hindsight import Comparator
+from tarry.game.hindsight import Comparator, Stopped
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
 from tarry.game.world import KINDS, Kind, Log, Points, World, grow_world, make_log, make_world, run_rounds
@@ -125,8 +125,8 @@ class Run(NamedTuple):
         fixed = (self.player, self.setting, draws, state, game.losses, game.delays, kind)
         self.compiled(*fixed, world, log, stop.cell, first, last)
 
-    def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played | None:
-        """Play the whole game from fresh buffers; return None if it was stopped on the way."""
+    def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played:
+        """Play the whole game from fresh buffers; raise Stopped if ``stop`` was set on the way."""
         block, first = min(FIRST_BLOCK, self.horizon), 1
         while first <= self.horizon:
             last = min(self.horizon, first + block - 1)
@@ -134,7 +134,7 @@ class Run(NamedTuple):
             started = time.perf_counter()
             self.advance(buffers, stop, first, last)
             if stop.is_set():
-                return None
+                raise Stopped("the rounds were stopped")
             self.check(buffers, first, last)
             self.check_domain(buffers.state.play, last)
             report(last - first + 1)
@@ -212,13 +212,12 @@ def prepare(
     checkpoints: int = 1,
     bound: bool = True,
     keep_rounds: bool = False,
-    allow_large: bool = False,
-    threads: int = 1,
+    **kept: Any,
 ) -> Run:
     """Return the run of a game and a player (a learner, or a function of the game that makes one).
 
     Raise ValueError or TypeError where they do not fit. ``bound`` asks the losses for the certificate's constants;
-    supervised losses look at all rounds for them, once for a game.
+    supervised losses look at all rounds for them, once for a game. ``kept`` are the last fields of :class:`Run`.
     """
     chosen = check_player(game, player)
     # The ends of untracked rounds are played out only where a member counts them, or for the log.
@@ -230,8 +229,7 @@ def prepare(
         hears=keep_rounds or counts,
         terms=_terms(game, chosen) if bound else None,
         keep_rounds=keep_rounds,
-        allow_large=allow_large,
-        threads=threads,
+        **kept,
     )
 
 
