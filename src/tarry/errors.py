@@ -1,14 +1,4 @@
-"""Errors of our own. Each message is a sentence: what is wrong, the value, the way out.
-
-    TarryError
-    ├── NotGranted      a scheduler or learner needs what the game does not grant
-    ├── TooLarge        a run would not fit in memory
-    ├── BrokenInvariant a run-time health check failed
-    └── StoreError      a session's store cannot be read or written
-    ValueError
-    └── ArgumentError   a bad argument: its name, the problem, the value, the remedy
-    KeyboardInterrupt
-    └── Interrupted     a simulation was stopped; what it finished is kept in ``.record``
+"""Errors of our own: each message is a sentence with what is wrong, the value and the way out.
 
 Bad arguments raise ``ValueError`` (or ``TypeError``), as everywhere in Python.
 """

@@ -16,8 +16,8 @@ from tarry.game.run import Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.tracking import Player, restart_warnings
-from tarry.tracking.certificate import certificate, parts_of
-from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
+from tarry.tracking.certificate import bounds_at, certificate
+from tarry.tracking.tally import FULL_ROUNDS, OCCUPANCY, PEAK, weights_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,15 +55,13 @@ class SeedResults:
         """Return the fields above, of finished seeds."""
         run = played[0].run
         sums, counts = np.array([one.sums for one in played]), np.array([one.counts for one in played])
-        size = np.zeros(len(played))
-        np.divide(sums[:, WEIGHT] ** 2, sums[:, SQUARE], out=size, where=sums[:, SQUARE] > 0)
         full = counts[:, FULL_ROUNDS] / run.horizon
         return {
             "seeds": [one.seed for one in played],
             "horizon": run.horizon,
             "capacity": run.game.capacity,
             "fates": np.array([one.fates for one in played]),
-            "weights": Weights(sums[:, WEIGHT] / run.horizon, sums[:, SQUARE] / run.horizon, sums[:, LARGEST], size),
+            "weights": Weights(*np.transpose([weights_of(one.sums, run.horizon) for one in played])),
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
             "_logs": [one.log for one in played],
         }
@@ -251,4 +249,4 @@ def _certified(one: Played) -> tuple[Array, Certificate | None]:
     if terms is None:
         return np.full(rates.size, np.nan), None
     last = certificate(terms, sums[-1], float(rates[-1]), int(one.fates[Fate.USED]))
-    return parts_of(terms, sums, rates).bound, last
+    return bounds_at(terms, sums, rates), last

@@ -61,21 +61,6 @@ class Terms(NamedTuple):
         return PLAIN if isfinite(self.level) else OBSERVED
 
 
-class Parts(NamedTuple):
-    """The parts of a bound, one entry for each row of books; ``omitted_curvature`` is no part of it."""
-
-    regularisation: Array
-    variance: Array
-    overlap: Array
-    smoothing: Array
-    omitted_curvature: Array
-
-    @property
-    def bound(self) -> Array:
-        """Their sum, in the order in which a Certificate adds."""
-        return self.regularisation + self.variance + self.overlap + self.smoothing
-
-
 def terms_of(
     learner: Any,
     *,
@@ -105,8 +90,8 @@ def terms_of(
     )
 
 
-def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
-    """Return the parts from rows of a tally's sums and the closing rates there."""
+def parts_of(terms: Terms, sums: Array, rate: Any) -> tuple[Array, Array, Array, Array, Array]:
+    """Return a Certificate's parts, regularisation to omitted curvature, for rows of sums and the closing rates."""
     steep = terms.gradient_bound if isfinite(terms.gradient_bound) else nan
     flat = np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
@@ -118,24 +103,25 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
         spread, omitted = flat, np.maximum(0.0, spread - heard)
     squares, overlaps = sums[..., tally.SQUARES], sums[..., tally.OVERLAPS]
     if not terms.inner_radius:
-        return Parts(spread, 0.5 * square * squares, square * overlaps, flat, omitted)
+        return spread, 0.5 * square * squares, square * overlaps, flat, omitted
     k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
     lengths = np.sqrt(sums[..., tally.INVERSE_RADII] * sums[..., tally.RADIUS_OVERLAPS])
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
-    return Parts(
-        regularisation=spread,
-        variance=0.5 * k**2 * square * squares,
-        overlap=k * most * steep * lengths + steep**2 * overlaps,
-        smoothing=steep * drift / r * sums[..., tally.RADII],
-        omitted_curvature=omitted,
-    )
+    overlap = k * most * steep * lengths + steep**2 * overlaps
+    return spread, 0.5 * k**2 * square * squares, overlap, steep * drift / r * sums[..., tally.RADII], omitted
+
+
+def bounds_at(terms: Terms, sums: Array, rates: Array) -> Array:
+    """Return the bound for each row of sums, added in the order in which a Certificate adds."""
+    regularisation, variance, overlap, smoothing, _ = parts_of(terms, sums, rates)
+    return regularisation + variance + overlap + smoothing
 
 
 def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
     """Return the certificate of ``rounds`` used arrivals."""
     return Certificate(
-        rounds=rounds,
-        **{name: float(part) for name, part in parts_of(terms, sums, rate)._asdict().items()},
+        rounds,
+        *map(float, parts_of(terms, sums, rate)),
         feedback="value" if terms.inner_radius else "gradient",
         gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
         value_bound=terms.value_bound if isfinite(terms.value_bound) else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -47,16 +48,17 @@ class Player(Parameters, init=False):
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
         restarts = Single() if epochs is None else epochs
-        check_partners(learner, chosen, restarts)
+        for contradiction in _contradictions(learner, chosen, restarts):
+            raise ValueError(contradiction)
         return cls.make(learner, chosen, restarts)
 
 
-def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
-    """Raise ValueError for a player whose parts contradict each other."""
-    rules = rules_of(learner)
-    over = getattr(epochs, "over", "")
+def _contradictions(learner: Learner, scheduler: Any, epochs: Any) -> Iterator[str]:
+    """Yield what one part of a player assumes of another and does not find."""
+    rules, over = rules_of(learner), getattr(epochs, "over", "")
+    name, other = type(learner).__name__, type(scheduler).__name__
     if any(rule.follows_backlog for rule in rules) and over != "backlog":
-        raise ValueError(
+        yield (
             "the learner's rules follow a guess of the backlog, which nobody makes: give "
             'epochs=Doubling("backlog"), or max_backlog=… to the rules'
         )
@@ -65,19 +67,50 @@ def check_partners(learner: Any, scheduler: Any, epochs: Any) -> None:
         if kinds and over not in kinds:
             fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
             got = f"{epochs!r} does not make" if over else "nobody makes"
-            raise ValueError(
+            yield (
                 f"{type(member).__name__} follows a guess that {got}: give {fixes} to the Player, or a member that "
                 "follows none"
             )
     if getattr(scheduler, "withholds_feedback", False) and _looks_at_the_set(learner, rules):
-        raise ValueError(
-            f"{type(scheduler).__name__} withholds feedback so that plays do not know who of a batch was drawn, but "
+        yield (
+            f"{other} withholds feedback so that plays do not know who of a batch was drawn, but "
             "the learner's rate counts the tracked rounds, which tells: use another rate, or another scheduler"
         )
-    if learner.watches_tracked:
-        _check_counted(learner, scheduler)
-    if any(isinstance(rule, (EnergyRate, EnergyRadius)) for rule in rules):
-        _check_energy(rules, scheduler)
+    # Such a learner counts entries and arrivals by itself, and must not miss one.
+    if learner.watches_tracked and scheduler.needs_preemption and not scheduler.announces_preemption:
+        yield (
+            f"{name} counts the tracked rounds, and does not notice when {other} hands a slot on to "
+            'another round: use Skipping or a scheduler that never preempts, or counts="pending"'
+        )
+    if learner.watches_tracked and scheduler.has_zero_weights:
+        yield (
+            f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
+            'use positive weights, or counts="pending"'
+        )
+    # Radius, rate and scheduler of the conditional-energy tuning share one coin.
+    tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
+    if tunings <= {None}:
+        return
+    if len(rules) != 2 or len(tunings) != 1:
+        yield (
+            "EnergyRate and EnergyRadius are tuned to each other: give the learner smoothing=radius and "
+            "rate=EnergyRate(diameter, gradient_bound, radius)"
+        )
+    safety = rules[0].safety
+    if scheduler != DoublingBernoulli(safety):
+        yield (
+            f"the conditional-energy rules assume the coin min{{1, C/({safety:g}·guess)}}, got {scheduler!r}: "
+            f"use DoublingBernoulli({safety:g}), or give the radius safety=…"
+        )
+
+
+def _looks_at_the_set(learner: Learner, rules: list[Any]) -> bool:
+    """Return whether plays depend on how many rounds are tracked; with rates they do where a rule does."""
+    if learner.watches_tracked is not None:
+        return bool(learner.watches_tracked)
+    if learner.rate is not None or learner.base is not None:
+        return any(counts_tracked(rule) for rule in rules)
+    return isinstance(learner, tuple(notice.members))
 
 
 def check_room(learner: Any, capacity: int | None) -> None:
@@ -89,46 +122,6 @@ def check_room(learner: Any, capacity: int | None) -> None:
                 f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
                 f"{room:g}: give it that capacity"
             )
-
-
-def _looks_at_the_set(learner: Any, rules: list[Any]) -> bool:
-    """Return whether plays depend on how many rounds are tracked: those of learners with rates do where a rule does."""
-    if learner.watches_tracked is not None:
-        return bool(learner.watches_tracked)
-    if learner.rate is not None or learner.base is not None:
-        return any(counts_tracked(rule) for rule in rules)
-    return isinstance(learner, tuple(notice.members))
-
-
-def _check_counted(learner: Any, scheduler: Any) -> None:
-    """Raise ValueError where a learner that counts entries and arrivals by itself would miss one."""
-    name = type(learner).__name__
-    if scheduler.needs_preemption and not scheduler.announces_preemption:
-        raise ValueError(
-            f"{name} counts the tracked rounds, and does not notice when {type(scheduler).__name__} hands a slot on to "
-            'another round: use Skipping or a scheduler that never preempts, or counts="pending"'
-        )
-    if scheduler.has_zero_weights:
-        raise ValueError(
-            f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
-            'use positive weights, or counts="pending"'
-        )
-
-
-def _check_energy(rules: list[Any], scheduler: Any) -> None:
-    """Raise ValueError unless radius, rate and scheduler of the conditional-energy tuning share one coin."""
-    tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
-    if len(rules) != 2 or len(tunings) != 1:
-        raise ValueError(
-            "EnergyRate and EnergyRadius are tuned to each other: give the learner smoothing=radius and "
-            "rate=EnergyRate(diameter, gradient_bound, radius)"
-        )
-    safety = rules[0].safety
-    if scheduler != DoublingBernoulli(safety):
-        raise ValueError(
-            f"the conditional-energy rules assume the coin min{{1, C/({safety:g}·guess)}}, got {scheduler!r}: "
-            f"use DoublingBernoulli({safety:g}), or give the radius safety=…"
-        )
 
 
 def as_player(chosen: Any) -> Player:

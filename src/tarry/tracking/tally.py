@@ -72,13 +72,13 @@ def make_tally(slots: int) -> Tally:
     return Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
 
 
-def weights_of(tally: Tally, settled: int) -> Weights:
+def weights_of(sums: np.ndarray, settled: int) -> Weights:
     """Return the moments of the weights over so many settled rounds (NaN before the first)."""
-    total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
+    total, squares = float(sums[WEIGHT]), float(sums[SQUARE])
     return Weights(
         mean=total / settled if settled else nan,
         second_moment=squares / settled if settled else nan,
-        max=float(tally.sums[LARGEST]),
+        max=float(sums[LARGEST]),
         effective_sample_size=total * total / squares if squares else 0.0,
     )
 
