@@ -1,6 +1,7 @@
 """Errors of our own: each message is a sentence with what is wrong, the value and the way out.
 
-Bad arguments raise ``ValueError`` (or ``TypeError``), as everywhere in Python.
+Bad arguments raise ``ValueError`` (or ``TypeError``), as everywhere in Python; an interrupt raises
+``KeyboardInterrupt``, here :class:`Interrupted`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any
 
 
 class TarryError(Exception):
-    """Base of the errors defined here."""
+    """Base of the errors that are about states; those about arguments are ValueErrors first."""
 
 
 class ArgumentError(ValueError):

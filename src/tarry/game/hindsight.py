@@ -13,6 +13,7 @@ of decreasing smoothing, whose slopes certify the exact losses (``tarry.losses.b
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, NamedTuple
@@ -34,6 +35,9 @@ NEAR = 1e-7  # of a prediction: about the root of rounding, the best width for a
 FAR = 1e4  # steps ahead for the second plane: rounding of the first is divided by it
 
 
+_lock = threading.Lock()
+
+
 class Stopped(Exception):
     """Say that a seed was told to stop, in its rounds or in the search for the best fixed action."""
 
@@ -51,7 +55,8 @@ def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda:
 
     ``stopped`` is asked between blocks of rounds; where it says yes, :class:`Stopped` is raised.
     """
-    best = game.best_action
+    with _lock:  # a cached property is made by every thread that asks for it at one moment
+        best = game.best_action
     with best.lock:  # of threads that finish their seeds together one solves, and the others wait for it
         if best.found is None:
             best.found = (rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))

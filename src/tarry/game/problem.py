@@ -1,11 +1,14 @@
-"""Games: what is fixed before play."""
+"""Games: what is fixed before play, which players a game refuses, and what players assume that a game does not have."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import chain
+from math import inf, isfinite
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,25 +19,16 @@ from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
 from tarry.learners.actions import OnSimplex
-from tarry.learners.base import Learner, queries_of
+from tarry.learners.base import Learner, queries_of, rules_of
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.schedulers.base import UNLIMITED
 from tarry.schedulers.given import Given, as_weights
 from tarry.tracking import Player, as_player
-from tarry.tracking.player import check_room
 
 # What a round may tell, and a learner that takes it; over experts and arms another.
 FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL (over arms, Exp3)", "example": "Ridge"}
 ON_SIMPLEX = {"gradient": "EntropicFTRL", "value": "Exp3"}
-
-
-class BestAction:
-    """Hold what :func:`tarry.game.hindsight.compare` has found out about a game."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()  # threads that finish their seeds together shall not solve for it twice
-        self.found: Any = None
 
 
 class _Fixed:
@@ -102,9 +96,10 @@ class _Fixed:
         return int(getattr(self.delays, "max_delay", 0))
 
     @cached_property
-    def best_action(self) -> BestAction:
-        """The best fixed action, once it is known."""
-        return BestAction()
+    def best_action(self) -> SimpleNamespace:
+        """What :func:`tarry.game.hindsight.compare` has found out."""
+        # Threads that finish their seeds together shall not solve for it twice.
+        return SimpleNamespace(lock=threading.Lock(), found=None)
 
     def __getstate__(self) -> dict[str, Any]:
         # Fields alone: a lock cannot be pickled, and what was found is found again where it is needed.
@@ -257,7 +252,6 @@ def check_grants(
     for refusal in _refusals(player, feedback, capacity, information, preemption, queries):
         raise NotGranted(refusal)
     player.scheduler.check_capacity(capacity)
-    check_room(player.learner, capacity)
 
 
 def _refusals(
@@ -308,6 +302,13 @@ def _refusals(
         )
     if scheduler.needs_unlimited_capacity and capacity is not None:
         yield f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use {instead}"
+    room = inf if capacity is None else capacity
+    for rule in rules_of(learner):
+        if rule.tuned_capacity not in (None, room):
+            yield (
+                f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
+                f"{room:g}: give it that capacity"
+            )
 
 
 def _taker(feedback: str, learner: Learner) -> str:
@@ -317,3 +318,71 @@ def _taker(feedback: str, learner: Learner) -> str:
     if feedback == "value" and learner.is_movable:
         return f"OnePoint({type(learner).__name__}(…), smoothing) or DWFTBL"
     return FEEDBACK.get(feedback, "another learner")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a game under a scheduler; passes over all rounds are made by the game, once."""
+
+    game: Any
+    scheduler: Any
+    is_immediate: bool = False  # nothing is late, as for the base of a reduction
+    is_estimated: bool = False  # gradients are estimates, as for the base of a learner from values
+
+    @property
+    def losses(self) -> Any:
+        """The losses of all rounds."""
+        return self.game.losses
+
+    @property
+    def gradient_bound(self) -> float | None:
+        """A bound on the gradients that the learner is given, None where none is known."""
+        # In this order: the bound may take a pass over all rounds.
+        is_known = not self.is_estimated and isfinite(self.game.gradient_bound)
+        return float(self.game.gradient_bound) if is_known else None
+
+    @property
+    def max_delay(self) -> int:
+        """The longest delay of feedback that is heard; 0 where it is not known."""
+        return 0 if self.is_immediate else int(min(self.game.max_delay, self.scheduler.max_wait))
+
+    @property
+    def strong_convexity(self) -> float | None:
+        """The strong convexity of every loss, None where it is not stated."""
+        known = float(self.losses.strong_convexity)
+        # Losses made of functions have the constants that the user stated, and 0 is what nothing stated looks like.
+        return None if getattr(self.losses, "has_stated_constants", False) and known == 0 else known
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether losses are known not to be linear."""
+        return bool(getattr(self.losses, "is_curved", False))
+
+    @property
+    def corner_range(self) -> tuple[float, float] | None:
+        """The least and the largest loss of an arm, None where they are not known."""
+        return self.game.corner_range  # type: ignore[no-any-return]
+
+    def for_base(self, wrapper: Any) -> Facts:
+        """Return what the base of a wrapper meets."""
+        return replace(
+            self,
+            is_immediate=self.is_immediate or wrapper.makes_immediate,
+            is_estimated=self.is_estimated or wrapper.feedback != wrapper.base.feedback,
+        )
+
+
+def assumption_warnings(learner: Learner, facts: Facts) -> tuple[str, ...]:
+    """Return the sentences of a learner, of its rates, of what it wraps, and of the scheduler, each once.
+
+    A member, yours too, may have a method ``doubts(facts)`` that yields them: what is assumed, what the game has, the
+    way out. Sentences change nothing.
+    """
+    asked = [(facts.scheduler, facts)]
+    while learner.base is not None:
+        # A wrapper's rate is its base's, which meets other facts and is asked there.
+        asked.append((learner, facts))
+        learner, facts = learner.base, facts.for_base(learner)
+    asked += [(member, facts) for member in (learner, *rules_of(learner))]
+    found = (member.doubts(met) for member, met in asked if hasattr(member, "doubts"))
+    return tuple(dict.fromkeys(chain.from_iterable(found)))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.charts import regret_chart
-from tarry.game.assumptions import Facts, assumption_warnings
 from tarry.game.hindsight import Comparator
+from tarry.game.problem import Facts, assumption_warnings
 from tarry.game.run import Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts

@@ -14,19 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.kernel import step
-from tarry.learners.base import (
-    advance,
-    closing_rate,
-    enter,
-    feedback_size,
-    notice,
-    predict,
-    rate_in_force,
-    restart,
-    smoothing_in_force,
-)
+from tarry.learners import base as learners
 from tarry.outcomes import Fate
-from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
+from tarry.schedulers import base as schedulers
 from tarry.tracking import tally
 from tarry.tracking.buffer import clear_buffer, deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude
@@ -55,21 +45,21 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
     pending = t - 1 - state.table.counts[ENDED] if setting.information != NON else -1
     is_first = enters_epoch(player.epochs, state.epochs, t, pending)
     if is_first and setting.certify and t > 1:
-        state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / closing_rate(player.learner, state.learner, t - 1)
+        state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / learners.closing_rate(player.learner, state.learner, t - 1)
     if t > 1:
         flush_buffer(state.buffer, player, draws, state, t - 1)
-        advance(player.learner, state.learner, t - 1, pending)
+        learners.advance(player.learner, state.learner, t - 1, pending)
     table = state.table
     table.counts[RELEASED] = 0
     if is_first:
         start_epoch(player, state, t)
-    predict(player.learner, state.learner, draws.directions, t, state.play)
-    slot = expired(player.scheduler, state.scheduler, t, pending)
+    learners.predict(player.learner, state.learner, draws.directions, t, state.play)
+    slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
     while slot >= 0:
         release(table, table.rounds[slot])
         vacate(table, slot)
         state.tally.fates[_PREEMPTED] += 1
-        slot = expired(player.scheduler, state.scheduler, t, pending)
+        slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
     return consider(player, setting, draws, state, t, delay, pending)
 
 
@@ -81,12 +71,12 @@ def start_epoch(player: Player, state: State, t: int) -> None:
         if s != 0:
             release(state.table, s)
             # Its weight is remembered, so that what arrived, was forfeited and is held still adds up.
-            state.tally.sums[tally.FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+            state.tally.sums[tally.FORFEITED] += schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
             vacate(state.table, slot)
             state.tally.fates[_PREEMPTED] += 1
     level = magnitude(player.epochs, state.epochs)
-    renew(player.scheduler, state.scheduler, level)
-    restart(player.learner, state.learner, t, level)
+    schedulers.renew(player.scheduler, state.scheduler, level)
+    learners.restart(player.learner, state.learner, t, level)
     clear_buffer(state.buffer)
 
 
@@ -97,11 +87,11 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
     tracked = table.counts[TRACKED]
     free = vacancy(table, setting.capacity)
     tally.book_occupancy(state.tally, tracked, setting.capacity)
-    notice(player.learner, state.learner, t, tracked)
-    request = Request(t, free, tracked, setting.capacity, pending, delay)
-    slot = admit(player.scheduler, state.scheduler, draws.schedule, request)
+    learners.notice(player.learner, state.learner, t, tracked)
+    request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay)
+    slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
     if slot < 0:
-        state.tally.fates[_SATURATED if slot == SATURATED else _UNTRACKED] += 1
+        state.tally.fates[_SATURATED if slot == schedulers.SATURATED else _UNTRACKED] += 1
         return slot
     if table.rounds[slot] != 0:
         release(table, table.rounds[slot])
@@ -111,10 +101,10 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
         index(table, t, slot)
     else:
         occupy(table, slot, t)
-    enter(player.learner, state.learner, slot, t)
+    learners.enter(player.learner, state.learner, slot, t)
     if setting.certify:
-        rate = rate_in_force(player.learner, state.learner, t)
-        tally.book_entry(state.tally, rate, smoothing_in_force(player.learner, state.learner, t), slot)
+        rate = learners.rate_in_force(player.learner, state.learner, t)
+        tally.book_entry(state.tally, rate, learners.smoothing_in_force(player.learner, state.learner, t), slot)
     return slot
 
 
@@ -130,11 +120,11 @@ def deliver(
 ) -> Any:
     """Hand over the feedback of round s, tracked in this slot, in round t; return its weight."""
     state.table.counts[ENDED] += 1
-    weight = arrive(player.scheduler, state.scheduler, slot, s, t)
+    weight = schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_USED] += 1
     tally.book_weight(state.tally, weight)
     if setting.certify:
-        size = feedback_size(player.learner, feedback)
+        size = learners.feedback_size(player.learner, feedback)
         state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], size)
         size = size if setting.certify == tally.OBSERVED else 1.0
         tally.book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
@@ -148,6 +138,6 @@ def deliver(
 def forfeit(player: Player, state: State, s: int, t: int, slot: int) -> None:
     """Free the slot of round s, which ended without an outcome."""
     state.table.counts[ENDED] += 1
-    state.tally.sums[tally.FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+    state.tally.sums[tally.FORFEITED] += schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_EXPIRED] += 1
     vacate(state.table, slot)

@@ -112,11 +112,9 @@ class Run(NamedTuple):
         )
 
     def compile(self, buffers: Buffers) -> None:
-        """Compile the rounds in the calling thread, or load them from the disk cache.
-
-        There an interrupt is heard; and loading cached code may import a user's module, for which a worker
-        would wait for ever while the caller is itself being imported.
-        """
+        """Compile the rounds in the calling thread, or load them from the disk cache."""
+        # There an interrupt is heard; and loading cached code may import a user's module, for which a worker
+        # would wait for ever while the caller is itself being imported.
         self.advance(buffers, Stop(), 1, 0)  # no round: Numba finds out the types of arguments fastest in a call
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
@@ -206,13 +204,7 @@ def make_run(
 
 
 def prepare(
-    game: Any,
-    player: Any,
-    *,
-    checkpoints: int = 1,
-    bound: bool = True,
-    keep_rounds: bool = False,
-    **kept: Any,
+    game: Any, player: Any, *, checkpoints: int = 1, bound: bool = True, keep_rounds: bool = False, **kept: Any
 ) -> Run:
     """Return the run of a game and a player (a learner, or a function of the game that makes one).
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,8 +33,8 @@ MISSING = {
     "lost": "loses nobody by draw: record uniforms for it, or use VarOpt",
 }
 
-T = TypeVar("T")
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # told the rounds done and all there are
+Task = Callable[[int, Stop, Callable[[int], None]], Played]  # of a seed; the function is told rounds as they are done
 
 
 def simulate(
@@ -66,15 +66,8 @@ def simulate(
         raise ValueError("give a game or games, a function of the seed, and not both")
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
-    ready = partial(
-        prepare,
-        player=player,
-        checkpoints=checkpoints,
-        bound=bound,
-        keep_rounds=keep_rounds,
-        allow_large=allow_large,
-        threads=workers,
-    )
+    kept = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
+    ready = partial(prepare, player=player, checkpoints=checkpoints, bound=bound, **kept)
     first = ready(game if games is None else games(chosen[0]))
     if keep_rounds and not allow_large:
         cells = len(chosen) * first.horizon * (first.game.dimension + 22)
@@ -98,8 +91,8 @@ def simulate(
     played, interrupted = in_threads(play, chosen, workers, progress, len(chosen) * first.horizon)
     record = Record.of(played) if played else None
     if interrupted or record is None:
-        kept = "are kept in .record" if played else "so nothing is kept"
-        raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were finished, {kept}", record)
+        what = "are kept in .record" if played else "so nothing is kept"
+        raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were finished, {what}", record)
     name = f"{type(record.player.learner).__name__} with {type(record.player.scheduler).__name__}"
     for warning in record.warnings:
         kind = (name, warning.rpartition(": ")[2])  # the way out: what comes before it has numbers of the run
@@ -176,12 +169,8 @@ def core_count() -> int:
 
 
 def in_threads(
-    run: Callable[[int, Stop, Callable[[int], None]], T],
-    seeds: list[int],
-    threads: int,
-    progress: Progress | None = None,
-    total: int = 0,
-) -> tuple[list[T], bool]:
+    run: Task, seeds: list[int], threads: int, progress: Progress | None = None, total: int = 0
+) -> tuple[list[Played], bool]:
     """Run every seed; return what was finished, in the order of the seeds, and whether an interrupt came.
 
     A run that is told to stop raises Stopped.
@@ -195,7 +184,7 @@ def in_threads(
                 done[0] += rounds
                 progress(done[0], total)
 
-    def one(seed: int) -> list[T]:
+    def one(seed: int) -> list[Played]:
         try:
             return [] if stop.is_set() else [run(seed, stop, report)]
         except Stopped:

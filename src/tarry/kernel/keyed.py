@@ -79,13 +79,11 @@ def make_key(seed: int, purpose: Purpose) -> np.uint64:
 
 def make_seed(rng: Any) -> int:
     """Return an integer seed from an int, a SeedSequence, a Generator or None (fresh entropy)."""
-    if isinstance(rng, bool) or not isinstance(
-        rng, (int, np.integer, np.random.SeedSequence, np.random.Generator, type(None))
-    ):
-        raise TypeError(f"rng must be an int, a SeedSequence, a Generator or None, got {type(rng).__name__}")
-    if isinstance(rng, (int, np.integer)):
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
         return int(rng)
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(0, 2**63))
-    sequence = rng if rng is not None else np.random.SeedSequence()
+    sequence = np.random.SeedSequence() if rng is None else rng
+    if not isinstance(sequence, np.random.SeedSequence):
+        raise TypeError(f"rng must be an int, a SeedSequence, a Generator or None, got {type(rng).__name__}")
     return int(sequence.generate_state(1, np.uint64)[0])

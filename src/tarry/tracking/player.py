@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.errors import NotGranted
 from tarry.kernel import Parameters, Purpose, make_key
 from tarry.learners.base import KeyedDirections, Learner, notice, rules_of
 from tarry.learners.base import allocate as allocate_learner
@@ -111,17 +109,6 @@ def _looks_at_the_set(learner: Learner, rules: list[Any]) -> bool:
     if learner.rate is not None or learner.base is not None:
         return any(counts_tracked(rule) for rule in rules)
     return isinstance(learner, tuple(notice.members))
-
-
-def check_room(learner: Any, capacity: int | None) -> None:
-    """Raise NotGranted for rules that were tuned to another capacity than this."""
-    room = inf if capacity is None else capacity
-    for rule in rules_of(learner):
-        if rule.tuned_capacity not in (None, room):
-            raise NotGranted(
-                f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
-                f"{room:g}: give it that capacity"
-            )
 
 
 def as_player(chosen: Any) -> Player:

@@ -1,13 +1,8 @@
-"""The books of a run: fates, weight moments, occupancy, and the sums that certificates are made of.
+"""The books of a run: fates, weight moments, occupancy, and the sums of :mod:`tarry.tracking.certificate`.
 
-The weighted regret of DW-FTRL is at most D²/(2η_T) + Σ_t η_{t−1}(½ m_t² + m_t Σ_{s∈B_t} m_s), m_t = w_t|g_t|.
-A pair (s, t) contributes once both weights are known, that is when the later of the two arrives; the
-other one arrived during its life. So every tracked slot carries the sums over arrivals during its
-life, O(tracked) per used arrival. Epochs empty the set, so no pair crosses from one to the next.
-
-Values (DW-FTBL) need one sum more, Σ_t c_t √q_t with c_t = η_{t−1} w_t/δ_t and q_t = Σ_{s∈B_t} w_s², which is no sum
-over pairs. It is at most √(Σ c_t · Σ c_t q_t) (Cauchy and Schwarz), where the first runs over arrivals and the second
-over pairs.
+A pair (s, t) of these sums contributes once both weights are known, that is when the later of the two arrives; the
+other one arrived during its life. So every tracked slot carries the sums over arrivals during its life, O(tracked) per
+used arrival. Epochs empty the set, so no pair crosses from one to the next.
 """
 
 from __future__ import annotations
