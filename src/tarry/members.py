@@ -1,8 +1,7 @@
 """Members of the library by short name, room by room: what sweeps may name, and what stores may hold.
 
-A name in these tables is stable: results and stores keep it, whatever becomes of the module or the class behind it.
-``"Morris.for_backlog"`` is a constructor with a name of its own. What takes a Python function (``Custom``,
-``Callables``, ``Rule``) is not here, since a file cannot hold one.
+A name in these tables is stable: results and stores keep it, whatever becomes of the class behind it. What takes a
+Python function (``Custom``, ``Callables``, ``Rule``) is not here, since a file cannot hold one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Table = dict[str, Callable[..., Any]]
 
 
 def _table(room: ModuleType, names: str) -> Table:
-    """Return the members of a room by name; names are separated by spaces."""
+    """Return the members of a room by name; ``Morris.for_backlog`` is a constructor with a name of its own."""
     return {name: attrgetter(name)(room) for name in names.split()}
 
 

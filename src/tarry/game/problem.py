@@ -162,10 +162,9 @@ class Game(_Fixed):
 
 @dataclass(frozen=True, repr=False)
 class WeightedGame(_Fixed):
-    """The delayed and weighted game on its own (the paper's Figure 2).
+    """The delayed and weighted game on its own (the paper's Figure 2), for a bare learner.
 
-    Every round's feedback arrives, with the weight the caller gives; no set is tracked. ``simulate``
-    takes a bare learner for it.
+    Every round's feedback arrives, with the weight the caller gives; no set is tracked.
     """
 
     domain: Any

@@ -37,15 +37,12 @@ class Occupancy(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SeedResults:
-    """What became of the rounds of several seeds; arrays have one entry, or row, per seed.
-
-    ``fates`` has a column per Fate, ``weights`` and ``occupancy`` are moments of the weights and of the set.
-    """
+    """What became of the rounds of several seeds; arrays have one entry, or row, per seed."""
 
     seeds: list[int]
     horizon: int
     capacity: int | None
-    fates: NDArray[np.int64]
+    fates: NDArray[np.int64]  # a column per Fate
     weights: Weights
     occupancy: Occupancy
     _logs: list[Log | None]
@@ -85,10 +82,7 @@ class SeedResults:
         return float(self.fates[:, Fate.SATURATED].mean()) / self.horizon
 
     def events(self, seed: int | None = None) -> pl.DataFrame:
-        """Return what happened under a seed (default: the first), in order; needs ``keep_rounds=True``.
-
-        Columns t, event, s, weight; the weight is that of a "feedback" event, and the delay in a "delay" event.
-        """
+        """Return columns t, event, s, weight (in a "delay" event the delay) of a seed; needs ``keep_rounds=True``."""
         import polars as pl
 
         log = self._log(seed)
@@ -208,10 +202,7 @@ class Record(SeedResults):
         return tuple(found)
 
     def plot(self) -> Any:
-        """Return a chart (Altair) of mean regret over seeds with the band of its 95 % interval.
-
-        ``record.plot().save("regret.svg")`` writes a picture; :func:`tarry.reports.compare` overlays records.
-        """
+        """Return a chart (Altair) of mean regret with its 95 % interval; ``.save("regret.svg")`` writes a picture."""
         learner, scheduler = type(self.player.learner).__name__, type(self.player.scheduler).__name__
         return regret_chart(self.curve, title=f"Regret of {learner} with {scheduler}, capacity {self.capacity}")
 

@@ -54,15 +54,12 @@ class Unplayed(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Replay(SeedResults):
-    """Who was heard: ``fates`` (a row per seed, a column per Fate), and per seed moments of weights and the set."""
+    """Which rounds were heard."""
 
     _made_by = "replay"
 
     def heard(self, seed: int | None = None) -> NDArray[np.float64]:
-        """Return the weight of each round's feedback under a seed (default: the first), 0 where it was not used.
-
-        Needs ``keep_rounds=True``.
-        """
+        """Return the weight of each round's feedback of a seed, 0 where not used; needs ``keep_rounds=True``."""
         return np.asarray(self._log(seed).weights)
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ from tarry.learners import base as learners
 from tarry.outcomes import Fate
 from tarry.schedulers import base as schedulers
 from tarry.tracking import tally
-from tarry.tracking.buffer import clear_buffer, deliver_or_buffer, flush_buffer
+from tarry.tracking.buffer import deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude
 from tarry.tracking.player import Draws, Player, State
 from tarry.tracking.table import ENDED, RELEASED, TRACKED, index, occupy, release, unindex, vacancy, vacate
@@ -47,7 +47,7 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
     if is_first and setting.certify and t > 1:
         state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / learners.closing_rate(player.learner, state.learner, t - 1)
     if t > 1:
-        flush_buffer(state.buffer, player, draws, state, t - 1)
+        flush_buffer(state.buffer, player, draws, state, t - 1, is_first)
         learners.advance(player.learner, state.learner, t - 1, pending)
     table = state.table
     table.counts[RELEASED] = 0
@@ -77,7 +77,6 @@ def start_epoch(player: Player, state: State, t: int) -> None:
     level = magnitude(player.epochs, state.epochs)
     schedulers.renew(player.scheduler, state.scheduler, level)
     learners.restart(player.learner, state.learner, t, level)
-    clear_buffer(state.buffer)
 
 
 @step

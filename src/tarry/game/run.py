@@ -1,8 +1,7 @@
 """A prepared game and player, and the rounds of one seed, played in blocks.
 
-Between blocks a run can be watched, grown and interrupted. ``Run`` is shared by all seeds of a game and changes
-nothing; what changes while a seed is played lies in its ``Buffers``, arrays alone, so that those of many seeds can be
-stacked.
+Between blocks a run can be watched, grown and interrupted. ``Run`` is shared by all seeds of a game and never changes;
+what changes while a seed is played lies in its ``Buffers``, arrays alone, so that many seeds can be stacked.
 """
 
 from __future__ import annotations
@@ -75,16 +74,13 @@ class Played(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A game and a player that were checked against each other, with the compiled rounds that play them.
-
-    ``checkpoints`` are the rounds to write down, ``terms`` the constants of the certificate, if there is one.
-    """
+    """A game and a player that were checked against each other, with the compiled rounds that play them."""
 
     game: Any
     player: Player
     setting: Setting
-    checkpoints: np.ndarray
-    terms: Terms | None
+    checkpoints: np.ndarray  # the rounds to write down
+    terms: Terms | None  # the constants of the certificate, if there is one
     compiled: Callable[..., None]
     keep_rounds: bool = False
     allow_large: bool = False
@@ -187,10 +183,7 @@ class Run(NamedTuple):
 def make_run(
     game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool, terms: Terms | None = None, **kept: Any
 ) -> Run:
-    """Return a run of a player that fits the game; ``kept`` are the last fields of :class:`Run`.
-
-    ``hears`` says whether the ends of untracked rounds are played out.
-    """
+    """Return a run of a player that fits the game; ``hears`` says whether ends of untracked rounds are played out."""
     certify = UNCERTIFIED if terms is None else terms.sizes
     return Run(
         game=game,

@@ -104,18 +104,12 @@ def simulate(
 
 @dataclass(frozen=True)
 class Recorded:
-    """Draws to use instead of the keyed ones; at most one of the first three.
+    """Draws to use instead of the keyed ones, an entry per round; at most one of the first three."""
 
-    ``uniforms``: one number in (0, 1] per round, for any scheduler. ``proxy_delays``: −1 (decline),
-    a whole number, or inf, for proxy-delay schedulers. ``lost``: the round lost in each round, or 0,
-    for VarOpt. ``directions``: one unit vector per round, for bandit learners; for learners over arms the
-    vertex to play.
-    """
-
-    uniforms: ArrayLike | None = None
-    proxy_delays: ArrayLike | None = None
-    lost: ArrayLike | None = None
-    directions: ArrayLike | None = None
+    uniforms: ArrayLike | None = None  # numbers in (0, 1], for any scheduler
+    proxy_delays: ArrayLike | None = None  # −1 (decline), a whole number, or inf, for proxy-delay schedulers
+    lost: ArrayLike | None = None  # the round lost in each round, or 0, for VarOpt
+    directions: ArrayLike | None = None  # unit vectors, for bandit learners; over arms the vertices to play
 
 
 def draws_for(seed: int, recorded: Recorded | None, player: Player, horizon: int) -> Draws:

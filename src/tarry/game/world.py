@@ -25,24 +25,21 @@ _CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 
 
 
 class World(NamedTuple):
-    """What the world keeps: arrivals to come, the feedback of tracked rounds, sums and checkpoints."""
+    """What the world keeps while a seed is played."""
 
-    wheel: Wheel
-    row: np.ndarray
-    feedback: np.ndarray
-    loss: np.ndarray
-    rounds: np.ndarray
-    curve: np.ndarray
-    reached: np.ndarray
+    wheel: Wheel  # arrivals to come
+    row: np.ndarray  # scratch for one row of data
+    feedback: np.ndarray  # by slot, what a tracked round will tell
+    loss: np.ndarray  # the sum so far
+    rounds: np.ndarray  # those of the checkpoints
+    curve: np.ndarray  # by checkpoint: LOSS, RATE, BOOKS
+    reached: np.ndarray  # the number of checkpoints
 
 
 class Log(NamedTuple):
-    """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights.
+    """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights."""
 
-    A log without room keeps nothing, which is the normal case: the same compiled rounds serve both.
-    """
-
-    t: np.ndarray
+    t: np.ndarray  # without room, which is the normal case, nothing is kept: the same compiled rounds serve both
     kind: np.ndarray
     s: np.ndarray
     weight: np.ndarray
@@ -220,10 +217,7 @@ def run_rounds(
     first: int,
     last: int,
 ) -> None:
-    """Play rounds first..last, unless another thread sets ``stop``.
-
-    The caller has seen to room for as many more pending rounds.
-    """
+    """Play rounds first..last, for which there is room, unless another thread sets ``stop``."""
     total = world.loss[0]
     checkpoint = world.rounds[world.reached[0]]
     for t in range(first, last + 1):

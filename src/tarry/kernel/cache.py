@@ -45,10 +45,7 @@ class Fingerprint(NamedTuple):
 
     @classmethod
     def of(cls, file: str, parameters: tuple[Any, ...], registered: Mapping[type, set[str]]) -> Fingerprint | None:
-        """Return the fingerprint of an entry's file and parameters, None where the disk cache must not be used.
-
-        That is where a source has no file (a notebook), or was edited after it was imported.
-        """
+        """Return the fingerprint, None where a source has no file (a notebook) or was edited after its import."""
         names = {file, *registered.get(object, set())}
         for value in walk(parameters):
             if callable(value):

@@ -10,16 +10,12 @@ from tarry.kernel.compile import step
 
 
 class Heap(NamedTuple):
-    """A heap with O(log n) push and removal of any member.
+    """A heap with O(log n) push and removal of any member."""
 
-    ``order[i]`` is the slot at heap position i, ``place[slot]`` its position or -1, ``key[slot]`` what
-    slots are ordered by, ``size[0]`` the number of members.
-    """
-
-    key: np.ndarray
-    order: np.ndarray
-    place: np.ndarray
-    size: np.ndarray
+    key: np.ndarray  # by slot, what slots are ordered by
+    order: np.ndarray  # by position in the heap, the slot there
+    place: np.ndarray  # by slot, its position or -1
+    size: np.ndarray  # the number of members
 
 
 def make_heap(slots: int) -> Heap:

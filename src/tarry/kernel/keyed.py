@@ -1,7 +1,6 @@
-"""Keyed randomness: (seed, purpose, round) names a draw; nothing is streamed.
+"""Keyed randomness: (seed, purpose, round) names a draw, a splitmix64 hash; nothing is streamed.
 
-A draw is a splitmix64 hash of its key and its round, so the same round gets the same draw live,
-simulated, in any thread and after any restart, and a draw may be recomputed instead of stored.
+So a round gets the same draw live, simulated, in any thread and after any restart, and draws need not be stored.
 """
 
 from __future__ import annotations

@@ -29,10 +29,7 @@ class _Default:
 
 
 def field(*, default: Any) -> Any:
-    """Give a field a default of another type, such as None for "work it out".
-
-    start: Vector = field(default=None)  # the domain's centre, which ``complete`` looks up
-    """
+    """Give a field a default of another type, such as None for a start that ``complete`` looks up."""
     return _Default(default)
 
 

@@ -23,15 +23,11 @@ MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
 class Wheel(NamedTuple):
-    """``ends``: head and tail of each bucket. ``nodes``: next node, origin and due round, three entries a node.
+    """Buckets of nodes; a node is named by its first entry, so what belongs together lies together."""
 
-    A node is named by its first entry, so what belongs together lies together. ``meta`` = (first free
-    node, items inside).
-    """
-
-    ends: np.ndarray
-    nodes: np.ndarray
-    meta: np.ndarray
+    ends: np.ndarray  # head and tail of each bucket
+    nodes: np.ndarray  # next node, origin and due round, three entries a node
+    meta: np.ndarray  # (first free node, items inside)
 
     @property
     def room(self) -> int:
@@ -133,13 +129,10 @@ def take(wheel: Wheel, now: int) -> Any:
 
 
 class FreeList(NamedTuple):
-    """Rows of an array to hand out: ``marks`` counts those ever made and names the first free one, ``link`` the next.
+    """Rows of an array to hand out; links name rows from 1, so that 0 ends the list and zeros are an empty one."""
 
-    Rows are named from 1 here, so that 0 ends the list and zeros are an empty one.
-    """
-
-    link: np.ndarray
-    marks: np.ndarray
+    link: np.ndarray  # by free row, the next one
+    marks: np.ndarray  # (rows ever handed out, the first free one)
 
 
 def make_rows(rows: int) -> FreeList:

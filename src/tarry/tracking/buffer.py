@@ -49,13 +49,8 @@ def deliver_or_buffer(
 
 
 @verb
-def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int) -> None:
-    """Give the learner, at the end of round t, what the scheduler withholds no longer."""
-
-
-@verb
-def clear_buffer(buffer: Any) -> None:
-    """Drop what is buffered: an epoch begins, and it belongs to the last."""
+def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
+    """Give the learner, at the end of round t, what is withheld no longer; drop the rest in the last of an epoch."""
 
 
 @deliver_or_buffer.on(NoBuffer)
@@ -67,7 +62,6 @@ def _deliver(
 
 
 @flush_buffer.on(NoBuffer)
-@clear_buffer.on(NoBuffer)
 def _nothing_is_buffered(buffer: NoBuffer, *_rest: Any) -> None:
     pass
 
@@ -87,14 +81,10 @@ def _buffer(buffer: Buffer, player: Player, draws: Draws, state: State, arrival:
 
 
 @flush_buffer.on(Buffer)
-def _flush(buffer: Buffer, player: Player, draws: Draws, state: State, t: int) -> None:
+def _flush(buffer: Buffer, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
     s = buffer.origin[0]
-    if s == 0 or withholds(player.scheduler, state.scheduler, s, t):
-        return
-    clear_buffer(buffer)
-    absorb(player.learner, state.learner, draws.directions, buffer.origin[1], s, buffer.weight[0], buffer.feedback)
-
-
-@clear_buffer.on(Buffer)
-def _clear(buffer: Buffer) -> None:
-    buffer.origin[0] = 0
+    is_free = s != 0 and not withholds(player.scheduler, state.scheduler, s, t)
+    if is_free or is_last:
+        buffer.origin[0] = 0
+    if is_free:
+        absorb(player.learner, state.learner, draws.directions, buffer.origin[1], s, buffer.weight[0], buffer.feedback)

@@ -36,19 +36,15 @@ _SLACK = 1e-9  # of a size above its bound: rounding
 
 
 class Terms(NamedTuple):
-    """The constants of a certificate; bounds are inf where none is given.
-
-    ``strong_convexity`` is λ of the rate 1/(λt), 0 for other rates; ``inner_radius`` is r, 0 for gradients;
-    ``restarts`` says whether epochs drop what is pending.
-    """
+    """The constants of a certificate; bounds are inf where none is given."""
 
     diameter: float
     gradient_bound: float
     value_bound: float
-    strong_convexity: float
-    inner_radius: float
+    strong_convexity: float  # λ of the rate 1/(λt), 0 for other rates
+    inner_radius: float  # r, 0 for gradients
     dimension: int
-    restarts: bool
+    restarts: bool  # whether epochs drop what is pending
 
     @property
     def level(self) -> float:

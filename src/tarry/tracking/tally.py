@@ -41,24 +41,16 @@ UNCERTIFIED, PLAIN, OBSERVED = range(3)
 
 
 class Tally(NamedTuple):
-    """``fates`` by Fate; ``sums`` and ``counts`` by the names above; all else by slot.
+    """Books; pair sums are over the arrivals s during a slot's life, with rate and radius of the later of s and t."""
 
-    ``rate`` is η_{t−1} and ``inverse_radius`` 1/δ_t (0 for gradients) of the round in a slot. The others are sums over
-    the arrivals s during its life, each with the rate and radius of the later of the two:
-
-        pair_sum     Σ η m_s        times m_t when t arrives
-        pair_sum_w2  Σ η w_s²/δ     times w_t      (the pair's c is t's)
-        pair_sum_w   Σ η w_s/δ      times w_t²     (the pair's c is s's)
-    """
-
-    fates: np.ndarray
-    sums: np.ndarray
+    fates: np.ndarray  # by Fate
+    sums: np.ndarray  # by the names above, as are counts; all else is by slot
     counts: np.ndarray
-    pair_sum: np.ndarray
-    rate: np.ndarray
-    inverse_radius: np.ndarray
-    pair_sum_w2: np.ndarray
-    pair_sum_w: np.ndarray
+    pair_sum: np.ndarray  # Σ η m_s, times m_t when t arrives
+    rate: np.ndarray  # η_{t−1} of the round t in the slot
+    inverse_radius: np.ndarray  # 1/δ_t, 0 for gradients
+    pair_sum_w2: np.ndarray  # Σ η w_s²/δ, times w_t: the pair's c is that of t
+    pair_sum_w: np.ndarray  # Σ η w_s/δ, times w_t²: the pair's c is that of s
 
 
 def make_tally(slots: int) -> Tally:
@@ -79,10 +71,8 @@ def weights_of(sums: np.ndarray, settled: int) -> Weights:
 
 
 def balance(player: Player, state: State, t: int) -> float:
-    """Return arrived, forfeited and held weight per round; NaN for schedulers without the identity.
-
-    The weights that arrived and those still held sum to the rounds played: on every path for VarOpt, up to rounding.
-    """
+    """Return arrived, forfeited and held weight per round; NaN for schedulers without the identity."""
+    # For VarOpt the weights that arrived and those still held sum to the rounds played, on every path.
     holding = float(held(player.scheduler, state.scheduler))
     if holding < 0 or t == 0:
         return nan
@@ -113,10 +103,7 @@ def book_entry(tally: Tally, rate: float, radius: float, slot: int) -> None:
 
 @step
 def book_arrival(tally: Tally, rounds: np.ndarray, slot: int, s: int, weight: float, size: float) -> None:
-    """Add a used arrival to the certificate's sums; ``rounds`` are the slots' rounds, s still among them.
-
-    ``size`` is that of its feedback, or 1 where a bound on it is put in later.
-    """
+    """Add a used arrival, still among the slots' ``rounds``, to the certificate's sums; PLAIN books have size 1."""
     # Free slots are a stack, and a fresh one is opened only when all opened before are taken: so only the first
     # peak + 1 were ever in use. Vacant ones among them are written to as well; an entry resets them.
     used = min(rounds.size, tally.counts[PEAK] + 1)
