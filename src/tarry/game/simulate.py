@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,8 +65,11 @@ def simulate(
         raise ValueError("give a game or games, a function of the seed, and not both")
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
-    kept = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
-    ready = partial(prepare, player=player, checkpoints=checkpoints, bound=bound, **kept)
+    kept: dict[str, Any] = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
+
+    def ready(game: Any) -> Run:
+        return prepare(game, player, checkpoints=checkpoints, bound=bound, **kept)
+
     first = ready(game if games is None else games(chosen[0]))
     if keep_rounds and not allow_large:
         cells = len(chosen) * first.horizon * (first.game.dimension + 22)

@@ -37,11 +37,8 @@ class Wheel(NamedTuple):
 
 def make_wheel(nodes: int) -> Wheel:
     """Return an empty wheel that can hold this many items."""
-    return Wheel(
-        ends=np.full(2 * LEVELS * _BUCKETS, -1, np.int64),
-        nodes=_free_nodes(nodes, -1),
-        meta=np.array([0, 0], np.int64),
-    )
+    ends = np.full(2 * LEVELS * _BUCKETS, -1, np.int64)
+    return Wheel(ends, _free_nodes(nodes, -1), np.zeros(2, np.int64))
 
 
 def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:

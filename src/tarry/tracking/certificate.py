@@ -115,9 +115,9 @@ def bounds_at(terms: Terms, sums: Array, rates: Array) -> Array:
 
 def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
     """Return the certificate of ``rounds`` used arrivals."""
+    regularisation, variance, overlap, smoothing, omitted = map(float, parts_of(terms, sums, rate))
     return Certificate(
-        rounds,
-        *map(float, parts_of(terms, sums, rate)),
+        *(rounds, regularisation, variance, overlap, smoothing, omitted),
         feedback="value" if terms.inner_radius else "gradient",
         gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
         value_bound=terms.value_bound if isfinite(terms.value_bound) else None,

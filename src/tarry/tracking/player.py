@@ -53,7 +53,8 @@ class Player(Parameters, init=False):
 
 def _contradictions(learner: Learner, scheduler: Any, epochs: Any) -> Iterator[str]:
     """Yield what one part of a player assumes of another and does not find."""
-    rules, over = rules_of(learner), getattr(epochs, "over", "")
+    rules: list[Any] = rules_of(learner)
+    over = getattr(epochs, "over", "")
     name, other = type(learner).__name__, type(scheduler).__name__
     if any(rule.follows_backlog for rule in rules) and over != "backlog":
         yield (
