@@ -1,6 +1,9 @@
-"""Check plain arguments: each function returns the number or raises an ArgumentError that names it.
+"""Check plain arguments: each function returns the value or raises an ArgumentError that names the argument.
 
 The annotated types at the end are what fields of :class:`tarry.kernel.Parameters` are declared with.
+
+>>> as_positive(2, "radius"), as_nonnegative(0, "floor"), as_bool(True, "curved"), as_int(3.0, "horizon", 1)
+(2.0, 0.0, True, 3)
 """
 
 from __future__ import annotations
@@ -17,22 +20,14 @@ LARGEST = 2**62  # so that sums of two fit 64 bits
 
 
 def as_positive(value: Any, name: str) -> float:
-    """Return a positive finite number.
-
-    >>> as_positive(2, "radius")
-    2.0
-    """
+    """Return a positive finite number."""
     if not (_is_finite(value) and value > 0):
         raise ArgumentError(name, "must be positive and finite", value)
     return float(value)
 
 
 def as_nonnegative(value: Any, name: str, *, allow_inf: bool = False) -> float:
-    """Return a number that is not negative, and finite unless ``allow_inf``.
-
-    >>> as_nonnegative(0, "floor")
-    0.0
-    """
+    """Return a number that is not negative, and finite unless ``allow_inf``."""
     if allow_inf and _is_number(value) and value == inf:
         return inf
     if not (_is_finite(value) and value >= 0):
@@ -41,27 +36,27 @@ def as_nonnegative(value: Any, name: str, *, allow_inf: bool = False) -> float:
 
 
 def as_bool(value: Any, name: str) -> bool:
-    """Return True or False.
-
-    >>> as_bool(True, "curved")
-    True
-    """
+    """Return True or False."""
     if type(value).__name__ not in ("bool", "bool_"):  # numpy's is not a bool; 0 and 1 are not meant
         raise ArgumentError(name, "must be True or False", value)
     return bool(value)
 
 
 def as_int(value: Any, name: str, least: int = 0) -> int:
-    """Return a whole number, not below ``least``.
-
-    >>> as_int(3.0, "horizon", 1)
-    3
-    """
+    """Return a whole number, not below ``least``."""
     if not (_is_finite(value) and int(value) == value and value >= least):
         raise ArgumentError(name, f"must be a whole number of at least {least}", value)
     if value >= LARGEST:
         raise ArgumentError(name, "must be below 2**62", value)
     return int(value)
+
+
+def as_choice(value: str, name: str, choices: Iterable[str]) -> str:
+    """Return the value if it is one of the choices."""
+    known = tuple(choices)
+    if value not in known:
+        raise ArgumentError(name, f"must be one of {', '.join(map(repr, known))}", value)
+    return value
 
 
 def pick(name: str, known: Iterable[str], place: str, *, what: str) -> str:

@@ -1,16 +1,7 @@
-"""Errors of our own. Each message is a sentence: what is wrong, the value, the way out.
+"""Errors of our own: each message is a sentence with what is wrong, the value and the way out.
 
-    TarryError
-    ├── NotGranted      a scheduler or learner needs what the game does not grant
-    ├── TooLarge        a run would not fit in memory
-    ├── BrokenInvariant a run-time health check failed
-    └── StoreError      a session's store cannot be read or written
-    ValueError
-    └── ArgumentError   a bad argument: its name, the problem, the value, the remedy
-    KeyboardInterrupt
-    └── Interrupted     a simulation was stopped; what it finished is kept in ``.record``
-
-Bad arguments raise ``ValueError`` (or ``TypeError``), as everywhere in Python.
+Bad arguments raise ``ValueError`` (or ``TypeError``), as everywhere in Python; an interrupt raises
+``KeyboardInterrupt``, here :class:`Interrupted`.
 """
 
 from __future__ import annotations
@@ -19,7 +10,7 @@ from typing import Any
 
 
 class TarryError(Exception):
-    """Base of the errors defined here."""
+    """Base of the errors that are about states; those about arguments are ValueErrors first."""
 
 
 class ArgumentError(ValueError):

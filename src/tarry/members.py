@@ -1,8 +1,7 @@
 """Members of the library by short name, room by room: what sweeps may name, and what stores may hold.
 
-A name in these tables is stable: results and stores keep it, whatever becomes of the module or the class behind it.
-``"Morris.for_backlog"`` is a constructor with a name of its own. What takes a Python function (``Custom``,
-``Callables``, ``Rule``) is not here, since a file cannot hold one.
+A name in these tables is stable: results and stores keep it, whatever becomes of the class behind it. What takes a
+Python function (``Custom``, ``Callables``, ``Rule``) is not here, since a file cannot hold one.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Table = dict[str, Callable[..., Any]]
 
 
 def _table(room: ModuleType, names: str) -> Table:
-    """Return the members of a room by name; names are separated by spaces."""
+    """Return the members of a room by name; ``Morris.for_backlog`` is a constructor with a name of its own."""
     return {name: attrgetter(name)(room) for name in names.split()}
 
 
@@ -69,13 +68,7 @@ TUNINGS = _table(theory, "calibrated_probability calibrated_safety convex_rate m
     "universal_safety": theory.calibrated_safety,
 }
 
-EPOCHS = _table(tracking, "Doubling Single")
-
-PLAYERS = _table(
-    players,
-    "bandit_convex bandit_strongly_convex beyond_peak_backlog convex finite_actions recommended strongly_convex",
-)
-
+# The tables by the key under which a sweep names their members.
 MEMBERS: dict[str, Table] = {
     "domain": domains.MEMBERS,
     "losses": _exported(losses) | _table(losses, "Drawn.block_targets Drawn.drifting_targets"),
@@ -83,18 +76,20 @@ MEMBERS: dict[str, Table] = {
     "learner": LEARNERS,
     "scheduler": _exported(schedulers)
     | _table(schedulers, "Bernoulli.calibrated Morris.for_backlog Pareto.calibrated"),
-    "epochs": EPOCHS,
-    "player": PLAYERS,
+    "epochs": _table(tracking, "Doubling Single"),
+    "player": _table(
+        players,
+        "bandit_convex bandit_strongly_convex beyond_peak_backlog convex finite_actions recommended strongly_convex",
+    ),
 }
-"""The tables by the key under which a sweep names their members."""
 
-INSIDE: dict[str, Table] = MEMBERS | {"learner": TUNINGS | RATES | LEARNERS}
-"""The same for members that stand inside another one, as its parameters."""
+# The same for members that stand inside another one, as its parameters.
+INSIDE = MEMBERS | {"learner": TUNINGS | RATES | LEARNERS}
 
-RENAMED: dict[str, dict[str, str]] = {
+# Names of earlier versions and what they are called today, by the same keys.
+RENAMED = {
     "delays": delays.RENAMED,
     "learner": rates.RENAMED,
     "losses": losses.RENAMED,
     "scheduler": schedulers.RENAMED,
 }
-"""Names of earlier versions and what they are called today, by the same keys."""

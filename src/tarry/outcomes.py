@@ -73,10 +73,7 @@ class Certificate(NamedTuple):
     ``omitted_curvature`` is the most that the first, Σ ½(α_t − λw_t)|x_t − u|² over the rounds played, can be, and
     ``full_bound`` is what ``bound`` is elsewhere.
 
-    ``regularisation`` is D²/(2η), once for each epoch; ``variance`` what weights cost by their squares; ``overlap``
-    what they cost for having been out together; ``smoothing`` what a bandit's exploration costs. ``gradient_bound`` and
-    ``value_bound`` are what was assumed, None where nothing was and sizes are those observed. A part is NaN where it
-    is not known; ``caveat`` then says why, and the way out.
+    A part is NaN where it is not known; ``caveat`` then says why, and the way out.
 
     >>> part = dict(regularisation=2.0, variance=0.5, overlap=1.5, smoothing=0.0, omitted_curvature=0.0)
     >>> said = dict(feedback="gradient", gradient_bound=1.0, value_bound=None, holds="on every path", caveat="")
@@ -85,13 +82,13 @@ class Certificate(NamedTuple):
     """
 
     rounds: int
-    regularisation: float
-    variance: float
-    overlap: float
-    smoothing: float
+    regularisation: float  # D²/(2η), once for each epoch
+    variance: float  # what weights cost by their squares
+    overlap: float  # what weights cost for having been out together
+    smoothing: float  # what a bandit's exploration costs
     omitted_curvature: float
     feedback: str
-    gradient_bound: float | None
+    gradient_bound: float | None  # as assumed; None where nothing was, and sizes are those observed
     value_bound: float | None
     holds: str
     caveat: str

@@ -10,23 +10,8 @@ from tarry._version import __version__
 from tarry.kernel.cache import source_digest
 
 PARTS = (
-    "numpy",
-    "numba",
-    "llvmlite",
-    "scipy",
-    "polars",
-    "altair",
-    "vl-convert-python",
-    "typer",
-    "rich",
-    "pydantic",
-    "dask",
-    "distributed",
-    "psycopg",
-    "river",
-    "scikit-learn",
-    "torch",
-    "gymnasium",
+    "numpy numba llvmlite scipy polars altair vl-convert-python typer rich pydantic dask distributed psycopg "
+    "river scikit-learn torch gymnasium"
 )
 SHOWN = 12  # hexadecimal digits: enough that two states of the sources never share them
 
@@ -35,7 +20,7 @@ def versions() -> dict[str, str]:
     """Return versions by name, with a hash of Tarry's sources; a part that is not installed says so."""
     found = {"tarry": __version__, "source": source(), "python": platform.python_version()}
     found["system"] = platform.platform()
-    for name in PARTS:
+    for name in PARTS.split():
         try:
             found[name] = version(name)
         except PackageNotFoundError:

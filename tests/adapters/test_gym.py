@@ -168,8 +168,8 @@ class _Worthless(Scheduler):
 
 
 def test_what_weighs_nothing_is_owed_nothing(monkeypatch):
-    monkeypatch.setitem(admit.registry.members, _Worthless, lambda scheduler, state, draws, request: request.vacancy)
-    monkeypatch.setitem(arrive.registry.members, _Worthless, lambda scheduler, state, slot, s, t: float(s % 2))
+    monkeypatch.setitem(admit.members, _Worthless, lambda scheduler, state, draws, request: request.vacancy)
+    monkeypatch.setitem(arrive.members, _Worthless, lambda scheduler, state, slot, s, t: float(s % 2))
     game = tarry.Game(
         tarry.domains.Ball(1), tarry.losses.Linear(np.ones((9, 1))), tarry.delays.array([1] * 8 + [0]), capacity=5
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.game.assumptions import Facts, assumption_warnings
+from tarry.game.problem import Facts, assumption_warnings
 from tarry.learners import (
     BOLD,
     DOGD,

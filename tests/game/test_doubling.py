@@ -63,7 +63,7 @@ def test_labels_agree_with_theory():
 
 def _player(epochs):
     domain = tarry.domains.Ball(2)
-    rate = 0.1 if epochs.guesses_backlog else DoublingRate(2.0, 1.0)
+    rate = 0.1 if epochs.over == "backlog" else DoublingRate(2.0, 1.0)
     return domain, tarry.Player(DWFTRL(domain, rate=rate), epochs=epochs)
 
 

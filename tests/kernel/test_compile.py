@@ -115,7 +115,7 @@ def test_implementations_have_the_verbs_arguments():
         @weigh.otherwise
         def _four(thing, cup, t, more): ...
 
-    assert (weigh.registry.members, weigh.registry.default) == ({}, None)
+    assert (weigh.members, weigh.default) == ({}, None)
 
     @weigh.on(int, float)
     def _any(thing, *rest): ...
@@ -123,4 +123,4 @@ def test_implementations_have_the_verbs_arguments():
     @weigh.otherwise
     def _more(thing, cup, t, more=1.0): ...
 
-    assert set(weigh.registry.members) == {int, float}
+    assert set(weigh.members) == {int, float}

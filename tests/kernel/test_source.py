@@ -66,7 +66,10 @@ def test_what_was_edited_after_import_has_none(digest, monkeypatch):
 
 
 def test_it_is_found_once_and_part_of_the_versions():
+    versions.source()
+    # Threads of earlier tests may have asked for the first time at one moment, so misses are counted from here on.
+    misses = cache.source_digest.cache_info().misses
     for _ in range(3):
         versions.source()
-    assert cache.source_digest.cache_info().misses == 1
+    assert cache.source_digest.cache_info().misses == misses
     assert versions.versions()["source"] == (cache.source_digest() or "edited")[:12]

@@ -10,7 +10,7 @@ import pytest
 import tarry
 from tarry.domains import Ball, Box
 from tarry.game.world import run_rounds
-from tarry.kernel.freelist import give_row, make_rows, take_row
+from tarry.kernel.wheel import give_row, make_rows, take_row
 from tarry.learners import DFTBL, DOGD, DWFTRL, GOLD, OnePoint
 from tarry.learners.base import RecordedDirections, absorb, advance, allocate, enter
 from tarry.rates import Anytime, Power, Sequence

@@ -31,7 +31,7 @@ class _Watcher(Learner):
 
 @pytest.fixture
 def watcher(monkeypatch):
-    monkeypatch.setitem(notice.registry.members, _Watcher, lambda learner, state, t, tracked: None)
+    monkeypatch.setitem(notice.members, _Watcher, lambda learner, state, t, tracked: None)
     return _Watcher.make(0.0)
 
 

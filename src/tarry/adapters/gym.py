@@ -229,7 +229,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         self._run.check(buffers, t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
-        flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in)
+        flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in, False)
         return log
 
     def _disclosed(self) -> dict[str, int]:

@@ -114,6 +114,6 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
 
 def as_domain(value: Any, name: str) -> Any:
     """Return a domain, the user's own included, or raise TypeError if it has no projection."""
-    if not any(isinstance(value, cls) for cls in project.registry.members):
+    if not any(isinstance(value, cls) for cls in project.members):
         raise TypeError(f"{name} must be a domain such as Ball(3), got {value!r}")
     return value

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from tarry.checks import pick
 from tarry.errors import ArgumentError
 from tarry.experiments.play import Cancelled, play_cell
-from tarry.game.seeds import core_count
+from tarry.game.simulate import core_count
 
 PAUSE = 0.2  # engines yield None at least this often, so that the caller can write and show progress
 

@@ -38,7 +38,7 @@ POINT = 1e-100  # the radius taken for a domain of one point, which has none
 
 
 @entry
-def project_rows(domain: Any, points: Any, scratch: Any) -> None:
+def project_rows(domain: Any, points: Vector, scratch: Vector) -> None:
     for i in range(points.shape[0]):
         project(domain, points[i], scratch)
 
@@ -47,11 +47,8 @@ class Projection:
     """A domain's projection of a point, or of each row of a matrix: one step takes thousands of them."""
 
     def __init__(self, domain: Any) -> None:
-        self._domain, self._run, self._scratch = (
-            domain,
-            project_rows.dispatcher_for(domain),
-            np.zeros(domain.dimension),
-        )
+        self._domain, self._run = domain, project_rows.dispatcher_for(domain)
+        self._scratch = np.zeros(domain.dimension)
         self.radius = max(float(domain.outer_radius), POINT)
 
     def __call__(self, points: Vector) -> Vector:
@@ -65,7 +62,7 @@ class Sample(NamedTuple):
 
     x: Vector
     value: float
-    height: float
+    height: float  # below the value where losses are smoothed from kinked ones
     slope: Vector
 
 
@@ -104,6 +101,7 @@ def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
 
 
 def _turn(project_to: Projection, here: Sample, curvature: Vector) -> Turn:
+    # Where losses overflow there is no model: no step, and the search keeps what it has.
     if not np.all(np.isfinite(curvature)):
         return Turn(here, np.zeros(here.x.size), 0.0)
     step = model_step(project_to, here, curvature)
@@ -113,7 +111,7 @@ def _turn(project_to: Projection, here: Sample, curvature: Vector) -> Turn:
 def differences(domain: Any, objective: Objective, here: Sample, before: Vector | None) -> Vector:
     """Return the Hessian by second-order differences of slopes towards the domain's centre, two passes per entry.
 
-    An earlier Hessian tells how far F is close to its quadratic model; without one they are wide.
+    An earlier Hessian tells how far F is close to its quadratic model; without one, differences are wide.
     """
     k, radius = here.x.size, max(float(domain.outer_radius), POINT)
     widths = np.full(k, WIDEST * radius)
@@ -130,6 +128,7 @@ def differences(domain: Any, objective: Objective, here: Sample, before: Vector 
     if not np.all(np.isfinite(columns)):
         return columns
     values, axes = np.linalg.eigh((columns + columns.T) / 2)
+    # Rounding makes eigenvalues of a convex function negative, and the model would have no minimum.
     return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
 
 
@@ -147,11 +146,8 @@ def _along(objective: Objective, here: Sample, target: Vector) -> Sample | None:
 
 
 def model_step(project_to: Projection, here: Sample, curvature: Vector) -> Vector:
-    """Return the d that minimises ⟨slope, d⟩ + ½dᵀHd over the domain.
-
-    It is the resolvent's, so x + d may leave the domain by rounding, but H·d is more exact than the
-    rounding of x + d would leave it.
-    """
+    """Return the d that minimises ⟨slope, d⟩ + ½dᵀHd over the domain."""
+    # The resolvent's d: x + d may leave the domain by rounding, but H·d is more exact than x + d would leave it.
     values, axes = np.linalg.eigh(curvature)
     flat = max(1e-15 * values[-1], 1e-12 * float(np.linalg.norm(here.slope)) / project_to.radius, 1e-300)
     values = np.maximum(values, flat)
@@ -192,14 +188,13 @@ class _Splitting:
             found = self._newton(w, r)
             if found is None and np.linalg.norm(r) <= 100 * rounding:
                 break
-            w, r = found if found is not None else self._split(w, r)
+            if found is not None:
+                w, r = found
+                continue
+            for _ in range(SPLITTINGS):
+                w = w + r
+                r = self._residual(w)
         return self._resolvent(w)
-
-    def _split(self, w: Vector, r: Vector) -> tuple[Vector, Vector]:
-        for _ in range(SPLITTINGS):
-            w = w + r
-            r = self._residual(w)
-        return w, r
 
     def _newton(self, w: Vector, r: Vector) -> tuple[Vector, Vector] | None:
         """Return Newton's step on r = 0, halved until the residual shrinks; None if it does not."""

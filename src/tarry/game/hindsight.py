@@ -1,22 +1,19 @@
 """The best fixed action in hindsight: the minimum of F = Σ_t f_t over the domain, with a certificate.
 
-Linear and quadratic losses have it in closed form from one pass over their rows; all others are minimised.
-
-Each evaluation is one compiled pass over the rounds; Newton's descent takes few of them. Convexity
-certifies what is reached: at any y with g ∈ ∂F(y) and λ the strong convexity of F, every point z of the
-domain has
+Linear and quadratic losses have the minimum in closed form from one pass over their rows. For all others each
+evaluation is one compiled pass; Newton's descent takes few. Convexity certifies what is reached: at any y with
+g ∈ ∂F(y) and λ the strong convexity of F, every point z of the domain has
 
     F(z) ≥ F(y) + ⟨g, z − y⟩ + (λ/2)‖z − y‖²
 
-and the right-hand side is minimised by the domain's linear minimiser, by the projection of y − g/λ,
-or bounded through any projected step p = Π(y − ηg): ⟨g, p − z⟩ ≤ ‖y − p‖·D/η.
-
-Losses with a kink are solved through smooth lower bounds of decreasing smoothing, whose slopes certify
-the exact losses (``tarry.losses.base.support``).
+and the right-hand side is minimised by the domain's linear minimiser, by the projection of y − g/λ, or bounded through
+any projected step p = Π(y − ηg): ⟨g, p − z⟩ ≤ ‖y − p‖·D/η. Losses with a kink are solved through smooth lower bounds
+of decreasing smoothing, whose slopes certify the exact losses (``tarry.losses.base.support``).
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, NamedTuple
@@ -38,21 +35,15 @@ NEAR = 1e-7  # of a prediction: about the root of rounding, the best width for a
 FAR = 1e4  # steps ahead for the second plane: rounding of the first is divided by it
 
 
+_lock = threading.Lock()
+
+
 class Stopped(Exception):
-    """The search for the best fixed action was told to stop."""
-
-
-class Minimum(NamedTuple):
-    """A point of the domain, F there, and by how much F could at most be smaller elsewhere."""
-
-    point: Vector
-    value: float
-    gap: float
+    """Say that a seed was told to stop, in its rounds or in the search for the best fixed action."""
 
 
 class Comparator(NamedTuple):
-    """The best fixed ``point``, its cumulative ``losses`` at the checkpoints, and a certified ``gap``:
-    no fixed action loses less than ``losses[-1] - gap``."""
+    """The best fixed action; ``losses`` are cumulative, and no fixed action loses less than ``losses[-1] - gap``."""
 
     point: Vector
     losses: Vector
@@ -64,14 +55,14 @@ def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda:
 
     ``stopped`` is asked between blocks of rounds; where it says yes, :class:`Stopped` is raised.
     """
-    best = game.best_action
+    with _lock:  # a cached property is made by every thread that asks for it at one moment
+        best = game.best_action
     with best.lock:  # of threads that finish their seeds together one solves, and the others wait for it
         if best.found is None:
             best.found = (rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))
         known, found = best.found
         if not np.array_equal(known, rounds):
-            losses = _losses_up_to(game.losses, found.point, rounds, _pausing(stopped))
-            found = found._replace(losses=losses)
+            found = found._replace(losses=_losses_up_to(game.losses, found.point, rounds, stopped))
             best.found = (rounds, found)
     return found  # type: ignore[no-any-return]
 
@@ -80,13 +71,12 @@ def comparator(
     domain: Any, losses: Any, horizon: int, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False
 ) -> Comparator:
     """Return the best fixed action of rounds 1..horizon, and its losses up to each of ``rounds``."""
-    pause = _pausing(stopped)
-    found = _in_closed_form(domain, losses, horizon, pause)
+    found = _in_closed_form(domain, losses, horizon, stopped)
     if found is None:
-        best = minimise(domain, losses, horizon, pause)
+        best = minimise(domain, losses, horizon, stopped)
         found = best.point, best.gap
     point, gap = np.ascontiguousarray(found[0]), found[1]
-    return Comparator(point, _losses_up_to(losses, point, rounds, pause), gap)
+    return Comparator(point, _losses_up_to(losses, point, rounds, stopped), gap)
 
 
 def compile_passes(game: Any) -> None:
@@ -103,18 +93,10 @@ def compile_passes(game: Any) -> None:
         _sum_curvatures.dispatcher_for(losses)(losses, 1, 0, x, row, np.zeros((0, 0)))
 
 
-def _pausing(stopped: Callable[[], bool]) -> Callable[[], None]:
-    def pause() -> None:
-        if stopped():
-            raise Stopped("the search for the best fixed action was stopped")
-
-    return pause
-
-
-def _losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, pause: Callable[[], None]) -> Vector:
+def _losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[], bool]) -> Vector:
     row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
     add = _losses_at.dispatcher_for(losses)
-    for first, last in blocks(int(rounds[-1]), pause):
+    for first, last in blocks(int(rounds[-1]), stopped):
         i, j = np.searchsorted(rounds, (first, last + 1))
         add(losses, x, row, first, last, rounds[i:j], out[i:j], total)
     return out
@@ -125,14 +107,14 @@ def _shape(losses: Any) -> tuple[float, float] | None:
     return losses.isotropic() if hasattr(losses, "isotropic") else None
 
 
-def _in_closed_form(domain: Any, losses: Any, horizon: int, pause: Callable[[], None]) -> tuple[Vector, float] | None:
+def _in_closed_form(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> tuple[Vector, float] | None:
     """Return the minimiser of (c/2)·T·‖x‖² + b⟨Σ rows, x⟩ and its gap, if the losses sum to that."""
     shape = _shape(losses)
     if shape is None:
         return None
     row, total = np.zeros(losses.rows.width), np.zeros(losses.rows.width)
     add = _sum_rows.dispatcher_for(losses)
-    for first, last in blocks(horizon, pause):
+    for first, last in blocks(horizon, stopped):
         add(losses.rows, first, last, row, total)
     curvature, slope = horizon * shape[0], shape[1] * total[: losses.dimension]
     if curvature == 0.0:
@@ -144,15 +126,16 @@ def _in_closed_form(domain: Any, losses: Any, horizon: int, pause: Callable[[], 
     return point, 0.0 if corner is None else max(0.0, float(steepest @ (point - corner)))
 
 
-def blocks(last: int, pause: Callable[[], None]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last rounds of the pieces of 1..last, pausing before each."""
+def blocks(last: int, stopped: Callable[[], bool]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last rounds of the pieces of 1..last; raise Stopped where ``stopped`` says so."""
     for first in range(1, last + 1, BLOCK):
-        pause()
+        if stopped():
+            raise Stopped("the search for the best fixed action was stopped")
         yield first, min(first + BLOCK - 1, last)
 
 
 @entry
-def _sum_rows(rows: Any, first: Any, last: Any, row: Any, out: Any) -> None:
+def _sum_rows(rows: Any, first: int, last: int, row: Vector, out: Vector) -> None:
     for t in range(first, last + 1):
         fetch(rows, t, row)
         for i in range(row.size):
@@ -160,7 +143,9 @@ def _sum_rows(rows: Any, first: Any, last: Any, row: Any, out: Any) -> None:
 
 
 @entry
-def _losses_at(losses: Any, x: Any, row: Any, first: Any, last: Any, rounds: Any, out: Any, total: Any) -> None:
+def _losses_at(
+    losses: Any, x: Vector, row: Vector, first: int, last: int, rounds: np.ndarray, out: Vector, total: Vector
+) -> None:
     i = 0
     for t in range(first, last + 1):
         fetch(losses.rows, t, row)
@@ -171,7 +156,9 @@ def _losses_at(losses: Any, x: Any, row: Any, first: Any, last: Any, rounds: Any
 
 
 @entry
-def _sum_losses(losses: Any, first: Any, last: Any, x: Any, row: Any, one: Any, total: Any, sums: Any) -> None:
+def _sum_losses(
+    losses: Any, first: int, last: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
+) -> None:
     for t in range(first, last + 1):
         fetch(losses.rows, t, row)
         height = value(losses, row, x)
@@ -183,7 +170,7 @@ def _sum_losses(losses: Any, first: Any, last: Any, x: Any, row: Any, one: Any, 
 
 
 @entry
-def _sum_curvatures(losses: Any, first: Any, last: Any, x: Any, row: Any, out: Any) -> None:
+def _sum_curvatures(losses: Any, first: int, last: int, x: Vector, row: Vector, out: Vector) -> None:
     for t in range(first, last + 1):
         fetch(losses.rows, t, row)
         z, y = predict_label(row, x), row[x.size]
@@ -198,15 +185,15 @@ def _sum_curvatures(losses: Any, first: Any, last: Any, x: Any, row: Any, out: A
 class _Objective:
     """F, its supporting planes and its curvature."""
 
-    def __init__(self, domain: Any, losses: Any, horizon: int, pause: Callable[[], None]) -> None:
-        self._domain, self._losses, self._horizon, self._pause = domain, losses, horizon, pause
+    def __init__(self, domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> None:
+        self._domain, self._losses, self._horizon, self._stopped = domain, losses, horizon, stopped
         self._pass = _sum_losses.dispatcher_for(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
 
     def at(self, x: Vector) -> Sample:
         total, sums = np.zeros(x.size), np.zeros(2)
-        for first, last in blocks(self._horizon, self._pause):
+        for first, last in blocks(self._horizon, self._stopped):
             self._pass(self._losses, first, last, x, self._row, self._one, total, sums)
         return Sample(x, float(sums[0]), float(sums[1]), total)
 
@@ -215,7 +202,7 @@ class _Objective:
         if not isinstance(self._losses, Supervised):
             return differences(self._domain, self, here, before)
         lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.dispatcher_for(self._losses)
-        for first, last in blocks(self._horizon, self._pause):
+        for first, last in blocks(self._horizon, self._stopped):
             add(self._losses, first, last, here.x, self._row, lower)
         ridge = self._horizon * self._losses.ridge * np.eye(here.x.size)
         return np.asarray(lower + np.tril(lower, -1).T + ridge)
@@ -266,28 +253,27 @@ class _Search:
         return float(here.slope @ (here.x - moved)) + away * float(self.domain.diameter) / step
 
 
-def minimise(domain: Any, losses: Any, horizon: int, pause: Callable[[], None] = lambda: None) -> Minimum:
-    """Return the best fixed action over rounds 1..horizon.
+def minimise(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool] = lambda: False) -> _Search:
+    """Return the best fixed action over rounds 1..horizon: its point, value and gap.
 
-    The gap is at most 1e-9·max(1, |F|) where that is reached within the limits (1e-6 for losses with
-    a kink), else what was reached; it is always certified. ``pause`` is called between blocks of rounds
-    and may raise.
+    The gap is always certified. It is at most 1e-9·max(1, |F|) where that is reached within the limits (1e-6 for
+    losses with a kink). ``stopped`` is asked between blocks of rounds.
     """
-    search, objective = _Search(domain), _Objective(domain, losses, horizon, pause)
+    search, objective = _Search(domain), _Objective(domain, losses, horizon, stopped)
     if not getattr(losses, "has_kink", False):
         _solve(search, objective, objective, GOAL)
-        return Minimum(search.point, search.value, search.gap)
+        return search
     first = objective.at(search.point)
     search.offer(first)
     smoothing, idle = max(abs(first.value) / horizon, 1e-12), 0
     for _ in range(STAGES):
         before = search.gap
-        _solve(search, _Objective(domain, losses.smoothed(smoothing), horizon, pause), objective, KINKED_GOAL)
+        _solve(search, _Objective(domain, losses.smoothed(smoothing), horizon, stopped), objective, KINKED_GOAL)
         idle = idle + 1 if search.gap > 0.7 * before else 0
         if search.reached(KINKED_GOAL) or idle == IDLE_STAGES:
             break
         smoothing = min(smoothing / 8.0, max(abs(search.value) / horizon, 1e-12))
-    return Minimum(search.point, search.value, search.gap)
+    return search
 
 
 def _solve(search: _Search, objective: _Objective, exact: _Objective, goal: float) -> None:

@@ -1,46 +1,74 @@
-"""Games: what is fixed before play."""
+"""Games: what is fixed before play, which players a game refuses, and what players assume that a game does not have."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import chain
+from math import inf, isfinite
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int
+from tarry.checks import as_choice, as_int
 from tarry.domains import Simplex
-from tarry.errors import ArgumentError, NotGranted
+from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
-from tarry.learners.base import Learner, queries_of
+from tarry.learners.base import Learner, queries_of, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.schedulers.base import UNLIMITED
 from tarry.schedulers.naive import Given, as_weights
 from tarry.tracking import Player, as_player
-from tarry.tracking.partners import check_room
 
+# What a round may tell, and a learner that takes it; over experts and arms another.
 FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL (over arms, Exp3)", "example": "Ridge"}
-"""What a round may tell, and a learner that takes it."""
-
-
-class BestAction:
-    """The best fixed action of a game once it is known; the lock keeps threads from solving for it twice."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.found: Any = None
+ON_SIMPLEX = {"gradient": "EntropicFTRL", "value": "Exp3"}
 
 
 class _Fixed:
-    """What both kinds of game have, and what takes a pass over all rounds to find: found once, when asked for."""
+    """Hold what both kinds of game have; what takes a pass over all rounds is found once, when asked for."""
 
     domain: Any
     losses: Any
     delays: Any
+    feedback: str
+    capacity: int | None
+    information: str
+    queries: int
+
+    def __post_init__(self) -> None:
+        domain, losses, delays = self.domain, self.losses, self.delays
+        as_choice(self.feedback, "feedback", FEEDBACK)
+        as_choice(self.information, "information", INFORMATION)
+        if as_int(self.queries, "queries", 1) > 1 and self.feedback != "value":
+            raise ValueError(
+                f"queries={self.queries} are of values, this game gives {self.feedback} feedback: give feedback='value'"
+            )
+        check_capacity(self.capacity)
+        object.__setattr__(self, "capacity", None if self.capacity is None else int(self.capacity))
+        if not hasattr(domain, "linear_minimiser") or isinstance(domain, type):
+            raise TypeError(f"domain must be made by tarry.domains, for example tarry.domains.Ball(3), got {domain!r}")
+        if not hasattr(losses, "rows") or isinstance(losses, type):
+            raise TypeError("losses must be made by tarry.losses, for example tarry.losses.Linear(rows)")
+        if losses.dimension != domain.dimension:
+            raise ValueError(f"losses have {losses.dimension} entries a round, the domain has {domain.dimension}")
+        check_delays(delays)
+        if losses.horizon is not None and losses.horizon != delays.horizon:
+            raise ValueError(
+                f"there are losses for {losses.horizon} rounds and delays for {delays.horizon}: "
+                "give as many of one as of the other"
+            )
+        if self.feedback == "example" and not isinstance(losses, Supervised):
+            raise ValueError(
+                f"feedback='example' hands over features and label, which {type(losses).__name__} losses do not have: "
+                "use LeastSquares, Logistic or another supervised loss, or feedback='gradient'"
+            )
 
     @property
     def horizon(self) -> int:
@@ -68,12 +96,23 @@ class _Fixed:
         return int(getattr(self.delays, "max_delay", 0))
 
     @cached_property
-    def best_action(self) -> BestAction:
+    def best_action(self) -> SimpleNamespace:
         """What :func:`tarry.game.hindsight.compare` has found out."""
-        return BestAction()
+        # Threads that finish their seeds together shall not solve for it twice.
+        return SimpleNamespace(lock=threading.Lock(), found=None)
 
     def __getstate__(self) -> dict[str, Any]:
+        # Fields alone: a lock cannot be pickled, and what was found is found again where it is needed.
         return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+
+    def _told(self) -> str:
+        return self.feedback if self.queries == 1 else f"{self.feedback} ({self.queries} points a round)"
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
+            f"{type(self.losses).__name__} losses, {self._told()} feedback)"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,21 +142,9 @@ class Game(_Fixed):
     preemption: bool = True
     queries: int = 1
 
-    def __post_init__(self) -> None:
-        _check_choice(self.feedback, "feedback", tuple(FEEDBACK))
-        _check_choice(self.information, "information", tuple(INFORMATION))
-        _check_queries(self.feedback, self.queries)
-        check_capacity(self.capacity)
-        object.__setattr__(self, "capacity", None if self.capacity is None else int(self.capacity))
-        _check_sizes(self.domain, self.losses, self.delays)
-        _check_examples(self.feedback, self.losses)
-
     def __repr__(self) -> str:
-        return (
-            f"Game({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
-            f"{type(self.losses).__name__} losses, {_told(self)} feedback, capacity {self.capacity}, "
-            f"{self.information}, {'preemptive' if self.preemption else 'non-preemptive'})"
-        )
+        preemptive = "preemptive" if self.preemption else "non-preemptive"
+        return f"{super().__repr__()[:-1]}, capacity {self.capacity}, {self.information}, {preemptive})"
 
     def _repr_html_(self) -> str:
         rows = {
@@ -125,7 +152,7 @@ class Game(_Fixed):
             "domain": repr(self.domain),
             "losses": type(self.losses).__name__,
             "delays": type(self.delays).__name__,
-            "feedback": _told(self),
+            "feedback": self._told(),
             "capacity": str(self.capacity),
             "information": self.information,
             "preemption": "allowed" if self.preemption else "forbidden",
@@ -135,10 +162,9 @@ class Game(_Fixed):
 
 @dataclass(frozen=True, repr=False)
 class WeightedGame(_Fixed):
-    """The delayed and weighted game on its own (the paper's Figure 2).
+    """The delayed and weighted game on its own (the paper's Figure 2), for a bare learner.
 
-    Every round's feedback arrives, with the weight the caller gives; no set is tracked. ``simulate``
-    takes a bare learner for it.
+    Every round's feedback arrives, with the weight the caller gives; no set is tracked.
     """
 
     domain: Any
@@ -152,23 +178,20 @@ class WeightedGame(_Fixed):
     queries: int = 1
 
     def __post_init__(self) -> None:
-        _check_choice(self.feedback, "feedback", tuple(FEEDBACK))
-        _check_queries(self.feedback, self.queries)
-        _check_sizes(self.domain, self.losses, self.delays)
-        _check_examples(self.feedback, self.losses)
+        super().__post_init__()
         object.__setattr__(self, "weights", as_weights(self.weights, "weights", self.horizon))
-
-    def __repr__(self) -> str:
-        return (
-            f"WeightedGame({self.horizon} rounds on {type(self.domain).__name__} of R^{self.dimension}, "
-            f"{type(self.losses).__name__} losses, {_told(self)} feedback)"
-        )
 
 
 def check_capacity(capacity: int | None) -> None:
     """Raise ArgumentError for what is not a whole number of at least 1, or None."""
     if capacity is not None:
         as_int(capacity, "capacity (None for no limit)", 1)
+
+
+def check_delays(delays: Any) -> None:
+    """Raise TypeError for what are no delays."""
+    if not hasattr(delays, "horizon"):
+        raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
 
 
 def setting_of(capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
@@ -180,7 +203,7 @@ def setting_of(capacity: int | None, information: str, *, certify: int, hears: b
 def check_player(game: Game | WeightedGame, player: Any) -> Player:
     """Return the player of a game: a player, a learner or a function of the game that makes one.
 
-    Raise TypeError or ValueError where it is none, or does not fit the game.
+    Raise TypeError for what is neither, and ValueError for a player that does not fit the game.
     """
     if not isinstance(game, (Game, WeightedGame)):
         raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
@@ -195,19 +218,16 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
     learner = chosen.learner
     if learner.dimension != game.dimension:
         raise ValueError(f"the learner plays in R^{learner.dimension}, the game in R^{game.dimension}")
-    if not _is_same(learner.domain, game.domain):
+    try:
+        is_same = learner.domain is game.domain or bool(learner.domain == game.domain)
+    except ValueError:  # a user's named tuples of arrays do not compare
+        is_same = False
+    if not is_same:
         raise ValueError(
             f"the learner plays on {learner.domain!r}, the game is on {game.domain!r}: {_instead(learner)}"
         )
     learner.check_horizon(game.horizon)
     return chosen
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    try:
-        return one is other or bool(one == other)
-    except ValueError:  # named tuples of arrays that do not compare
-        return False
 
 
 def _instead(learner: Any) -> str:
@@ -226,111 +246,142 @@ def check_grants(
     player: Player, *, feedback: str | None, capacity: int | None, information: str, preemption: bool, queries: int = 1
 ) -> None:
     """Raise NotGranted for a player that needs what the game, session or join does not grant."""
-    _check_choice(information, "information", tuple(INFORMATION))
+    as_choice(information, "information", INFORMATION)
     check_capacity(capacity)
-    _check_feedback(player.learner, feedback, queries)
-    _check_epochs(player.epochs, information, preemption)
-    name = type(player.scheduler).__name__
-    instead = "VarOpt" if preemption else "Morris"
-    disclosed, here = INFORMATION[information], f"this game, session or join is {information}"
-    if player.scheduler.needs_preemption and not preemption:
-        raise NotGranted(
-            f"{name} preempts tracked rounds, which this game, session or join forbids: use Morris or Bernoulli, "
-            "or preemption=True"
-        )
-    if player.scheduler.needs_delays and disclosed != CLAIRVOYANT:
-        raise NotGranted(
-            f"{name} needs each delay when its round begins, but {here}: use {instead}, or information='clairvoyant'"
-        )
-    if player.scheduler.needs_acknowledgements and disclosed == NON:
-        raise NotGranted(
-            f"{name} counts pending rounds and needs acknowledgements, but {here}: "
-            f"use {instead}, or information='semi-clairvoyant'"
-        )
-    if player.learner.needs_acknowledgements and disclosed == NON:
-        follower, remedy = player.learner.follows
-        raise NotGranted(
-            f"{follower} follows the backlog and needs acknowledgements, but {here}: "
-            f"{remedy}, or information='semi-clairvoyant'"
-        )
-    if player.scheduler.needs_unlimited_capacity and capacity is not None:
-        raise NotGranted(f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use {instead}")
+    for refusal in _refusals(player, feedback, capacity, information, preemption, queries):
+        raise NotGranted(refusal)
     player.scheduler.check_capacity(capacity)
-    check_room(player.learner, capacity)
 
 
-def _check_feedback(learner: Any, feedback: str | None, queries: int) -> None:
+def _refusals(
+    player: Player, feedback: str | None, capacity: int | None, information: str, preemption: bool, queries: int
+) -> Iterator[str]:
+    """Yield what the player needs and is not granted: the need, what is granted, the way out."""
+    learner, scheduler, epochs = player
     if feedback is not None and learner.feedback != feedback:
-        raise NotGranted(
+        yield (
             f"{type(learner).__name__} learns from {learner.feedback} feedback, this game gives "
             f"{feedback}: use {_taker(feedback, learner)}, or feedback={learner.feedback!r}"
         )
     needed = queries_of(learner)
     if needed > queries:
-        raise NotGranted(
+        yield (
             f"{type(learner).__name__} asks for {needed} values a round, this game or session grants {queries}: "
             f"use {'TwoPoint' if queries > 1 else 'OnePoint or DWFTBL'}, or queries={needed}"
         )
-
-
-def _check_epochs(epochs: Any, information: str, preemption: bool) -> None:
+    name, instead = type(scheduler).__name__, "VarOpt" if preemption else "Morris"
+    disclosed, here = INFORMATION[information], f"this game, session or join is {information}"
     if epochs.needs_preemption and not preemption:
-        raise NotGranted(
+        yield (
             "doubling empties the tracking set when it restarts, which is preemption, and this game or session forbids "
             "it: give a bound on the backlog instead, or preemption=True"
         )
-    if epochs.needs_acknowledgements and INFORMATION[information] == NON:
-        raise NotGranted(
-            "doubling watches the backlog and needs acknowledgements, but this game, session or join is "
-            f"{information}: give a bound on the backlog instead, or information='semi-clairvoyant'"
+    if epochs.needs_acknowledgements and disclosed == NON:
+        yield (
+            f"doubling watches the backlog and needs acknowledgements, but {here}: "
+            "give a bound on the backlog instead, or information='semi-clairvoyant'"
         )
+    if scheduler.needs_preemption and not preemption:
+        yield (
+            f"{name} preempts tracked rounds, which this game, session or join forbids: use Morris or Bernoulli, "
+            "or preemption=True"
+        )
+    if scheduler.needs_delays and disclosed != CLAIRVOYANT:
+        yield f"{name} needs each delay when its round begins, but {here}: use {instead}, or information='clairvoyant'"
+    if scheduler.needs_acknowledgements and disclosed == NON:
+        yield (
+            f"{name} counts pending rounds and needs acknowledgements, but {here}: "
+            f"use {instead}, or information='semi-clairvoyant'"
+        )
+    if learner.needs_acknowledgements and disclosed == NON:
+        follower, remedy = learner.follows
+        yield (
+            f"{follower} follows the backlog and needs acknowledgements, but {here}: "
+            f"{remedy}, or information='semi-clairvoyant'"
+        )
+    if scheduler.needs_unlimited_capacity and capacity is not None:
+        yield f"{name} tracks every round and needs capacity=None, got capacity={capacity}: use {instead}"
+    room = inf if capacity is None else capacity
+    for rule in rules_of(learner):
+        if rule.tuned_capacity not in (None, room):
+            yield (
+                f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
+                f"{room:g}: give it that capacity"
+            )
 
 
-def _taker(feedback: str, learner: Any) -> str:
+def _taker(feedback: str, learner: Learner) -> str:
     """Return the name of a learner that takes this feedback, where the one given wants another."""
-    on_simplex = isinstance(learner.domain, Simplex)
-    if feedback == "gradient" and on_simplex:
-        return "EntropicFTRL"
-    if feedback == "value" and on_simplex:
-        return "Exp3"
+    if isinstance(learner.domain, Simplex) and feedback in ON_SIMPLEX:
+        return ON_SIMPLEX[feedback]
     if feedback == "value" and learner.is_movable:
         return f"OnePoint({type(learner).__name__}(…), smoothing) or DWFTBL"
     return FEEDBACK.get(feedback, "another learner")
 
 
-def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ArgumentError(name, f"must be one of {', '.join(map(repr, choices))}", value)
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a game under a scheduler; passes over all rounds are made by the game, once."""
 
+    game: Any
+    scheduler: Any
+    is_immediate: bool = False  # nothing is late, as for the base of a reduction
+    is_estimated: bool = False  # gradients are estimates, as for the base of a learner from values
 
-def _check_queries(feedback: str, queries: int) -> None:
-    if as_int(queries, "queries", 1) > 1 and feedback != "value":
-        raise ValueError(f"queries={queries} are of values, this game gives {feedback} feedback: give feedback='value'")
+    @property
+    def losses(self) -> Any:
+        """The losses of all rounds."""
+        return self.game.losses
 
+    @property
+    def gradient_bound(self) -> float | None:
+        """A bound on the gradients that the learner is given, None where none is known."""
+        # In this order: the bound may take a pass over all rounds.
+        is_known = not self.is_estimated and isfinite(self.game.gradient_bound)
+        return float(self.game.gradient_bound) if is_known else None
 
-def _told(game: Any) -> str:
-    return game.feedback if game.queries == 1 else f"{game.feedback} ({game.queries} points a round)"
+    @property
+    def max_delay(self) -> int:
+        """The longest delay of feedback that is heard; 0 where it is not known."""
+        return 0 if self.is_immediate else int(min(self.game.max_delay, self.scheduler.max_wait))
 
+    @property
+    def strong_convexity(self) -> float | None:
+        """The strong convexity of every loss, None where it is not stated."""
+        known = float(self.losses.strong_convexity)
+        # Losses made of functions have the constants that the user stated, and 0 is what nothing stated looks like.
+        return None if getattr(self.losses, "has_stated_constants", False) and known == 0 else known
 
-def _check_sizes(domain: Any, losses: Any, delays: Any) -> None:
-    if not hasattr(domain, "linear_minimiser") or isinstance(domain, type):
-        raise TypeError(f"domain must be made by tarry.domains, for example tarry.domains.Ball(3), got {domain!r}")
-    if not hasattr(losses, "rows") or isinstance(losses, type):
-        raise TypeError("losses must be made by tarry.losses, for example tarry.losses.Linear(rows)")
-    if losses.dimension != domain.dimension:
-        raise ValueError(f"losses have {losses.dimension} entries a round, the domain has {domain.dimension}")
-    if not hasattr(delays, "horizon"):
-        raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
-    if losses.horizon is not None and losses.horizon != delays.horizon:
-        raise ValueError(
-            f"there are losses for {losses.horizon} rounds and delays for {delays.horizon}: "
-            "give as many of one as of the other"
+    @property
+    def is_curved(self) -> bool:
+        """Whether losses are known not to be linear."""
+        return bool(getattr(self.losses, "is_curved", False))
+
+    @property
+    def corner_range(self) -> tuple[float, float] | None:
+        """The least and the largest loss of an arm, None where they are not known."""
+        return self.game.corner_range  # type: ignore[no-any-return]
+
+    def for_base(self, wrapper: Any) -> Facts:
+        """Return what the base of a wrapper meets."""
+        return replace(
+            self,
+            is_immediate=self.is_immediate or wrapper.makes_immediate,
+            is_estimated=self.is_estimated or wrapper.feedback != wrapper.base.feedback,
         )
 
 
-def _check_examples(feedback: str, losses: Any) -> None:
-    if feedback == "example" and not isinstance(losses, Supervised):
-        raise ValueError(
-            f"feedback='example' hands over features and label, which {type(losses).__name__} losses do not have: "
-            "use LeastSquares, Logistic or another supervised loss, or feedback='gradient'"
-        )
+def assumption_warnings(learner: Learner, facts: Facts) -> tuple[str, ...]:
+    """Return the sentences of a learner, of its rates, of what it wraps, and of the scheduler, each once.
+
+    A member, yours too, may have a method ``doubts(facts)`` that yields them: what is assumed, what the game has, the
+    way out. Sentences change nothing.
+    """
+    asked = [(facts.scheduler, facts)]
+    while learner.base is not None:
+        # A wrapper's rate is its base's, which meets other facts and is asked there.
+        asked.append((learner, facts))
+        learner, facts = learner.base, facts.for_base(learner)
+    asked += [(member, facts) for member in (learner, *rules_of(learner))]
+    found = (member.doubts(met) for member, met in asked if hasattr(member, "doubts"))
+    return tuple(dict.fromkeys(chain.from_iterable(found)))

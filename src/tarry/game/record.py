@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from tarry.charts import regret_chart
 from tarry.game.hindsight import Comparator
+from tarry.game.problem import Facts, assumption_warnings
 from tarry.game.run import Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.tracking import Player, restart_warnings
-from tarry.tracking.certificate import certificate, parts_of
-from tarry.tracking.tally import FULL_ROUNDS, LARGEST, OCCUPANCY, PEAK, SQUARE, WEIGHT
+from tarry.tracking.certificate import bounds_at, certificate
+from tarry.tracking.tally import FULL_ROUNDS, OCCUPANCY, PEAK, weights_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,24 +28,21 @@ CLOSE_ENOUGH = 1e-4  # relative, of the best fixed action: regrets are read to f
 
 
 class Occupancy(NamedTuple):
-    """The set as a round finds it (expired members gone, none replaced yet), per seed: mean, peak, share full."""
+    """The size of the set as a round finds it, per seed: expired members are gone, none is replaced yet."""
 
     mean: Array
     peak: Array
-    full: Array
+    full: Array  # the share of rounds that found no room
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SeedResults:
-    """What became of the rounds of several seeds; arrays have one entry, or row, per seed.
-
-    ``fates`` has a column per Fate, ``weights`` and ``occupancy`` are moments of the weights and of the set.
-    """
+    """What became of the rounds of several seeds; arrays have one entry, or row, per seed."""
 
     seeds: list[int]
     horizon: int
     capacity: int | None
-    fates: NDArray[np.int64]
+    fates: NDArray[np.int64]  # a column per Fate
     weights: Weights
     occupancy: Occupancy
     _logs: list[Log | None]
@@ -54,15 +52,13 @@ class SeedResults:
         """Return the fields above, of finished seeds."""
         run = played[0].run
         sums, counts = np.array([one.sums for one in played]), np.array([one.counts for one in played])
-        size = np.zeros(len(played))
-        np.divide(sums[:, WEIGHT] ** 2, sums[:, SQUARE], out=size, where=sums[:, SQUARE] > 0)
         full = counts[:, FULL_ROUNDS] / run.horizon
         return {
             "seeds": [one.seed for one in played],
             "horizon": run.horizon,
             "capacity": run.game.capacity,
             "fates": np.array([one.fates for one in played]),
-            "weights": Weights(sums[:, WEIGHT] / run.horizon, sums[:, SQUARE] / run.horizon, sums[:, LARGEST], size),
+            "weights": Weights(*np.transpose([weights_of(one.sums, run.horizon) for one in played])),
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
             "_logs": [one.log for one in played],
         }
@@ -86,10 +82,7 @@ class SeedResults:
         return float(self.fates[:, Fate.SATURATED].mean()) / self.horizon
 
     def events(self, seed: int | None = None) -> pl.DataFrame:
-        """Return what happened under a seed (default: the first), in order; needs ``keep_rounds=True``.
-
-        Columns t, event, s, weight; the weight is that of a "feedback" event, and the delay in a "delay" event.
-        """
+        """Return columns t, event, s, weight (in a "delay" event the delay) of a seed; needs ``keep_rounds=True``."""
         import polars as pl
 
         log = self._log(seed)
@@ -116,26 +109,23 @@ class SeedResults:
 class Record(SeedResults):
     """A simulation's results; arrays have one entry per seed.
 
-    ``regret`` is final regret against the best fixed action of the horizon, ``curve`` a frame with columns seed,
-    t, regret, bound: regret at t is against the best action of the *whole* horizon. ``certificates`` are the bounds on
-    the weighted regret in their parts, and say what they hold for (None where there is none); ``bound`` is the sum of
-    the parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only, here and in the curve:
-    no bound on one path (``certificate.full_bound`` is one). ``last_plays`` has a row per seed. ``assumption_warnings``
-    are what the player assumes and the game does not have; ``warnings`` begin with them.
+    ``regret`` is final regret against the best fixed action of the whole horizon, at checkpoints too. ``bound`` is the
+    sum of the certificate's parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only,
+    here and in the curve: no bound on one path (``certificate.full_bound`` is one).
     """
 
     regret: Array
     bound: Array
     loss: Array
-    certificates: list[Certificate | None]
+    certificates: list[Certificate | None]  # bounds on the weighted regret in their parts, which say what they hold for
     comparators: list[Comparator]
     checkpoints: NDArray[np.int64]
-    regret_at: Array
+    regret_at: Array  # a row per seed, a column per checkpoint; so are the next two
     loss_at: Array
     bound_at: Array
-    last_plays: Array
+    last_plays: Array  # a row per seed
     player: Player
-    assumption_warnings: tuple[str, ...] = ()
+    assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
 
     @classmethod
     def of(cls, played: list[Played]) -> Record:
@@ -144,12 +134,13 @@ class Record(SeedResults):
         comparators = [one.best for one in played if one.best is not None]
         losses = np.array([one.curve[:, LOSS] for one in played])
         regret = losses - np.array([best.losses for best in comparators])
-        bounds = np.array([_bounds(one) for one in played])
+        bounds_at, certificates = zip(*map(_certified, played), strict=True)
+        bounds = np.array(bounds_at)
         return cls(
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
-            certificates=[_certificate(one) for one in played],
+            certificates=list(certificates),
             comparators=comparators,
             checkpoints=run.checkpoints,
             regret_at=regret,
@@ -157,17 +148,13 @@ class Record(SeedResults):
             bound_at=bounds,
             last_plays=np.array([one.play for one in played]),
             player=run.player,
-            assumption_warnings=run.warnings(),
+            assumption_warnings=assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler)),
             **cls.books(played),
         )
 
     @property
     def curve(self) -> pl.DataFrame:
-        """Columns seed, t, regret, bound at the checkpoints.
-
-        The bound is on the weighted regret over what has arrived, as its certificate's ``holds`` says: with the rate
-        1/(λt) on strongly convex losses it is the second sum only, no bound on one path.
-        """
+        """Columns seed, t, regret, bound at the checkpoints; the bound is on the regret over what has arrived."""
         import polars as pl
 
         return pl.DataFrame(
@@ -181,10 +168,7 @@ class Record(SeedResults):
 
     @property
     def exploration_rounds(self) -> int | None:
-        """How many of the first rounds explored only (bandit learners, smoothing = inner radius).
-
-        None where the player restarts: then it depends on when it did.
-        """
+        """How many of the first rounds explored only (bandits, smoothing = inner radius), None after restarts."""
         count = self.player.learner.exploration_rounds(self.horizon)
         if count is None:
             return 0
@@ -218,10 +202,7 @@ class Record(SeedResults):
         return tuple(found)
 
     def plot(self) -> Any:
-        """Return a chart (Altair) of mean regret over seeds with the band of its 95 % interval.
-
-        ``record.plot().save("regret.svg")`` writes a picture; :func:`tarry.reports.compare` overlays records.
-        """
+        """Return a chart (Altair) of mean regret with its 95 % interval; ``.save("regret.svg")`` writes a picture."""
         learner, scheduler = type(self.player.learner).__name__, type(self.player.scheduler).__name__
         return regret_chart(self.curve, title=f"Regret of {learner} with {scheduler}, capacity {self.capacity}")
 
@@ -235,7 +216,7 @@ class Record(SeedResults):
             "observed": float(self.observed.mean()),
             "mean_weight": float(self.weights.mean.mean()),
             "second_moment": float(self.weights.second_moment.mean()),
-            "saturated": float(self.fates[:, Fate.SATURATED].mean() / self.horizon),
+            "saturated": self.refused,
             "bound": float(self.bound.mean()),
         }
 
@@ -253,14 +234,10 @@ class Record(SeedResults):
         return html_facts(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
 
 
-def _bounds(one: Played) -> Array:
-    """Return the bound at each checkpoint over the rounds that have arrived; NaN where none applies."""
-    if one.run.terms is None:
-        return np.full(one.run.checkpoints.size, np.nan)
-    return parts_of(one.run.terms, one.curve[:, BOOKS:], one.curve[:, RATE]).bound
-
-
-def _certificate(one: Played) -> Certificate | None:
-    if one.run.terms is None:
-        return None
-    return certificate(one.run.terms, one.curve[-1, BOOKS:], float(one.curve[-1, RATE]), int(one.fates[Fate.USED]))
+def _certified(one: Played) -> tuple[Array, Certificate | None]:
+    """Return the bound at each checkpoint over what has arrived (NaN for none), and the last certificate."""
+    terms, sums, rates = one.run.terms, one.curve[:, BOOKS:], one.curve[:, RATE]
+    if terms is None:
+        return np.full(rates.size, np.nan), None
+    last = certificate(terms, sums[-1], float(rates[-1]), int(one.fates[Fate.USED]))
+    return bounds_at(terms, sums, rates), last

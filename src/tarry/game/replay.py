@@ -1,23 +1,23 @@
-"""replay: who would have been heard, from delays alone.
+"""Find out which rounds would have been heard, from delays alone.
 
-Who is tracked depends on delays and draws, never on plays or losses. So the one loop plays a game in which nothing
-is at stake: an idle learner, losses that are zero, feedback that says nothing.
+Which rounds are tracked depends on delays and draws, never on plays or losses. So the one loop plays a game in which
+nothing is at stake: an idle learner, losses that are zero, feedback that says nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tarry.errors import Interrupted
-from tarry.game.problem import check_grants
+from tarry.game.problem import check_delays, check_grants
 from tarry.game.record import SeedResults
-from tarry.game.run import Played, Run, Stop, make_run, refuse_if_large
-from tarry.game.seeds import in_threads, seed_list, worker_count
+from tarry.game.run import Played, Stop, make_run, refuse_if_large
+from tarry.game.simulate import in_threads, seed_list, worker_count
 from tarry.kernel import Parameters
 from tarry.learners.base import Idle
 from tarry.losses.base import value_in
@@ -25,26 +25,20 @@ from tarry.tracking import Player, keyed_draws
 
 
 class NoRows(Parameters):
-    """Rows that nobody reads."""
+    """Rows that are never read."""
 
     width = 1
     horizon = None
 
-    def __new__(cls) -> Self:
-        return cls.make()
 
-
-class Zero(Parameters, init=False):
+class Zero(Parameters):
     """f_t = 0 in every round."""
 
-    rows: NoRows
-
-    def __new__(cls) -> Self:
-        return cls.make(NoRows())
+    rows: NoRows = NoRows()
 
 
 @value_in.on(NoRows)
-def _value_in(rows: Any, loss: Any, t: Any, scratch: Any, x: Any) -> Any:
+def _value_in(rows: NoRows, loss: Zero, t: int, scratch: np.ndarray, x: np.ndarray) -> float:
     return 0.0
 
 
@@ -60,15 +54,12 @@ class Unplayed(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Replay(SeedResults):
-    """Who was heard: ``fates`` (a row per seed, a column per Fate), and per seed moments of weights and the set."""
+    """Which rounds were heard."""
 
     _made_by = "replay"
 
     def heard(self, seed: int | None = None) -> NDArray[np.float64]:
-        """Return the weight of each round's feedback under a seed (default: the first), 0 where it was not used.
-
-        Needs ``keep_rounds=True``.
-        """
+        """Return the weight of each round's feedback of a seed, 0 where not used; needs ``keep_rounds=True``."""
         return np.asarray(self._log(seed).weights)
 
     def __repr__(self) -> str:
@@ -97,16 +88,23 @@ def replay(
     ([1.0, 1.0], [5.0, 5.0])
     """
     chosen = seed_list(seeds)
-    run = _run(scheduler, delays, capacity, information, preemption)
-    run = run._replace(keep_rounds=keep_rounds, threads=worker_count(chosen, threads))
+    check_delays(delays)
+    player = Player(Idle(), scheduler)
+    check_grants(player, feedback="label", capacity=capacity, information=information, preemption=preemption)
+    run = make_run(
+        Unplayed(delays, capacity, information),
+        player,
+        checkpoints=np.array([delays.horizon], np.int64),
+        hears=player.scheduler.needs_acknowledgements,
+        keep_rounds=keep_rounds,
+        threads=worker_count(chosen, threads),
+    )
     if keep_rounds:
         refuse_if_large(8 * 22 * len(chosen) * run.horizon, "keeping every round")
     begun = run.start(keyed_draws(chosen[0]))
     run.compile(begun)
 
-    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played | None:
-        if stop.is_set():
-            return None
+    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played:
         return run.play(seed, begun if seed == chosen[0] else run.start(keyed_draws(seed)), stop, report)
 
     played, interrupted = in_threads(play, chosen, run.threads)
@@ -114,16 +112,3 @@ def replay(
     if interrupted or made is None:
         raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were replayed", made)
     return made
-
-
-def _run(scheduler: Any, delays: Any, capacity: int | None, information: str, preemption: bool) -> Run:
-    if not hasattr(delays, "horizon"):
-        raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
-    player = Player(Idle(), scheduler)
-    check_grants(player, feedback="label", capacity=capacity, information=information, preemption=preemption)
-    return make_run(
-        Unplayed(delays, capacity, information),
-        player,
-        checkpoints=np.array([delays.horizon], np.int64),
-        hears=player.scheduler.needs_acknowledgements,
-    )

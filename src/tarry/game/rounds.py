@@ -2,10 +2,9 @@
 
     epoch? → predict → preempt → admit → deliver (increasing s) → flush what was withheld → advance
 
-``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver``
-hands over one arrival. Simulation calls them in a compiled loop, a session one at a time, so both
-play the same round. Neither receives anything from which an undisclosed delay can be read: round t's
-delay is passed in the clairvoyant model only, and an arrival says only that it happened now.
+``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver`` hands over one
+arrival. Simulation calls both in a compiled loop, a session one at a time, so both play the same round. Undisclosed
+delays stay out: that of round t is passed in the clairvoyant model only, and an arrival says only that it came.
 """
 
 from __future__ import annotations
@@ -15,56 +14,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.kernel import step
-from tarry.learners.base import (
-    advance,
-    closing_rate,
-    enter,
-    feedback_size,
-    notice,
-    predict,
-    rate_in_force,
-    restart,
-    smoothing_in_force,
-)
+from tarry.learners import base as learners
 from tarry.outcomes import Fate
-from tarry.schedulers.base import SATURATED, Request, admit, arrive, expired, renew
-from tarry.tracking.buffer import clear_buffer, deliver_or_buffer, flush_buffer
+from tarry.schedulers import base as schedulers
+from tarry.tracking import tally
+from tarry.tracking.buffer import deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude
 from tarry.tracking.player import Draws, Player, State
 from tarry.tracking.table import ENDED, RELEASED, TRACKED, index, occupy, release, unindex, vacancy, vacate
-from tarry.tracking.tally import (
-    FORFEITED,
-    LONGEST,
-    OBSERVED,
-    book_arrival,
-    book_entry,
-    book_epoch,
-    book_occupancy,
-    book_weight,
-)
 
 NON, SEMI, CLAIRVOYANT = 0, 1, 2
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
 
-_USED = int(Fate.USED)
-_UNTRACKED = int(Fate.UNTRACKED)
-_SATURATED = int(Fate.SATURATED)
-_PREEMPTED = int(Fate.PREEMPTED)
-_EXPIRED = int(Fate.EXPIRED)
+# Plain numbers: compiled code would carry the enumeration along.
+_USED, _UNTRACKED, _SATURATED, _PREEMPTED, _EXPIRED, _PENDING = map(int, Fate)
 
 
 class Setting(NamedTuple):
-    """The rules of play as numbers.
-
-    ``information`` is NON, SEMI or CLAIRVOYANT; ``certify`` is UNCERTIFIED, or says that the sums of a certificate
-    are kept, of PLAIN weights or with the OBSERVED sizes of feedback; ``hears`` says whether a member or the
-    log notices the end of an untracked round.
-    """
+    """The rules of play as numbers."""
 
     capacity: int
-    information: int
-    certify: int
-    hears: int
+    information: int  # NON, SEMI or CLAIRVOYANT
+    certify: int  # UNCERTIFIED, or sums of a certificate are kept: of PLAIN weights, or with OBSERVED sizes of feedback
+    hears: int  # whether a member or the log notices the end of an untracked round
 
 
 @step
@@ -73,21 +45,21 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
     pending = t - 1 - state.table.counts[ENDED] if setting.information != NON else -1
     is_first = enters_epoch(player.epochs, state.epochs, t, pending)
     if is_first and setting.certify and t > 1:
-        book_epoch(state.tally, closing_rate(player.learner, state.learner, t - 1))
+        state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / learners.closing_rate(player.learner, state.learner, t - 1)
     if t > 1:
-        flush_buffer(state.buffer, player, draws, state, t - 1)
-        advance(player.learner, state.learner, t - 1, pending)
+        flush_buffer(state.buffer, player, draws, state, t - 1, is_first)
+        learners.advance(player.learner, state.learner, t - 1, pending)
     table = state.table
     table.counts[RELEASED] = 0
     if is_first:
         start_epoch(player, state, t)
-    predict(player.learner, state.learner, draws.directions, t, state.play)
-    slot = expired(player.scheduler, state.scheduler, t, pending)
+    learners.predict(player.learner, state.learner, draws.directions, t, state.play)
+    slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
     while slot >= 0:
         release(table, table.rounds[slot])
         vacate(table, slot)
         state.tally.fates[_PREEMPTED] += 1
-        slot = expired(player.scheduler, state.scheduler, t, pending)
+        slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
     return consider(player, setting, draws, state, t, delay, pending)
 
 
@@ -98,13 +70,13 @@ def start_epoch(player: Player, state: State, t: int) -> None:
         s = state.table.rounds[slot]
         if s != 0:
             release(state.table, s)
-            state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+            # Its weight is remembered, so that what arrived, was forfeited and is held still adds up.
+            state.tally.sums[tally.FORFEITED] += schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
             vacate(state.table, slot)
             state.tally.fates[_PREEMPTED] += 1
     level = magnitude(player.epochs, state.epochs)
-    renew(player.scheduler, state.scheduler, level)
-    restart(player.learner, state.learner, t, level)
-    clear_buffer(state.buffer)
+    schedulers.renew(player.scheduler, state.scheduler, level)
+    learners.restart(player.learner, state.learner, t, level)
 
 
 @step
@@ -113,12 +85,12 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
     table = state.table
     tracked = table.counts[TRACKED]
     free = vacancy(table, setting.capacity)
-    book_occupancy(state.tally, tracked, setting.capacity)
-    notice(player.learner, state.learner, t, tracked)
-    request = Request(t, free, tracked, setting.capacity, pending, delay)
-    slot = admit(player.scheduler, state.scheduler, draws.schedule, request)
+    tally.book_occupancy(state.tally, tracked, setting.capacity)
+    learners.notice(player.learner, state.learner, t, tracked)
+    request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay)
+    slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
     if slot < 0:
-        state.tally.fates[_SATURATED if slot == SATURATED else _UNTRACKED] += 1
+        state.tally.fates[_SATURATED if slot == schedulers.SATURATED else _UNTRACKED] += 1
         return slot
     if table.rounds[slot] != 0:
         release(table, table.rounds[slot])
@@ -128,10 +100,10 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
         index(table, t, slot)
     else:
         occupy(table, slot, t)
-    enter(player.learner, state.learner, slot, t)
+    learners.enter(player.learner, state.learner, slot, t)
     if setting.certify:
-        rate = rate_in_force(player.learner, state.learner, t)
-        book_entry(state.tally, rate, smoothing_in_force(player.learner, state.learner, t), slot)
+        rate = learners.rate_in_force(player.learner, state.learner, t)
+        tally.book_entry(state.tally, rate, learners.smoothing_in_force(player.learner, state.learner, t), slot)
     return slot
 
 
@@ -147,14 +119,14 @@ def deliver(
 ) -> Any:
     """Hand over the feedback of round s, tracked in this slot, in round t; return its weight."""
     state.table.counts[ENDED] += 1
-    weight = arrive(player.scheduler, state.scheduler, slot, s, t)
+    weight = schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_USED] += 1
-    book_weight(state.tally, weight)
+    tally.book_weight(state.tally, weight)
     if setting.certify:
-        size = feedback_size(player.learner, feedback)
-        state.tally.sums[LONGEST] = max(state.tally.sums[LONGEST], size)
-        size = size if setting.certify == OBSERVED else 1.0
-        book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
+        size = learners.feedback_size(player.learner, feedback)
+        state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], size)
+        size = size if setting.certify == tally.OBSERVED else 1.0
+        tally.book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
     vacate(state.table, slot)
     if weight != 0.0:
         deliver_or_buffer(state.buffer, player, draws, state, (s, t, slot, weight), feedback)
@@ -165,7 +137,6 @@ def deliver(
 def forfeit(player: Player, state: State, s: int, t: int, slot: int) -> None:
     """Free the slot of round s, which ended without an outcome."""
     state.table.counts[ENDED] += 1
-    # What the round would have weighed is remembered, so that arrived + held still adds up.
-    state.tally.sums[FORFEITED] += arrive(player.scheduler, state.scheduler, slot, s, t)
+    state.tally.sums[tally.FORFEITED] += schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_EXPIRED] += 1
     vacate(state.table, slot)

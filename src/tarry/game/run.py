@@ -1,8 +1,7 @@
 """A prepared game and player, and the rounds of one seed, played in blocks.
 
-Between blocks a run can be watched, grown and interrupted. ``Run`` is shared by all seeds of a game and changes
-nothing; what changes while a seed is played lies in its ``Buffers``, arrays alone, so that those of many seeds can be
-stacked.
+Between blocks a run can be watched, grown and interrupted. ``Run`` is shared by all seeds of a game and never changes;
+what changes while a seed is played lies in its ``Buffers``, arrays alone, so that many seeds can be stacked.
 """
 
 from __future__ import annotations
@@ -17,23 +16,10 @@ import numpy as np
 from tarry.checks import as_int
 from tarry.domains.base import nearest
 from tarry.errors import TooLarge
-from tarry.game.assumptions import Facts, assumption_warnings
-from tarry.game.hindsight import Comparator
+from tarry.game.hindsight import Comparator, Stopped
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
-from tarry.game.world import (
-    Examples,
-    Gradients,
-    Log,
-    Nothing,
-    Points,
-    Values,
-    World,
-    grow_world,
-    make_log,
-    make_world,
-    run_rounds,
-)
+from tarry.game.world import KINDS, Kind, Log, Points, World, grow_world, make_log, make_world, run_rounds
 from tarry.learners import Euclidean
 from tarry.learners.base import queries_of
 from tarry.schedulers.base import UNLIMITED
@@ -41,8 +27,6 @@ from tarry.tracking import Draws, Player, State, Terms, fresh_state, grow_state,
 from tarry.tracking.table import TRACKED
 from tarry.tracking.tally import UNCERTIFIED, check_balance
 
-Kind = Gradients | Values | Points | Examples | Nothing
-KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
 # Blocks double while they take less than half of BLOCK_SECONDS: progress is told often, and rarely for its price.
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
@@ -90,16 +74,13 @@ class Played(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A game and a player that were checked against each other, with the compiled rounds that play them.
-
-    ``checkpoints`` are the rounds to write down, ``terms`` the constants of the certificate, if there is one.
-    """
+    """A game and a player that were checked against each other, with the compiled rounds that play them."""
 
     game: Any
     player: Player
     setting: Setting
-    checkpoints: np.ndarray
-    terms: Terms | None
+    checkpoints: np.ndarray  # the rounds to write down
+    terms: Terms | None  # the constants of the certificate, if there is one
     compiled: Callable[..., None]
     keep_rounds: bool = False
     allow_large: bool = False
@@ -109,10 +90,6 @@ class Run(NamedTuple):
     def horizon(self) -> int:
         """The number of rounds."""
         return int(self.game.delays.horizon)
-
-    def warnings(self) -> tuple[str, ...]:
-        """Return what the player assumes and the game does not have."""
-        return assumption_warnings(self.player.learner, Facts(self.game, self.player.scheduler))
 
     def start(self, draws: Draws, block: int | None = None) -> Buffers:
         """Return the buffers before the first round, with room for a block of rounds."""
@@ -131,11 +108,9 @@ class Run(NamedTuple):
         )
 
     def compile(self, buffers: Buffers) -> None:
-        """Compile the rounds in the calling thread, or load them from the disk cache.
-
-        There an interrupt is heard; and loading cached code may import a user's module, for which a worker
-        would wait for ever while the caller is itself being imported.
-        """
+        """Compile the rounds in the calling thread, or load them from the disk cache."""
+        # There an interrupt is heard; and loading cached code may import a user's module, for which a worker
+        # would wait for ever while the caller is itself being imported.
         self.advance(buffers, Stop(), 1, 0)  # no round: Numba finds out the types of arguments fastest in a call
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
@@ -144,8 +119,8 @@ class Run(NamedTuple):
         fixed = (self.player, self.setting, draws, state, game.losses, game.delays, kind)
         self.compiled(*fixed, world, log, stop.cell, first, last)
 
-    def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played | None:
-        """Play the whole game from fresh buffers; return None if it was stopped on the way."""
+    def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played:
+        """Play the whole game from fresh buffers; raise Stopped if ``stop`` was set on the way."""
         block, first = min(FIRST_BLOCK, self.horizon), 1
         while first <= self.horizon:
             last = min(self.horizon, first + block - 1)
@@ -153,9 +128,9 @@ class Run(NamedTuple):
             started = time.perf_counter()
             self.advance(buffers, stop, first, last)
             if stop.is_set():
-                return None
+                raise Stopped("the rounds were stopped")
             self.check(buffers, first, last)
-            _check_play(self.player.learner, buffers.state.play, last)
+            self.check_domain(buffers.state.play, last)
             report(last - first + 1)
             first = last + 1
             if time.perf_counter() - started < BLOCK_SECONDS / 2:
@@ -191,14 +166,24 @@ class Run(NamedTuple):
             )
         check_balance(self.player, buffers.state, last)
 
+    def check_domain(self, play: np.ndarray, t: int) -> None:
+        """Raise ValueError for a play outside the learner's domain."""
+        learner, domain = self.player.learner, self.player.learner.domain
+        if domain is None:  # nothing is played
+            return
+        with np.errstate(all="ignore"):  # a play may be anywhere
+            away = float(np.linalg.norm(play - nearest(domain, play)))
+        if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):  # out there losses may be below any promise
+            raise ValueError(
+                f"{type(learner).__name__} played {play} in round {t}, which lies {away:.3g} outside its domain "
+                f"{domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
+            )
+
 
 def make_run(
     game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool, terms: Terms | None = None, **kept: Any
 ) -> Run:
-    """Return a run of a player that fits the game; ``kept`` are the last fields of :class:`Run`.
-
-    ``hears`` says whether the ends of untracked rounds are played out.
-    """
+    """Return a run of a player that fits the game; ``hears`` says whether ends of untracked rounds are played out."""
     certify = UNCERTIFIED if terms is None else terms.sizes
     return Run(
         game=game,
@@ -212,19 +197,12 @@ def make_run(
 
 
 def prepare(
-    game: Any,
-    player: Any,
-    *,
-    checkpoints: int = 1,
-    bound: bool = True,
-    keep_rounds: bool = False,
-    allow_large: bool = False,
-    threads: int = 1,
+    game: Any, player: Any, *, checkpoints: int = 1, bound: bool = True, keep_rounds: bool = False, **kept: Any
 ) -> Run:
     """Return the run of a game and a player (a learner, or a function of the game that makes one).
 
     Raise ValueError or TypeError where they do not fit. ``bound`` asks the losses for the certificate's constants;
-    supervised losses look at all rounds for them, once for a game.
+    supervised losses look at all rounds for them, once for a game. ``kept`` are the last fields of :class:`Run`.
     """
     chosen = check_player(game, player)
     # The ends of untracked rounds are played out only where a member counts them, or for the log.
@@ -236,8 +214,7 @@ def prepare(
         hears=keep_rounds or counts,
         terms=_terms(game, chosen) if bound else None,
         keep_rounds=keep_rounds,
-        allow_large=allow_large,
-        threads=threads,
+        **kept,
     )
 
 
@@ -260,20 +237,6 @@ def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
     early = np.geomspace(1, horizon, min(max(most // 2, 1), horizon))
     rounds = np.unique(np.round(np.concatenate((even, early))).astype(np.int64))
     return rounds if most > 1 else rounds[-1:]
-
-
-def _check_play(learner: Any, play: np.ndarray, t: int) -> None:
-    """Raise ValueError for a play outside the learner's domain: out there losses may be lower than any promise."""
-    domain = learner.domain
-    if domain is None:
-        return
-    with np.errstate(all="ignore"):  # a play may be anywhere
-        away = float(np.linalg.norm(play - nearest(domain, play)))
-    if not away <= OUTSIDE * (1.0 + float(domain.outer_radius)):
-        raise ValueError(
-            f"{type(learner).__name__} played {play} in round {t}, which lies {away:.3g} outside its domain "
-            f"{domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
-        )
 
 
 def machine_memory() -> int | None:

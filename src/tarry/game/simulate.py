@@ -1,21 +1,39 @@
-"""simulate: a game, a player, many seeds, in threads."""
+"""simulate: a game, a player, and many seeds in threads that can be interrupted."""
 
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from collections.abc import Callable, Iterable
-from functools import partial
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.checks import as_int
 from tarry.errors import Interrupted
-from tarry.game.draws import Recorded, draws_for
 from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
 from tarry.game.run import Buffers, Played, Run, Stop, prepare, refuse_if_large
-from tarry.game.seeds import Progress, in_threads, seed_list, worker_count
+from tarry.learners.base import RecordedDirections
+from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
+from tarry.tracking import Draws, Player, keyed_draws
 
 logger = logging.getLogger("tarry")
-_said: set[tuple[str, str]] = set()
+_said: set[tuple[str, str]] = set()  # what was logged: a sweep plays a thousand records
+
+POLL_SECONDS = 0.1  # between looks at the threads: an interrupt is heard within it on every system
+SCHEDULING: dict[str, Any] = {"uniforms": RecordedUniforms, "proxy_delays": RecordedProxies, "lost": RecordedLosers}
+MISSING = {
+    "proxy_delays": "draws no proxy delays: record uniforms for it",
+    "lost": "loses nobody by draw: record uniforms for it, or use VarOpt",
+}
+
+Progress = Callable[[int, int], None]  # told the rounds done and all there are
+Task = Callable[[int, Stop, Callable[[int], None]], Played]  # of a seed; the function is told rounds as they are done
 
 
 def simulate(
@@ -47,15 +65,11 @@ def simulate(
         raise ValueError("give a game or games, a function of the seed, and not both")
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
-    ready = partial(
-        prepare,
-        player=player,
-        checkpoints=checkpoints,
-        bound=bound,
-        keep_rounds=keep_rounds,
-        allow_large=allow_large,
-        threads=workers,
-    )
+    kept: dict[str, Any] = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
+
+    def ready(game: Any) -> Run:
+        return prepare(game, player, checkpoints=checkpoints, bound=bound, **kept)
+
     first = ready(game if games is None else games(chosen[0]))
     if keep_rounds and not allow_large:
         cells = len(chosen) * first.horizon * (first.game.dimension + 22)
@@ -68,33 +82,121 @@ def simulate(
     first.compile(begun)
     compile_passes(first.game)
 
-    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played | None:
-        if stop.is_set():
-            return None
+    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played:
         run = first if games is None or seed == chosen[0] else ready(games(seed))
         if run.horizon != first.horizon:
             raise ValueError(f"games must share one horizon, got {first.horizon} and {run.horizon}")
         buffers = begun if seed == chosen[0] else start(run, seed)
         played = run.play(seed, buffers, stop, report)
-        try:
-            return played and played._replace(best=compare(run.game, run.checkpoints, stop.is_set))
-        except Stopped:
-            return None
+        return played._replace(best=compare(run.game, run.checkpoints, stop.is_set))
 
     played, interrupted = in_threads(play, chosen, workers, progress, len(chosen) * first.horizon)
     record = Record.of(played) if played else None
     if interrupted or record is None:
-        kept = "are kept in .record" if played else "so nothing is kept"
-        raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were finished, {kept}", record)
-    _say_once(record)
-    return record
-
-
-def _say_once(record: Record) -> None:
-    """Log the record's warnings under the player's name, each kind once: a sweep plays a thousand records."""
+        what = "are kept in .record" if played else "so nothing is kept"
+        raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were finished, {what}", record)
     name = f"{type(record.player.learner).__name__} with {type(record.player.scheduler).__name__}"
     for warning in record.warnings:
         kind = (name, warning.rpartition(": ")[2])  # the way out: what comes before it has numbers of the run
         if kind not in _said:
             _said.add(kind)
             logger.warning("%s: %s", name, warning)
+    return record
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Draws to use instead of the keyed ones, an entry per round; at most one of the first three."""
+
+    uniforms: ArrayLike | None = None  # numbers in (0, 1], for any scheduler
+    proxy_delays: ArrayLike | None = None  # −1 (decline), a whole number, or inf, for proxy-delay schedulers
+    lost: ArrayLike | None = None  # the round lost in each round, or 0, for VarOpt
+    directions: ArrayLike | None = None  # unit vectors, for bandit learners; over arms the vertices to play
+
+
+def draws_for(seed: int, recorded: Recorded | None, player: Player, horizon: int) -> Draws:
+    """Return the player's draws, keyed by the seed or recorded; raise ValueError for records that do not fit."""
+    draws, dimension = keyed_draws(seed), player.learner.dimension
+    if recorded is None:
+        return draws
+    given = {name: values for name in SCHEDULING if (values := getattr(recorded, name)) is not None}
+    if len(given) > 1:
+        raise ValueError(f"record one kind of scheduling draw, got {' and '.join(given)}")
+    for name, values in given.items():
+        if name in MISSING and name not in player.scheduler.recorded_draws:
+            raise ValueError(f"{type(player.scheduler).__name__} {MISSING[name]}")
+        listed = np.ascontiguousarray(values, dtype=np.float64)
+        if listed.shape != (horizon,):
+            raise ValueError(f"{name} need one entry for each of {horizon} rounds, got shape {listed.shape}")
+        if name == "uniforms" and np.any((listed <= 0) | (listed > 1)):
+            raise ValueError("recorded uniforms must lie in (0, 1]")
+        draws = draws._replace(schedule=SCHEDULING[name](listed.astype(np.int64) if name == "lost" else listed))
+    if recorded.directions is not None:
+        vectors = np.ascontiguousarray(recorded.directions, dtype=np.float64)
+        if vectors.shape != (horizon, dimension):
+            raise ValueError(f"directions need shape {(horizon, dimension)}, got {vectors.shape}")
+        draws = draws._replace(directions=RecordedDirections(vectors))
+    return draws
+
+
+def seed_list(seeds: int | Iterable[int]) -> list[int]:
+    """Return 0, 1, … for a number of seeds, or the seeds themselves, each once."""
+    if isinstance(seeds, (int, float, np.number)):
+        return list(range(as_int(seeds, "seeds", 1)))
+    listed = list(seeds)
+    if not listed:
+        raise ValueError("seeds is empty: give a number of seeds or a list of them")
+    for seed in listed:
+        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
+            raise ValueError(f"seeds must be whole numbers, got {seed!r}")
+    if len(set(listed)) != len(listed):
+        raise ValueError("seeds repeat: every seed gives the same run again")
+    return [int(seed) for seed in listed]
+
+
+def worker_count(seeds: list[int], threads: int | None) -> int:
+    """Return how many threads to use: as asked, or one per core, never more than seeds."""
+    return min(len(seeds), as_int(threads, "threads", 1) if threads is not None else core_count())
+
+
+def core_count() -> int:
+    """Return the cores this process may use: a job on a shared machine is often given a few of them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(
+    run: Task, seeds: list[int], threads: int, progress: Progress | None = None, total: int = 0
+) -> tuple[list[Played], bool]:
+    """Run every seed; return what was finished, in the order of the seeds, and whether an interrupt came.
+
+    A run that is told to stop raises Stopped.
+    """
+    stop, interrupted, done = Stop(), False, [0]
+    lock = threading.Lock()  # the user's function is called by one thread at a time
+
+    def report(rounds: int) -> None:
+        if progress is not None:
+            with lock:
+                done[0] += rounds
+                progress(done[0], total)
+
+    def one(seed: int) -> list[Played]:
+        try:
+            return [] if stop.is_set() else [run(seed, stop, report)]
+        except Stopped:
+            return []
+
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(one, seed) for seed in seeds]
+        try:
+            pending = set(futures)
+            while pending:  # in short sleeps: an interrupt wakes no waiting thread
+                finished, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_EXCEPTION)
+                for future in finished:
+                    future.result()  # raises the first error
+        except KeyboardInterrupt:
+            interrupted = True
+            logger.info("interrupted: the rounds under way are brought to an end")
+        finally:
+            stop.set()
+    return [found for future in futures for found in future.result()], interrupted

@@ -8,7 +8,7 @@ import numpy as np
 
 from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
-from tarry.kernel import entry, step, verb
+from tarry.kernel import entry, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
@@ -25,24 +25,21 @@ _CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 
 
 
 class World(NamedTuple):
-    """What the world keeps: arrivals to come, the feedback of tracked rounds, sums and checkpoints."""
+    """What the world keeps while a seed is played."""
 
-    wheel: Wheel
-    row: np.ndarray
-    feedback: np.ndarray
-    loss: np.ndarray
-    rounds: np.ndarray
-    curve: np.ndarray
-    reached: np.ndarray
+    wheel: Wheel  # arrivals to come
+    row: np.ndarray  # scratch for one row of data
+    feedback: np.ndarray  # by slot, what a tracked round will tell
+    loss: np.ndarray  # the sum so far
+    rounds: np.ndarray  # those of the checkpoints
+    curve: np.ndarray  # by checkpoint: LOSS, RATE, BOOKS
+    reached: np.ndarray  # the number of checkpoints
 
 
 class Log(NamedTuple):
-    """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights.
+    """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights."""
 
-    A log without room keeps nothing, which is the normal case: the same compiled rounds serve both.
-    """
-
-    t: np.ndarray
+    t: np.ndarray  # without room, which is the normal case, nothing is kept: the same compiled rounds serve both
     kind: np.ndarray
     s: np.ndarray
     weight: np.ndarray
@@ -128,26 +125,30 @@ def _note_round(log: Log, t: int, slot: int, play: Array, loss: float, table: Ta
 
 
 class Gradients(NamedTuple):
-    """First-order feedback."""
+    """Tell the gradient at the play."""
 
 
 class Values(NamedTuple):
-    """Bandit feedback."""
+    """Tell the loss of the play."""
 
 
 class Examples(NamedTuple):
-    """The whole example: features and label."""
+    """Tell the whole example: features and label."""
 
 
 class Nothing(NamedTuple):
-    """No feedback: only which rounds are heard, and with what weight, is of interest."""
+    """Tell nothing: only which rounds are heard, and with what weight, is of interest."""
 
 
 class Points(NamedTuple):
-    """Bandit feedback at several points a round: room for them and for the values."""
+    """Tell the losses at several points around the play; the arrays are room for both."""
 
     points: Array
     values: Array
+
+
+Kind = Gradients | Values | Points | Examples | Nothing
+KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
 
 
 @verb
@@ -197,7 +198,7 @@ def _give_example(kind: Examples, losses: Any, t: int, row: Array, play: Array, 
 
 
 @give.on(Nothing)
-def _give_nothing(kind: Nothing, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
+def _give_nothing(kind: Nothing, *_rest: Any) -> None:
     pass
 
 
@@ -216,10 +217,7 @@ def run_rounds(
     first: int,
     last: int,
 ) -> None:
-    """Play rounds first..last, unless another thread sets ``stop``.
-
-    The caller has seen to room for as many more pending rounds.
-    """
+    """Play rounds first..last, for which there is room, unless another thread sets ``stop``."""
     total = world.loss[0]
     checkpoint = world.rounds[world.reached[0]]
     for t in range(first, last + 1):
@@ -251,17 +249,11 @@ def run_rounds(
                 acknowledge(state)
             s = take(world.wheel, t)
         if t == checkpoint:
-            mark(world, state, total)
-            world.curve[world.reached[0] - 1, RATE] = closing_rate(player.learner, state.learner, t)
-            checkpoint = world.rounds[min(world.reached[0], world.rounds.size - 1)]
+            at = world.reached[0]
+            world.reached[0] = at + 1
+            world.curve[at, LOSS] = total
+            world.curve[at, RATE] = closing_rate(player.learner, state.learner, t)
+            for i in range(SUMS):
+                world.curve[at, BOOKS + i] = state.tally.sums[i]
+            checkpoint = world.rounds[min(at + 1, world.rounds.size - 1)]
     world.loss[0] = total
-
-
-@step
-def mark(world: World, state: State, loss: float) -> None:
-    """Write a checkpoint of the running sums."""
-    at = world.reached[0]
-    world.reached[0] = at + 1
-    world.curve[at, LOSS] = loss
-    for i in range(SUMS):
-        world.curve[at, BOOKS + i] = state.tally.sums[i]

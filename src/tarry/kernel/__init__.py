@@ -1,8 +1,4 @@
-"""How we compile: the one room that knows Numba.
-
-Everything else writes plain functions over named tuples and arrays and marks them with ``verb``,
-``step`` or ``entry``.
-"""
+"""Compile: the one room that knows Numba. Others mark plain functions with ``verb``, ``step`` or ``entry``."""
 
 from dataclasses import KW_ONLY
 

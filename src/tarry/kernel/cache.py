@@ -1,9 +1,7 @@
-"""The disk cache of compiled code, keyed by everything that can change it.
+"""Keep compiled code on disk, keyed by everything that can change it.
 
-Numba notices edits only in the file of the cached function itself; ours are assembled from many. So
-the cache folder carries a hash of the rooms that hold steps and of every file outside them that
-defines the entry, a step or a parameter type in use. A source without a file (a notebook) switches
-the disk cache off.
+Numba notices edits only in the file of the cached function itself; ours are assembled from many. So the cache folder
+carries a hash of the rooms that hold steps and of every other file that defines the entry, a step or a parameter type.
 """
 
 from __future__ import annotations
@@ -34,9 +32,9 @@ KEPT_COMBINATIONS = 1024
 # Numba's own locators, tried after ours: another thread's cached function may be made at the same moment.
 NUMBAS_LOCATORS = "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
 
-_IMPORTED = time.time()
-_lock = threading.Lock()
-_asked = threading.local()
+_IMPORTED = time.time()  # a file changed later is not what runs
+_lock = threading.Lock()  # of Numba's list of locators, which is the process's
+_asked = threading.local()  # the folder that this thread compiles into
 
 
 class Fingerprint(NamedTuple):
@@ -47,16 +45,15 @@ class Fingerprint(NamedTuple):
 
     @classmethod
     def of(cls, file: str, parameters: tuple[Any, ...], registered: Mapping[type, set[str]]) -> Fingerprint | None:
-        """Return the fingerprint of an entry's file and parameters, None where the disk cache must not be used.
-
-        That is where some source has no file, or was edited after it was imported: what runs is then
-        not what the file says.
-        """
+        """Return the fingerprint, None where a source has no file (a notebook) or was edited after its import."""
         names = {file, *registered.get(object, set())}
         for value in walk(parameters):
             if callable(value):
                 return None  # a compiled function inside parameters: Numba misses its cache anyway
-            names |= _files_of(type(value), registered)
+            for ancestor in type(value).__mro__:
+                names |= registered.get(ancestor, set())
+                if ancestor.__module__ not in ("builtins", "typing"):
+                    names.add(getattr(sys.modules.get(ancestor.__module__), "__file__", None) or "")
         paths = [Path(name) for name in sorted(names) if not _is_in_rooms(name)]
         package = rooms_digest()
         if package is None or any(not path.is_file() or path.stat().st_mtime > _IMPORTED for path in paths):
@@ -68,16 +65,6 @@ class Fingerprint(NamedTuple):
         for path in paths:
             hasher.update(path.read_bytes())
         return cls(package[:16], hasher.hexdigest()[:16])
-
-
-def _files_of(kind: type, registered: Mapping[type, set[str]]) -> set[str]:
-    """Return the files that define a type, its ancestors and the verbs of any of them."""
-    files: set[str] = set()
-    for ancestor in kind.__mro__:
-        files |= registered.get(ancestor, set()) if ancestor is not object else set()
-        if ancestor.__module__ not in ("builtins", "typing"):
-            files.add(getattr(sys.modules.get(ancestor.__module__), "__file__", None) or "")
-    return files
 
 
 def walk(value: Any) -> Iterator[Any]:
@@ -175,7 +162,7 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any], finge
 @contextmanager
 def _locating(folder: Path) -> Iterator[None]:
     """Let Numba find this folder for what this thread compiles, whatever the user's locators are."""
-    with _lock:  # the setting is the process's
+    with _lock:
         before = config.CACHE_LOCATOR_CLASSES
         ours = f"{FolderLocator.__module__}.{FolderLocator.__qualname__}"
         config.CACHE_LOCATOR_CLASSES = f"{ours},{before or NUMBAS_LOCATORS}"

@@ -1,10 +1,8 @@
-"""How we compile: verbs, steps and entries.
+"""Compile verbs, steps and entries.
 
-A *step* is a plain function that also compiles on any Numba target. A *verb* is a generic step: one
-name, one implementation per parameter type, chosen by the type of its first argument. An *entry* is
-a compiled function that Python calls; it is the only thing that ever reaches Numba's dispatcher.
-With ``NUMBA_DISABLE_JIT=1`` all three are the plain Python text; so is an entry whose parameters hold
-a plain Python function, since compiled code could not call it.
+A *step* is a plain function that compiled code may call. A *verb* is a generic step: one name, one implementation per
+parameter type, chosen by the type of the first argument. An *entry* is a compiled function that Python calls. With
+``NUMBA_DISABLE_JIT=1`` all three are plain Python; so is an entry whose parameters hold a plain Python function.
 """
 
 from __future__ import annotations
@@ -15,7 +13,8 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS
-from typing import Any, Protocol, TypeVar, cast
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import config, jit, typeof
@@ -39,8 +38,9 @@ INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 
 # Files by the type they define verbs for; those of steps, which any entry may come to call, stand under ``object``.
 _sources_of: dict[type, set[str]] = {}
-_announced: set[str] = set()
+_announced: set[str] = set()  # plain functions that were logged
 _fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
+# Weak, so that a user's function that is gone takes what was compiled of it along.
 _foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()  # two threads may ask for one entry at a time; Numba locks while it compiles
 
@@ -56,84 +56,79 @@ def step(function: F) -> F:
     return function
 
 
-class Registry:
-    """The implementations of one verb."""
-
-    def __init__(self, signature: Callable[..., Any]) -> None:
-        self.name, self.arguments = signature.__name__, _arguments_of(signature)
-        self.default: Callable[..., Any] | None = None
-        self.members: dict[type, Callable[..., Any]] = {}
-
-    def find(self, cls: type) -> Callable[..., Any]:
-        for ancestor in cls.__mro__:
-            if ancestor in self.members:
-                return self.members[ancestor]
-        if self.default is None:
-            raise TypeError(f"{cls.__name__} has no {self.name}(): register one with @{self.name}.on({cls.__name__})")
-        return self.default
-
-    def check(self, implementation: Callable[..., Any]) -> None:
-        """Refuse a function that cannot be called as the verb is; compiled code would fail far from here."""
-        found, code = _arguments_of(implementation), implementation.__code__
-        spare = len(getattr(implementation, "__defaults__", None) or ())
-        if len(found) - spare <= len(self.arguments) <= len(found) or code.co_flags & CO_VARARGS:
-            return
-        raise TypeError(
-            f"{self.name}({', '.join(self.arguments)}) has {len(self.arguments)} arguments, the function given for it, "
-            f"{implementation.__name__}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
-            f"{len(found)}: give it those of {self.name}"
-        )
-
-
 def _arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
     return function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
-class Verb(Protocol):
-    """A generic step; see :func:`verb`."""
-
-    registry: Registry
-
-    def __call__(self, first: Any, *rest: Any) -> Any: ...
-    def on(self, *classes: type) -> Callable[[F], F]: ...
-    def otherwise(self, implementation: F) -> F: ...
-
-
-def verb(signature: Callable[..., Any]) -> Verb:
-    """Make a generic function of its first argument's type.
+class Verb:
+    """A function generic in the type of its first argument.
 
     The decorated body documents the signature and is never run. ``@name.on(Type)`` registers an
-    implementation, ``@name.otherwise`` one for every other type.
+    implementation in ``members``, ``@name.otherwise`` one for every other type.
     """
-    registry = Registry(signature)
 
-    @functools.wraps(signature)
-    def call(first: Any, *rest: Any) -> Any:
-        return registry.find(type(first))(first, *rest)
+    __name__: str
+    __qualname__: str
 
-    @overload(call, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-    def choose(first: Any, *_rest: Any) -> Any:
-        return registry.find(getattr(first, "instance_class", type(first)))
+    def __init__(self, signature: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, signature)
+        self.arguments = _arguments_of(signature)
+        self.default: Callable[..., Any] | None = None
+        self.members: dict[type, Callable[..., Any]] = {}
 
-    def on(*classes: type) -> Callable[[F], F]:
+        @overload(self, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
+        def choose(first: Any, *_rest: Any) -> Any:
+            return self.find(getattr(first, "instance_class", type(first)))
+
+    def __call__(self, first: Any, *rest: Any) -> Any:
+        return self.find(type(first))(first, *rest)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # by name, like any function: Numba would not know a copy
+
+    def find(self, cls: type) -> Callable[..., Any]:
+        """Return the implementation for a type, that of its nearest ancestor; raise TypeError where there is none."""
+        for ancestor in cls.__mro__:
+            if ancestor in self.members:
+                return self.members[ancestor]
+        if self.default is None:
+            name = self.__name__
+            raise TypeError(f"{cls.__name__} has no {name}(): register one with @{name}.on({cls.__name__})")
+        return self.default
+
+    def on(self, *classes: type) -> Callable[[F], F]:
+        """Register the decorated function for these types and their descendants."""
+
         def register(implementation: F) -> F:
-            registry.check(implementation)
+            self._check(implementation)
             for cls in classes:
-                registry.members[cls] = implementation
+                self.members[cls] = implementation
                 _sources_of.setdefault(cls, set()).add(implementation.__code__.co_filename)
             return implementation
 
         return register
 
-    def otherwise(implementation: F) -> F:
-        registry.check(implementation)
-        registry.default = implementation
+    def otherwise(self, implementation: F) -> F:
+        """Register the decorated function for all types that have none."""
+        self._check(implementation)
+        self.default = implementation
         return implementation
 
-    call.on = on  # type: ignore[attr-defined]
-    call.otherwise = otherwise  # type: ignore[attr-defined]
-    call.registry = registry  # type: ignore[attr-defined]
-    return cast(Verb, call)
+    def _check(self, implementation: Callable[..., Any]) -> None:
+        """Raise TypeError for a function that cannot be called as the verb is: compiled code would fail elsewhere."""
+        found, code = _arguments_of(implementation), implementation.__code__
+        spare = len(getattr(implementation, "__defaults__", None) or ())
+        if len(found) - spare <= len(self.arguments) <= len(found) or code.co_flags & CO_VARARGS:
+            return
+        name, known = self.__name__, self.arguments
+        raise TypeError(
+            f"{name}({', '.join(known)}) has {len(known)} arguments, the function given for it, "
+            f"{implementation.__name__}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
+            f"{len(found)}: give it those of {name}"
+        )
+
+
+verb = Verb  # as a decorator
 
 
 def verb_with_default(implementation: Callable[..., Any]) -> Verb:
@@ -146,8 +141,8 @@ def verb_with_default(implementation: Callable[..., Any]) -> Verb:
 def register_methods(cls: type, verbs: Iterable[Verb]) -> None:
     """Register the methods of a class that are named as one of these verbs: compiled code knows no methods."""
     for made in verbs:
-        if made.registry.name in vars(cls):
-            made.on(cls)(vars(cls)[made.registry.name])
+        if made.__name__ in vars(cls):
+            made.on(cls)(vars(cls)[made.__name__])
 
 
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
@@ -172,7 +167,8 @@ class Entry:
     def dispatcher_for(self, *parameters: Any) -> Callable[..., Any]:
         """Return the callable to use with these parameters, whose defining files key the disk cache."""
         if must_run_plain(parameters):
-            return self._plain()
+            # The keyed generator wraps around in uint64 by design, and compiled code divides as IEEE 754 says.
+            return np.errstate(over="ignore", divide="ignore", invalid="ignore")(self.function)
         fingerprint = _fingerprint(self.function.__code__.co_filename, parameters)
         with _lock:
             if fingerprint not in self._dispatchers:
@@ -180,22 +176,12 @@ class Entry:
             return self._dispatchers[fingerprint]
 
     def machine_code_for(self, arguments: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
-        """Return the machine code for arguments of these types, compiled now and called without Numba's type check.
+        """Return the machine code for arguments of these types, without Numba's type check (0.5 µs a handle).
 
-        The check costs 0.5 µs a handle. Calling the code with other types, or arrays of another layout, is
-        undefined behaviour.
+        Calling the code with other types, or arrays of another layout, is undefined behaviour.
         """
         run = self.dispatcher_for(*parameters)
         return run.compile(tuple(map(typeof, arguments))) if isinstance(run, Dispatcher) else run
-
-    def _plain(self) -> Callable[..., Any]:
-        @functools.wraps(self.function)
-        def run(*args: Any) -> Any:
-            # The keyed generator wraps around in uint64 by design.
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                return self.function(*args)
-
-        return run
 
     @property
     def dispatchers(self) -> list[Any]:
@@ -203,14 +189,8 @@ class Entry:
         return list(self._dispatchers.values())
 
 
-def entry(function: Callable[..., Any]) -> Entry:
-    """Make a function an :class:`Entry`."""
-    return Entry(function)
-
-
-def live_entry(function: Callable[..., Any]) -> Entry:
-    """Make a function that takes a handle an :class:`Entry`: handles are reference-counted."""
-    return Entry(function, counts_references=True)
+entry = Entry  # as a decorator
+live_entry = functools.partial(Entry, counts_references=True)  # for functions that take a handle
 
 
 def is_compiled() -> bool:
@@ -224,32 +204,28 @@ def must_run_plain(parameters: Any) -> bool:
         return True
     for value in walk(parameters):
         if callable(value) and not isinstance(value, tuple) and not hasattr(value, "py_func"):
-            _announce(value)
+            name = getattr(value, "__qualname__", repr(value))
+            if name not in _announced:
+                _announced.add(name)
+                logger.info(
+                    "%s is a plain Python function, so runs with it are not compiled: "
+                    "decorate it with numba.njit to make them fast",
+                    name,
+                )
             return True
     return False
 
 
-def _announce(function: Callable[..., Any]) -> None:
-    name = getattr(function, "__qualname__", repr(function))
-    if name not in _announced:
-        _announced.add(name)
-        logger.info(
-            "%s is a plain Python function, so runs with it are not compiled: "
-            "decorate it with numba.njit to make them fast",
-            name,
-        )
-
-
 def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a user's function as it may travel inside parameters: compiled if it is compiled there, or plain.
+    """Return a user's function as it may travel inside parameters; raise TypeError for what is no function.
 
-    Numba hands a caller's options down to what it calls, and our ban on allocation would bind users too. So a compiled
-    function is compiled again for us, with its own options and allocation allowed; the user's stays as it is.
+    A compiled function is compiled again, with its own options and allocation allowed; the user's stays as it is.
     """
     if not callable(function):
         raise TypeError(f"a function is needed here, got {function!r}")
     if not isinstance(function, Dispatcher) or "_nrt" in function.targetoptions:
         return function
+    # Numba hands a caller's options down to what it calls, and our ban on allocation would bind users too.
     # One function, one dispatcher: Numba takes another for another type and would compile every game anew.
     if function not in _foreign:
         _foreign[function] = jit(**{**function.targetoptions, "_nrt": True})(function.py_func)
@@ -258,6 +234,7 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @structref.register
 class _HandleType(types.StructRef):  # type: ignore[misc]
+    # Without literal types: a handle is one type whatever numbers it was made with.
     def preprocess_fields(self, fields: Any) -> Any:
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
@@ -270,15 +247,7 @@ class _Handle(structref.StructRefProxy):  # type: ignore[misc]
 structref.define_proxy(_Handle, _HandleType, ["body"])
 
 
-class _PlainHandle:
-    def __init__(self, body: Any) -> None:
-        self.body = body
-
-
 def handle(body: Any) -> Any:
-    """Wrap a (nested) named tuple; compiled code reads it back as ``.body``.
-
-    Unpacking a tuple of arrays costs about 0.2 µs a field at each call from Python. A handle is unpacked as a single
-    reference; the arrays behind it stay shared with the Python side.
-    """
-    return _PlainHandle(body) if must_run_plain(body) else _Handle(body)
+    """Return a (nested) named tuple as one reference, which compiled code reads as ``.body``; arrays stay shared."""
+    # Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field; a handle is a single reference.
+    return SimpleNamespace(body=body) if must_run_plain(body) else _Handle(body)

@@ -1,8 +1,4 @@
-"""An indexed binary min-heap over slots: O(log n) push and removal of any member.
-
-``order[i]`` is the slot at heap position i, ``place[slot]`` its position or -1, ``key[slot]`` what
-it is ordered by, ``size[0]`` the number of members.
-"""
+"""An indexed binary min-heap over slots."""
 
 from __future__ import annotations
 
@@ -14,12 +10,12 @@ from tarry.kernel.compile import step
 
 
 class Heap(NamedTuple):
-    """The arrays of one heap; see the module's text."""
+    """A heap with O(log n) push and removal of any member."""
 
-    key: np.ndarray
-    order: np.ndarray
-    place: np.ndarray
-    size: np.ndarray
+    key: np.ndarray  # by slot, what slots are ordered by
+    order: np.ndarray  # by position in the heap, the slot there
+    place: np.ndarray  # by slot, its position or -1
+    size: np.ndarray  # the number of members
 
 
 def make_heap(slots: int) -> Heap:
@@ -94,6 +90,7 @@ def discard(heap: Heap, slot: int) -> None:
     moved = heap.order[last]
     heap.order[i] = moved
     heap.place[moved] = i
+    # The last member may come from another branch, so it may have to rise as well as to sink.
     if i > 0 and heap.key[moved] < heap.key[heap.order[(i - 1) >> 1]]:
         sift_up(heap, i)
     else:
@@ -113,6 +110,4 @@ def take_due(heap: Heap, limit: float) -> Any:
 @step
 def top(heap: Heap) -> Any:
     """Return the slot with the smallest key, or -1."""
-    if heap.size[0] == 0:
-        return -1
-    return heap.order[0]
+    return heap.order[0] if heap.size[0] > 0 else -1

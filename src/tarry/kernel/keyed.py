@@ -1,7 +1,6 @@
-"""Keyed randomness: (seed, purpose, round) names a draw; nothing is streamed.
+"""Keyed randomness: (seed, purpose, round) names a draw, a splitmix64 hash; nothing is streamed.
 
-A draw is a splitmix64 hash of its key and its round, so the same round gets the same draw live,
-simulated, in any thread and after any restart, and a draw may be recomputed instead of stored.
+So a round gets the same draw live, simulated, in any thread and after any restart, and draws need not be stored.
 """
 
 from __future__ import annotations
@@ -79,13 +78,11 @@ def make_key(seed: int, purpose: Purpose) -> np.uint64:
 
 def make_seed(rng: Any) -> int:
     """Return an integer seed from an int, a SeedSequence, a Generator or None (fresh entropy)."""
-    if isinstance(rng, bool) or not isinstance(
-        rng, (int, np.integer, np.random.SeedSequence, np.random.Generator, type(None))
-    ):
-        raise TypeError(f"rng must be an int, a SeedSequence, a Generator or None, got {type(rng).__name__}")
-    if isinstance(rng, (int, np.integer)):
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
         return int(rng)
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(0, 2**63))
-    sequence = rng if rng is not None else np.random.SeedSequence()
+    sequence = np.random.SeedSequence() if rng is None else rng
+    if not isinstance(sequence, np.random.SeedSequence):
+        raise TypeError(f"rng must be an int, a SeedSequence, a Generator or None, got {type(rng).__name__}")
     return int(sequence.generate_state(1, np.uint64)[0])

@@ -14,7 +14,6 @@ on several of them. A class whose arguments are not its fields writes its own ``
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import KW_ONLY
 from operator import itemgetter
 from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform, get_args, get_origin, get_type_hints
@@ -30,10 +29,7 @@ class _Default:
 
 
 def field(*, default: Any) -> Any:
-    """Give a field a default of another type, such as None for "work it out".
-
-    start: Vector = field(default=None)  # the domain's centre, which ``complete`` looks up
-    """
+    """Give a field a default of another type, such as None for a start that ``complete`` looks up."""
     return _Default(default)
 
 
@@ -82,30 +78,20 @@ def _fields_of(cls: type, defaults: dict[str, Any]) -> dict[str, inspect.Paramet
     return found
 
 
-def _check_of(hint: Any) -> Callable[[Any, str], Any] | None:
-    """Return the check that an annotation names, if it names one."""
-    return get_args(hint)[1] if get_origin(hint) is Annotated else None
-
-
-def _frozen(value: Any) -> Any:
-    """Return a read-only view of an array (the caller's own array stays writable); else the value."""
-    if not isinstance(value, np.ndarray):
-        return value
-    view = value.view()
-    view.setflags(write=False)
-    return view
-
-
 def _rebuild(cls: type, values: tuple[Any, ...]) -> Any:
-    return tuple.__new__(cls, tuple(_frozen(value) for value in values))
+    """Return the tuple of validated values, arrays as read-only views: the caller's own stay writable."""
+    kept = [value.view() if isinstance(value, np.ndarray) else value for value in values]
+    for value in kept:
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+    return tuple.__new__(cls, kept)
 
 
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return bool(np.array_equal(a, b, equal_nan=True))
-    if isinstance(a, float) and isinstance(b, float) and a != a and b != b:
-        return True
-    return bool(a == b)
+    both_nan = isinstance(a, float) and isinstance(b, float) and a != a and b != b
+    return both_nan or bool(a == b)
 
 
 class Parameters(tuple[Any, ...], metaclass=_Declared):
@@ -128,9 +114,8 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
         given.apply_defaults()
         fields = given.arguments
         for name, parameter in cls._parameters.items():
-            check = _check_of(parameter.annotation)
-            if check is not None:
-                fields[name] = check(fields[name], name)
+            if get_origin(parameter.annotation) is Annotated:
+                fields[name] = get_args(parameter.annotation)[1](fields[name], name)
         cls.complete(fields)
         return cls.make(*(fields[name] for name in cls._fields))
 
@@ -159,9 +144,7 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
         return True  # also where there is no field: a scheduler is never nothing
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return False
-        return all(_equal(a, b) for a, b in zip(self, other, strict=True))
+        return type(self) is type(other) and all(map(_equal, self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other

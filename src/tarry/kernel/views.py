@@ -14,8 +14,8 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 from tarry.kernel.compile import INLINED
-from tarry.kernel.freelist import FreeList
 from tarry.kernel.heap import Heap
+from tarry.kernel.wheel import FreeList
 
 # Which fields of a type of state are by slot. Places in a heap and rows of a free list look so, and are each copy's.
 _by_slot: dict[type, frozenset[str]] = {Heap: frozenset(), FreeList: frozenset()}

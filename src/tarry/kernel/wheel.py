@@ -1,9 +1,9 @@
-"""A hierarchical timing wheel: arrivals in O(1) a round, in increasing order of origin.
+"""Where late feedback waits: a hierarchical timing wheel for arrivals, and free lists for pools of rows.
 
-Level l has 2**BITS buckets of 2**(BITS*l) rounds each. An item waits at the lowest level whose
-aligned window already contains both now and its due round; when a window opens, its bucket is dealt
-out to the level below *before* anything new can enter it. Buckets are first-in-first-out, so items
-due in one round come out in the order they were pushed, which is the order of their rounds.
+The wheel takes O(1) a round and gives arrivals in increasing order of origin. Level l has 2**BITS buckets of
+2**(BITS*l) rounds each. An item waits at the lowest level whose aligned window already contains both now and its due
+round; when a window opens, its bucket is dealt out to the level below *before* anything new can enter it. Buckets are
+first-in-first-out, so items due in one round come out in the order they were pushed, which is that of their rounds.
 """
 
 from __future__ import annotations
@@ -19,18 +19,15 @@ LEVELS = 6  # 2**60 rounds, more than any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 3  # entries of a node
+MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
 class Wheel(NamedTuple):
-    """``ends``: head and tail of each bucket. ``nodes``: next node, origin and due round, three entries a node.
+    """Buckets of nodes; a node is named by its first entry, so what belongs together lies together."""
 
-    A node is named by its first entry, so what belongs together lies together. ``meta`` = (first free
-    node, items inside).
-    """
-
-    ends: np.ndarray
-    nodes: np.ndarray
-    meta: np.ndarray
+    ends: np.ndarray  # head and tail of each bucket
+    nodes: np.ndarray  # next node, origin and due round, three entries a node
+    meta: np.ndarray  # (first free node, items inside)
 
     @property
     def room(self) -> int:
@@ -40,11 +37,8 @@ class Wheel(NamedTuple):
 
 def make_wheel(nodes: int) -> Wheel:
     """Return an empty wheel that can hold this many items."""
-    return Wheel(
-        ends=np.full(2 * LEVELS * _BUCKETS, -1, np.int64),
-        nodes=_free_nodes(nodes, -1),
-        meta=np.array([0, 0], np.int64),
-    )
+    ends = np.full(2 * LEVELS * _BUCKETS, -1, np.int64)
+    return Wheel(ends, _free_nodes(nodes, -1), np.zeros(2, np.int64))
 
 
 def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
@@ -129,3 +123,40 @@ def take(wheel: Wheel, now: int) -> Any:
     wheel.meta[0] = node
     wheel.meta[1] -= 1
     return wheel.nodes[node + 1]
+
+
+class FreeList(NamedTuple):
+    """Rows of an array to hand out; links name rows from 1, so that 0 ends the list and zeros are an empty one."""
+
+    link: np.ndarray  # by free row, the next one
+    marks: np.ndarray  # (rows ever handed out, the first free one)
+
+
+def make_rows(rows: int) -> FreeList:
+    """Return a free list in which all of this many rows are free."""
+    return FreeList(np.zeros(rows, np.int64), np.zeros(MARKS, np.int64))
+
+
+@step
+def take_row(rows: FreeList) -> Any:
+    """Take and return a free row; the caller knows that there is one."""
+    if rows.marks[FREE] == 0:
+        rows.marks[MADE] += 1
+        return rows.marks[MADE] - 1
+    row = rows.marks[FREE] - 1
+    rows.marks[FREE] = rows.link[row]
+    return row
+
+
+@step
+def give_row(rows: FreeList, row: int) -> None:
+    """Free a row."""
+    rows.link[row] = rows.marks[FREE]
+    rows.marks[FREE] = row + 1
+
+
+@step
+def free_rows(rows: FreeList) -> None:
+    """Free all rows."""
+    rows.marks[MADE] = 0
+    rows.marks[FREE] = 0

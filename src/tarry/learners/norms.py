@@ -91,7 +91,7 @@ class Mahalanobis(Norm, init=False):
 
     def check(self, domain: Any) -> None:
         """Raise ValueError for domains whose projection in this norm has no closed form."""
-        if any(isinstance(domain, cls) for cls in norm_radius.registry.members):
+        if any(isinstance(domain, cls) for cls in norm_radius.members):
             shape = getattr(domain, "matrix", np.eye(domain.dimension))
             if shape.shape == self.matrix.shape:
                 scaled = shape * (self.matrix[0, 0] / shape[0, 0])
@@ -136,7 +136,7 @@ class Mahalanobis(Norm, init=False):
 def as_norm(value: Any, domain: Domain) -> Any:
     """Return a norm (None: the Euclidean); raise TypeError or ValueError if the domain has no projection in it."""
     norm = Euclidean() if value is None else value
-    if isinstance(norm, type) or not any(isinstance(norm, cls) for cls in project_in.registry.members):
+    if isinstance(norm, type) or not any(isinstance(norm, cls) for cls in project_in.members):
         raise TypeError(f"norm must be Euclidean() or Mahalanobis(matrix), got {norm!r}")
     norm.check(domain)
     return norm

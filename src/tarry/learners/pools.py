@@ -11,8 +11,8 @@ from tarry.checks import as_int, as_positive
 from tarry.domains.base import as_domain
 from tarry.domains.composed import project_shrunken
 from tarry.kernel import step
-from tarry.kernel.freelist import MADE, FreeList, free_rows, give_row, make_rows, take_row
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
+from tarry.kernel.wheel import MADE, FreeList, free_rows, give_row, make_rows, take_row
 from tarry.learners import base as verbs
 from tarry.learners.base import VALUE, Directions, Learner, direction
 from tarry.learners.descent import BEFORE, DescentState, restart_descent

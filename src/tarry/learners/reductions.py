@@ -65,7 +65,7 @@ def _check_part(base: Learner, part: Learner) -> None:
     looks = part.watches_tracked
     if looks is None:
         looks = part.rate is None and part.base is None
-    if looks and isinstance(part, tuple(verbs.notice.registry.members)):
+    if looks and isinstance(part, tuple(verbs.notice.members)):
         raise TypeError(f"a base waits for one round at most and cannot count the tracked ones, got {part!r}")
 
 

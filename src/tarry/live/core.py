@@ -187,7 +187,7 @@ class Slots:
 
     def weights(self) -> Weights:
         """Return the moments of the weights over settled rounds; their mean tends to 1."""
-        return weights_of(self.state.tally, self.rounds - self.tracked)
+        return weights_of(self.state.tally.sums, self.rounds - self.tracked)
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("player", "capacity", "seed", "_setting", "_held")  # the rest points into memory and is made anew

@@ -245,7 +245,7 @@ def _gradient_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: V
 
 def as_rows(rows: Rows, name: str) -> Any:
     """Return rows made from an array, or a generator of rows unchanged."""
-    if any(isinstance(rows, cls) for cls in fetch.registry.members):  # a user's generator has its own ``fetch`` too
+    if any(isinstance(rows, cls) for cls in fetch.members):  # a user's generator has its own ``fetch`` too
         return rows
     return Listed(cast("ArrayLike", rows), name)
 

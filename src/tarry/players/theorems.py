@@ -16,7 +16,7 @@ from tarry import schedulers, theory
 from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game import Game
-from tarry.game.assumptions import Facts
+from tarry.game.problem import Facts
 from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import warn_if_outside_unit_interval
 from tarry.rates import inverse_time

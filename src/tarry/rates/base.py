@@ -223,7 +223,7 @@ def inverse_time(strong_convexity: float) -> Power:
 def as_rate(value: Any, name: str) -> Any:
     """Return the rate that a number, a sequence, a function of t or a rate stands for."""
     answers = (at, radius) if name == "smoothing" else (at, next_rate)
-    if any(isinstance(value, cls) for verb in answers for cls in verb.registry.members):
+    if any(isinstance(value, cls) for verb in answers for cls in verb.members):
         return value
     if isinstance(value, Parameters):
         raise TypeError(f"{type(value).__name__} is no rule for the {name}: give a number, a sequence or a rule")
@@ -237,7 +237,7 @@ def as_rate(value: Any, name: str) -> Any:
 def as_rate_of_time(value: Any, name: str, counts: str = "feedbacks") -> Any:
     """Return a rate that depends on its clock alone, which ``counts`` feedbacks or blocks."""
     rate = as_rate(value, name)
-    if not any(isinstance(rate, cls) for cls in at.registry.members):
+    if not any(isinstance(rate, cls) for cls in at.members):
         raise TypeError(
             f"a rate whose clock is the number of {counts} cannot follow the game as {type(rate).__name__} does: "
             "give a number, a sequence or a rule of time"
@@ -252,7 +252,7 @@ RateOfTime = Annotated[Any, as_rate_of_time]
 
 def counts_tracked(rate: Any) -> bool:
     """Return whether a rate looks at how many rounds are tracked."""
-    return isinstance(rate, tuple(count_tracked.registry.members))
+    return isinstance(rate, tuple(count_tracked.members))
 
 
 def scale_of(diameter: float, gradient_bound: float) -> float:

@@ -1,8 +1,7 @@
-"""Feedback on its way from an arrival to the learner.
+"""Feedback on its way from an arrival to the learner: straight, or buffered while the scheduler withholds it.
 
-Feedback goes straight to the learner, unless the scheduler withholds it: then it is buffered, with its weight, until a
-round ends in which the scheduler lets it go. Weights, fates and the set know nothing of this: the slot is free from the
-arrival on.
+Buffered feedback keeps its weight until a round ends in which the scheduler lets it go. Fates and the tracking set do
+not change by it: the slot is free from the arrival on.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ Arrival = tuple[int, int, int, float]
 
 
 class NoBuffer(NamedTuple):
-    """Nothing is ever withheld, the normal case; one unused cell, since a state has at least one array."""
+    """Stand for a scheduler that never withholds feedback."""
 
-    unused: np.ndarray
+    unused: np.ndarray  # a state has at least one array
 
 
 class Buffer(NamedTuple):
-    """The one piece of feedback withheld: ``origin`` = (its round or 0, its slot), weight and content."""
+    """Hold the one piece of feedback withheld: ``origin`` = (its round or 0, its slot), weight and content."""
 
     origin: np.ndarray
     weight: np.ndarray
@@ -50,13 +49,8 @@ def deliver_or_buffer(
 
 
 @verb
-def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int) -> None:
-    """Give the learner, at the end of round t, what the scheduler withholds no longer."""
-
-
-@verb
-def clear_buffer(buffer: Any) -> None:
-    """Drop what is buffered: an epoch begins, and it belongs to the last."""
+def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
+    """Give the learner, at the end of round t, what is withheld no longer; drop the rest in the last of an epoch."""
 
 
 @deliver_or_buffer.on(NoBuffer)
@@ -68,12 +62,7 @@ def _deliver(
 
 
 @flush_buffer.on(NoBuffer)
-def _nothing_to_flush(buffer: NoBuffer, player: Player, draws: Draws, state: State, t: int) -> None:
-    pass
-
-
-@clear_buffer.on(NoBuffer)
-def _nothing_to_clear(buffer: NoBuffer) -> None:
+def _nothing_is_buffered(buffer: NoBuffer, *_rest: Any) -> None:
     pass
 
 
@@ -92,15 +81,10 @@ def _buffer(buffer: Buffer, player: Player, draws: Draws, state: State, arrival:
 
 
 @flush_buffer.on(Buffer)
-def _flush(buffer: Buffer, player: Player, draws: Draws, state: State, t: int) -> None:
+def _flush(buffer: Buffer, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
     s = buffer.origin[0]
-    if s == 0 or withholds(player.scheduler, state.scheduler, s, t):
-        return
-    buffer.origin[0] = 0
-    slot = buffer.origin[1]
-    absorb(player.learner, state.learner, draws.directions, slot, s, buffer.weight[0], buffer.feedback)
-
-
-@clear_buffer.on(Buffer)
-def _clear(buffer: Buffer) -> None:
-    buffer.origin[0] = 0
+    is_free = s != 0 and not withholds(player.scheduler, state.scheduler, s, t)
+    if is_free or is_last:
+        buffer.origin[0] = 0
+    if is_free:
+        absorb(player.learner, state.learner, draws.directions, buffer.origin[1], s, buffer.weight[0], buffer.feedback)

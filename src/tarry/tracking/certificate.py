@@ -27,38 +27,24 @@ from tarry.learners.base import VALUE, closing_rate
 from tarry.learners.norms import diameter_in
 from tarry.outcomes import Certificate, Fate
 from tarry.rates import Power
+from tarry.tracking import tally
 from tarry.tracking.player import Player, State
-from tarry.tracking.tally import (
-    CAPPED,
-    CLOSED_EPOCHS,
-    INVERSE_RADII,
-    LONGEST,
-    OBSERVED,
-    OVERLAPS,
-    PLAIN,
-    RADII,
-    RADIUS_OVERLAPS,
-    SQUARES,
-)
+from tarry.tracking.tally import LONGEST, OBSERVED, PLAIN
 
 Array = NDArray[np.float64]
 _SLACK = 1e-9  # of a size above its bound: rounding
 
 
 class Terms(NamedTuple):
-    """The constants of a certificate; bounds are inf where none is given.
-
-    ``strong_convexity`` is λ of the rate 1/(λt), 0 for other rates; ``inner_radius`` is r, 0 for gradients;
-    ``restarts`` says whether epochs drop what is pending.
-    """
+    """The constants of a certificate; bounds are inf where none is given."""
 
     diameter: float
     gradient_bound: float
     value_bound: float
-    strong_convexity: float
-    inner_radius: float
+    strong_convexity: float  # λ of the rate 1/(λt), 0 for other rates
+    inner_radius: float  # r, 0 for gradients
     dimension: int
-    restarts: bool
+    restarts: bool  # whether epochs drop what is pending
 
     @property
     def level(self) -> float:
@@ -71,27 +57,6 @@ class Terms(NamedTuple):
         return PLAIN if isfinite(self.level) else OBSERVED
 
 
-class Parts(NamedTuple):
-    """The parts of a bound, one entry for each row of books; ``omitted_curvature`` is no part of it."""
-
-    regularisation: Array
-    variance: Array
-    overlap: Array
-    smoothing: Array
-    omitted_curvature: Array
-
-    @property
-    def bound(self) -> Array:
-        """Their sum, in the order in which a Certificate adds."""
-        return self.regularisation + self.variance + self.overlap + self.smoothing
-
-
-def is_certified(learner: Any) -> bool:
-    """Return whether (A) or (B) speaks of this learner: it has a norm, a rate and, for values, a radius."""
-    traits = ("norm", "rate") if learner.feedback != VALUE else ("norm", "rate", "inner_radius", "smoothing")
-    return all(getattr(learner, name) is not None for name in traits)
-
-
 def terms_of(
     learner: Any,
     *,
@@ -100,13 +65,16 @@ def terms_of(
     strong_convexity: float = inf,
     restarts: bool = False,
 ) -> Terms | None:
-    """Return the constants for a learner, None where :func:`is_certified` says no.
+    """Return the constants for a learner, None where neither (A) nor (B) speaks of the learner.
 
     ``strong_convexity`` is that of the losses: below λ the rate 1/(λt) counts as any other.
     """
-    if not is_certified(learner):
+    traits = ("norm", "rate") if learner.feedback != VALUE else ("norm", "rate", "inner_radius", "smoothing")
+    if any(getattr(learner, name) is None for name in traits):
         return None
-    curvature = _curvature(learner.rate) if learner.norm.is_quadratic else 0.0
+    rate, curvature = learner.rate, 0.0
+    if learner.norm.is_quadratic and isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0:
+        curvature = 1.0 / rate.scale if rate.cap >= rate.scale else 0.0  # a lower cap would bend 1/(λt)
     return Terms(
         diameter=float(diameter_in(learner.norm, learner.domain)),
         gradient_bound=float(gradient_bound),
@@ -118,47 +86,38 @@ def terms_of(
     )
 
 
-def _curvature(rate: Any) -> float:
-    """Return λ of η_t = 1/(λt), 0 for other rates."""
-    if isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0 and rate.cap >= rate.scale:
-        return float(1.0 / rate.scale)
-    return 0.0
-
-
-def parts_of(terms: Terms, sums: Array, rate: Any) -> Parts:
-    """Return the parts from rows of a tally's sums and the closing rates there."""
-    steep, flat = terms.gradient_bound if isfinite(terms.gradient_bound) else nan, np.zeros(sums.shape[:-1])
+def parts_of(terms: Terms, sums: Array, rate: Any) -> tuple[Array, Array, Array, Array, Array]:
+    """Return a Certificate's parts, regularisation to omitted curvature, for rows of sums and the closing rates."""
+    steep = terms.gradient_bound if isfinite(terms.gradient_bound) else nan
+    flat = np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
     level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
     square = level**2 if terms.sizes == PLAIN else 1.0
-    spread, omitted_curvature = terms.diameter**2 * (sums[..., CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
+    spread, omitted = terms.diameter**2 * (sums[..., tally.CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
     if terms.strong_convexity:
-        heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., CAPPED]
-        spread, omitted_curvature = flat, np.maximum(0.0, spread - heard)
+        heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., tally.CAPPED]
+        spread, omitted = flat, np.maximum(0.0, spread - heard)
+    squares, overlaps = sums[..., tally.SQUARES], sums[..., tally.OVERLAPS]
     if not terms.inner_radius:
-        return Parts(spread, 0.5 * square * sums[..., SQUARES], square * sums[..., OVERLAPS], flat, omitted_curvature)
+        return spread, 0.5 * square * squares, square * overlaps, flat, omitted
     k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
-    lengths = np.sqrt(sums[..., INVERSE_RADII] * sums[..., RADIUS_OVERLAPS])
+    lengths = np.sqrt(sums[..., tally.INVERSE_RADII] * sums[..., tally.RADIUS_OVERLAPS])
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
-    return Parts(
-        regularisation=spread,
-        variance=0.5 * k**2 * square * sums[..., SQUARES],
-        overlap=k * most * steep * lengths + steep**2 * sums[..., OVERLAPS],
-        smoothing=steep * drift / r * sums[..., RADII],
-        omitted_curvature=omitted_curvature,
-    )
+    overlap = k * most * steep * lengths + steep**2 * overlaps
+    return spread, 0.5 * k**2 * square * squares, overlap, steep * drift / r * sums[..., tally.RADII], omitted
+
+
+def bounds_at(terms: Terms, sums: Array, rates: Array) -> Array:
+    """Return the bound for each row of sums, added in the order in which a Certificate adds."""
+    regularisation, variance, overlap, smoothing, _ = parts_of(terms, sums, rates)
+    return regularisation + variance + overlap + smoothing
 
 
 def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
     """Return the certificate of ``rounds`` used arrivals."""
-    parts = parts_of(terms, sums, rate)
+    regularisation, variance, overlap, smoothing, omitted = map(float, parts_of(terms, sums, rate))
     return Certificate(
-        rounds=rounds,
-        regularisation=float(parts.regularisation),
-        variance=float(parts.variance),
-        overlap=float(parts.overlap),
-        smoothing=float(parts.smoothing),
-        omitted_curvature=float(parts.omitted_curvature),
+        *(rounds, regularisation, variance, overlap, smoothing, omitted),
         feedback="value" if terms.inner_radius else "gradient",
         gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
         value_bound=terms.value_bound if isfinite(terms.value_bound) else None,

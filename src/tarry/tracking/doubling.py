@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_int
+from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, verb
 
@@ -33,7 +33,6 @@ class Single(Parameters):
 
     needs_acknowledgements = False
     needs_preemption = False
-    guesses_backlog = False
     over = ""
 
 
@@ -43,8 +42,6 @@ class Doubling(Parameters, init=False):
     For backlog only: ``first`` is the first label, which spares restarts at backlogs that are sure to come, and
     ``unit`` the first guess, which label j multiplies by 2^j.
 
-    Needs acknowledgements, for the backlog, and preemption, because a restart empties the tracking set.
-
     >>> Doubling("backlog")
     Doubling('backlog', first=0)
     """
@@ -53,30 +50,24 @@ class Doubling(Parameters, init=False):
     first: int
     unit: int
 
-    needs_acknowledgements = True
-    needs_preemption = True
+    needs_acknowledgements = True  # they count the backlog
+    needs_preemption = True  # a restart empties the tracking set
 
     def __new__(cls, over: str = "total", *, first: int = 0, unit: int = 1) -> Self:
-        if over not in KINDS:
-            raise ArgumentError("over", f"must be one of {', '.join(map(repr, KINDS))}", over)
+        kind = KINDS.index(as_choice(over, "over", KINDS))
         if first != int(first) or first < 0 or (first and over != "backlog"):
             raise ArgumentError("first", "must be a whole number, and is for over='backlog' only", first)
         if as_int(unit, "unit", 1) != 1 and over != "backlog":
             raise ArgumentError("unit", "is for over='backlog' only", unit)
-        return cls.make(KINDS.index(over), int(first), int(unit))
-
-    @property
-    def guesses_backlog(self) -> bool:
-        """Whether the magnitude is a guess of the largest backlog, plus one."""
-        return self.kind == 0
+        return cls.make(kind, int(first), int(unit))
 
     @property
     def over(self) -> str:
-        """What is guessed."""
+        """What is guessed; over ``"backlog"`` the magnitude is a guess of the largest backlog, plus one."""
         return KINDS[self.kind]
 
     def __repr__(self) -> str:
-        first = f", first={self.first}" if self.guesses_backlog else ""
+        first = f", first={self.first}" if self.over == "backlog" else ""
         return f"Doubling({self.over!r}{first}{f', unit={self.unit}' if self.unit != 1 else ''})"
 
 

@@ -1,20 +1,22 @@
-"""The player W(A, D): a learner behind a scheduler (Algorithm 1 of the paper, for any scheduler)."""
+"""The player W(A, D): a learner behind a scheduler (Algorithm 1 of the paper, for any scheduler), and its state."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry import schedulers
 from tarry.kernel import Parameters, Purpose, make_key
-from tarry.learners.base import KeyedDirections, Learner, rules_of
+from tarry.learners.base import KeyedDirections, Learner, notice, rules_of
 from tarry.learners.base import allocate as allocate_learner
+from tarry.rates import EnergyRadius, EnergyRate
+from tarry.rates.base import counts_tracked
+from tarry.schedulers import DoublingBernoulli, VarOpt
 from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.tracking.buffer import make_buffer
 from tarry.tracking.doubling import Single, fresh_epochs
-from tarry.tracking.partners import check_partners
 from tarry.tracking.table import Table, grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 
@@ -40,12 +42,74 @@ class Player(Parameters, init=False):
         if not isinstance(learner, Learner):
             own = ": one of your own inherits tarry.learners.base.Learner" if hasattr(learner, "feedback") else ""
             raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}{own}")
-        chosen = schedulers.VarOpt() if scheduler is None else scheduler
+        chosen = VarOpt() if scheduler is None else scheduler
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
         restarts = Single() if epochs is None else epochs
-        check_partners(learner, chosen, restarts)
+        for contradiction in _contradictions(learner, chosen, restarts):
+            raise ValueError(contradiction)
         return cls.make(learner, chosen, restarts)
+
+
+def _contradictions(learner: Learner, scheduler: Any, epochs: Any) -> Iterator[str]:
+    """Yield what one part of a player assumes of another and does not find."""
+    rules: list[Any] = rules_of(learner)
+    over = getattr(epochs, "over", "")
+    name, other = type(learner).__name__, type(scheduler).__name__
+    if any(rule.follows_backlog for rule in rules) and over != "backlog":
+        yield (
+            "the learner's rules follow a guess of the backlog, which nobody makes: give "
+            'epochs=Doubling("backlog"), or max_backlog=… to the rules'
+        )
+    for member in (scheduler, *rules):
+        kinds = getattr(member, "follows_epochs", ())
+        if kinds and over not in kinds:
+            fixes = " or ".join(f'epochs=Doubling("{kind}")' for kind in kinds)
+            got = f"{epochs!r} does not make" if over else "nobody makes"
+            yield (
+                f"{type(member).__name__} follows a guess that {got}: give {fixes} to the Player, or a member that "
+                "follows none"
+            )
+    if getattr(scheduler, "withholds_feedback", False) and _looks_at_the_set(learner, rules):
+        yield (
+            f"{other} withholds feedback so that plays do not know who of a batch was drawn, but "
+            "the learner's rate counts the tracked rounds, which tells: use another rate, or another scheduler"
+        )
+    # Such a learner counts entries and arrivals by itself, and must not miss one.
+    if learner.watches_tracked and scheduler.needs_preemption and not scheduler.announces_preemption:
+        yield (
+            f"{name} counts the tracked rounds, and does not notice when {other} hands a slot on to "
+            'another round: use Skipping or a scheduler that never preempts, or counts="pending"'
+        )
+    if learner.watches_tracked and scheduler.has_zero_weights:
+        yield (
+            f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
+            'use positive weights, or counts="pending"'
+        )
+    # Radius, rate and scheduler of the conditional-energy tuning share one coin.
+    tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
+    if tunings <= {None}:
+        return
+    if len(rules) != 2 or len(tunings) != 1:
+        yield (
+            "EnergyRate and EnergyRadius are tuned to each other: give the learner smoothing=radius and "
+            "rate=EnergyRate(diameter, gradient_bound, radius)"
+        )
+    safety = rules[0].safety
+    if scheduler != DoublingBernoulli(safety):
+        yield (
+            f"the conditional-energy rules assume the coin min{{1, C/({safety:g}·guess)}}, got {scheduler!r}: "
+            f"use DoublingBernoulli({safety:g}), or give the radius safety=…"
+        )
+
+
+def _looks_at_the_set(learner: Learner, rules: list[Any]) -> bool:
+    """Return whether plays depend on how many rounds are tracked; with rates they do where a rule does."""
+    if learner.watches_tracked is not None:
+        return bool(learner.watches_tracked)
+    if learner.rate is not None or learner.base is not None:
+        return any(counts_tracked(rule) for rule in rules)
+    return isinstance(learner, tuple(notice.members))
 
 
 def as_player(chosen: Any) -> Player:
@@ -65,9 +129,8 @@ def restart_warnings(player: Player, mean_weight: float) -> list[str]:
             "below 1 by design, and weighted sums over all rounds are too small"
         )
     rules = rules_of(player.learner)
-    members = (player.scheduler, *rules)
     follows = any(rule.follows_backlog for rule in rules)
-    if not follows and not any(getattr(member, "follows_epochs", ()) for member in members):
+    if not follows and not any(getattr(member, "follows_epochs", ()) for member in (player.scheduler, *rules)):
         found.append(
             "nothing follows the guesses that restarts correct: restarting only costs, leave out epochs=, or use a "
             "member that follows them (docs/choosing.md)"
@@ -131,11 +194,10 @@ def _checked(kind: str, member: Any, state: Any) -> Any:
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
     """Return the same state with more slots (unlimited capacity only)."""
     larger = fresh_state(player, slots, capacity)
-    _copy_prefix(state.scheduler, larger.scheduler)
-    _copy_prefix(state.tally, larger.tally)
-    _copy_prefix(state.learner, larger.learner)
-    return larger._replace(
-        table=grow_table(state.table, slots), epochs=state.epochs, play=state.play, buffer=state.buffer
+    for name in ("tally", "scheduler", "learner"):
+        _copy_prefix(getattr(state, name), getattr(larger, name))
+    return state._replace(
+        table=grow_table(state.table, slots), tally=larger.tally, scheduler=larger.scheduler, learner=larger.learner
     )
 
 

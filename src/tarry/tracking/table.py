@@ -13,18 +13,14 @@ TRACKED, ENDED, RELEASED = range(3)  # of ``counts``
 
 
 class Table(NamedTuple):
-    """``rounds[slot]`` (0: free), a stack of free slots, and an open-addressing index by round.
+    """The rounds of all slots, and an open-addressing index of slots by round."""
 
-    ``counts`` are the rounds TRACKED, those that have ENDED and those RELEASED by the current round; ``released``
-    lists the last.
-    """
-
-    rounds: np.ndarray
-    vacant: np.ndarray
-    keys: np.ndarray
-    slots: np.ndarray
-    released: np.ndarray
-    counts: np.ndarray
+    rounds: np.ndarray  # by slot, 0 where it is free
+    vacant: np.ndarray  # a stack of free slots
+    keys: np.ndarray  # the index: rounds, 0 where there is none
+    slots: np.ndarray  # and the slots of these rounds
+    released: np.ndarray  # rounds released by the current round
+    counts: np.ndarray  # of rounds TRACKED, of those that have ENDED, of those RELEASED by the current round
 
 
 def make_table(slots: int) -> Table:

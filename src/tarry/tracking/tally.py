@@ -1,13 +1,8 @@
-"""The books of a run: fates, weight moments, occupancy, and the sums that certificates are made of.
+"""The books of a run: fates, weight moments, occupancy, and the sums of :mod:`tarry.tracking.certificate`.
 
-The weighted regret of DW-FTRL is at most D²/(2η_T) + Σ_t η_{t−1}(½ m_t² + m_t Σ_{s∈B_t} m_s), m_t = w_t|g_t|.
-A pair (s, t) contributes once both weights are known, that is when the later of the two arrives; the
-other one arrived during its life. So every tracked slot carries the sums over arrivals during its
-life, O(tracked) per used arrival. Epochs empty the set, so no pair crosses from one to the next.
-
-Values (DW-FTBL) need one sum more, Σ_t c_t √q_t with c_t = η_{t−1} w_t/δ_t and q_t = Σ_{s∈B_t} w_s², which is no sum
-over pairs. It is at most √(Σ c_t · Σ c_t q_t) (Cauchy and Schwarz), where the first runs over arrivals and the second
-over pairs.
+A pair (s, t) of these sums contributes once both weights are known, that is when the later of the two arrives; the
+other one arrived during its life. So every tracked slot carries the sums over arrivals during its life, O(tracked) per
+used arrival. Epochs empty the set, so no pair crosses from one to the next.
 """
 
 from __future__ import annotations
@@ -46,24 +41,16 @@ UNCERTIFIED, PLAIN, OBSERVED = range(3)
 
 
 class Tally(NamedTuple):
-    """``fates`` by Fate; ``sums`` and ``counts`` by the names above; all else by slot.
+    """Books; pair sums are over the arrivals s during a slot's life, with rate and radius of the later of s and t."""
 
-    ``rate`` is η_{t−1} and ``inverse_radius`` 1/δ_t (0 for gradients) of the round in a slot. The others are sums over
-    the arrivals s during its life, each with the rate and radius of the later of the two:
-
-        pair_sum     Σ η m_s        times m_t when t arrives
-        pair_sum_w2  Σ η w_s²/δ     times w_t      (the pair's c is t's)
-        pair_sum_w   Σ η w_s/δ      times w_t²     (the pair's c is s's)
-    """
-
-    fates: np.ndarray
-    sums: np.ndarray
+    fates: np.ndarray  # by Fate
+    sums: np.ndarray  # by the names above, as are counts; all else is by slot
     counts: np.ndarray
-    pair_sum: np.ndarray
-    rate: np.ndarray
-    inverse_radius: np.ndarray
-    pair_sum_w2: np.ndarray
-    pair_sum_w: np.ndarray
+    pair_sum: np.ndarray  # Σ η m_s, times m_t when t arrives
+    rate: np.ndarray  # η_{t−1} of the round t in the slot
+    inverse_radius: np.ndarray  # 1/δ_t, 0 for gradients
+    pair_sum_w2: np.ndarray  # Σ η w_s²/δ, times w_t: the pair's c is that of t
+    pair_sum_w: np.ndarray  # Σ η w_s/δ, times w_t²: the pair's c is that of s
 
 
 def make_tally(slots: int) -> Tally:
@@ -72,22 +59,20 @@ def make_tally(slots: int) -> Tally:
     return Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
 
 
-def weights_of(tally: Tally, settled: int) -> Weights:
+def weights_of(sums: np.ndarray, settled: int) -> Weights:
     """Return the moments of the weights over so many settled rounds (NaN before the first)."""
-    total, squares = float(tally.sums[WEIGHT]), float(tally.sums[SQUARE])
+    total, squares = float(sums[WEIGHT]), float(sums[SQUARE])
     return Weights(
         mean=total / settled if settled else nan,
         second_moment=squares / settled if settled else nan,
-        max=float(tally.sums[LARGEST]),
+        max=float(sums[LARGEST]),
         effective_sample_size=total * total / squares if squares else 0.0,
     )
 
 
 def balance(player: Player, state: State, t: int) -> float:
-    """Return arrived, forfeited and held weight per round; NaN for schedulers without the identity.
-
-    The weights that arrived and those still held sum to the rounds played: on every path for VarOpt, up to rounding.
-    """
+    """Return arrived, forfeited and held weight per round; NaN for schedulers without the identity."""
+    # For VarOpt the weights that arrived and those still held sum to the rounds played, on every path.
     holding = float(held(player.scheduler, state.scheduler))
     if holding < 0 or t == 0:
         return nan
@@ -118,32 +103,19 @@ def book_entry(tally: Tally, rate: float, radius: float, slot: int) -> None:
 
 @step
 def book_arrival(tally: Tally, rounds: np.ndarray, slot: int, s: int, weight: float, size: float) -> None:
-    """Add a used arrival to the certificate's sums; ``rounds`` are the slots' rounds, s still among them.
-
-    ``size`` is that of its feedback, or 1 where a bound on it is put in later.
-    """
+    """Add a used arrival, still among the slots' ``rounds``, to the certificate's sums; PLAIN books have size 1."""
     # Free slots are a stack, and a fresh one is opened only when all opened before are taken: so only the first
     # peak + 1 were ever in use. Vacant ones among them are written to as well; an entry resets them.
     used = min(rounds.size, tally.counts[PEAK] + 1)
-    if tally.inverse_radius[slot] > 0.0:
-        book_value(tally, rounds, used, slot, s, weight, size)
-    else:
-        book_gradient(tally, rounds, used, slot, s, weight * size)
-
-
-@step
-def book_gradient(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, mass: float) -> None:
-    own = tally.rate[slot]
-    tally.sums[SQUARES] += own * mass * mass
-    tally.sums[OVERLAPS] += mass * tally.pair_sum[slot]
-    for other in range(used):
-        rate = own if s > rounds[other] else tally.rate[other]
-        tally.pair_sum[other] += mass * rate
-
-
-@step
-def book_value(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, weight: float, size: float) -> None:
     own, inverse_radius = tally.rate[slot], tally.inverse_radius[slot]
+    if inverse_radius == 0.0:  # a gradient
+        mass = weight * size
+        tally.sums[SQUARES] += own * mass * mass
+        tally.sums[OVERLAPS] += mass * tally.pair_sum[slot]
+        for other in range(used):
+            rate = own if s > rounds[other] else tally.rate[other]
+            tally.pair_sum[other] += mass * rate
+        return
     length = weight * inverse_radius
     tally.sums[SQUARES] += own * (length * size) * (length * size)
     tally.sums[OVERLAPS] += weight * tally.pair_sum[slot]
@@ -157,12 +129,6 @@ def book_value(tally: Tally, rounds: np.ndarray, used: int, slot: int, s: int, w
         else:
             tally.pair_sum[other] += weight * tally.rate[other]
             tally.pair_sum_w2[other] += weight * weight * tally.rate[other] * tally.inverse_radius[other]
-
-
-@step
-def book_epoch(tally: Tally, rate: float) -> None:
-    """Add an epoch that ends; ``rate`` is its closing rate."""
-    tally.sums[CLOSED_EPOCHS] += 0.5 / rate
 
 
 @step
