@@ -108,5 +108,5 @@ def test_refusals_of_sessions_speak_of_sessions(scheduler, options, sentence):
 
 
 def test_an_epsilon_below_zero():
-    with pytest.raises(ValueError, match=r"epsilon must not be negative, got -0\.5"):
+    with pytest.raises(ValueError, match=r"epsilon must be finite and not negative, got -0\.5"):
         tarry.schedulers.Morris(-0.5)

@@ -331,7 +331,7 @@ class IdleState(NamedTuple):
 
 
 class Idle(Learner):
-    """Play and learn nothing: labels and their weights go to a model elsewhere.
+    """Play and learn nothing: labels and their weights go to a model elsewhere. It states no regret.
 
     >>> allocate(Idle(), 1000).point.size
     1

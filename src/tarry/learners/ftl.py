@@ -92,7 +92,7 @@ class RidgeState(NamedTuple):
 
 
 class Ridge(Learner, init=False):
-    """The ridge regression of all examples heard so far, each with its weight; no step to tune.
+    """The ridge regression of all examples heard so far, each with its weight; no step to tune. It states no regret.
 
         x_{t+1} = Π( argmin_x ½ Σ_{s∈O_{t+1}} w_s (⟨φ_s, x⟩ − y_s)² + (λ/2)‖x‖² )
 
