@@ -63,7 +63,9 @@ INTERNAL = {
     "tarry.adapters.gym": "Noted Outside OutsideState",
     "tarry.adapters.sklearn": "check_weighted",
     "tarry.Record": "build",
-    "tarry.planning.Policy": "build of_delay unnamed",
+    "tarry.Doubling": "guesses_backlog",
+    "tarry.planning.Policy": "build of_delay survivals unnamed",
+    "tarry.live.stores": "Head",
 }
 """What the first version exported from inside: classes behind a function, checks, pieces of a page."""
 
@@ -71,6 +73,19 @@ STUDIES = {"tarry table1": "table1", "tarry compare": "compare"} | {
     f"tarry case {name}": name for name in ("flights", "clinical", "queue", "pictures")
 }
 """Commands that are studies now, by their name there."""
+
+
+def place_today(path: str) -> str:
+    """Return where a name of the first version is today: in MOVED, in its room's table RENAMED, or as it was."""
+    room, name = path.rsplit(".", 1)
+    try:
+        renamed = getattr(importlib.import_module(room), "RENAMED", {})
+    except ModuleNotFoundError:  # the name of a class's attribute
+        former = place_today(room)
+        return MOVED.get(path, f"{former}.{name}") if former != room else MOVED.get(path, path)
+    # What is written there may be a call, as in "arms_tuning(…).bound".
+    now = re.match(r"[\w.]+", renamed.get(name, name))[0]
+    return MOVED.get(path, f"{room}.{now}")
 
 
 def reach(path: str) -> object:
@@ -85,21 +100,27 @@ def reach(path: str) -> object:
     raise ImportError(path)
 
 
+def is_internal(place: str, name: str) -> bool:
+    """Return whether the first version exported what is no capability of its own; oracles only check others."""
+    return name in INTERNAL.get(place, "").split() or (place == "tarry.theory" and name in vars(oracles))
+
+
 @pytest.mark.parametrize("place", [*SURFACE["names"], *SURFACE["attributes"]])
 def test_every_name_is_there_or_its_new_place_is(place):
     if place == "tarry.cases":
         pytest.skip("the case studies have left the package: their commands are compared below")
     for name in (SURFACE["names"] | SURFACE["attributes"])[place]:
-        path = f"{place}.{name}"
-        if name in INTERNAL.get(place, "").split() or (place == "tarry.theory" and hasattr(oracles, name)):
-            continue
-        reach(MOVED.get(path, path))
+        if not is_internal(place, name):
+            reach(place_today(f"{place}.{name}"))
 
 
 def test_the_changelog_has_every_renamed_name():
-    renamed = {old: new for old, new in MOVED.items() if old.rsplit(".", 1)[1] != new.rsplit(".", 1)[1]}
-    for old, new in renamed.items():
-        assert re.search(rf"\b{old.rsplit('.', 1)[1]}\b", CHANGES), f"{old} -> {new}"
+    listed = (SURFACE["names"] | SURFACE["attributes"]).items()
+    public = [f"{place}.{name}" for place, names in listed for name in names if not is_internal(place, name)]
+    for old in public:
+        new = place_today(old)
+        former, name = old.rsplit(".", 1)[1], new.rsplit(".", 1)[1]
+        assert former == name or re.search(rf"\b{former}\b", CHANGES), f"{old} -> {new}"
 
 
 def commands(group: Any, name: str) -> dict[str, Any]:

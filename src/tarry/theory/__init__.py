@@ -96,6 +96,7 @@ RENAMED = {
     "pareto_cost": "pareto_costs(…).cost",
     "pareto_second_moments": "pareto_costs(…).second_moments",
     "strongly_convex_bound": "bernoulli_bound(…, strong_convexity=…)",
+    "tracking_cost": "priority_costs(…).cost",
     "total_doubling_bound": 'priority_bound(…, rate="restarted") or pareto_bound(…, restarted=True)',
     "tracking_anytime_bound": 'priority_bound(…, rate="anytime")',
     "tracking_bandit_bound": "bandit_bound",
