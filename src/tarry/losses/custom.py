@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, as_step
-from tarry.losses.base import Losses, Region, Rows, Vector, as_rows, fetch, gradient, value
+from tarry.kernel import as_step
+from tarry.losses.base import Losses, Region, Rows, RowSource, Vector, as_rows, gradient, value
 
 
 class Stated(Losses, init=False):
@@ -89,7 +89,7 @@ def _custom_gradient(loss: Custom, row: Vector, x: Vector, out: Vector) -> None:
     loss.gradient_of(row, x, out)
 
 
-class Numbered(Parameters):
+class Numbered(RowSource):
     """Rows that hold nothing but their round's number."""
 
     rounds: int  # 0 is endless
@@ -100,10 +100,8 @@ class Numbered(Parameters):
     def horizon(self) -> int | None:
         return self.rounds if self.rounds else None
 
-
-@fetch.on(Numbered)
-def _numbered(rows: Numbered, t: int, row: Vector) -> None:
-    row[0] = t
+    def fetch(self, t: int, row: Vector) -> None:
+        row[0] = t
 
 
 class Callables(Stated, init=False):
