@@ -33,7 +33,7 @@ class Supervised(Ridged, init=False):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        register_methods(cls, (curve,))
+        register_methods(cls, (curve, bend))
 
     def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Self:
         return cls.make(cls._labelled(features, labels), as_nonnegative(ridge, "ridge"))
@@ -54,6 +54,11 @@ class Supervised(Ridged, init=False):
 @verb
 def curve(loss: Supervised, z: float, y: float) -> tuple[float, float]:
     """Return the loss of predicting z where the label is y, and a subgradient in z; compiled code drops the unused."""
+
+
+@verb
+def bend(loss: Kinked, z: float, y: float) -> tuple[float, float, float, float]:
+    """Return u, ∂u/∂z, up and down of a prediction."""
 
 
 @step
@@ -159,10 +164,6 @@ class Kinked(Supervised, init=False):
 
     has_kink = True
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        register_methods(cls, (bend,))
-
     def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0, smoothing: float = 0.0) -> Self:
         rows = cls._labelled(features, labels)
         return cls.make(rows, as_nonnegative(ridge, "ridge"), as_nonnegative(smoothing, "smoothing"))
@@ -177,11 +178,6 @@ class Kinked(Supervised, init=False):
         return u * kinked(u, up, down, self.smoothing)[1] + self.ridge * half_square(x)
 
 
-@verb
-def bend(loss: Kinked, z: float, y: float) -> tuple[float, float, float, float]:
-    """Return u, ∂u/∂z, up and down of a prediction."""
-
-
 class Absolute(Kinked, init=False):
     """f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound.
 
@@ -194,7 +190,7 @@ class Absolute(Kinked, init=False):
 
 
 class Hinge(Kinked, init=False):
-    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound; labels as there.
+    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth one; labels: −1, +1 or 0, 1.
 
     >>> Hinge([[1.0, 2.0]], [-1]).value([1.0, 0.0], t=1)
     2.0
