@@ -9,15 +9,14 @@ import numpy as np
 
 import tarry
 from tarry.game.run import Stop, make_run
-from tarry.kernel import Parameters
-from tarry.losses.base import fetch
+from tarry.losses.base import RowSource
 from tarry.tracking import keyed_draws
 
 DIMENSION = 10
 SEED = 7
 
 
-class Cycle(Parameters, init=False):
+class Cycle(RowSource, init=False):
     """Rows that come round again, so that a longer game reads no more memory than a shorter one."""
 
     values: np.ndarray
@@ -32,16 +31,10 @@ class Cycle(Parameters, init=False):
     def width(self) -> int:
         return int(self.values.shape[1])
 
-    @property
-    def horizon(self) -> None:
-        return None
-
-
-@fetch.on(Cycle)
-def _fetch(rows: Any, t: Any, row: Any) -> None:
-    at = (t - 1) & (rows.values.shape[0] - 1)
-    for i in range(row.size):
-        row[i] = rows.values[at, i]
+    def fetch(self, t: int, row: np.ndarray) -> None:
+        at = (t - 1) & (self.values.shape[0] - 1)
+        for i in range(row.size):
+            row[i] = self.values[at, i]
 
 
 def some_rows(count: int) -> np.ndarray:

@@ -42,6 +42,8 @@ MOVED = {
     "tarry.learners.Doubled": "tarry.rates.DoublingRate",
     "tarry.schedulers.Guessing": "tarry.schedulers.DoublingBernoulli",
     "tarry.domains.Custom": "tarry.domains.CustomDomain",
+    "tarry.losses.block_targets": "tarry.losses.Drawn.block_targets",
+    "tarry.losses.drifting_targets": "tarry.losses.Drawn.drifting_targets",
     # A recommendation is a player beside its reason.
     "tarry.players.Recommended": "tarry.players.Recommendation",
     "tarry.players.Tentative": "tarry.players.Recommendation",

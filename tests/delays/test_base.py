@@ -10,7 +10,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from tarry import delays
-from tarry.delays import base, laws
+from tarry.delays import laws
 from tarry.delays.laws import survey
 from tarry.testing import DelaysContract
 
@@ -104,10 +104,8 @@ class Square(delays.Delays):
 
     truncated = 0
 
-
-@base.delay.on(Square)
-def _delay(own: Any, t: Any) -> Any:
-    return min((t * t) % 7, own.horizon - t)
+    def delay(self, t: int) -> int:
+        return min((t * t) % 7, self.horizon - t)
 
 
 class TestUsersOwn(DelaysContract):

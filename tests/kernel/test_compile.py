@@ -11,7 +11,7 @@ from numba.core.registry import cpu_target
 import tarry
 from tarry.game.world import run_rounds
 from tarry.kernel import entry, verb
-from tarry.kernel.compile import OPTIONS, Entry
+from tarry.kernel.compile import OPTIONS, Entry, _sources_of
 from tarry.learners import base as learning
 from tarry.losses import base as lossy
 from tarry.schedulers import base as scheduling
@@ -96,6 +96,18 @@ def test_a_missing_verb_is_a_sentence():
 
     with pytest.raises(TypeError, match=r"int has no greet\(\): register one with @greet.on\(int\)"):
         greet(3)
+
+
+def test_the_file_of_a_method_that_is_a_verb_keys_the_cache():
+    made = {}
+    exec(compile("def project(self, x, scratch): pass", "elsewhere.py", "exec"), made)
+
+    class Borrowing(tarry.domains.Domain):
+        project = made["project"]
+
+    assert "elsewhere.py" in _sources_of[Borrowing]
+    assert tarry.domains.project.registry.members.pop(Borrowing) is made["project"]
+    del _sources_of[Borrowing]
 
 
 def test_implementations_have_the_verbs_arguments():

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, entry, verb
+from tarry.kernel import Parameters, entry, register_methods, verb
 
 Counts = NDArray[np.int64]
 
@@ -30,7 +30,10 @@ class Backlog(NamedTuple):
 
 
 class Delays(Parameters):
-    """Base of delays: a member adds ``horizon``, ``truncated`` and the verb ``delay``."""
+    """Base of delays: a member adds ``horizon``, ``truncated`` and a method ``delay(self, t)``, a verb."""
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (delay,))
 
     @property
     def horizon(self) -> int:
@@ -118,10 +121,8 @@ class Stored(Delays, init=False):
     def first(self, rounds: int) -> Counts:
         return np.asarray(self.cut[:rounds])
 
-
-@delay.on(Stored)
-def _delay(delays: Stored, t: int) -> int:
-    return delays.cut[t - 1]
+    def delay(self, t: int) -> int:
+        return self.cut[t - 1]
 
 
 class Listed(Stored, init=False):

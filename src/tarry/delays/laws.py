@@ -1,6 +1,6 @@
 """Laws of delays: rules of the round and of a key, in memory that does not grow with the horizon.
 
-A law answers ``uncut(delays, t)``, the delay as if play never ended; the cut to the horizon is made here. The uncut
+A law answers ``wait(delays, t)``, the delay as if play never ended; the cut to the horizon is made here. The uncut
 delay of a round does not depend on the horizon, so a longer game begins like a shorter one.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from tarry.checks import Count, Natural, Positive, as_int, as_positive
 from tarry.delays.base import Backlog, Counts, Delays, delay
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Purpose, entry, keyed, make_key, make_seed, step, verb
+from tarry.kernel import KW_ONLY, Purpose, entry, keyed, make_key, make_seed, register_methods, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 
 # Beyond this a delay is for ever, and adding a round to it still fits 64 bits.
@@ -30,6 +30,10 @@ class Generated(Delays):
     """Base of generated delays: summaries stream, only ``values`` is long."""
 
     horizon: Count
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        register_methods(cls, (wait,))
 
     def uncut(self, rounds: int, start: int = 1) -> Counts:
         """Return the delays of ``rounds`` rounds from ``start`` on, before the cut."""
@@ -49,13 +53,17 @@ class Generated(Delays):
 
 
 @verb
-def uncut(delays: Generated, t: int) -> int:
+def wait(delays: Generated, t: int) -> int:
     """Return the delay of round t (from 1) before it is cut to the horizon."""
 
 
+uncut = wait  # the verb's name in earlier versions, where a law is registered by ``@uncut.on``
+
+
+# Not a method: ``Fixed`` has a field of that name.
 @delay.on(Generated)
 def _delay(delays: Generated, t: int) -> int:
-    return min(uncut(delays, t), delays.horizon - t)
+    return min(wait(delays, t), delays.horizon - t)
 
 
 @step
@@ -67,7 +75,7 @@ def whole_rounds(x: float) -> int:
 @entry
 def _fill_uncut(delays: Generated, start: int, out: Counts) -> None:
     for i in range(out.size):
-        out[i] = uncut(delays, start + i)
+        out[i] = wait(delays, start + i)
 
 
 @functools.lru_cache(maxsize=128)
@@ -131,10 +139,8 @@ class Fixed(Generated):
     _: KW_ONLY
     delay: Natural
 
-
-@uncut.on(Fixed)
-def _fixed(delays: Fixed, t: int) -> int:
-    return delays.delay
+    def wait(self, t: int) -> int:
+        return self.delay
 
 
 class Bursts(Generated):
@@ -149,12 +155,10 @@ class Bursts(Generated):
     slow: Natural = 400
     fast: Natural = 3
 
-
-@uncut.on(Bursts)
-def _bursts(delays: Bursts, t: int) -> int:
-    if ((t - 1) // delays.length) % 2 == 0:
-        return delays.slow
-    return delays.fast
+    def wait(self, t: int) -> int:
+        if ((t - 1) // self.length) % 2 == 0:
+            return self.slow
+        return self.fast
 
 
 class Uniform(Generated):
@@ -178,13 +182,11 @@ class Uniform(Generated):
         if high - low >= 2**52:  # a uniform has 52 bits or so: not every value could come
             raise ValueError(f"high - low must be below 2**52, got {high - low}")
 
-
-@uncut.on(Uniform)
-def _uniform(delays: Uniform, t: int) -> int:
-    below = 1.0 - keyed.uniform(delays.rng, t)
-    drawn = delays.low + whole_rounds(below * (delays.high - delays.low + 1))
-    # The product may round up to the number of values itself.
-    return min(drawn, delays.high)
+    def wait(self, t: int) -> int:
+        below = 1.0 - keyed.uniform(self.rng, t)
+        drawn = self.low + whole_rounds(below * (self.high - self.low + 1))
+        # The product may round up to the number of values itself.
+        return min(drawn, self.high)
 
 
 class Geometric(Generated, init=False):
@@ -219,11 +221,9 @@ class Geometric(Generated, init=False):
         """The mean delay before the cut, (1 − p)/p."""
         return (1.0 - self.probability) / self.probability
 
-
-@uncut.on(Geometric)
-def _geometric(delays: Geometric, t: int) -> int:
-    # P(d >= j) = P(U <= (1 - p)^j) with U on (0, 1].
-    return whole_rounds(log(keyed.uniform(delays.key, t)) / delays.log_failure)
+    def wait(self, t: int) -> int:
+        # P(d >= j) = P(U <= (1 - p)^j) with U on (0, 1].
+        return whole_rounds(log(keyed.uniform(self.key, t)) / self.log_failure)
 
 
 class Pareto(Generated):
@@ -242,11 +242,9 @@ class Pareto(Generated):
     scale: Positive
     rng: Key = None
 
-
-@uncut.on(Pareto)
-def _pareto(delays: Pareto, t: int) -> int:
-    steepness = -log(keyed.uniform(delays.rng, t)) / delays.shape
-    return whole_rounds(delays.scale * expm1(min(steepness, STEEPEST)))
+    def wait(self, t: int) -> int:
+        steepness = -log(keyed.uniform(self.rng, t)) / self.shape
+        return whole_rounds(self.scale * expm1(min(steepness, STEEPEST)))
 
 
 class Lognormal(Generated):
@@ -264,13 +262,11 @@ class Lognormal(Generated):
     spread: Positive
     rng: Key = None
 
-
-@uncut.on(Lognormal)
-def _lognormal(delays: Lognormal, t: int) -> int:
-    # Box and Muller's normal from two uniforms of the round; U lies in (0, 1], so the logarithm is finite.
-    radius = sqrt(-2.0 * log(keyed.uniform_at(delays.rng, t, 0)))
-    z = radius * cos(2.0 * pi * keyed.uniform_at(delays.rng, t, 1))
-    return whole_rounds(delays.median * exp(min(delays.spread * z, STEEPEST)))
+    def wait(self, t: int) -> int:
+        # Box and Muller's normal from two uniforms of the round; U lies in (0, 1], so the logarithm is finite.
+        radius = sqrt(-2.0 * log(keyed.uniform_at(self.rng, t, 0)))
+        z = radius * cos(2.0 * pi * keyed.uniform_at(self.rng, t, 1))
+        return whole_rounds(self.median * exp(min(self.spread * z, STEEPEST)))
 
 
 # Users write a law in small letters, as a function of its parameters.

@@ -56,8 +56,14 @@ def queue(
         if mean is not None or load is not None:
             raise ValueError("mean and load go with a named service; these service times have their own")
         times = np.asarray(service(np.random.default_rng(seed), rounds) if callable(service) else service)
+    if times.shape != (rounds,):
+        raise ValueError(f"service needs one time per round, shape ({rounds},), got shape {times.shape}")
+    times = np.ascontiguousarray(times, dtype=np.float64)
+    bad = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
+    if bad.size:
+        raise ValueError(f"service times must be finite and not negative, got {times[bad[0]]} in round {bad[0] + 1}")
     out = np.zeros(rounds, np.int64)
-    _serve.dispatcher_for()(_checked(times, rounds), make_heap(slots), out)
+    _serve.dispatcher_for()(times, make_heap(slots), out)
     return Listed(out)
 
 
@@ -96,13 +102,3 @@ def _named(service: str, seed: int, rounds: int, mean: float, spread: float, sha
                 return np.asarray(scale * np.expm1(-np.log(keyed.uniform(key, t)) / shape))
     known = 'must be "fixed", "exponential", "lognormal", "pareto", an array or a function'
     raise ArgumentError("service", known, service)
-
-
-def _checked(times: NDArray[Any], rounds: int) -> NDArray[np.float64]:
-    if times.shape != (rounds,):
-        raise ValueError(f"service needs one time per round, shape ({rounds},), got shape {times.shape}")
-    given = np.ascontiguousarray(times, dtype=np.float64)
-    if not np.all(np.isfinite(given) & (given >= 0)):
-        t = int(np.flatnonzero(~(np.isfinite(given) & (given >= 0)))[0])
-        raise ValueError(f"service times must be finite and not negative, got {given[t]} in round {t + 1}")
-    return given

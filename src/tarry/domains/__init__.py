@@ -9,20 +9,8 @@ from tarry.domains.composed import Shift, Shrink, product
 from tarry.domains.custom import CustomDomain
 from tarry.domains.simple import Ball, Box, Ellipsoid, Simplex
 
-__all__ = [
-    "Ball",
-    "Box",
-    "CustomDomain",
-    "Domain",
-    "Ellipsoid",
-    "Shift",
-    "Shrink",
-    "Simplex",
-    "contains",
-    "nearest",
-    "product",
-    "project",
-]
+__all__ = ["Ball", "Box", "CustomDomain", "Domain", "Ellipsoid", "Shift", "Shrink", "Simplex"]
+__all__ += ["contains", "nearest", "product", "project"]
 
 # What a sweep file or a store may name.
 MEMBERS: dict[str, Callable[..., Any]] = {

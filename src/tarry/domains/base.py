@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, register_methods, verb
 
 Vector = NDArray[np.float64]
 
 
 class Domain(Parameters):
-    """Base of domains: a member adds ``center``, its radii and ``linear_minimiser``, and overrides what it knows."""
+    """Base of domains: a member adds ``center``, its radii, ``linear_minimiser`` and ``project``, a verb.
+
+    A method ``project(self, x, scratch)`` is registered for the verb, as ``@project.on(…)`` would do.
+    """
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (project,))
 
     @property
     def dimension(self) -> int:

@@ -53,11 +53,9 @@ class Product(Domain, init=False):
         here, there = g[: self.split], g[self.split :]
         return np.concatenate((self.first.linear_minimiser(here), self.second.linear_minimiser(there)))
 
-
-@project.on(Product)
-def _project_on_product(domain: Product, x: Vector, scratch: Vector) -> None:
-    project(domain.first, x[: domain.split], scratch[: domain.split])
-    project(domain.second, x[domain.split :], scratch[domain.split :])
+    def project(self, x: Vector, scratch: Vector) -> None:
+        project(self.first, x[: self.split], scratch[: self.split])
+        project(self.second, x[self.split :], scratch[self.split :])
 
 
 def product(*domains: Domain) -> Any:
@@ -119,14 +117,12 @@ class Shift(Moved, init=False):
     def linear_minimiser(self, g: Vector) -> Vector:
         return np.asarray(self.domain.linear_minimiser(g) + self.offset)
 
-
-@project.on(Shift)
-def _project_on_shifted(domain: Shift, x: Vector, scratch: Vector) -> None:
-    for i in range(x.size):
-        x[i] -= domain.offset[i]
-    project(domain.domain, x, scratch)
-    for i in range(x.size):
-        x[i] += domain.offset[i]
+    def project(self, x: Vector, scratch: Vector) -> None:
+        for i in range(x.size):
+            x[i] -= self.offset[i]
+        project(self.domain, x, scratch)
+        for i in range(x.size):
+            x[i] += self.offset[i]
 
 
 class Shrink(Moved, init=False):
@@ -156,10 +152,8 @@ class Shrink(Moved, init=False):
     def linear_minimiser(self, g: Vector) -> Vector:
         return np.asarray(self.center + self.factor * (self.domain.linear_minimiser(g) - self.center))
 
-
-@project.on(Shrink)
-def _project_on_shrunken(domain: Shrink, x: Vector, scratch: Vector) -> None:
-    project_shrunken(domain.domain, domain.center, domain.factor, x, scratch)
+    def project(self, x: Vector, scratch: Vector) -> None:
+        project_shrunken(self.domain, self.center, self.factor, x, scratch)
 
 
 @step

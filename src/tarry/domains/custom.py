@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.domains.base import Domain, Vector, as_vector, project
+from tarry.domains.base import Domain, Vector, as_vector
 from tarry.errors import ArgumentError
 from tarry.kernel import as_step, verb
 
@@ -122,6 +122,9 @@ class CustomDomain(Domain, _PythonSide, init=False):
                 break
         return point
 
+    def project(self, x: Vector, scratch: Vector) -> None:
+        apply(self.projection, x, scratch)
+
 
 def _as_projection(function: Callable[..., None]) -> InPlace | WithScratch:
     """Return the projection with the way it is called, by the number of its arguments."""
@@ -145,8 +148,3 @@ def _try(projection: InPlace | WithScratch, center: Vector, outer: float) -> Non
     if not reach <= outer * (1.0 + 1e-9):
         problem = f"leaves a point at distance {reach:g} from the centre, beyond the outer radius {outer:g}"
         raise ValueError(f"the projection {problem}: it must change x in place, and the set must lie in that ball")
-
-
-@project.on(CustomDomain)
-def _project(domain: CustomDomain, x: Vector, scratch: Vector) -> None:
-    apply(domain.projection, x, scratch)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import Count, Positive, as_int, as_positive
-from tarry.domains.base import Domain, Vector, as_definite, as_vector, project
+from tarry.domains.base import Domain, Vector, as_definite, as_vector
 from tarry.kernel import step
 
 MOST_STEPS = 100  # of Newton's, never seen above ten or so: a stop for what rounding might do
@@ -48,17 +48,15 @@ class Ball(Domain, init=False):
             return self.center.copy()
         return np.asarray(self.center - (self.radius / size) * g)
 
-
-@project.on(Ball)
-def _project_on_ball(domain: Ball, x: Vector, scratch: Vector) -> None:
-    squares = 0.0
-    for i in range(x.size):
-        away = x[i] - domain.center[i]
-        squares += away * away
-    if squares > domain.radius * domain.radius:
-        shrink = domain.radius / sqrt(squares)
+    def project(self, x: Vector, scratch: Vector) -> None:
+        squares = 0.0
         for i in range(x.size):
-            x[i] = domain.center[i] + shrink * (x[i] - domain.center[i])
+            away = x[i] - self.center[i]
+            squares += away * away
+        if squares > self.radius * self.radius:
+            shrink = self.radius / sqrt(squares)
+            for i in range(x.size):
+                x[i] = self.center[i] + shrink * (x[i] - self.center[i])
 
 
 class Box(Domain, init=False):
@@ -104,11 +102,9 @@ class Box(Domain, init=False):
     def linear_minimiser(self, g: Vector) -> Vector:
         return np.where(g > 0, self.lower, np.where(g < 0, self.upper, self.center))
 
-
-@project.on(Box)
-def _project_on_box(domain: Box, x: Vector, scratch: Vector) -> None:
-    for i in range(x.size):
-        x[i] = min(max(x[i], domain.lower[i]), domain.upper[i])
+    def project(self, x: Vector, scratch: Vector) -> None:
+        for i in range(x.size):
+            x[i] = min(max(x[i], self.lower[i]), self.upper[i])
 
 
 class Simplex(Domain):
@@ -144,31 +140,29 @@ class Simplex(Domain):
         vertex[int(np.argmin(g))] = self.scale
         return vertex
 
-
-@project.on(Simplex)
-def _project_on_simplex(domain: Simplex, x: Vector, scratch: Vector) -> None:
-    # x becomes max(0, x − top − τ) where Σ max(0, x_i − top − τ) = scale. That sum is convex in τ and
-    # piecewise linear, so Newton's steps from τ = −scale never overshoot, and they end, exactly, when
-    # none drops an entry. Sum × slope falls to a quarter each step: a few passes, at worst some forty.
-    # Measured from the largest entry, the entries that matter are exact however large x is.
-    top = x[0]
-    for i in range(1, x.size):
-        top = max(top, x[i])
-    threshold = -domain.scale
-    kept = x.size + 1
-    while True:
-        count = 0
-        total = 0.0
+    def project(self, x: Vector, scratch: Vector) -> None:
+        # x becomes max(0, x − top − τ) where Σ max(0, x_i − top − τ) = scale. That sum is convex in τ and
+        # piecewise linear, so Newton's steps from τ = −scale never overshoot, and they end, exactly, when
+        # none drops an entry. Sum × slope falls to a quarter each step: a few passes, at worst some forty.
+        # Measured from the largest entry, the entries that matter are exact however large x is.
+        top = x[0]
+        for i in range(1, x.size):
+            top = max(top, x[i])
+        threshold = -self.scale
+        kept = x.size + 1
+        while True:
+            count = 0
+            total = 0.0
+            for i in range(x.size):
+                if x[i] - top > threshold:
+                    count += 1
+                    total += x[i] - top
+            if count >= kept:
+                break
+            kept = count
+            threshold = (total - self.scale) / count
         for i in range(x.size):
-            if x[i] - top > threshold:
-                count += 1
-                total += x[i] - top
-        if count >= kept:
-            break
-        kept = count
-        threshold = (total - domain.scale) / count
-    for i in range(x.size):
-        x[i] = max(0.0, x[i] - top - threshold)
+            x[i] = max(0.0, x[i] - top - threshold)
 
 
 class Ellipsoid(Domain, init=False):
@@ -225,6 +219,25 @@ class Ellipsoid(Domain, init=False):
         more = " …" if self.dimension > 3 else ""
         return f"Ellipsoid(dimension {self.dimension}, radius={self.radius:g}, half-axes {shown}{more})"
 
+    def project(self, x: Vector, scratch: Vector) -> None:
+        squares = 0.0
+        for i in range(x.size):
+            along = 0.0
+            for j in range(x.size):
+                along += self.axes[i, j] * (x[j] - self.center[j])
+            scratch[i] = along
+            squares += self.eigenvalues[i] * along * along
+        if squares <= self.radius * self.radius:
+            return
+        shift = multiplier(self.eigenvalues, self.radius, scratch)
+        for i in range(x.size):
+            scratch[i] /= 1.0 + shift * self.eigenvalues[i]
+        for j in range(x.size):
+            total = 0.0
+            for i in range(x.size):
+                total += self.axes[i, j] * scratch[i]
+            x[j] = self.center[j] + total
+
 
 @step
 def multiplier(eigenvalues: Vector, radius: float, away: Vector) -> float:
@@ -247,24 +260,3 @@ def multiplier(eigenvalues: Vector, radius: float, away: Vector) -> float:
             break
         shift += excess * squares / slope
     return shift
-
-
-@project.on(Ellipsoid)
-def _project_on_ellipsoid(domain: Ellipsoid, x: Vector, scratch: Vector) -> None:
-    squares = 0.0
-    for i in range(x.size):
-        along = 0.0
-        for j in range(x.size):
-            along += domain.axes[i, j] * (x[j] - domain.center[j])
-        scratch[i] = along
-        squares += domain.eigenvalues[i] * along * along
-    if squares <= domain.radius * domain.radius:
-        return
-    shift = multiplier(domain.eigenvalues, domain.radius, scratch)
-    for i in range(x.size):
-        scratch[i] /= 1.0 + shift * domain.eigenvalues[i]
-    for j in range(x.size):
-        total = 0.0
-        for i in range(x.size):
-            total += domain.axes[i, j] * scratch[i]
-        x[j] = domain.center[j] + total

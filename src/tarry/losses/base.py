@@ -16,20 +16,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import NonNegative, as_nonnegative
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, step, verb, verb_with_default
+from tarry.kernel import Parameters, register_methods, step, verb, verb_with_default
 
 Vector = NDArray[np.float64]
 CHUNK = 1 << 16  # rows looked at together: temporaries of some megabytes, however long the table
 
 
-class RowSource(Protocol):
-    """The data of every round: a table, or a generator of rows, with a ``fetch`` of its own."""
+class RowSource(Parameters):
+    """Base of the data of every round: a table, or a generator of rows, with the verb ``fetch``."""
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (fetch, value_in, gradient_in))
 
     @property
-    def horizon(self) -> int | None: ...
+    def horizon(self) -> int | None:
+        """The number of rows; None (the default): endless."""
+        return None
+
     @property
-    def width(self) -> int: ...
-    def largest_norm(self) -> float: ...
+    def width(self) -> int:
+        """The number of entries of a row."""
+        raise NotImplementedError(f"{type(self).__name__} needs a width")
+
+    def largest_norm(self) -> float:
+        """Return a length that no row exceeds, the largest Euclidean norm where that is known."""
+        return inf
 
 
 Rows = ArrayLike | RowSource
@@ -47,7 +58,8 @@ class Region(Protocol):
 class Losses(Parameters):
     """Base of losses: a member adds ``dimension`` and its bounds, and overrides what else it knows.
 
-    Bounds are suprema over the domain or safe over-estimates of them.
+    Bounds are suprema over the domain or safe over-estimates of them. ``value`` and ``gradient`` are methods of a play
+    and a round, so the verbs of these names are registered beside the class, by ``@value.on(…)``.
     """
 
     rows: Any  # a RowSource
@@ -55,6 +67,9 @@ class Losses(Parameters):
     has_kink = False  # it has a field ``smoothing``, and so a smooth lower bound
     is_curved = False  # it is known not to be linear
     has_stated_constants = False  # its constants are the author's word: 0 and infinity mean "not known"
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (support,))
 
     @property
     def horizon(self) -> int | None:
@@ -192,7 +207,7 @@ class Ridged(Losses):
         raise NotImplementedError(f"{type(self).__name__} needs its extremes")
 
 
-class Listed(Parameters, init=False):
+class Listed(RowSource, init=False):
     """Rows given as an array of shape (horizon, width); a read-only array is not copied."""
 
     values: np.ndarray
@@ -218,7 +233,6 @@ class Listed(Parameters, init=False):
         return int(self.values.shape[1])
 
     def largest_norm(self) -> float:
-        """Return the largest Euclidean norm of a row."""
         return float(np.sqrt(np.max(np.einsum("ij,ij->i", self.values, self.values))))
 
     def chunks(self) -> Iterator[Vector]:
@@ -226,21 +240,15 @@ class Listed(Parameters, init=False):
         for first in range(0, self.values.shape[0], CHUNK):
             yield self.values[first : first + CHUNK]
 
+    def fetch(self, t: int, row: Vector) -> None:
+        for i in range(row.size):
+            row[i] = self.values[t - 1, i]
 
-@fetch.on(Listed)
-def _listed(rows: Listed, t: int, row: Vector) -> None:
-    for i in range(row.size):
-        row[i] = rows.values[t - 1, i]
+    def value_in(self, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
+        return value(loss, self.values[t - 1], x)
 
-
-@value_in.on(Listed)
-def _value_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
-    return value(loss, rows.values[t - 1], x)
-
-
-@gradient_in.on(Listed)
-def _gradient_in_table(rows: Listed, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
-    gradient(loss, rows.values[t - 1], x, out)
+    def gradient_in(self, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
+        gradient(loss, self.values[t - 1], x, out)
 
 
 def as_rows(rows: Rows, name: str) -> Any:

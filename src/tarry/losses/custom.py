@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, as_step
-from tarry.losses.base import Losses, Region, Rows, Vector, as_rows, fetch, gradient, value
+from tarry.kernel import as_step
+from tarry.losses.base import Losses, Region, Rows, RowSource, Vector, as_rows, gradient, value
 
 
 class Stated(Losses, init=False):
@@ -34,16 +34,13 @@ class Stated(Losses, init=False):
         return self.largest_value
 
 
-def _as_function(function: Any, name: str) -> Any:
-    if not callable(function):
-        raise TypeError(f"{name} must be a function, got {type(function).__name__}")
-    return function
-
-
 def _constants(
-    dimension: int, strong_convexity: float, gradient_bound: float, value_bound: float
+    functions: dict[str, Any], dimension: int, strong_convexity: float, gradient_bound: float, value_bound: float
 ) -> tuple[int, float, float, float]:
-    """Return dimension, strong convexity and bounds, in the order of the fields, or raise ValueError."""
+    """Return dimension, strong convexity and bounds, in the order of the fields; raise where a function is none."""
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(f"{name} must be a function, got {type(function).__name__}")
     for bound, name in ((gradient_bound, "gradient_bound"), (value_bound, "value_bound")):
         if not float(bound) >= 0:
             raise ArgumentError(name, "must not be negative", bound, "leave it out if it is not known")
@@ -75,8 +72,9 @@ class Custom(Stated, init=False):
         value_bound: float = inf,
     ) -> Self:
         made = as_rows(rows, "rows")
-        functions = as_step(_as_function(value, "value")), as_step(_as_function(gradient, "gradient"))
-        return cls.make(made, *functions, *_constants(dimension, strong_convexity, gradient_bound, value_bound))
+        given = {"value": value, "gradient": gradient}
+        constants = _constants(given, dimension, strong_convexity, gradient_bound, value_bound)
+        return cls.make(made, as_step(value), as_step(gradient), *constants)
 
 
 @value.on(Custom)
@@ -89,7 +87,7 @@ def _custom_gradient(loss: Custom, row: Vector, x: Vector, out: Vector) -> None:
     loss.gradient_of(row, x, out)
 
 
-class Numbered(Parameters):
+class Numbered(RowSource):
     """Rows that hold nothing but their round's number."""
 
     rounds: int  # 0 is endless
@@ -100,10 +98,8 @@ class Numbered(Parameters):
     def horizon(self) -> int | None:
         return self.rounds if self.rounds else None
 
-
-@fetch.on(Numbered)
-def _numbered(rows: Numbered, t: int, row: Vector) -> None:
-    row[0] = t
+    def fetch(self, t: int, row: Vector) -> None:
+        row[0] = t
 
 
 class Callables(Stated, init=False):
@@ -129,10 +125,10 @@ class Callables(Stated, init=False):
     ) -> Self:
         if horizon is not None and (int(horizon) != horizon or horizon < 1):
             raise ArgumentError("horizon", "must be a whole number of at least 1, or None", horizon)
+        given = {"value": value, "gradient": gradient}
+        constants = _constants(given, dimension, strong_convexity, gradient_bound, value_bound)
         # A gradient that is returned is an allocation, so compiled functions run as Python here too.
-        given = _as_function(value, "value"), _as_function(gradient, "gradient")
-        functions = (getattr(function, "py_func", function) for function in given)
-        constants = _constants(dimension, strong_convexity, gradient_bound, value_bound)
+        functions = (getattr(function, "py_func", function) for function in given.values())
         return cls.make(Numbered(0 if horizon is None else int(horizon)), *functions, *constants)
 
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, Purpose, make_key, make_seed
+from tarry.kernel import Purpose, make_key, make_seed
 from tarry.kernel.keyed import normals
-from tarry.losses.base import Vector, fetch
+from tarry.losses.base import RowSource, Vector
 
 NONE, SPHERE, BALL = 0, 1, 2
 FINISHES = {"none": NONE, "sphere": SPHERE, "ball": BALL}
 
 
-class Drawn(Parameters, init=False):
+class Drawn(RowSource, init=False):
     """Rows around a fixed direction v; ``finish`` is ``"none"``, ``"sphere"`` or ``"ball"``.
 
     ``"sphere"`` scales each row to norm 1, ``"ball"`` projects it on the unit ball. Rows change every
@@ -73,15 +73,27 @@ class Drawn(Parameters, init=False):
     def width(self) -> int:
         return int(self.direction.size)
 
-    @property
-    def horizon(self) -> int | None:
-        return None
-
     def largest_norm(self) -> float:
-        """Return a length that no row exceeds."""
         if self.finish != NONE:
             return 1.0
         return self.drift if self.noise == 0.0 else inf
+
+    def fetch(self, t: int, row: Vector) -> None:
+        k = self.direction.size
+        if self.noise > 0.0:
+            normals(self.key, (t - 1) // self.block + 1, row)  # draw 0 is the direction's
+        else:
+            for i in range(k):
+                row[i] = 0.0
+        scale = self.noise / sqrt(float(k))
+        squares = 0.0
+        for i in range(k):
+            row[i] = self.drift * self.direction[i] + scale * row[i]
+            squares += row[i] * row[i]
+        if self.finish == SPHERE or (self.finish == BALL and squares > 1.0):
+            shrink = 1.0 / sqrt(squares)
+            for i in range(k):
+                row[i] *= shrink
 
 
 def _direction(key: np.uint64, dimension: int) -> np.ndarray:
@@ -89,25 +101,6 @@ def _direction(key: np.uint64, dimension: int) -> np.ndarray:
     with np.errstate(over="ignore"):  # the keyed generator wraps around by design
         normals(key, 0, out)
     return out / np.linalg.norm(out)
-
-
-@fetch.on(Drawn)
-def _drawn(rows: Drawn, t: int, row: Vector) -> None:
-    k = rows.direction.size
-    if rows.noise > 0.0:
-        normals(rows.key, (t - 1) // rows.block + 1, row)  # draw 0 is the direction's
-    else:
-        for i in range(k):
-            row[i] = 0.0
-    scale = rows.noise / sqrt(float(k))
-    squares = 0.0
-    for i in range(k):
-        row[i] = rows.drift * rows.direction[i] + scale * row[i]
-        squares += row[i] * row[i]
-    if rows.finish == SPHERE or (rows.finish == BALL and squares > 1.0):
-        shrink = 1.0 / sqrt(squares)
-        for i in range(k):
-            row[i] *= shrink
 
 
 def drifting(dimension: int, *, rng: Any = None) -> Drawn:

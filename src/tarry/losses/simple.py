@@ -34,30 +34,23 @@ class Linear(base.Ridged, init=False):
     def is_curved(self) -> bool:  # type: ignore[override]
         return self.ridge > 0
 
-    def gradient_bound(self, domain: base.Region) -> float:
-        if self.beyond:  # the norm of a row would count its offset
-            k = self.dimension
-            largest = max(float(np.linalg.norm(part[:, :k], axis=1).max()) for part in self.rows.chunks())
-        else:
-            largest = float(self.rows.largest_norm())
-        return largest + self.ridge * base.reach(domain)
-
-    def value_bound(self, domain: base.Region) -> float:
-        far = base.reach(domain)
-        largest = 0.0
-        if not isinstance(self.rows, base.Listed):
-            largest = float(self.rows.largest_norm()) * far
-        else:
-            for part in self.rows.chunks():
-                slopes = part[:, : self.dimension]
-                middle = slopes @ domain.center + (part[:, -1] if self.beyond else 0.0)
-                # |⟨g, center⟩ + b| + ‖g‖·outer_radius is attained on the outer ball.
-                heights = np.abs(middle) + np.linalg.norm(slopes, axis=1) * domain.outer_radius
-                largest = max(largest, float(heights.max()))
-        return largest + self.ridge * far**2 / 2
-
     def isotropic(self) -> tuple[float, float] | None:
         return self.ridge, 1.0
+
+    def _extremes(self, domain: base.Region) -> tuple[float, float]:
+        if not isinstance(self.rows, base.Listed):
+            largest = float(self.rows.largest_norm())
+            return largest, largest * base.reach(domain)
+        steepest = highest = 0.0
+        for part in self.rows.chunks():
+            slopes = part[:, : self.dimension]
+            lengths = np.linalg.norm(slopes, axis=1)
+            middle = slopes @ domain.center + (part[:, -1] if self.beyond else 0.0)
+            steepest = max(steepest, float(lengths.max()))
+            # |⟨g, center⟩ + b| + ‖g‖·outer_radius is attained on the outer ball.
+            highest = max(highest, float((np.abs(middle) + lengths * domain.outer_radius).max()))
+        # The norm of a row would count its offset.
+        return steepest if self.beyond else self.rows.largest_norm(), highest
 
     def corner_range(self) -> tuple[float, float] | None:
         if not isinstance(self.rows, base.Listed):
@@ -184,6 +177,10 @@ class Distance(base.Ridged, init=False):
         away = self.rows.largest_norm() + float(np.linalg.norm(domain.center)) + float(domain.outer_radius)
         return self.scale, float(self.scale * away)
 
+    def support(self, row: base.Vector, x: base.Vector, height: float) -> float:
+        away = sqrt(_square_distance(row, x))
+        return away * kinked(away, self.scale, self.scale, self.smoothing)[1] + self.ridge * base.half_square(x)
+
 
 @base.value.on(Distance)
 def _distance(loss: Distance, row: base.Vector, x: base.Vector) -> float:
@@ -198,9 +195,3 @@ def _distance_gradient(loss: Distance, row: base.Vector, x: base.Vector, out: ba
     pull = kinked(away, loss.scale, loss.scale, loss.smoothing)[1] / away if away > 0.0 else 0.0
     for i in range(x.size):
         out[i] = pull * (x[i] - row[i]) + loss.ridge * x[i]
-
-
-@base.support.on(Distance)
-def _distance_support(loss: Distance, row: base.Vector, x: base.Vector, height: float) -> float:
-    away = sqrt(_square_distance(row, x))
-    return away * kinked(away, loss.scale, loss.scale, loss.smoothing)[1] + loss.ridge * base.half_square(x)

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_nonnegative, as_positive
 from tarry.errors import ArgumentError
-from tarry.kernel import entry, step, verb
-from tarry.losses.base import Listed, Region, Ridged, Vector, as_column, gradient, half_square, support, value
+from tarry.kernel import entry, register_methods, step, verb
+from tarry.losses.base import Listed, Region, Ridged, Vector, as_column, gradient, half_square, value
 
 
 class Supervised(Ridged, init=False):
@@ -30,6 +30,10 @@ class Supervised(Ridged, init=False):
     is_curved = True
     is_signed = False  # labels are −1 and +1, or 0 and 1
     beyond = 1  # the label
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        register_methods(cls, (curve, bend))
 
     def __new__(cls, features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Self:
         return cls.make(cls._labelled(features, labels), as_nonnegative(ridge, "ridge"))
@@ -50,6 +54,11 @@ class Supervised(Ridged, init=False):
 @verb
 def curve(loss: Supervised, z: float, y: float) -> tuple[float, float]:
     """Return the loss of predicting z where the label is y, and a subgradient in z; compiled code drops the unused."""
+
+
+@verb
+def bend(loss: Kinked, z: float, y: float) -> tuple[float, float, float, float]:
+    """Return u, ∂u/∂z, up and down of a prediction."""
 
 
 @step
@@ -113,10 +122,8 @@ class LeastSquares(Supervised, init=False):
     2.0
     """
 
-
-@curve.on(LeastSquares)
-def _square(loss: LeastSquares, z: float, y: float) -> tuple[float, float]:
-    return 0.5 * (z - y) * (z - y), z - y
+    def curve(self, z: float, y: float) -> tuple[float, float]:
+        return 0.5 * (z - y) * (z - y), z - y
 
 
 class Logistic(Supervised, init=False):
@@ -128,16 +135,14 @@ class Logistic(Supervised, init=False):
 
     is_signed = True
 
-
-@curve.on(Logistic)
-def _logistic(loss: Logistic, z: float, y: float) -> tuple[float, float]:
-    margin = y * z
-    # The exponential of a negative number only: it cannot overflow.
-    if margin > 0.0:
-        small = exp(-margin)
-        return log1p(small), -y * small / (1.0 + small)
-    small = exp(margin)
-    return log1p(small) - margin, -y / (1.0 + small)
+    def curve(self, z: float, y: float) -> tuple[float, float]:
+        margin = y * z
+        # The exponential of a negative number only: it cannot overflow.
+        if margin > 0.0:
+            small = exp(-margin)
+            return log1p(small), -y * small / (1.0 + small)
+        small = exp(margin)
+        return log1p(small) - margin, -y / (1.0 + small)
 
 
 @step
@@ -163,23 +168,14 @@ class Kinked(Supervised, init=False):
         rows = cls._labelled(features, labels)
         return cls.make(rows, as_nonnegative(ridge, "ridge"), as_nonnegative(smoothing, "smoothing"))
 
+    def curve(self, z: float, y: float) -> tuple[float, float]:
+        u, turn, up, down = bend(self, z, y)
+        height, slope = kinked(u, up, down, self.smoothing)
+        return height, turn * slope
 
-@verb
-def bend(loss: Kinked, z: float, y: float) -> tuple[float, float, float, float]:
-    """Return u, ∂u/∂z, up and down of a prediction."""
-
-
-@curve.on(Kinked)
-def _kinked_curve(loss: Kinked, z: float, y: float) -> tuple[float, float]:
-    u, turn, up, down = bend(loss, z, y)
-    height, slope = kinked(u, up, down, loss.smoothing)
-    return height, turn * slope
-
-
-@support.on(Kinked)
-def _kinked_support(loss: Kinked, row: Vector, x: Vector, height: float) -> float:
-    u, _, up, down = bend(loss, predict_label(row, x), row[x.size])
-    return u * kinked(u, up, down, loss.smoothing)[1] + loss.ridge * half_square(x)
+    def support(self, row: Vector, x: Vector, height: float) -> float:
+        u, _, up, down = bend(self, predict_label(row, x), row[x.size])
+        return u * kinked(u, up, down, self.smoothing)[1] + self.ridge * half_square(x)
 
 
 class Absolute(Kinked, init=False):
@@ -189,14 +185,12 @@ class Absolute(Kinked, init=False):
     2.0
     """
 
-
-@bend.on(Absolute)
-def _bend_absolute(loss: Absolute, z: float, y: float) -> tuple[float, float, float, float]:
-    return z - y, 1.0, 1.0, 1.0
+    def bend(self, z: float, y: float) -> tuple[float, float, float, float]:
+        return z - y, 1.0, 1.0, 1.0
 
 
 class Hinge(Kinked, init=False):
-    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound; labels as there.
+    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth one; labels: −1, +1 or 0, 1.
 
     >>> Hinge([[1.0, 2.0]], [-1]).value([1.0, 0.0], t=1)
     2.0
@@ -204,10 +198,8 @@ class Hinge(Kinked, init=False):
 
     is_signed = True
 
-
-@bend.on(Hinge)
-def _bend_hinge(loss: Hinge, z: float, y: float) -> tuple[float, float, float, float]:
-    return 1.0 - y * z, -y, 1.0, 0.0
+    def bend(self, z: float, y: float) -> tuple[float, float, float, float]:
+        return 1.0 - y * z, -y, 1.0, 0.0
 
 
 class Quantile(Kinked, init=False):
@@ -230,10 +222,8 @@ class Quantile(Kinked, init=False):
         rows = cls._labelled(features, labels)
         return cls.make(rows, as_nonnegative(ridge, "ridge"), as_nonnegative(smoothing, "smoothing"), float(level))
 
-
-@bend.on(Quantile)
-def _bend_quantile(loss: Quantile, z: float, y: float) -> tuple[float, float, float, float]:
-    return y - z, -1.0, loss.level, 1.0 - loss.level
+    def bend(self, z: float, y: float) -> tuple[float, float, float, float]:
+        return y - z, -1.0, self.level, 1.0 - self.level
 
 
 class Huber(Supervised, init=False):
@@ -249,8 +239,6 @@ class Huber(Supervised, init=False):
         rows = cls._labelled(features, labels)
         return cls.make(rows, as_nonnegative(ridge, "ridge"), as_positive(width, "width"))
 
-
-@curve.on(Huber)
-def _huber(loss: Huber, z: float, y: float) -> tuple[float, float]:
-    # Huber's loss is ℓ_μ with μ = 1, and so has no kink.
-    return kinked(z - y, loss.width, loss.width, 1.0)
+    def curve(self, z: float, y: float) -> tuple[float, float]:
+        # Huber's loss is ℓ_μ with μ = 1, and so has no kink.
+        return kinked(z - y, self.width, self.width, 1.0)

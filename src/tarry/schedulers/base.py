@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, step, verb, verb_with_default
+from tarry.kernel import Parameters, register_methods, step, verb, verb_with_default
 from tarry.kernel.heap import Heap, push
 from tarry.kernel.keyed import uniform
 
@@ -21,7 +21,11 @@ UNLIMITED = 1 << 62  # no limit, as a number that still fits 64 bits when a few 
 
 
 class Scheduler(Parameters):
-    """Base of schedulers: a member overrides what differs from these defaults."""
+    """Base of schedulers: a member overrides what differs from these defaults.
+
+    A method named as a verb is registered for that verb, as ``@admit.on(…)`` would do; ``admit`` and ``arrive`` are
+    needed.
+    """
 
     needs_preemption = False  # it drops tracked rounds before their feedback arrives
     needs_delays = False  # it reads the delay of a round when the round begins
@@ -37,6 +41,9 @@ class Scheduler(Parameters):
     follows_epochs: ClassVar[tuple[str, ...]] = ()
     # The kinds of draws that ``Recorded`` may give in place of random ones.
     recorded_draws: ClassVar[tuple[str, ...]] = ("uniforms",)
+
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (allocate, expired, admit, arrive, withholds, renew, held))
 
     def check_capacity(self, capacity: int | None) -> None:
         """Raise ValueError if this scheduler cannot serve the capacity."""

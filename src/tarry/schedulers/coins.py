@@ -15,6 +15,12 @@ from tarry.theory import morris_epsilon
 from tarry.theory.weights import batch_length
 
 
+class MorrisState(NamedTuple):
+    """The weight of each slot's round."""
+
+    weight: np.ndarray
+
+
 class Morris(base.Scheduler):
     """Admit with probability p_t = (1+ε)^(−|S_t|), keep to arrival, weight 1/p_t (this project's own).
 
@@ -34,33 +40,28 @@ class Morris(base.Scheduler):
         """
         return cls(morris_epsilon(max_backlog=backlog, capacity=capacity, target=saturation))
 
+    def allocate(self, slots: int, capacity: int) -> MorrisState:
+        return MorrisState(np.zeros(slots))
 
-class MorrisState(NamedTuple):
-    """The weight of each slot's round."""
+    def admit(self, state: MorrisState, draws: base.DrawSource, request: base.Request) -> int:
+        slot = request.vacancy
+        if slot < 0:
+            return base.SATURATED
+        weight = (1.0 + self.epsilon) ** np.float64(request.tracked)
+        if base.draw(draws, request.t) * weight > 1.0:  # u > p, without rounding p = 1/weight
+            return base.UNTRACKED
+        state.weight[slot] = weight
+        return slot
 
-    weight: np.ndarray
-
-
-@base.allocate.on(Morris)
-def _allocate_weights(scheduler: Morris, slots: int, capacity: int) -> MorrisState:
-    return MorrisState(np.zeros(slots))
-
-
-@base.admit.on(Morris)
-def _admit_morris(scheduler: Morris, state: MorrisState, draws: base.DrawSource, request: base.Request) -> int:
-    slot = request.vacancy
-    if slot < 0:
-        return base.SATURATED
-    weight = (1.0 + scheduler.epsilon) ** np.float64(request.tracked)
-    if base.draw(draws, request.t) * weight > 1.0:  # u > p, without rounding p = 1/weight
-        return base.UNTRACKED
-    state.weight[slot] = weight
-    return slot
+    def arrive(self, state: MorrisState, slot: int, s: int, t: int) -> float:
+        return state.weight[slot]
 
 
-@base.arrive.on(Morris)
-def _weigh_morris(scheduler: Morris, state: MorrisState, slot: int, s: int, t: int) -> float:
-    return state.weight[slot]
+class ThinningState(NamedTuple):
+    """Members by falling uniform; ``level`` = (largest backlog so far, p, capacity)."""
+
+    heap: Heap
+    level: np.ndarray
 
 
 class Thinning(base.Scheduler):
@@ -77,44 +78,35 @@ class Thinning(base.Scheduler):
     needs_acknowledgements = True
     announces_preemption = True
 
+    def allocate(self, slots: int, capacity: int) -> ThinningState:
+        return ThinningState(make_heap(slots), np.array([0.0, 1.0, float(capacity)]))
 
-class ThinningState(NamedTuple):
-    """Members by falling uniform; ``level`` = (largest backlog so far, p, capacity)."""
+    def expired(self, state: ThinningState, t: int, pending: int) -> int:
+        # Asked again within a round, this finds the same p: the backlog of a round does not change.
+        state.level[0] = max(state.level[0], pending)
+        state.level[1] = min(1.0, state.level[2] / (self.safety * (state.level[0] + 1.0)))
+        slot = top(state.heap)
+        # Keys are −u: the top of the heap is the largest uniform, the first to go.
+        if slot < 0 or -state.heap.key[slot] <= state.level[1]:
+            return -1
+        discard(state.heap, slot)
+        return slot
 
-    heap: Heap
-    level: np.ndarray
+    def admit(self, state: ThinningState, draws: base.DrawSource, request: base.Request) -> int:
+        u = base.draw(draws, request.t)
+        if u > state.level[1]:
+            return base.UNTRACKED
+        return base.push_into(state.heap, request.vacancy, -u)
 
-
-@base.allocate.on(Thinning)
-def _allocate_level(scheduler: Thinning, slots: int, capacity: int) -> ThinningState:
-    return ThinningState(make_heap(slots), np.array([0.0, 1.0, float(capacity)]))
-
-
-@base.expired.on(Thinning)
-def _thin(scheduler: Thinning, state: ThinningState, t: int, pending: int) -> int:
-    # Asked again within a round, this finds the same p: the backlog of a round does not change.
-    state.level[0] = max(state.level[0], pending)
-    state.level[1] = min(1.0, state.level[2] / (scheduler.safety * (state.level[0] + 1.0)))
-    slot = top(state.heap)
-    # Keys are −u: the top of the heap is the largest uniform, the first to go.
-    if slot < 0 or -state.heap.key[slot] <= state.level[1]:
-        return -1
-    discard(state.heap, slot)
-    return slot
-
-
-@base.admit.on(Thinning)
-def _admit_thinned(scheduler: Thinning, state: ThinningState, draws: base.DrawSource, request: base.Request) -> int:
-    u = base.draw(draws, request.t)
-    if u > state.level[1]:
-        return base.UNTRACKED
-    return base.push_into(state.heap, request.vacancy, -u)
+    def arrive(self, state: ThinningState, slot: int, s: int, t: int) -> float:
+        discard(state.heap, slot)
+        return 1.0 / state.level[1]
 
 
-@base.arrive.on(Thinning)
-def _weigh_thinned(scheduler: Thinning, state: ThinningState, slot: int, s: int, t: int) -> float:
-    discard(state.heap, slot)
-    return 1.0 / state.level[1]
+class BatchingState(NamedTuple):
+    """``batch`` = the number of rounds b in each batch."""
+
+    batch: np.ndarray
 
 
 class Batching(base.Scheduler):
@@ -141,39 +133,25 @@ class Batching(base.Scheduler):
     def check_capacity(self, capacity: int | None) -> None:
         self.batch(capacity)
 
+    def allocate(self, slots: int, capacity: int) -> BatchingState:
+        return BatchingState(np.array([self.batch(None if capacity == base.UNLIMITED else capacity)], np.int64))
 
-class BatchingState(NamedTuple):
-    """``batch`` = the number of rounds b in each batch."""
+    def admit(self, state: BatchingState, draws: base.DrawSource, request: base.Request) -> int:
+        first = batch_start(state, request.t)
+        # Keyed by the batch's first round, so every round of it reads the same draw; u lies in (0, 1].
+        chosen = first - 1 + ceil(base.draw(draws, first) * state.batch[0])
+        if request.t != chosen:
+            return base.UNTRACKED
+        return request.vacancy if request.vacancy >= 0 else base.SATURATED
 
-    batch: np.ndarray
+    def arrive(self, state: BatchingState, slot: int, s: int, t: int) -> float:
+        return float(state.batch[0])
 
-
-@base.allocate.on(Batching)
-def _allocate_batch(scheduler: Batching, slots: int, capacity: int) -> BatchingState:
-    return BatchingState(np.array([scheduler.batch(None if capacity == base.UNLIMITED else capacity)], np.int64))
+    def withholds(self, state: BatchingState, s: int, t: int) -> bool:
+        return t < batch_start(state, s) + state.batch[0] - 1
 
 
 @step
 def batch_start(state: BatchingState, t: int) -> int:
     """Return the first round of the batch of t."""
     return t - (t - 1) % state.batch[0]
-
-
-@base.admit.on(Batching)
-def _admit_chosen(scheduler: Batching, state: BatchingState, draws: base.DrawSource, request: base.Request) -> int:
-    first = batch_start(state, request.t)
-    # Keyed by the batch's first round, so every round of it reads the same draw; u lies in (0, 1].
-    chosen = first - 1 + ceil(base.draw(draws, first) * state.batch[0])
-    if request.t != chosen:
-        return base.UNTRACKED
-    return request.vacancy if request.vacancy >= 0 else base.SATURATED
-
-
-@base.arrive.on(Batching)
-def _weigh_batch(scheduler: Batching, state: BatchingState, slot: int, s: int, t: int) -> float:
-    return float(state.batch[0])
-
-
-@base.withholds.on(Batching)
-def _withhold(scheduler: Batching, state: BatchingState, s: int, t: int) -> bool:
-    return t < batch_start(state, s) + state.batch[0] - 1

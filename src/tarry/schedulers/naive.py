@@ -17,15 +17,11 @@ class Unweighted(base.Scheduler):
 
     is_unbiased = False
 
+    def admit(self, state: Any, draws: base.DrawSource, request: base.Request) -> int:
+        return request.vacancy if request.vacancy >= 0 else base.SATURATED
 
-@base.admit.on(Unweighted)
-def _admit_into_room(scheduler: Unweighted, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
-    return request.vacancy if request.vacancy >= 0 else base.SATURATED
-
-
-@base.arrive.on(Unweighted)
-def _weigh_one(scheduler: Unweighted, state: base.NoState, slot: int, s: int, t: int) -> float:
-    return 1.0
+    def arrive(self, state: Any, slot: int, s: int, t: int) -> float:
+        return 1.0
 
 
 class Always(Unweighted):
@@ -67,10 +63,8 @@ class Given(Unweighted):
     def has_zero_weights(self) -> bool:  # type: ignore[override]
         return not np.all(self.weights)
 
-
-@base.arrive.on(Given)
-def _weigh_as_given(scheduler: Given, state: base.NoState, slot: int, s: int, t: int) -> float:
-    return scheduler.weights[s - 1]
+    def arrive(self, state: base.NoState, slot: int, s: int, t: int) -> float:
+        return self.weights[s - 1]
 
 
 class DropNewest(Unweighted):
@@ -82,13 +76,11 @@ class RandomEvict(Unweighted):
 
     needs_preemption = True
 
-
-@base.admit.on(RandomEvict)
-def _replace_random(scheduler: RandomEvict, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
-    if request.vacancy >= 0:
-        return request.vacancy
-    # The set is full, so the slots in use are exactly 0..C-1; a uniform of 1 would name slot C.
-    return min(int(base.draw(draws, request.t) * request.capacity), request.capacity - 1)
+    def admit(self, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
+        if request.vacancy >= 0:
+            return request.vacancy
+        # The set is full, so the slots in use are exactly 0..C-1; a uniform of 1 would name slot C.
+        return min(int(base.draw(draws, request.t) * request.capacity), request.capacity - 1)
 
 
 class Reservoir(Unweighted):
@@ -101,20 +93,14 @@ class Reservoir(Unweighted):
     needs_preemption = True
     needs_acknowledgements = True
 
-
-@base.admit.on(Reservoir)
-def _enter_reservoir(scheduler: Reservoir, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
-    if request.vacancy >= 0:
-        return request.vacancy
-    # One uniform makes both choices: below C/(pending+1), what is left of it names the slot.
-    place = base.draw(draws, request.t) * (request.pending + 1.0)
-    if place > request.capacity:
-        return base.UNTRACKED
-    return min(int(place), request.capacity - 1)
-
-
-class Ordered(Unweighted):
-    """Base of unweighted schedulers that keep tracked rounds in a heap."""
+    def admit(self, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
+        if request.vacancy >= 0:
+            return request.vacancy
+        # One uniform makes both choices: below C/(pending+1), what is left of it names the slot.
+        place = base.draw(draws, request.t) * (request.pending + 1.0)
+        if place > request.capacity:
+            return base.UNTRACKED
+        return min(int(place), request.capacity - 1)
 
 
 class HeapState(NamedTuple):
@@ -123,15 +109,15 @@ class HeapState(NamedTuple):
     heap: Heap
 
 
-@base.allocate.on(Ordered)
-def _allocate_heap(scheduler: Ordered, slots: int, capacity: int) -> HeapState:
-    return HeapState(make_heap(slots))
+class Ordered(Unweighted):
+    """Base of unweighted schedulers that keep tracked rounds in a heap."""
 
+    def allocate(self, slots: int, capacity: int) -> Any:
+        return HeapState(make_heap(slots))
 
-@base.arrive.on(Ordered)
-def _leave_heap(scheduler: Ordered, state: HeapState, slot: int, s: int, t: int) -> float:
-    discard(state.heap, slot)
-    return 1.0
+    def arrive(self, state: HeapState, slot: int, s: int, t: int) -> float:
+        discard(state.heap, slot)
+        return 1.0
 
 
 class DropOldest(Ordered):
@@ -139,15 +125,13 @@ class DropOldest(Ordered):
 
     needs_preemption = True
 
-
-@base.admit.on(DropOldest)
-def _replace_oldest(scheduler: DropOldest, state: HeapState, draws: base.DrawSource, request: base.Request) -> int:
-    slot = request.vacancy
-    if slot < 0:
-        slot = top(state.heap)
-        discard(state.heap, slot)
-    push(state.heap, slot, float(request.t))
-    return slot
+    def admit(self, state: HeapState, draws: base.DrawSource, request: base.Request) -> int:
+        slot = request.vacancy
+        if slot < 0:
+            slot = top(state.heap)
+            discard(state.heap, slot)
+        push(state.heap, slot, float(request.t))
+        return slot
 
 
 class Timeout(Ordered):
@@ -165,15 +149,18 @@ class Timeout(Ordered):
     def max_wait(self) -> float:  # type: ignore[override]
         return self.age
 
+    def expired(self, state: HeapState, t: int, pending: int) -> int:
+        return take_due(state.heap, t)
 
-@base.expired.on(Timeout)
-def _time_out(scheduler: Timeout, state: HeapState, t: int, pending: int) -> int:
-    return take_due(state.heap, t)
+    def admit(self, state: HeapState, draws: base.DrawSource, request: base.Request) -> int:
+        return base.push_into(state.heap, request.vacancy, request.t + self.age + 1.0)
 
 
-@base.admit.on(Timeout)
-def _admit_for_a_while(scheduler: Timeout, state: HeapState, draws: base.DrawSource, request: base.Request) -> int:
-    return base.push_into(state.heap, request.vacancy, request.t + scheduler.age + 1.0)
+class SkippingState(NamedTuple):
+    """Members by their round; ``waited`` = (W, the round it was last added to)."""
+
+    heap: Heap
+    waited: np.ndarray
 
 
 class Skipping(Ordered, init=False):
@@ -199,37 +186,22 @@ class Skipping(Ordered, init=False):
         # At two actions ln K is still positive, and the threshold finite.
         return cls.make(as_positive(patience, "patience"), as_int(actions, "actions", 2))
 
+    def allocate(self, slots: int, capacity: int) -> SkippingState:
+        return SkippingState(make_heap(slots), np.zeros(2))
 
-class SkippingState(NamedTuple):
-    """Members by their round; ``waited`` = (W, the round it was last added to)."""
+    def renew(self, state: SkippingState, magnitude: float) -> None:
+        state.waited[WAITED] = 0.0
 
-    heap: Heap
-    waited: np.ndarray
+    def expired(self, state: SkippingState, t: int, pending: int) -> int:
+        if state.waited[UNTIL] != t:  # asked several times a round, it adds once
+            state.waited[UNTIL] = t
+            state.waited[WAITED] += state.heap.size[0]
+        limit = self.patience * sqrt(state.waited[WAITED] / log(self.actions))
+        # Rounds are whole: s < t − limit is s ≤ ⌈t − limit⌉ − 1.
+        return take_due(state.heap, ceil(t - limit) - 1.0)
+
+    def admit(self, state: SkippingState, draws: base.DrawSource, request: base.Request) -> int:
+        return base.push_into(state.heap, request.vacancy, float(request.t))
 
 
 WAITED, UNTIL = range(2)
-
-
-@base.allocate.on(Skipping)
-def _allocate_waiting(scheduler: Skipping, slots: int, capacity: int) -> SkippingState:
-    return SkippingState(make_heap(slots), np.zeros(2))
-
-
-@base.renew.on(Skipping)
-def _forget_waiting(scheduler: Skipping, state: SkippingState, magnitude: float) -> None:
-    state.waited[WAITED] = 0.0
-
-
-@base.expired.on(Skipping)
-def _give_up(scheduler: Skipping, state: SkippingState, t: int, pending: int) -> int:
-    if state.waited[UNTIL] != t:  # asked several times a round, it adds once
-        state.waited[UNTIL] = t
-        state.waited[WAITED] += state.heap.size[0]
-    limit = scheduler.patience * sqrt(state.waited[WAITED] / log(scheduler.actions))
-    # Rounds are whole: s < t − limit is s ≤ ⌈t − limit⌉ − 1.
-    return take_due(state.heap, ceil(t - limit) - 1.0)
-
-
-@base.admit.on(Skipping)
-def _admit_by_round(scheduler: Skipping, state: SkippingState, draws: base.DrawSource, request: base.Request) -> int:
-    return base.push_into(state.heap, request.vacancy, float(request.t))

@@ -19,7 +19,18 @@ import numpy as np
 from tarry.checks import Flag
 from tarry.kernel import KW_ONLY, step
 from tarry.kernel.heap import Heap, discard, make_heap, push, top
-from tarry.schedulers.base import UNTRACKED, DrawSource, Request, Scheduler, admit, allocate, arrive, draw
+from tarry.schedulers.base import UNTRACKED, DrawSource, Request, Scheduler, draw
+
+
+class PriorityState(NamedTuple):
+    """The heap of members and the stack of overflows."""
+
+    heap: Heap
+    first: np.ndarray  # the first overflow that a slot's round saw
+    number: np.ndarray  # of a stacked overflow
+    value: np.ndarray  # the uniform lost there
+    needed: np.ndarray  # scratch of ``prune``
+    counts: np.ndarray  # overflows seen, and stacked
 
 
 class Priority(Scheduler):
@@ -41,30 +52,40 @@ class Priority(Scheduler):
             problem = "Priority has weights of infinite second moment at capacity 1"
             raise ValueError(f"{problem}: use VarOpt, a capacity of at least 2, or Priority(allow_single=True)")
 
+    def allocate(self, slots: int, capacity: int) -> PriorityState:
+        # Twice what members can read: pruning, a pass over all of them, then pays for itself.
+        length = 2 * slots + 2
+        return PriorityState(
+            heap=make_heap(slots),
+            first=np.zeros(slots, np.int64),
+            number=np.zeros(length, np.int64),
+            value=np.zeros(length),
+            needed=np.zeros(length, np.int64),
+            counts=np.zeros(2, np.int64),
+        )
 
-class PriorityState(NamedTuple):
-    """The heap of members and the stack of overflows."""
+    def admit(self, state: PriorityState, draws: DrawSource, request: Request) -> int:
+        u = draw(draws, request.t)
+        slot = request.vacancy
+        if slot < 0:
+            slot = top(state.heap)
+            largest = -state.heap.key[slot]
+            if u >= largest:
+                note_overflow(state, u)
+                return UNTRACKED
+            note_overflow(state, largest)
+            discard(state.heap, slot)
+            # The newcomer has seen the overflow that let it in.
+            state.first[slot] = state.counts[0] - 1
+        else:
+            state.first[slot] = state.counts[0]
+        push(state.heap, slot, -u)
+        return slot
 
-    heap: Heap
-    first: np.ndarray  # the first overflow that a slot's round saw
-    number: np.ndarray  # of a stacked overflow
-    value: np.ndarray  # the uniform lost there
-    needed: np.ndarray  # scratch of ``prune``
-    counts: np.ndarray  # overflows seen, and stacked
-
-
-@allocate.on(Priority)
-def _allocate(scheduler: Priority, slots: int, capacity: int) -> PriorityState:
-    # Twice what members can read: pruning, a pass over all of them, then pays for itself.
-    length = 2 * slots + 2
-    return PriorityState(
-        heap=make_heap(slots),
-        first=np.zeros(slots, np.int64),
-        number=np.zeros(length, np.int64),
-        value=np.zeros(length),
-        needed=np.zeros(length, np.int64),
-        counts=np.zeros(2, np.int64),
-    )
+    def arrive(self, state: PriorityState, slot: int, s: int, t: int) -> float:
+        discard(state.heap, slot)
+        entry = find_entry(state, state.first[slot])
+        return 1.0 / (state.value[entry] if entry < state.counts[1] else 1.0)
 
 
 @step
@@ -112,30 +133,3 @@ def note_overflow(state: PriorityState, value: float) -> None:
     state.value[size] = value
     state.counts[0] += 1
     state.counts[1] = size + 1
-
-
-@admit.on(Priority)
-def _admit(scheduler: Priority, state: PriorityState, draws: DrawSource, request: Request) -> int:
-    u = draw(draws, request.t)
-    slot = request.vacancy
-    if slot < 0:
-        slot = top(state.heap)
-        largest = -state.heap.key[slot]
-        if u >= largest:
-            note_overflow(state, u)
-            return UNTRACKED
-        note_overflow(state, largest)
-        discard(state.heap, slot)
-        # The newcomer has seen the overflow that let it in.
-        state.first[slot] = state.counts[0] - 1
-    else:
-        state.first[slot] = state.counts[0]
-    push(state.heap, slot, -u)
-    return slot
-
-
-@arrive.on(Priority)
-def _arrive(scheduler: Priority, state: PriorityState, slot: int, s: int, t: int) -> float:
-    discard(state.heap, slot)
-    entry = find_entry(state, state.first[slot])
-    return 1.0 / (state.value[entry] if entry < state.counts[1] else 1.0)

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.kernel import Parameters, as_step, verb
-from tarry.schedulers.survival import NEVER, Surviving, chance, invert
+from tarry.kernel import Parameters, as_step, register_methods, verb
+from tarry.schedulers.survival import NEVER, Surviving
 
 FARTHEST = 1 << 40  # an age past which a function's curve counts as level
 # Where a function is looked at: every small age, then powers of two up to FARTHEST.
@@ -17,25 +17,11 @@ CHECKED_ROUNDS = (1, 2, 3, 10, 100, 10_000, 1_000_000)
 CHECKED_AGES = (*range(64), *(1 << k for k in range(6, 41)))
 
 
-class AgeTable(Parameters):
-    """One value per age for all rounds; the last one continues."""
+class Curve(Parameters):
+    """Base of survival curves by round and age."""
 
-    values: np.ndarray
-
-
-class RoundTable(Parameters):
-    """One row per round, one column per age; the last row and the last column continue."""
-
-    values: np.ndarray
-
-
-class AgeFunction(Parameters):
-    """A function survival(t, age)."""
-
-    function: Callable[[int, int], float]
-
-
-Curve = AgeTable | RoundTable | AgeFunction
+    def __init_subclass__(cls) -> None:
+        register_methods(cls, (height, reach))
 
 
 @verb
@@ -48,30 +34,36 @@ def reach(curve: Curve) -> int:
     """Return the age from which on every curve stays level."""
 
 
-@height.on(AgeTable)
-def _by_age(curve: AgeTable, t: int, age: int) -> float:
-    return curve.values[min(age, curve.values.size - 1)]
+class AgeTable(Curve):
+    """One value per age for all rounds; the last one continues."""
+
+    values: np.ndarray
+
+    def height(self, t: int, age: int) -> float:
+        return self.values[min(age, self.values.size - 1)]
+
+    def reach(self) -> int:
+        return self.values.shape[-1] - 1
 
 
-@height.on(RoundTable)
-def _by_round(curve: RoundTable, t: int, age: int) -> float:
-    rounds, ages = curve.values.shape
-    return curve.values[min(t, rounds) - 1, min(age, ages - 1)]
+class RoundTable(AgeTable):
+    """One row per round, one column per age; the last row and the last column continue."""
+
+    def height(self, t: int, age: int) -> float:
+        rounds, ages = self.values.shape
+        return self.values[min(t, rounds) - 1, min(age, ages - 1)]
 
 
-@height.on(AgeFunction)
-def _by_function(curve: AgeFunction, t: int, age: int) -> float:
-    return curve.function(t, age)
+class AgeFunction(Curve):
+    """A function survival(t, age)."""
 
+    function: Callable[[int, int], float]
 
-@reach.on(AgeTable, RoundTable)
-def _ages(curve: AgeTable | RoundTable) -> int:
-    return curve.values.shape[-1] - 1
+    def height(self, t: int, age: int) -> float:
+        return self.function(t, age)
 
-
-@reach.on(AgeFunction)
-def _far(curve: AgeFunction) -> int:
-    return FARTHEST
+    def reach(self) -> int:
+        return FARTHEST
 
 
 class Proxy(Surviving, init=False):
@@ -121,6 +113,31 @@ class Proxy(Surviving, init=False):
         ages = np.asarray(age, dtype=np.int64)
         return np.array([height(self.curve, t, int(a)) for a in ages.ravel()]).reshape(ages.shape)
 
+    def chance(self, scale: float, s: int, age: int) -> float:
+        return height(self.curve, s, age)
+
+    def invert(self, scale: float, t: int, u: float) -> float:
+        curve = self.curve
+        last = reach(curve)
+        if height(curve, t, last) >= u:
+            return NEVER
+        if height(curve, t, 0) < u:
+            return -1.0
+        # Doubling first, then bisection: a short proxy is found in a few looks, however long the curve.
+        low = 0
+        high = 1
+        while high < last and height(curve, t, high) >= u:
+            low = high
+            high *= 2
+        high = min(high, last)
+        while high - low > 1:
+            middle = (low + high) >> 1
+            if height(curve, t, middle) >= u:
+                low = middle
+            else:
+                high = middle
+        return np.float64(low)
+
 
 def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
     bad = ~((seen >= 0) & (seen <= 1))  # so that NaN is bad too
@@ -133,32 +150,3 @@ def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
     if np.any(seen == 0) and not allow_zero:
         problem = "survival reaches 0: rounds with such delays would never be seen, and sums would be biased"
         raise ValueError(f"{problem}; keep it positive, or say allow_zero=True")
-
-
-@chance.on(Proxy)
-def _chance(scheduler: Proxy, scale: float, s: int, age: int) -> float:
-    return height(scheduler.curve, s, age)
-
-
-@invert.on(Proxy)
-def _invert(scheduler: Proxy, scale: float, t: int, u: float) -> float:
-    curve = scheduler.curve
-    last = reach(curve)
-    if height(curve, t, last) >= u:
-        return NEVER
-    if height(curve, t, 0) < u:
-        return -1.0
-    # Doubling first, then bisection: a short proxy is found in a few looks, however long the curve.
-    low = 0
-    high = 1
-    while high < last and height(curve, t, high) >= u:
-        low = high
-        high *= 2
-    high = min(high, last)
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if height(curve, t, middle) >= u:
-            low = middle
-        else:
-            high = middle
-    return np.float64(low)

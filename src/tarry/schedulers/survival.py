@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import Flag, Positive, as_int, as_positive
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, step, verb, verb_with_default
+from tarry.kernel import KW_ONLY, register_methods, step, verb, verb_with_default
 from tarry.kernel.heap import Heap, discard, make_heap, push, take_due
 from tarry.schedulers import base
 from tarry.theory import calibrated_probability, calibrated_safety
@@ -29,23 +29,51 @@ EULER = 0.57721566490153286  # lim H_t − ln t
 SUMMED = 256  # up to here H_t is a sum; beyond, four terms of its expansion are exact to rounding
 
 
-class Surviving(base.Scheduler):
-    """Base of the proxy-delay family: a member answers ``scale_of``, ``chance`` and ``invert``."""
-
-    announces_preemption = True
-    recorded_draws = ("uniforms", "proxy_delays")
-
-
-class KeptToArrival(Surviving):
-    """Base of members that draw once whether to track a round and then keep it: the scale is the chance itself."""
-
-
 class SurvivalState(NamedTuple):
     """State of the proxy-delay family."""
 
     heap: Heap  # slots with a finite proxy, by the round that preempts them
     scale: np.ndarray  # by slot
     series: np.ndarray  # H_n, n, and the magnitude that the epoch guesses
+
+
+class Surviving(base.Scheduler):
+    """Base of the proxy-delay family: a member answers ``scale_of``, ``chance`` and ``invert``."""
+
+    announces_preemption = True
+    recorded_draws = ("uniforms", "proxy_delays")
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        register_methods(cls, (scale_of, chance, invert))
+
+    def allocate(self, slots: int, capacity: int) -> SurvivalState:
+        return SurvivalState(heap=make_heap(slots), scale=np.zeros(slots), series=np.array([0.0, 0.0, 1.0]))
+
+    def renew(self, state: SurvivalState, magnitude: float) -> None:
+        state.series[0] = 0.0
+        state.series[1] = 0.0
+        state.series[2] = magnitude
+
+    def expired(self, state: SurvivalState, t: int, pending: int) -> int:
+        return take_due(state.heap, t)
+
+    def admit(self, state: SurvivalState, draws: base.DrawSource, request: base.Request) -> int:
+        scale = scale_of(self, state, request)
+        proxy = proxy_delay(draws, self, scale, request.t)
+        if proxy < 0:
+            return base.UNTRACKED
+        slot = request.vacancy
+        if slot < 0:
+            return base.SATURATED
+        state.scale[slot] = scale
+        if proxy < NEVER:  # a round kept to arrival costs the heap nothing
+            push(state.heap, slot, request.t + proxy + 1.0)
+        return slot
+
+    def arrive(self, state: SurvivalState, slot: int, s: int, t: int) -> float:
+        discard(state.heap, slot)
+        return 1.0 / chance(self, state.scale[slot], s, t - s)
 
 
 @verb_with_default
@@ -59,19 +87,9 @@ def chance(scheduler: Surviving, scale: float, s: int, age: int) -> float:
     """Return P(d'_s ≥ age) for a round of this scale."""
 
 
-@chance.on(KeptToArrival)
-def _level_chance(scheduler: KeptToArrival, scale: float, s: int, age: int) -> float:
-    return scale
-
-
 @verb
 def invert(scheduler: Surviving, scale: float, t: int, u: float) -> float:
     """Return the largest age whose chance is at least u; -1 if there is none, NEVER if there is no largest."""
-
-
-@invert.on(KeptToArrival)
-def _all_or_nothing(scheduler: KeptToArrival, scale: float, t: int, u: float) -> float:
-    return NEVER if u <= scale else -1.0
 
 
 @verb
@@ -110,47 +128,17 @@ def as_capacity(capacity: int | None) -> int:
     return base.UNLIMITED if capacity is None else int(capacity)
 
 
-@base.allocate.on(Surviving)
-def _allocate(scheduler: Surviving, slots: int, capacity: int) -> SurvivalState:
-    return SurvivalState(heap=make_heap(slots), scale=np.zeros(slots), series=np.array([0.0, 0.0, 1.0]))
+class KeptToArrival(Surviving):
+    """Base of members that draw once whether to track a round and then keep it: the scale is the chance itself."""
 
+    def chance(self, scale: float, s: int, age: int) -> float:
+        return scale
 
-@base.renew.on(Surviving)
-def _renew(scheduler: Surviving, state: SurvivalState, magnitude: float) -> None:
-    state.series[0] = 0.0
-    state.series[1] = 0.0
-    state.series[2] = magnitude
+    def invert(self, scale: float, t: int, u: float) -> float:
+        return NEVER if u <= scale else -1.0
 
-
-@base.expired.on(Surviving)
-def _expired(scheduler: Surviving, state: SurvivalState, t: int, pending: int) -> int:
-    return take_due(state.heap, t)
-
-
-@base.expired.on(KeptToArrival)
-def _none_expires(scheduler: KeptToArrival, state: SurvivalState, t: int, pending: int) -> int:
-    return -1
-
-
-@base.admit.on(Surviving)
-def _admit(scheduler: Surviving, state: SurvivalState, draws: base.DrawSource, request: base.Request) -> int:
-    scale = scale_of(scheduler, state, request)
-    proxy = proxy_delay(draws, scheduler, scale, request.t)
-    if proxy < 0:
-        return base.UNTRACKED
-    slot = request.vacancy
-    if slot < 0:
-        return base.SATURATED
-    state.scale[slot] = scale
-    if proxy < NEVER:  # a round kept to arrival costs the heap nothing
-        push(state.heap, slot, request.t + proxy + 1.0)
-    return slot
-
-
-@base.arrive.on(Surviving)
-def _arrive(scheduler: Surviving, state: SurvivalState, slot: int, s: int, t: int) -> float:
-    discard(state.heap, slot)
-    return 1.0 / chance(scheduler, state.scale[slot], s, t - s)
+    def expired(self, state: SurvivalState, t: int, pending: int) -> int:
+        return -1
 
 
 class Pareto(Surviving):
@@ -182,20 +170,14 @@ class Pareto(Surviving):
         scale = as_capacity(capacity) / (self.safety * harmonic(t))
         return np.minimum(1.0, scale / (np.asarray(age, dtype=np.float64) + 1.0))
 
+    def scale_of(self, state: SurvivalState, request: base.Request) -> float:
+        return request.capacity / (self.safety * next_harmonic(state))
 
-@scale_of.on(Pareto)
-def _scale_of_pareto(scheduler: Pareto, state: SurvivalState, request: base.Request) -> float:
-    return request.capacity / (scheduler.safety * next_harmonic(state))
+    def chance(self, scale: float, s: int, age: int) -> float:
+        return min(1.0, scale / (age + 1.0))
 
-
-@chance.on(Pareto)
-def _chance(scheduler: Pareto, scale: float, s: int, age: int) -> float:
-    return min(1.0, scale / (age + 1.0))
-
-
-@invert.on(Pareto)
-def _invert(scheduler: Pareto, scale: float, t: int, u: float) -> float:
-    return np.floor(scale / u) - 1.0
+    def invert(self, scale: float, t: int, u: float) -> float:
+        return np.floor(scale / u) - 1.0
 
 
 class Bernoulli(KeptToArrival, init=False):
@@ -241,12 +223,10 @@ class Bernoulli(KeptToArrival, init=False):
             p = min(1.0, as_capacity(capacity) / (self.safety * (self.max_backlog + 1)))
         return np.full(np.shape(age), p)
 
-
-@scale_of.on(Bernoulli)
-def _scale_of_bernoulli(scheduler: Bernoulli, state: SurvivalState, request: base.Request) -> float:
-    if scheduler.probability > 0:
-        return scheduler.probability
-    return min(1.0, request.capacity / (scheduler.safety * (scheduler.max_backlog + 1.0)))
+    def scale_of(self, state: SurvivalState, request: base.Request) -> float:
+        if self.probability > 0:
+            return self.probability
+        return min(1.0, request.capacity / (self.safety * (self.max_backlog + 1.0)))
 
 
 class DoublingBernoulli(KeptToArrival):
@@ -263,12 +243,10 @@ class DoublingBernoulli(KeptToArrival):
 
     follows_epochs = ("backlog",)
 
-
-@scale_of.on(DoublingBernoulli)
-def _scale_of_guess(scheduler: DoublingBernoulli, state: SurvivalState, request: base.Request) -> float:
-    if scheduler.fit and state.series[2] <= request.capacity:
-        return 1.0
-    return min(1.0, request.capacity / (scheduler.safety * state.series[2]))
+    def scale_of(self, state: SurvivalState, request: base.Request) -> float:
+        if self.fit and state.series[2] <= request.capacity:
+            return 1.0
+        return min(1.0, request.capacity / (self.safety * state.series[2]))
 
 
 class Coin(KeptToArrival):
@@ -290,8 +268,6 @@ class Coin(KeptToArrival):
         scale = as_capacity(capacity) / (self.safety * harmonic(t))
         return np.minimum(1.0, scale / (np.asarray(delay, dtype=np.float64) + 1.0))
 
-
-@scale_of.on(Coin)
-def _scale_of_coin(scheduler: Coin, state: SurvivalState, request: base.Request) -> float:
-    wide = request.capacity / (scheduler.safety * next_harmonic(state))
-    return min(1.0, wide / (request.delay + 1.0))
+    def scale_of(self, state: SurvivalState, request: base.Request) -> float:
+        wide = request.capacity / (self.safety * next_harmonic(state))
+        return min(1.0, wide / (request.delay + 1.0))

@@ -19,6 +19,18 @@ from tarry.kernel import step, verb
 from tarry.schedulers import base
 
 
+class VarOptState(NamedTuple):
+    """Slots by decreasing weight, in runs of equal weight."""
+
+    members: np.ndarray  # slots, run after run
+    place: np.ndarray  # of a slot among the members, or -1
+    start: np.ndarray  # of a run
+    size: np.ndarray  # of a run; what lies between its end and the next start is a gap
+    weight: np.ndarray  # of a run
+    rounds: np.ndarray  # of a slot
+    top: np.ndarray  # the number of runs
+
+
 class VarOpt(base.Scheduler):
     """Variance-optimal tracking (the default, this project's own): unbiased for delays fixed in advance.
 
@@ -37,32 +49,74 @@ class VarOpt(base.Scheduler):
     needs_preemption = True
     recorded_draws = ("uniforms", "lost")
 
+    def allocate(self, slots: int, capacity: int) -> VarOptState:
+        # Twice the members: compaction, a pass over all of them, is then paid for by the gaps it closes.
+        length = 2 * slots + 2
+        return VarOptState(
+            members=np.zeros(length, np.int64),
+            place=np.full(slots, -1, np.int64),
+            start=np.zeros(length, np.int64),
+            size=np.zeros(length, np.int64),
+            weight=np.zeros(length),
+            rounds=np.zeros(slots, np.int64),
+            top=np.zeros(1, np.int64),
+        )
 
-class VarOptState(NamedTuple):
-    """Slots by decreasing weight, in runs of equal weight."""
+    def admit(self, state: VarOptState, draws: base.DrawSource, request: base.Request) -> int:
+        if request.vacancy >= 0:
+            append(state, request.vacancy, request.t)
+            return request.vacancy
+        # Overflow: the newcomer (weight 1) and the lightest runs until θ reaches the next run's weight.
+        total = 1.0
+        size = 1
+        first = state.top[0]
+        theta = np.inf
+        while first > 0 and theta > state.weight[first - 1]:
+            first -= 1
+            total += state.size[first] * state.weight[first]
+            size += state.size[first]
+            if size > 1:
+                theta = total / (size - 1)
+        place = choose_loser(draws, state, request.t, first, theta)
+        slot = -1
+        if place >= 0:
+            slot = state.members[place]
+            state.rounds[slot] = request.t
+        while state.top[0] > first + 1:
+            merge_last_two(state)
+        state.weight[first] = theta
+        return slot
 
-    members: np.ndarray  # slots, run after run
-    place: np.ndarray  # of a slot among the members, or -1
-    start: np.ndarray  # of a run
-    size: np.ndarray  # of a run; what lies between its end and the next start is a gap
-    weight: np.ndarray  # of a run
-    rounds: np.ndarray  # of a slot
-    top: np.ndarray  # the number of runs
+    def arrive(self, state: VarOptState, slot: int, s: int, t: int) -> float:
+        # The run that covers the slot's place is the last one to start there or before.
+        place = state.place[slot]
+        run = 0
+        high = state.top[0] - 1
+        while run < high:
+            middle = (run + high + 1) >> 1
+            if state.start[middle] <= place:
+                run = middle
+            else:
+                high = middle - 1
+        weight = state.weight[run]
+        # The run's last member takes the place, so that the gap stays at the run's end.
+        last = state.start[run] + state.size[run] - 1
+        moved = state.members[last]
+        state.place[slot] = -1
+        if place != last:
+            state.members[place] = moved
+            state.place[moved] = place
+        state.size[run] -= 1
+        # The last run is never empty: a newcomer joins there or stands right behind.
+        while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
+            state.top[0] -= 1
+        return weight
 
-
-@base.allocate.on(VarOpt)
-def _allocate(scheduler: VarOpt, slots: int, capacity: int) -> VarOptState:
-    # Twice the members: compaction, a pass over all of them, is then paid for by the gaps it closes.
-    length = 2 * slots + 2
-    return VarOptState(
-        members=np.zeros(length, np.int64),
-        place=np.full(slots, -1, np.int64),
-        start=np.zeros(length, np.int64),
-        size=np.zeros(length, np.int64),
-        weight=np.zeros(length),
-        rounds=np.zeros(slots, np.int64),
-        top=np.zeros(1, np.int64),
-    )
+    def held(self, state: VarOptState) -> float:
+        total = 0.0
+        for run in range(state.top[0]):
+            total += state.size[run] * state.weight[run]
+        return total
 
 
 @step
@@ -162,65 +216,3 @@ def _by_record(source: base.RecordedLosers, state: VarOptState, t: int, first: i
             if state.rounds[state.members[place]] == lost:
                 return place
     return -1
-
-
-@base.admit.on(VarOpt)
-def _admit(scheduler: VarOpt, state: VarOptState, draws: base.DrawSource, request: base.Request) -> int:
-    if request.vacancy >= 0:
-        append(state, request.vacancy, request.t)
-        return request.vacancy
-    # Overflow: the newcomer (weight 1) and the lightest runs until θ reaches the next run's weight.
-    total = 1.0
-    size = 1
-    first = state.top[0]
-    theta = np.inf
-    while first > 0 and theta > state.weight[first - 1]:
-        first -= 1
-        total += state.size[first] * state.weight[first]
-        size += state.size[first]
-        if size > 1:
-            theta = total / (size - 1)
-    place = choose_loser(draws, state, request.t, first, theta)
-    slot = -1
-    if place >= 0:
-        slot = state.members[place]
-        state.rounds[slot] = request.t
-    while state.top[0] > first + 1:
-        merge_last_two(state)
-    state.weight[first] = theta
-    return slot
-
-
-@base.arrive.on(VarOpt)
-def _arrive(scheduler: VarOpt, state: VarOptState, slot: int, s: int, t: int) -> float:
-    # The run that covers the slot's place is the last one to start there or before.
-    place = state.place[slot]
-    run = 0
-    high = state.top[0] - 1
-    while run < high:
-        middle = (run + high + 1) >> 1
-        if state.start[middle] <= place:
-            run = middle
-        else:
-            high = middle - 1
-    weight = state.weight[run]
-    # The run's last member takes the place, so that the gap stays at the run's end.
-    last = state.start[run] + state.size[run] - 1
-    moved = state.members[last]
-    state.place[slot] = -1
-    if place != last:
-        state.members[place] = moved
-        state.place[moved] = place
-    state.size[run] -= 1
-    # The last run is never empty: a newcomer joins there or stands right behind.
-    while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
-        state.top[0] -= 1
-    return weight
-
-
-@base.held.on(VarOpt)
-def _held(scheduler: VarOpt, state: VarOptState) -> float:
-    total = 0.0
-    for run in range(state.top[0]):
-        total += state.size[run] * state.weight[run]
-    return total
