@@ -88,7 +88,7 @@ class CStage:
             rows=self.rows.ctypes.data,
             rate=stage.player.learner.rate.value,
             radius=stage.player.learner.domain.radius,
-            delay=getattr(delays, "every", 0),
+            delay=delays.delay if kind == "fixed" else 0,
             log_failure=getattr(delays, "log_failure", 0.0),
             delay_key=int(getattr(delays, "key", 0)),
             schedule_key=int(make_key(SEED, Purpose.SCHEDULE)),
