@@ -31,7 +31,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Return a public name from the module that defines it."""
-    # Imported when asked for, the lightest first: help starts without Polars, and results are read without the compiler.
+    # Imported when asked for, the lightest first: help starts without Polars, results are read without the compiler.
     for home in ("sweep", "folder", "run", "engines") if name in __all__ else ():
         module = import_module(f"{__name__}.{home}")
         if hasattr(module, name):
