@@ -30,7 +30,6 @@ class Workload(NamedTuple):
     """
 
     delays: Delays
-    values: NDArray[np.int64]
     max_backlog: int
     preemption: bool
     seeds: int
@@ -71,10 +70,10 @@ def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
     scheduler = policy.offer(work.conditions(capacity))
     if scheduler is None or (scheduler.needs_preemption and not work.preemption):
         return None
-    most = ROUNDS // work.values.size
+    most = ROUNDS // work.delays.values.size
     runs = [work.replay(scheduler, capacity, range(min(work.seeds, max(2, most))))]
     if policy.has_chances:
-        return _from_chances(policy.name, runs[0], capacity, chances_of(scheduler, capacity, work.values))
+        return _from_chances(policy.name, runs[0], capacity, chances_of(scheduler, capacity, work.delays.values))
     while _second_moment(runs)[1] > work.precision:
         done = sum(len(run.seeds) for run in runs)
         more = min(done, most - done)  # twice as many: the error falls by √2 a trial
