@@ -22,7 +22,7 @@ SHOWN = 5  # values of an axis in a plan
 # What need not be said again in the command that goes on after an interrupt.
 DEFAULTS = {"engine": "threads", "task": "1/1"}
 
-sweep_app = typer.Typer(no_args_is_help=True, help="Experiments from one file (docs/experiments.md).")
+sweep_app = typer.Typer(no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The sweep, in TOML.")]
 ResultsOption = Annotated[

@@ -150,13 +150,17 @@ def _read(game: Game, rules: dict[str, Any], given: dict[str, Any]) -> dict[str,
     for name, value in rules.items():
         if value not in (DEFAULTS[name], getattr(game, name)):
             raise ValueError(f"the game has {name}={getattr(game, name)!r}, got {value!r}: leave it out")
-    own = {
+    told = {name: value for name, value in given.items() if value is not None}
+    return {name: getattr(game, name) for name in rules} | constants_of(game) | told
+
+
+def constants_of(game: Game) -> dict[str, Any]:
+    """Return what a game's losses tell: curvature, and bounds on gradients and, where they are fed back, on values."""
+    return {
         "strong_convexity": float(game.losses.strong_convexity) or None,  # 0 where losses are only convex
         "gradient_bound": game.gradient_bound,
         "value_bound": float(game.losses.value_bound(game.domain)) if game.feedback == "value" else None,
     }
-    told = {name: value for name, value in given.items() if value is not None}
-    return {name: getattr(game, name) for name in rules} | own | told
 
 
 def choose_scheduler(capacity: Room, backlog: int | None, *, preemption: bool) -> Any:
