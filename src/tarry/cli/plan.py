@@ -13,19 +13,12 @@ from rich.console import Console
 from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, plan_model, read_log
-from tarry.planning.demo import DIMENSION, MEAN_DELAYS, PLAN, make_game, play_plan
+from tarry.planning.demo import DIMENSION, PLAN, STORY, make_game, play_plan
 from tarry.planning.policies import choose_policies
 from tarry.planning.sources import MODELS
 from tarry.reports.demo import PolicyResult, demo_page, summary_table
 from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
 
-STORY = (
-    f"Half of the rounds pull one way and answer within about {MEAN_DELAYS[0]} rounds; the other half pull harder the "
-    f"other way and answer after about {MEAN_DELAYS[1]}. A policy that hears the quick ones more often learns the "
-    "wrong thing, and the more surely the more it hears: that is what happens to labels that time out or are pushed "
-    "out of a full buffer. Weighted policies are right on average; of these VarOpt sees the most labels and so errs "
-    "least."
-)
 LOG_ONLY = "says how a log is read, and --model reads none"
 MODEL_ONLY = "is about a model of delays, and a log has delays of its own"
 
