@@ -53,7 +53,7 @@ def _bare(sweep: Sweep) -> Callable[[], None]:
     ready = []
     for content in sweep.contents.values():
         plain = json.loads(content)
-        game = build_game(plain["game"], 0).game
+        game, _ = build_game(plain["game"], 0)
         ready.append((game, build_player(plain["player"], game), plain["seeds"]))
 
     def run() -> None:

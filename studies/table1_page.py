@@ -39,7 +39,7 @@ from tarry.experiments import Folder, Sweep, load_sweep
 from tarry.experiments.parts import write_whole
 from tarry.experiments.run import parse_task
 from tarry.reports.exponents import Exponent
-from tarry.reports.page import Origin, Page
+from tarry.reports.page import Page
 from tarry.reports.style import Figure, rows_height
 from tarry.reports.table import DASH, Table, latex, markdown
 
@@ -171,7 +171,7 @@ def save_table1(measured: Sequence[MeasuredClaim], folder: Path, command: str) -
     if any(one.found is not None for one in measured):
         drawn.append(Figure("exponents", "All of them at once", FENCES, exponent_chart(measured)))
     texts = {
-        "html": Page(TITLE, said, parts=[*made, *drawn], origin=Origin(command)).html(),
+        "html": Page(TITLE, said, parts=[*made, *drawn], command=command).html(),
         "md": "\n\n".join([f"# {TITLE}", *said, markdown(made)]),
         "tex": latex(made),
     }

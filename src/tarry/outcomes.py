@@ -139,6 +139,15 @@ def _show(number: float) -> str:
     return "unknown" if isnan(number) else f"{number:.6g}"
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "cell"), counted(2000, "cell")
+    ('1 cell', '2,000 cells')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def html_facts(title: str, facts: dict[str, str]) -> str:
     """Return an HTML table of names and values for a notebook; everything is escaped."""
     cells = (f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())

@@ -165,7 +165,7 @@ def content(seen):
 
 
 def test_pieces_of_linear_losses_in_closed_form(content):
-    game = build_game(content["game"], 5).game
+    game, _ = build_game(content["game"], 5)
     rows = np.array([game.losses.row(t) for t in range(1, 301)])
     for m, least in best_of_pieces(game).items():
         cuts = np.linspace(0, 300, m + 1).astype(int)
@@ -174,7 +174,7 @@ def test_pieces_of_linear_losses_in_closed_form(content):
 
 
 def test_the_head_of_a_game_is_played_as_in_the_whole(content):
-    game = build_game(content["game"], 5).game
+    game, _ = build_game(content["game"], 5)
     player = build_player(content["player"], game)
     plays = [simulate(g, player, [5], keep_rounds=True).plays() for g in (game, head(game, 120))]
     assert np.array_equal(plays[0][:120], plays[1])

@@ -79,14 +79,14 @@ def test_a_game_that_nothing_draws_is_the_same_for_every_seed():
     game |= {"information": "semi-clairvoyant", "queries": 1, "preemption": True, "horizon": 50, "dimension": 2}
     fixed = game | {"losses": {"type": "Linear", "rows": {"type": "drifting", "rng": 5}}}
     drawn = game | {"losses": {"type": "Linear", "rows": {"type": "drifting"}}}
-    assert not build_game(fixed, 0).by_seed
-    assert build_game(drawn, 0).by_seed
-    assert build_game(fixed, 0).game.losses.row(3).tolist() == build_game(fixed, 1).game.losses.row(3).tolist()
-    assert build_game(drawn, 0).game.losses.row(3).tolist() != build_game(drawn, 1).game.losses.row(3).tolist()
+    assert not build_game(fixed, 0)[1]
+    assert build_game(drawn, 0)[1]
+    assert build_game(fixed, 0)[0].losses.row(3).tolist() == build_game(fixed, 1)[0].losses.row(3).tolist()
+    assert build_game(drawn, 0)[0].losses.row(3).tolist() != build_game(drawn, 1)[0].losses.row(3).tolist()
     content = {"game": fixed, "player": {"learner": {"type": "OGD.falling"}, "scheduler": {"type": "VarOpt"}}}
     rest = {"seeds": [0, 7], "checkpoints": 2, "bound": True}
     columns = play_cell("a", json.dumps(content | rest))
-    assert columns["max_backlog"] == [build_game(fixed, 3).game.delays.max_backlog] * 2
+    assert columns["max_backlog"] == [build_game(fixed, 3)[0].delays.max_backlog] * 2
     assert columns["seed"] == [0, 7]
 
 

@@ -20,13 +20,12 @@ from tarry.domains.base import nearest
 from tarry.game import Game
 from tarry.game.problem import check_grants
 from tarry.game.run import Stop, make_run
-from tarry.game.world import EXPIRED, FEEDBACK, note, note_round
-from tarry.learners.base import GRADIENT, VALUE, Directions, Learner, absorb, allocate, restart
+from tarry.game.world import ENTERED, EXPIRED, FEEDBACK, PREEMPTED
+from tarry.learners.base import GRADIENT, VALUE, Directions, Learner
 from tarry.losses import Quadratic
 from tarry.schedulers.base import UNLIMITED, Scheduler
 from tarry.tracking import Player, keyed_draws
 from tarry.tracking.buffer import flush_buffer
-from tarry.tracking.table import RELEASED, Table
 
 try:
     import gymnasium
@@ -35,6 +34,16 @@ except ImportError as error:
     raise ImportError("the Gymnasium adapter needs gymnasium: pip install 'tarry[gym]'") from error
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class OutsideState(NamedTuple):
+    """The play to make, and what arrived in this round: ``heard`` rows of rounds, weights and feedback."""
+
+    rounds: np.ndarray
+    weights: np.ndarray
+    feedback: np.ndarray
+    heard: np.ndarray
+    point: np.ndarray
 
 
 class Outside(Learner):
@@ -50,73 +59,23 @@ class Outside(Learner):
     def feedback(self) -> str:
         return GRADIENT if self.gives else VALUE
 
+    def allocate(self, slots: int) -> OutsideState:
+        rows = slots + 1  # as many as are tracked, and what was withheld
+        arrived = np.zeros(rows, np.int64), np.zeros(rows), np.zeros((rows, self.dimension))
+        return OutsideState(*arrived, np.zeros(1, np.int64), np.zeros(self.dimension))
 
-class OutsideState(NamedTuple):
-    """The play to make, and what arrived in this round: ``heard`` rows of rounds, weights and feedback."""
+    def restart(self, state: OutsideState, t: int, magnitude: float) -> None:
+        pass  # what it has learnt is not here
 
-    rounds: np.ndarray
-    weights: np.ndarray
-    feedback: np.ndarray
-    heard: np.ndarray
-    point: np.ndarray
-
-
-@allocate.on(Outside)
-def _allocate(learner: Outside, slots: int) -> OutsideState:
-    rows = slots + 1  # as many as are tracked, and what was withheld
-    arrived = np.zeros(rows, np.int64), np.zeros(rows), np.zeros((rows, learner.dimension))
-    return OutsideState(*arrived, np.zeros(1, np.int64), np.zeros(learner.dimension))
-
-
-@restart.on(Outside)
-def _restart(learner: Outside, state: OutsideState, t: int, magnitude: float) -> None:
-    pass  # what it has learnt is not here
-
-
-@absorb.on(Outside)
-def _absorb(
-    learner: Outside, state: OutsideState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-) -> None:
-    at = state.heard[0]
-    state.heard[0] = at + 1
-    state.rounds[at] = s
-    state.weights[at] = weight
-    for i in range(feedback.size):
-        state.feedback[at, i] = feedback[i]
-
-
-class Noted(NamedTuple):
-    """The log of one round: its loss, whether it entered, whom it released, who ended untracked or without weight.
-
-    ``counts`` has how many were released, ended untracked, and ended without weight.
-    """
-
-    loss: np.ndarray
-    entered: np.ndarray
-    released: np.ndarray
-    expired: np.ndarray
-    weightless: np.ndarray
-    counts: np.ndarray
-
-
-@note.on(Noted)
-def _note(log: Noted, t: int, kind: int, s: int, weight: float) -> None:
-    if kind == EXPIRED:
-        log.expired[log.counts[1]] = s
-        log.counts[1] += 1
-    elif kind == FEEDBACK and weight == 0.0:
-        log.weightless[log.counts[2]] = s
-        log.counts[2] += 1
-
-
-@note_round.on(Noted)
-def _note_round(log: Noted, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
-    log.loss[0] = loss
-    if slot >= 0:
-        log.entered[0] = 1
-    for i in range(table.counts[RELEASED]):
-        log.released[i] = table.released[i]
-    log.counts[0] = table.counts[RELEASED]
+    def absorb(
+        self, state: OutsideState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
+    ) -> None:
+        at = state.heard[0]
+        state.heard[0] = at + 1
+        state.rounds[at] = s
+        state.weights[at] = weight
+        for i in range(feedback.size):
+            state.feedback[at, i] = feedback[i]
 
 
 class DelayedGame(gymnasium.Env[Array, Array]):
@@ -167,7 +126,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         drawn = int(self.np_random.integers(2**62))
         self._game = game = self._games(drawn)
         ends = np.array([game.horizon], np.int64)
-        self._run = make_run(game, self._player(game), checkpoints=ends, hears=True)  # also ends of untracked rounds
+        # The log is the game's own, and hears also of the ends of untracked rounds.
+        self._run = make_run(game, self._player(game), checkpoints=ends, hears=True, keep_rounds=True)
         self._buffers, self._t = self._run.start(keyed_draws(drawn), 2), 0
         self._owed: dict[int, float] = {}  # the losses of tracked rounds, paid when their feedback comes
         origin = nearest(game.domain, game.domain.center)
@@ -184,45 +144,37 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         except (TypeError, ValueError):
             raise ValueError(f"an action is a point of the domain, an array of numbers, got {action!r}") from None
         play = nearest(self._game.domain, point)
-        log = self._round(play)
-        news, loss = self._buffers.state.learner, float(log.loss[0])
-        released = log.released[: log.counts[0]].tolist()
-        for s in released:
+        happened = self._round(play)
+        news, loss = self._buffers.state.learner, float(self._buffers.log.losses[self._t - 1])
+        of_kind = {kind: [s for found, s, _ in happened if found == kind] for kind in (PREEMPTED, ENTERED, EXPIRED)}
+        for s in of_kind[PREEMPTED]:
             self._owed.pop(s, None)
-        if log.entered[0]:
+        if of_kind[ENTERED]:
             self._owed[self._t] = loss
-        for s in log.weightless[: log.counts[2]].tolist():  # the agent never hears of these
-            del self._owed[s]
+        for kind, s, weight in happened:
+            if kind == FEEDBACK and weight == 0.0:  # the agent never hears of these
+                del self._owed[s]
         heard = int(news.heard[0])
         rounds, weights, rows = news.rounds[:heard].tolist(), news.weights[:heard].tolist(), news.feedback[:heard]
         given = list(rows.copy()) if self._game.feedback == GRADIENT else rows[:, 0].tolist()
         info = {
             "round": self._t,
             "play": play.copy(),
-            "tracked": bool(log.entered[0]),
-            "released": released,
+            "tracked": bool(of_kind[ENTERED]),
+            "released": of_kind[PREEMPTED],
             "feedback": list(zip(rounds, given, weights, strict=True)),
-            "expired": log.expired[: log.counts[1]].tolist(),
+            "expired": of_kind[EXPIRED],
         }
         if self._reveals_loss:
             info["loss"] = loss
         reward = -sum(w * self._owed.pop(s) for s, w in zip(rounds, weights, strict=True))
         return play, float(reward), False, self._t == self._game.horizon, info | self._disclosed()
 
-    def _round(self, play: Array) -> Noted:
-        """Play one round of the loop, with room made for it, and return its log."""
+    def _round(self, play: Array) -> list[tuple[int, int, float]]:
+        """Play one round of the loop, with room made for it; return its events: kind, round and weight."""
         self._t = t = self._t + 1
-        buffers = self._run.make_room(self._buffers, 1)
-        slots, pending = buffers.state.table.rounds.size, buffers.world.wheel.room
-        log = Noted(
-            loss=np.zeros(1),
-            entered=np.zeros(1, np.int64),
-            released=np.zeros(slots, np.int64),
-            expired=np.zeros(pending, np.int64),
-            weightless=np.zeros(slots, np.int64),
-            counts=np.zeros(3, np.int64),
-        )
-        self._buffers = buffers = buffers._replace(log=log)
+        self._buffers = buffers = self._run.make_room(self._buffers, 1)
+        log, before = buffers.log, int(buffers.log.written[0])
         buffers.state.learner.point[:] = play
         buffers.state.learner.heard[0] = 0
         self._run.advance(buffers, Stop(), t, t)
@@ -230,7 +182,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
         flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in, False)
-        return log
+        events = (column[before : log.written[0]].tolist() for column in (log.kind, log.s, log.weight))
+        return list(zip(*events, strict=True))
 
     def _disclosed(self) -> dict[str, int]:
         if self._game.information != "clairvoyant" or self._t == self._game.horizon:

@@ -110,5 +110,4 @@ def _default_collate() -> Callable[[list[Any]], Any]:
         from torch.utils.data import default_collate
     except ImportError as error:
         raise ImportError("the PyTorch adapter needs torch: pip install 'tarry[torch]', or give collate=…") from error
-    chosen: Callable[[list[Any]], Any] = default_collate
-    return chosen
+    return default_collate  # type: ignore[no-any-return]

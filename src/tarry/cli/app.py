@@ -36,7 +36,7 @@ COMMANDS = {
         "Play one game under every policy and capacity; print a table and write a page of curves.",
     ),
 }
-"""Where each command is, and its line in the help, which is the first of its own."""
+"""Where each command is, and its line in the help."""
 
 
 class Commands(TyperGroup):
@@ -57,7 +57,8 @@ class Commands(TyperGroup):
 
 def load(name: str) -> Any:
     """Import a command of the table and return it."""
-    module, _, attribute = COMMANDS[name][0].partition(":")
+    place, line = COMMANDS[name]
+    module, _, attribute = place.partition(":")
     try:
         found = getattr(import_module(module), attribute)
     except ImportError as error:
@@ -67,7 +68,7 @@ def load(name: str) -> Any:
         alone.command(name)(found)
         found = alone
     command = typer.main.get_command(found)
-    command.name = name
+    command.name, command.help = name, line
     return command
 
 

@@ -14,9 +14,7 @@ from tarry.live.labels import UNSAID
 from tarry.planning.policies import FREE, free_scheduler
 from tarry.players.recommended import choose_scheduler
 
-join_app = typer.Typer(
-    no_args_is_help=True, help="Late labels joined with their decisions: a join kept in a store.", epilog=EPILOG
-)
+join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, join_app)
 
 

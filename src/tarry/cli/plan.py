@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,23 +10,17 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tarry.checks import as_positive
 from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen
 from tarry.errors import ArgumentError
-from tarry.planning import Constants, Plan, list_bounds, plan, read_log
-from tarry.planning.demo import DIMENSION, MEAN_DELAYS, PLAN, make_game, play_plan
+from tarry.planning import Constants, Plan, list_bounds, plan, plan_model, read_log
+from tarry.planning.demo import DIMENSION, PLAN, STORY, make_game, play_plan
 from tarry.planning.policies import choose_policies
-from tarry.planning.sources import MODELS, model_delays
+from tarry.planning.sources import MODELS
 from tarry.reports.demo import PolicyResult, demo_page, summary_table
 from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
 
-STORY = (
-    f"Half of the rounds pull one way and answer within about {MEAN_DELAYS[0]} rounds; the other half pull harder the "
-    f"other way and answer after about {MEAN_DELAYS[1]}. A policy that hears the quick ones more often learns the "
-    "wrong thing, and the more surely the more it hears: that is what happens to labels that time out or are pushed "
-    "out of a full buffer. Weighted policies are right on average; of these VarOpt sees the most labels and so errs "
-    "least."
-)
+LOG_ONLY = "says how a log is read, and --model reads none"
+MODEL_ONLY = "is about a model of delays, and a log has delays of its own"
 
 
 def plan_command(
@@ -41,7 +36,7 @@ def plan_command(
     parameter: Annotated[
         list[str] | None, typer.Option("--with", metavar="NAME=VALUE", help="Another parameter of the model.")
     ] = None,
-    horizon: Annotated[int, typer.Option(min=1, help="Decisions the model makes.")] = 20_000,
+    horizon: Annotated[int | None, typer.Option(min=1, help="Decisions the model makes (default: 20000).")] = None,
     per_day: Annotated[float | None, typer.Option(help="Decisions a day (default: from the log's dates).")] = None,
     target: Annotated[str, typer.Option(help="Effective sample size wanted, as a share of all labels.")] = "50%",
     max_second_moment: Annotated[float | None, typer.Option(help="Instead: mean w² of at most this.")] = None,
@@ -67,19 +62,19 @@ def plan_command(
             "seeds": seeds,
         }
         reading: dict[str, Any] = {"decided": decided, "feedback": feedback, "missing": missing, "window": window}
+        if model is not None and log is not None:
+            raise ValueError("give a log or --model, and not both")
+        if model is not None:
+            _refuse(reading | {"missing": None if missing == "refuse" else missing}, LOG_ONLY)
+        elif log is None:
+            raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
+        else:
+            _refuse({"mean": mean, "--with": parameter or None, "horizon": horizon}, MODEL_ONLY)
         with Console(stderr=True).status("replaying") as status:
             options["progress"] = lambda text: status.update(f"replaying: {text}")
-            if model is not None:
-                if log is not None:
-                    raise ValueError("give a log or --model, and not both")
-                for name in reading:  # what would be ignored is refused
-                    if reading[name] not in (None, "refuse"):
-                        raise ArgumentError(
-                            name, "says how a log is read, and --model reads none", remedy="leave it out"
-                        )
-                made = _plan_model(model, _parameters(mean, parameter or []), horizon, per_day, options)
-            elif log is None:
-                raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
+            if log is None:
+                chosen = {"per_day": per_day, **({} if horizon is None else {"horizon": horizon})}
+                made = _plan_model(str(model), _parameters(mean, parameter or []), **chosen, **options)
             else:
                 read = read_log(log, **reading)
                 names = f"{read.decided} → {read.feedback}"
@@ -94,18 +89,21 @@ def plan_command(
         _print(made, output)
 
 
-def _plan_model(
-    model: str, parameters: dict[str, str], horizon: int, per_day: float | None, options: dict[str, Any]
-) -> Plan:
-    rate = None if per_day is None else as_positive(per_day, "per_day")
+def _refuse(given: dict[str, Any], problem: str) -> None:
+    """Raise ArgumentError for the first option that was given and would be ignored."""
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(name, problem, remedy="leave it out")
+
+
+def _plan_model(model: str, parameters: dict[str, str], **options: Any) -> Plan:
     try:
-        made = model_delays(model, horizon=horizon, per_day=rate, **parameters)
+        return plan_model(model, parameters, **options)
     except ArgumentError as error:
-        if error.name in ("horizon", "mean"):  # options, which are named as such further out
+        # Parameters of a model, but for these two, have no options of their own.
+        if error.name not in {*parameters, *inspect.signature(MODELS[model]).parameters} - {"horizon", "mean"}:
             raise
-        # The other parameters of a model have no options of their own.
         raise ArgumentError(f"--with {error.name}=…", error.problem, error.value, error.remedy) from error
-    return plan(made, per_day=rate, **options)
 
 
 def _share(text: str) -> float:

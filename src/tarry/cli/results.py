@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tarry.experiments import Folder, Tables
     from tarry.reports.sweeps import Story
 
-results_app = typer.Typer(no_args_is_help=True, help="What a sweep gave (docs/experiments.md).")
+results_app = typer.Typer(no_args_is_help=True)
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
 TITLE = "Means over runs, regret ± standard error"

@@ -20,9 +20,7 @@ from tarry.tracking import Player
 
 DOMAINS = ("ball", "box", "simplex")
 
-session_app = typer.Typer(
-    no_args_is_help=True, help="Decide now, learn later: a session kept in a store.", epilog=EPILOG
-)
+session_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, session_app)
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tarry import experiments
 from tarry.cli.console import Format, FormatOption, ended, engine_warnings, progress_bar, refusing
+from tarry.outcomes import counted
 
 if TYPE_CHECKING:
     from tarry.experiments import Folder, Standing, Sweep
@@ -21,7 +22,7 @@ SHOWN = 5  # values of an axis in a plan
 # What need not be said again in the command that goes on after an interrupt.
 DEFAULTS = {"engine": "threads", "task": "1/1"}
 
-sweep_app = typer.Typer(no_args_is_help=True, help="Experiments from one file (docs/experiments.md).")
+sweep_app = typer.Typer(no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The sweep, in TOML.")]
 ResultsOption = Annotated[
@@ -50,7 +51,7 @@ def plan(file: FileArgument, results: ResultsOption = None, output: FormatOption
     if output is Format.json:
         typer.echo(json.dumps(found._asdict() | {"missing": found.missing, "refused": refused}, indent=2))
         return
-    typer.echo(f"{sweep.name}: {_count(found.cells, 'cell')}, {found.finished} finished, {found.missing} to play")
+    typer.echo(f"{sweep.name}: {counted(found.cells, 'cell')}, {found.finished} finished, {found.missing} to play")
     for key in ("game", "player", *sweep.axes):
         columns = [cell.columns if key in ("game", "player") else cell.columns["axes"] for cell in sweep.cells]
         known = list(dict.fromkeys(describe(one[key]) for one in columns if one.get(key) is not None))
@@ -91,9 +92,9 @@ def status(file: FileArgument, results: ResultsOption = None, output: FormatOpti
     if output is Format.json:
         typer.echo(json.dumps(found._asdict() | {"missing": found.missing}, indent=2))
     else:
-        typer.echo(f"{sweep.name}: {found.finished} of {_count(found.cells, 'cell')} finished")
+        typer.echo(f"{sweep.name}: {found.finished} of {counted(found.cells, 'cell')} finished")
         if found.damaged:
-            typer.echo(f"{_count(found.damaged, 'file')} damaged: run again, their cells are played anew")
+            typer.echo(f"{counted(found.damaged, 'file')} damaged: run again, their cells are played anew")
         _print_failures(sweep, found.failed)
         typer.echo(_cost(found))
     raise typer.Exit(0 if not found.missing else 1)  # so that a script can wait for the last cell
@@ -116,7 +117,7 @@ def collect(
         typer.echo("cells were computed with several versions: see the column versions of cells.parquet", err=True)
     missing = len(sweep.contents) - tables.runs["cell"].n_unique()
     if missing:
-        typer.echo(f"{_count(missing, 'cell')} of {len(sweep.contents)} not finished and left out", err=True)
+        typer.echo(f"{counted(missing, 'cell')} of {len(sweep.contents)} not finished and left out", err=True)
 
 
 def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
@@ -143,7 +144,7 @@ def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bo
         raise ended(f"interrupted; finished cells are kept: {' '.join([again, *words])} goes on", INTERRUPTED) from None
     before = f", {done.found} were there" if done.found else ""
     failed = f", {len(done.failed)} failed" if done.failed else ""
-    typer.echo(f"{_count(done.finished, 'cell')} finished{before}{failed}: {folder.path}", err=aside)
+    typer.echo(f"{counted(done.finished, 'cell')} finished{before}{failed}: {folder.path}", err=aside)
     _print_failures(sweep, done.failed)
     if done.failed:
         raise typer.Exit(FAILED)
@@ -171,12 +172,3 @@ def _cost(found: Standing) -> str:
     unit, size = next((unit for unit in units if found.seconds >= 2 * unit[1]), units[-1])
     length = f"{max(found.seconds, 1.0) / size:.0f} {unit}"
     return f"{found.rounds:,} rounds to play, about {length} on one worker, compiling aside ({basis})"
-
-
-def _count(number: int, what: str) -> str:
-    """Return a number of things in words.
-
-    >>> _count(1, "cell"), _count(2, "cell")
-    ('1 cell', '2 cells')
-    """
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

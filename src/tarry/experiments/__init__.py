@@ -12,15 +12,6 @@ if TYPE_CHECKING:
     from tarry.experiments.run import Standing, Summary, run_sweep, standing
     from tarry.experiments.sweep import Cell, Sweep, load_sweep
 
-# Modules are imported when a name of theirs is asked for: help starts without Polars, and results are read without
-# the compiler.
-_HOMES = {
-    "engines": ("make_engine",),
-    "folder": ("Folder", "Tables", "read_tables", "write_tables"),
-    "play": ("play_cell",),
-    "run": ("Standing", "Summary", "run_sweep", "standing"),
-    "sweep": ("Cell", "Sweep", "load_sweep"),
-}
 __all__ = [
     "Cell",
     "Folder",
@@ -40,7 +31,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Return a public name from the module that defines it."""
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
+    # Imported when asked for, the lightest first: help starts without Polars, results are read without the compiler.
+    for home in ("sweep", "folder", "run", "engines") if name in __all__ else ():
+        module = import_module(f"{__name__}.{home}")
+        if hasattr(module, name):
+            return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -131,10 +131,7 @@ def labelled(cells: pl.DataFrame, games: Contents, players: Contents) -> pl.Data
 
 def contents_of(cells: pl.DataFrame) -> tuple[Contents, Contents]:
     """Return the game and the player of each cell, with the hashes of data files and without their names."""
-    plain = [json.loads(content) for content in cells["content"]]
     # Few sweeps name files, and a hundred thousand trees take a while to walk.
-    plain = [
-        without_file_names(one) if '"digest"' in text else one
-        for one, text in zip(plain, cells["content"], strict=True)
-    ]
+    found = ((json.loads(text), '"digest"' in text) for text in cells["content"])
+    plain = [without_file_names(one) if names_files else one for one, names_files in found]
     return [one["game"] for one in plain], [one["player"] for one in plain]

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,15 +38,11 @@ class Cancelled(Exception):
     """The run was asked to stop while a cell was under way."""
 
 
-class Drawn(NamedTuple):
-    """A game, and whether another seed would give another one."""
+def build_game(content: dict[str, Any], seed: int) -> tuple[Game, bool]:
+    """Return the game of a seed, and whether another seed would give another one.
 
-    game: Game
-    by_seed: bool
-
-
-def build_game(content: dict[str, Any], seed: int) -> Drawn:
-    """Return the game of a seed: members that draw are drawn by it, unless the file gives them an ``rng``."""
+    Members that draw are drawn by the seed, unless the file gives them an ``rng``.
+    """
     asked: set[str] = set()
     told: dict[str, Any] = {"rng": seed, "horizon": content["horizon"], "dimension": content["dimension"]}
 
@@ -64,7 +60,7 @@ def build_game(content: dict[str, Any], seed: int) -> Drawn:
     made = make("losses", content["losses"], partial(known, "losses"))
     listed = delays.array(waits.values) if waits.horizon <= LISTED else waits
     rules = {name: content[name] for name in ("capacity", *GAME_RULES)}
-    return Drawn(Game(domain, made, listed, **rules), "rng" in asked)
+    return Game(domain, made, listed, **rules), "rng" in asked
 
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
@@ -88,10 +84,10 @@ def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: Fal
     """
     started, plain = time.perf_counter(), json.loads(content)
     backlogs: dict[int, Any] = {}  # a summary of the delays by seed: games themselves would fill the memory
-    first = build_game(plain["game"], plain["seeds"][0])
+    first, by_seed = build_game(plain["game"], plain["seeds"][0])
 
     def games(seed: int) -> Game:
-        game = first.game if seed == plain["seeds"][0] else build_game(plain["game"], seed).game
+        game = first if seed == plain["seeds"][0] else build_game(plain["game"], seed)[0]
         backlogs[seed] = game.delays.summary()
         return game
 
@@ -100,21 +96,21 @@ def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: Fal
             raise Cancelled
 
     record = simulate(
-        None if first.by_seed else first.game,
+        None if by_seed else first,
         partial(build_player, plain["player"]),
         plain["seeds"],
-        games=games if first.by_seed else None,
+        games=games if by_seed else None,
         checkpoints=plain["checkpoints"],
         bound=plain["bound"],
         threads=1,
         progress=report,
     )
-    if not first.by_seed:
-        backlogs = dict.fromkeys(record.seeds, first.game.delays.summary())
+    if not by_seed:
+        backlogs = dict.fromkeys(record.seeds, first.delays.summary())
     same = {
         "cell": cell,
         "horizon": record.horizon,
-        "dimension": first.game.dimension,
+        "dimension": first.dimension,
         "capacity": record.capacity,
         "learner_played": type(record.player.learner).__name__,
         "scheduler_played": type(record.player.scheduler).__name__,
@@ -165,7 +161,7 @@ def refusal(content: str) -> str:
     plain = json.loads(content)
     player = partial(build_player, plain["player"])
     try:
-        game = build_game(plain["game"], plain["seeds"][0]).game
+        game, _ = build_game(plain["game"], plain["seeds"][0])
         prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
     except (ValueError, TypeError) as error:
         return str(error)

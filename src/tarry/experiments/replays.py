@@ -98,7 +98,7 @@ def _replayed(
     setting: str, seed: int, contents: dict[str, Any], lost: pl.DataFrame, tell: Callable[[str], None]
 ) -> Replays:
     """Return the replay of a setting's cells, whose contents go by line; ``lost`` has the losses of all lines."""
-    whole = build_game(next(iter(contents.values()))["game"], seed).game
+    whole, _ = build_game(next(iter(contents.values()))["game"], seed)
     played = min(whole.horizon, PLAYED)
     short = head(whole, played)
     backlog, thin = short.delays.backlog(), _thinned(played)

@@ -61,23 +61,15 @@ def _effective(plan: Plan) -> Any:
     ours = base.transform_filter(f"!({naive})")
     lines = ours.mark_line(strokeWidth=2.2, interpolate="monotone").encode(x=x, y=y, **look)
     points = ours.mark_point(filled=True, size=26, opacity=1).encode(x=x, y="effective:Q", color=look["color"])
-    layers = [faint, lines, points, *_target(plan, slots[0])]
+    layers = [faint, lines, points, *level(plan.target, f"target {plan.target:.0%}", "slots", slots[0], align="left")]
+    if plan.choice is not None:
+        best = {"slots": plan.choice.capacity, "effective": plan.choice.effective, "text": f"{plan.capacity:,} slots"}
+        chosen, at = alt.Chart(data_of([best])), {"x": "slots:Q", "y": "effective:Q"}
+        ring = chosen.mark_point(size=150, strokeWidth=2, color=INK, filled=False, opacity=1)
+        name = chosen.mark_text(align="right", dx=-11, dy=-11, fontSize=12.5, fontWeight="bold", color=INK)
+        layers += [ring.encode(**at), name.encode(**at, text="text:N")]
     return alt.layer(*layers).properties(width=WIDTH, height=300)
 
 
 def _name(figures: Figures) -> str:
     return figures.scheduler if figures.is_unbiased else f"{figures.scheduler} *"
-
-
-def _target(plan: Plan, first: int) -> list[Any]:
-    """Return the line of the target, and a ring around the recommendation."""
-    layers = level(plan.target, f"target {plan.target:.0%}", "slots", first, align="left")
-    if plan.choice is None:
-        return layers
-    capacity = plan.choice.capacity
-    best = {"slots": capacity, "effective": plan.choice.effective, "text": f"{capacity:,} slots"}
-    chosen = altair().Chart(data_of([best]))
-    ring = chosen.mark_point(size=150, strokeWidth=2, color=INK, filled=False, opacity=1)
-    name = chosen.mark_text(align="right", dx=-11, dy=-11, fontSize=12.5, fontWeight="bold", color=INK)
-    at = {"x": "slots:Q", "y": "effective:Q"}
-    return [*layers, ring.encode(**at), name.encode(**at, text="text:N")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,15 +22,14 @@ SHOWN = (
     *("drop newest", "drop oldest", "time out", "random evict", "reservoir"),
 )
 PLAN: tuple[tuple[int | None, str], ...] = (*((c, name) for c in CAPACITIES for name in SHOWN), (None, "unlimited"))
-
-
-class Played(NamedTuple):
-    """One policy at one capacity (None: no limit) and the record of its runs."""
-
-    policy: str
-    capacity: int | None
-    is_unbiased: bool
-    record: Record
+# What the game shows, for the page.
+STORY = (
+    f"Half of the rounds pull one way and answer within about {MEAN_DELAYS[0]} rounds; the other half pull harder the "
+    f"other way and answer after about {MEAN_DELAYS[1]}. A policy that hears the quick ones more often learns the "
+    "wrong thing, and the more surely the more it hears: that is what happens to labels that time out or are pushed "
+    "out of a full buffer. Weighted policies are right on average; of these VarOpt sees the most labels and so errs "
+    "least."
+)
 
 
 def make_game(horizon: int, rng: int = 1) -> Game:
@@ -49,12 +47,12 @@ def make_game(horizon: int, rng: int = 1) -> Game:
     return Game(domains.Ball(DIMENSION), losses.Linear(rows), delays.array(waits), capacity=CAPACITIES[0])
 
 
-def play_plan(game: Game, seeds: int) -> Iterator[Played]:
-    """Yield DW-FTRL's record under each capacity and policy of ``PLAN``, in its order."""
+def play_plan(game: Game, seeds: int) -> Iterator[tuple[str, int | None, bool, Record]]:
+    """Yield policy, capacity, whether it is unbiased, and DW-FTRL's record: for all of ``PLAN``, in its order."""
     learner = learners.DWFTRL(game.domain, rate=2.0 / sqrt(game.horizon + 2 * game.delays.total_delay))
     for capacity, name in PLAN:
         # Labels are given up after the time that the quick ones take on average.
         given = Conditions.of(game.delays, capacity or 1, patience=MEAN_DELAYS[0])
         scheduler = find_policy(name).make(given)
         record = simulate(replace(game, capacity=capacity), Player(learner, scheduler), seeds=seeds)
-        yield Played(name, capacity, scheduler.is_unbiased, record)
+        yield name, capacity, scheduler.is_unbiased, record

@@ -30,7 +30,6 @@ class Workload(NamedTuple):
     """
 
     delays: Delays
-    values: NDArray[np.int64]
     max_backlog: int
     preemption: bool
     seeds: int
@@ -71,17 +70,39 @@ def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
     scheduler = policy.offer(work.conditions(capacity))
     if scheduler is None or (scheduler.needs_preemption and not work.preemption):
         return None
-    most = ROUNDS // work.values.size
+    most = ROUNDS // work.delays.values.size
     runs = [work.replay(scheduler, capacity, range(min(work.seeds, max(2, most))))]
-    if policy.has_chances:
-        return _from_chances(policy.name, runs[0], capacity, chances_of(scheduler, capacity, work.values))
-    while _second_moment(runs)[1] > work.precision:
+    while not policy.has_chances and _second_moment(runs)[1] > work.precision:
         done = sum(len(run.seeds) for run in runs)
         more = min(done, most - done)  # twice as many: the error falls by √2 a trial
         if more <= 0:
             break
         runs.append(work.replay(scheduler, capacity, range(done, done + more)))
-    return _from_replays(policy.name, runs, capacity, scheduler.is_unbiased)
+    fates, horizon = np.concatenate([run.fates for run in runs]), runs[0].horizon
+    if policy.has_chances:
+        # P(seen) = chance · P(room) and E[w²] = P(room)/chance, so only the room is counted: few labels pass the
+        # paper's rules, and their weights would have to be averaged over very many replays.
+        chances = chances_of(scheduler, capacity, work.delays.values)
+        weight = 1.0 - float(runs[0].occupancy.full.mean())
+        seen, moment, error = weight * float(chances.mean()), weight * float(np.mean(1.0 / chances)), 0.0
+    else:
+        weight = float(np.concatenate([run.weights.mean for run in runs]).mean())
+        seen = float(fates[:, Fate.USED].mean()) / horizon
+        moment, error = _second_moment(runs)
+    effective = weight**2 / moment if moment > 0 else 0.0
+    return Figures(
+        capacity=capacity,
+        scheduler=policy.name,
+        is_unbiased=scheduler.is_unbiased,
+        seen=seen,
+        mean_weight=weight,
+        second_moment=moment,
+        second_moment_error=error * moment,
+        effective=effective,
+        error_factor=1.0 / sqrt(effective) if effective > 0 else inf,
+        saturated=float(fates[:, Fate.SATURATED].mean()) / horizon,
+        replays=len(fates),
+    )
 
 
 def _second_moment(runs: list[Replay]) -> tuple[float, float]:
@@ -90,47 +111,6 @@ def _second_moment(runs: list[Replay]) -> tuple[float, float]:
     mean = float(moments.mean())
     is_known = mean > 0 and moments.size > 1
     return mean, float(moments.std(ddof=1)) / sqrt(moments.size) / mean if is_known else 0.0
-
-
-def _from_replays(name: str, runs: list[Replay], capacity: int, is_unbiased: bool) -> Figures:
-    fates = np.concatenate([run.fates for run in runs])
-    moment, error = _second_moment(runs)
-    return _figures(
-        capacity=capacity,
-        scheduler=name,
-        is_unbiased=is_unbiased,
-        seen=float(fates[:, Fate.USED].mean()) / runs[0].horizon,
-        mean_weight=float(np.concatenate([run.weights.mean for run in runs]).mean()),
-        second_moment=moment,
-        second_moment_error=error * moment,
-        saturated=float(fates[:, Fate.SATURATED].mean()) / runs[0].horizon,
-        replays=len(fates),
-    )
-
-
-def _from_chances(name: str, run: Replay, capacity: int, chances: NDArray[np.float64]) -> Figures:
-    """P(seen) = chance · P(room) and E[w²] = P(room)/chance: only the room is counted.
-
-    Few labels pass the paper's rules, so their weights would have to be averaged over very many replays.
-    """
-    room = 1.0 - float(run.occupancy.full.mean())
-    return _figures(
-        capacity=capacity,
-        scheduler=name,
-        is_unbiased=True,
-        seen=room * float(chances.mean()),
-        mean_weight=room,
-        second_moment=room * float(np.mean(1.0 / chances)),
-        second_moment_error=0.0,
-        saturated=float(run.fates[:, Fate.SATURATED].mean()) / run.horizon,
-        replays=len(run.seeds),
-    )
-
-
-def _figures(**known: Any) -> Figures:
-    weight, moment = known["mean_weight"], known["second_moment"]
-    effective = weight**2 / moment if moment > 0 else 0.0
-    return Figures(**known, effective=effective, error_factor=1.0 / sqrt(effective) if effective > 0 else inf)
 
 
 @dataclass(frozen=True)

@@ -63,20 +63,19 @@ class Plan:
         """The answer in one sentence."""
         asked = f"an effective sample size of {self.target:.0%} of all labels"
         if self.choice is None:
-            return f"No capacity tried reaches {asked} without bias: {self._way_out}."
+            most = max(AMPLE * (self.backlog.max_backlog + 1), *(f.capacity for f in self.figures))
+            way_out = f"nor would up to {most:,} slots, so allow other schedulers, or a lower target"
+            if self.beyond is not None:
+                way_out = (
+                    f"it would take {self.beyond.capacity:,} slots with {self.beyond.scheduler}, or a lower target"
+                )
+            return f"No capacity tried reaches {asked} without bias: {way_out}."
         best, rate = self.choice, self.backlog.per_day
         daily = f" ({best.effective * rate:,.0f} effective labels a day)" if rate else ""
         return (
             f"{best.capacity:,} slots with {best.scheduler} are enough: {best.seen:.0%} of labels are seen, they are "
             f"worth {best.effective:.0%} of all of them{daily}, and standard errors grow {best.error_factor:.2f}-fold."
         )
-
-    @property
-    def _way_out(self) -> str:
-        if self.beyond is None:
-            most = max(AMPLE * (self.backlog.max_backlog + 1), *(f.capacity for f in self.figures))
-            return f"nor would up to {most:,} slots, so allow other schedulers, or a lower target"
-        return f"it would take {self.beyond.capacity:,} slots with {self.beyond.scheduler}, or a lower target"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -142,7 +141,7 @@ def plan(
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
     values, counts = delays.values, (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
     # As a list, so that the loop is compiled once per scheduler whatever the model.
-    work = Workload(array(values), values, int(backlog_of(values).max()), preemption, *counts)
+    work = Workload(array(values), int(backlog_of(values).max()), preemption, *counts)
     policies = choose_policies(schedulers, preemption=preemption)
     wanted = _share(target, max_second_moment)
     search = _Search(policies, work, wanted, progress if progress is not None else lambda text: None)

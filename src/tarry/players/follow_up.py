@@ -7,7 +7,7 @@ from tarry.domains.base import Domain
 from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL
-from tarry.players.recommended import Recommendation, spread_on
+from tarry.players.recommended import Recommendation, constants_of, spread_on
 from tarry.rates import EnergyRadius, EnergyRate, Power
 from tarry.schedulers import Bernoulli, DoublingBernoulli
 from tarry.theory.bandits import energy_probability
@@ -42,16 +42,8 @@ def beyond_peak_backlog(
     if isinstance(target, Game):
         if target.feedback != "value":
             raise NotGranted(f"this tuning is about value feedback, the game gives {target.feedback}")
-        return beyond_peak_backlog(
-            target.domain,
-            horizon=target.horizon,
-            capacity=target.capacity,
-            gradient_bound=target.gradient_bound,
-            value_bound=float(target.losses.value_bound(target.domain)),
-            strong_convexity=float(target.losses.strong_convexity) or None,
-            backlog=backlog,
-            factor=factor,
-        )
+        known = constants_of(target) | {"horizon": target.horizon, "capacity": target.capacity}
+        return beyond_peak_backlog(target.domain, **known, backlog=backlog, factor=factor)
     steepest, spread = spread_on(target, gradient_bound, value_bound)
     if capacity is None:
         raise ValueError("the conditional-energy tuning speaks of a capacity: give capacity=…")

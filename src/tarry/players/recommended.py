@@ -115,9 +115,12 @@ def recommended(
         rules = {"feedback": feedback, "information": information, "preemption": preemption, "capacity": capacity}
         constants = {"strong_convexity": strong_convexity, "gradient_bound": gradient_bound, "value_bound": value_bound}
         return recommended(target.domain, backlog=backlog, **_read(target, rules, constants))
-    _check_choice(information, "information", INFORMATION)
-    _check_choice(feedback, "feedback", FEEDBACK)
-    slots, guess = _as_room(capacity), None if backlog is None else as_int(backlog, "backlog")
+    for name, value, choices in (("information", information, INFORMATION), ("feedback", feedback, FEEDBACK)):
+        if value not in choices:
+            raise ArgumentError(name, f"must be one of {', '.join(map(repr, choices))}", value)
+    slots, guess = capacity, None if backlog is None else as_int(backlog, "backlog")
+    if slots is not None and slots != "unknown":
+        slots = as_int(slots, 'capacity (None for no limit, "unknown" if gradients are told)', 1)
     is_told = information != "non-clairvoyant"
     if feedback == "gradient":
         scheduler = choose_scheduler(slots, guess, preemption=preemption)
@@ -147,24 +150,17 @@ def _read(game: Game, rules: dict[str, Any], given: dict[str, Any]) -> dict[str,
     for name, value in rules.items():
         if value not in (DEFAULTS[name], getattr(game, name)):
             raise ValueError(f"the game has {name}={getattr(game, name)!r}, got {value!r}: leave it out")
-    own = {
+    told = {name: value for name, value in given.items() if value is not None}
+    return {name: getattr(game, name) for name in rules} | constants_of(game) | told
+
+
+def constants_of(game: Game) -> dict[str, Any]:
+    """Return what a game's losses tell: curvature, and bounds on gradients and, where they are fed back, on values."""
+    return {
         "strong_convexity": float(game.losses.strong_convexity) or None,  # 0 where losses are only convex
         "gradient_bound": game.gradient_bound,
         "value_bound": float(game.losses.value_bound(game.domain)) if game.feedback == "value" else None,
     }
-    told = {name: value for name, value in given.items() if value is not None}
-    return {name: getattr(game, name) for name in rules} | own | told
-
-
-def _check_choice(value: str, name: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ArgumentError(name, f"must be one of {', '.join(map(repr, choices))}", value)
-
-
-def _as_room(capacity: Room) -> Room:
-    if capacity is None or capacity == "unknown":
-        return capacity
-    return as_int(capacity, 'capacity (None for no limit, "unknown" if gradients are told)', 1)
 
 
 def choose_scheduler(capacity: Room, backlog: int | None, *, preemption: bool) -> Any:

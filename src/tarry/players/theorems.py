@@ -19,6 +19,7 @@ from tarry.game import Game
 from tarry.game.problem import Facts
 from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import warn_if_outside_unit_interval
+from tarry.players.recommended import spread_on
 from tarry.rates import inverse_time
 from tarry.theory.arguments import Array, BanditTuning, rounds
 from tarry.theory.weights import Costs
@@ -93,20 +94,15 @@ def bandit_strongly_convex(game: Game, *, tuning: str = "paper") -> Player:
 
 def _bandit_tuning(game: Game, strong_convexity: float = 0.0) -> BanditTuning[Array]:
     """Return the paper's rates and radii for every round."""
-    gradient_bound = _number(game.gradient_bound, "gradient_bound")
-    spread = theory.spread_of(
-        value_bound=_number(game.losses.value_bound(game.domain), "value_bound"),
-        gradient_bound=gradient_bound,
-        inner_radius=game.domain.inner_radius,
-        dimension=game.dimension,
-    )
+    largest = _number(game.losses.value_bound(game.domain), "value_bound")
+    steepest, spread = spread_on(game.domain, _number(game.gradient_bound, "gradient_bound"), largest)
     return theory.bernoulli_bandit_tuning(
         rounds(game.horizon),
         spread=spread,
         max_backlog=game.delays.summary().max_backlog,
         capacity=_capacity(game),
         diameter=game.domain.diameter,
-        gradient_bound=gradient_bound,
+        gradient_bound=steepest,
         strong_convexity=strong_convexity,
         inner_radius=game.domain.inner_radius,
     )

@@ -44,7 +44,7 @@ class Exponent(NamedTuple):
         return np.exp(self.level + self.slope * np.log(np.asarray(x, dtype=np.float64)))
 
 
-def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike, *, confidence: float = CONFIDENCE) -> Exponent:
+def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike) -> Exponent:
     """Return the exponent p of y ∝ x^p.
 
     ``y_by_seed`` has a row for each x and a column for each seed, NaN where a seed was not run; what was run must be
@@ -57,8 +57,6 @@ def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike, *, confidence: float = CONF
     at, runs = np.asarray(x, dtype=np.float64), np.asarray(y_by_seed, dtype=np.float64)
     if runs.ndim != 2 or at.shape != runs.shape[:1]:
         raise ValueError(f"y_by_seed needs a row for each of {at.size} x, got shape {runs.shape}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be a share between 0 and 1, got {confidence}")
     if np.isinf(runs).any():
         count = int(np.isinf(runs).sum())
         raise ValueError(f"y_by_seed must be finite, or NaN where a seed was not run, got {count} infinite values")
@@ -73,12 +71,12 @@ def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike, *, confidence: float = CONF
     pulls = away / np.sum(away**2)
     slope = float(pulls @ heights)
     level = float(heights.mean() - slope * logs.mean())
-    half = _half_width(pulls / means[kept], runs[kept], means[kept], confidence)
+    half = _half_width(pulls / means[kept], runs[kept], means[kept])
     residual = float(np.exp(np.max(np.abs(heights - level - slope * logs))))
     return Exponent(slope, slope - half, slope + half, level, residual, int(kept.sum()))
 
 
-def _half_width(pulls: Array, runs: Array, means: Array, confidence: float) -> float:
+def _half_width(pulls: Array, runs: Array, means: Array) -> float:
     """Return the quantile times the standard error of Σ pulls·mean, from sums of movements seed by seed."""
     counts = np.sum(np.isfinite(runs), axis=1)
     fewest = int(counts.min())
@@ -87,7 +85,7 @@ def _half_width(pulls: Array, runs: Array, means: Array, confidence: float) -> f
     # Each mean's variance is Σ(y − m)²/(n(n − 1)): the root of that goes to every seed's share.
     shares = pulls / np.sqrt(counts * (counts - 1.0))
     moved = np.nansum(shares[:, None] * (runs - means[:, None]), axis=0)
-    return student(confidence, fewest - 1) * float(np.sqrt(np.sum(moved**2)))
+    return student(CONFIDENCE, fewest - 1) * float(np.sqrt(np.sum(moved**2)))
 
 
 class Quantity(NamedTuple):

@@ -17,23 +17,20 @@ if TYPE_CHECKING:
 ROWS = 120  # of a table on a page: a browser lays out more slowly than a reader scrolls
 
 
-class Origin(NamedTuple):
-    """Where a page comes from: the command that makes it again, versions, and the sweep's file (None: no sweep)."""
-
-    command: str
-    versions: tuple[str, ...] = ()
-    file: str | None = None
-
-
 class Page(NamedTuple):
-    """What a page holds, in this order: paragraphs, small notes, warnings under their headings, figures and tables."""
+    """What a page holds, in this order: paragraphs, small notes, warnings under their headings, figures and tables.
+
+    At the end stand the command that makes the page again, versions, and the sweep's file (None: there is no sweep).
+    """
 
     title: str
     paragraphs: Iterable[str] = ()
     notes: Iterable[str] = ()
     warnings: dict[str, list[str]] = {}
     parts: Sequence[Figure | Table] = ()
-    origin: Origin | None = None
+    command: str = ""
+    versions: Sequence[str] = ()
+    file: str | None = None
 
     @property
     def figures(self) -> list[Figure]:

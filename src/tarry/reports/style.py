@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed
+from tarry.outcomes import counted
 
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 TOLD_APART = 8  # lines, the most that colours, dashes and marks tell apart in one chart
@@ -177,11 +178,6 @@ def choose(names: list[str], most: int = PANELS) -> list[str]:
     if most == 1:
         return [names[len(names) // 2]]
     return [names[round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def left_out(chosen: list[str], names: list[str]) -> str:

@@ -14,7 +14,7 @@ from tarry.outcomes import FATES
 from tarry.reports import regret as regrets
 from tarry.reports import tracking
 from tarry.reports.exponents import Fit
-from tarry.reports.page import Origin, Page
+from tarry.reports.page import Page
 from tarry.reports.style import TOLD_APART, Cast, captions, not_finite
 from tarry.reports.table import DASH, Table, latex, markdown, number, share
 from tarry.reports.view import with_baselines
@@ -65,8 +65,8 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Pag
         f"{len(story.failed)} cells failed:": list(dict.fromkeys(story.failed.values())),
         "Before you trust the numbers:": warning_lines(view),
     }
-    origin = Origin(story.command, story.versions, story.file)
-    return Page(story.name, [" ".join(said)], story.notes, warnings, [*figures, *tables], origin)
+    source = story.command, story.versions, story.file
+    return Page(story.name, [" ".join(said)], story.notes, warnings, [*figures, *tables], *source)
 
 
 def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from tarry.charts import FAINT, FATE_COLOURS, HALF, INK, WIDTH, altair, data_of, dressed, intervals
 from tarry.experiments.replays import DELAYS
-from tarry.outcomes import FATES
+from tarry.outcomes import FATES, counted
 from tarry.reports import style
 from tarry.reports.style import Cast, Figure, encodings, panels, short
 
@@ -73,7 +73,7 @@ def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> Figure 
         )
         charts.append(draw)
     known = mine.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
-    more = f"; {style.counted(len(panels) - 1, 'more setting')} in the tables." if len(panels) > 1 else "."
+    more = f"; {counted(len(panels) - 1, 'more setting')} in the tables." if len(panels) > 1 else "."
     notes = f" Shown for {panel}{more}", style.not_finite(mine.height - int(known.sum())), cast.note
     return style.figure(name, dressed(altair().hconcat(*charts, spacing=18)), *notes)
 
@@ -161,8 +161,8 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
     scale, axis = alt.Scale(nice=False), alt.Axis(format=short(replays.played), tickCount=6, grid=False)
     bare = alt.Axis(labels=False, ticks=False, grid=False)
 
-    def count(field: str, title: str, counted: list[dict[str, Any]]) -> Any:
-        highest = max((float(row[field]) for row in counted), default=0.0)
+    def count(field: str, title: str, rows: list[dict[str, Any]]) -> Any:
+        highest = max((float(row[field]) for row in rows), default=0.0)
         return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, format=short(highest)))
 
     area = alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")

@@ -220,14 +220,13 @@ def priority_bandit_bound(
     return gradient_bound * diameter * (1.74 * math.sqrt(total_delay) + 3.47 * noise)  # √3 and 2√3, rounded up
 
 
-def energy_probability(threshold: int, *, capacity: int, safety: float = 8.0) -> float:
+def energy_probability(threshold: int, *, capacity: int) -> float:
     """p = min{1, C/(8(H + 1))} (unreviewed).
 
     >>> energy_probability(7, capacity=16)
     0.25
     """
-    room = as_positive(safety, "safety") * (as_int(threshold, "threshold") + 1)
-    return min(1.0, as_int(capacity, "capacity", 1) / room)
+    return min(1.0, as_int(capacity, "capacity", 1) / (8.0 * (as_int(threshold, "threshold") + 1)))
 
 
 def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:

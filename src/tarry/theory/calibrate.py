@@ -96,11 +96,8 @@ def morris_tail(*, epsilon: float, backlog: int, capacity: int) -> float:
     """
     from scipy.special import gammaln, logsumexp
 
-    n, c, x = (
-        as_int(backlog, "backlog"),
-        as_int(capacity, "capacity", 1),
-        math.log1p(as_positive(epsilon, "epsilon")),
-    )
+    n, c = as_int(backlog, "backlog"), as_int(capacity, "capacity", 1)
+    x = math.log1p(as_positive(epsilon, "epsilon"))
     if n < c:
         return 0.0
     orders = np.arange(1, LARGEST_ORDER + 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from typing import Any
 
@@ -177,8 +177,9 @@ def progressive_val_score(
 class Rows:
     """A data set on its way to ``stream.simulate_qa``, with ``moment`` and ``delay`` to hand it along.
 
-    ``is_over`` once there are no more rows. With ``is_told``, ``wait`` is the delay of the last row, as a scheduler is
-    told it: River reveals before it predicts, so d steps of River's are d − 1 of our rounds.
+    Of the last row: its label comes at ``due``, in River's time; with ``is_told``, ``wait`` is its delay as a scheduler
+    is told it: River reveals before it predicts, so d steps of River's are d − 1 of our rounds. Once there are no more
+    rows ``is_over``, and ``end`` is River's time at the end of the last round: before a next row, or the last moment.
     """
 
     def __init__(self, dataset: Iterable[Any], moment: Moment, delay: Delay, *, is_number: bool, is_told: bool) -> None:
@@ -188,66 +189,47 @@ class Rows:
             raise ValueError(f"a scheduler that is told delays needs them in rounds: leave moment out, got {moment!r}")
         self._dataset, self._moment, self._delay = dataset, moment, delay
         self._is_number, self._is_told = is_number, is_told
-        self._row, self._time = 0, 0  # the number and the moment of the last row
-        self._latest: Any = delay
+        self._time: Any = 0
+        self._latest: Any = 0 if is_told and delay is None else delay
         self.wait, self.is_over = -1, False
-        self.moment = None if moment is None else self._time_of
-        self.delay = self._wait_of if is_told or callable(delay) or isinstance(delay, str) else delay
-        if moment is None and self.delay is delay is not None:  # one delay for all rows is looked at once
+        self.moment = None if moment is None else lambda _x: self._time
+        self._varies = is_told or callable(delay) or isinstance(delay, str)
+        # One delay for all rows stays one: River then keeps labels in the order of their rows.
+        self.delay = (lambda _x, _y: self._latest) if self._varies else delay
+        if moment is None and delay is not None and not self._varies:
             self._check_wait(delay, "delay is")
 
     def __iter__(self) -> Iterator[Any]:
         for i, row in enumerate(self._dataset):
-            self._row = i
+            here = _WHERE.format(i)
             if not isinstance(row, tuple | list) or len(row) not in (2, 3):
-                raise ValueError(f"{self._here} must be (x, y) or (x, y, keywords), got {row!r}")
+                raise ValueError(f"{here} must be (x, y) or (x, y, keywords), got {row!r}")
             check_label(row[1], self._is_number, _WHERE, i)
             if len(row) == 3 and row[2] and "w" in row[2]:
                 check_weight(row[2]["w"], _WHERE, i)
+            self._time = i if self._moment is None else _read(self._moment, here, "moment", row[0])
+            if self._varies:
+                if callable(self._delay) or isinstance(self._delay, str):
+                    self._latest = _read(self._delay, here, "delay", *row[:2])
+                self._check_wait(self._latest, f"the delay of {here} is")
+            elif self._moment is not None:
+                self._check_wait(self._delay, f"with the moment {self._time!r} of {here}, delay is")
+            if self._is_told:
+                if int(self._latest) != self._latest:
+                    raise ValueError(
+                        f"a scheduler that is told delays needs whole numbers of rounds, got {self._latest!r}"
+                    )
+                self.wait = max(int(self._latest) - 1, 0)
             yield row
         self.is_over = True
 
     @property
     def due(self) -> Any:
-        """Return when the label of the last row comes, in River's time."""
-        return (self._row if self._moment is None else self._time) + self._latest
+        return self._time + self._latest
 
     @property
     def end(self) -> Any:
-        """Return River's time at the end of the last round: before the row after it, or the last moment."""
-        return self._row + 1 if self._moment is None else self._time
-
-    @property
-    def _here(self) -> str:
-        return _WHERE.format(self._row)
-
-    def _time_of(self, x: Mapping[Any, Any]) -> Any:
-        self._time = self._moment(x) if callable(self._moment) else self._feature(x, self._moment, "moment")
-        if self.delay is self._delay:
-            self._check_wait(self._delay, f"with the moment {self._time!r} of {self._here}, delay is")
-        return self._time
-
-    def _wait_of(self, x: Mapping[Any, Any], y: Any) -> Any:
-        wait: Any = self._delay
-        if callable(wait):
-            wait = wait(x, y)
-        elif isinstance(wait, str):
-            wait = self._feature(x, wait, "delay")
-        elif wait is None:
-            wait = 0
-        self._check_wait(wait, f"the delay of {self._here} is")
-        self._latest = wait
-        if self._is_told:
-            if int(wait) != wait:
-                raise ValueError(f"a scheduler that is told delays needs whole numbers of rounds, got {wait!r}")
-            self.wait = max(int(wait) - 1, 0)
-        return wait
-
-    def _feature(self, x: Mapping[Any, Any], name: Hashable, what: str) -> Any:
-        try:
-            return x[name]
-        except (KeyError, TypeError):
-            raise ValueError(f"{self._here} has no feature {name!r} to tell its {what}, only {list(x)}") from None
+        return self._time + 1 if self._moment is None else self._time
 
     def _check_wait(self, wait: Any, words: str) -> None:
         try:
@@ -257,3 +239,13 @@ class Rows:
             needed = "a number of rows" if self._moment is None else "what can be added to a moment"
             raise ValueError(f"{words} {wait!r}, but it must be {needed}: a number, or a timedelta for dates") from None
         raise ValueError(f"{words} {wait!r}, but a label cannot come before its row: give a delay of at least 0")
+
+
+def _read(source: Any, here: str, what: str, x: Any, *label: Any) -> Any:
+    """Return what a function of the row tells, or the feature of this name."""
+    if callable(source):
+        return source(x, *label)
+    try:
+        return x[source]
+    except (KeyError, TypeError):
+        raise ValueError(f"{here} has no feature {source!r} to tell its {what}, only {list(x)}") from None
