@@ -85,8 +85,10 @@ def first_times(service: str, mean: float, **options: float) -> np.ndarray:
     ("service", "options", "law"),
     [
         ("exponential", {}, stats.expon(scale=300)),
-        ("lognormal", {"spread": 0.5}, stats.lognorm(0.5, scale=300 * np.exp(-0.125))),
-        ("pareto", {"shape": 5.0}, stats.lomax(5.0, scale=1200)),
+        pytest.param(
+            *("lognormal", {"spread": 0.5}, stats.lognorm(0.5, scale=300 * np.exp(-0.125))), marks=pytest.mark.slow
+        ),
+        pytest.param("pareto", {"shape": 5.0}, stats.lomax(5.0, scale=1200), marks=pytest.mark.slow),
     ],
 )
 def test_service_law(service: str, options: dict[str, float], law) -> None:

@@ -9,6 +9,7 @@ import pytest
 from casework import agree
 from hypothesis import given as drawn
 from hypothesis import strategies as st
+from marking import slow_but
 
 from tests.oracles import theory
 
@@ -114,7 +115,7 @@ def varopt(delays, capacity, rng):
 
 
 @pytest.mark.parametrize("play", [priority, varopt])
-@pytest.mark.parametrize("shape", ["fixed", "ramp", "mixed"])
+@pytest.mark.parametrize("shape", slow_but(["fixed", "ramp", "mixed"], {"mixed"}))
 def test_bounds_hold_for_played_schedulers(play, shape):
     n, capacity, runs = 40, 6, 300
     rng = np.random.default_rng(11)
