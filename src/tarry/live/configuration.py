@@ -25,7 +25,7 @@ from tarry.learners.base import queries_of
 from tarry.live.encoding import damaged
 from tarry.tracking import Player
 
-FORMAT = 2
+FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before to it
 SESSION, JOIN = "session", "join"
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 # Classes of the first version that have another name now and the same fields.

@@ -18,7 +18,7 @@ from tarry.live.buffers import FATES, HEAD, IDS, STATE, TOTALS, Chunk, Ids, Regi
 from tarry.live.configuration import encode
 from tarry.live.core import NAMING, ROUNDS
 from tarry.live.encoding import damaged
-from tarry.live.stores.base import Change, Store
+from tarry.live.stores import Change, Store
 from tarry.live.tracker import CALLERS, Tracker
 
 T = TypeVar("T")

@@ -11,17 +11,15 @@ from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
-from tarry.live.configuration import upgraded
+from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores import without_password
-from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
+from tarry.live.stores import CLOSED, PATIENCE, PROCESS, Change, without_password
 
 try:
     import psycopg
 except ImportError as error:
     raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
 
-PATIENCE = 60.0  # seconds to wait for another writer
 _LOCK = 0x54617279  # an advisory lock, so that two processes do not make or change the tables at once
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",

@@ -17,9 +17,9 @@ from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
-from tarry.live.configuration import upgraded
+from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
+from tarry.live.stores import CLOSED, PATIENCE, PROCESS, Change
 
 try:
     import fcntl
@@ -27,7 +27,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 APPLICATION = 0x54617279
-PATIENCE = 60.0  # seconds to wait for another writer
 _LOGS = ("-wal", "-journal")  # with one of these, SQLite makes the file whole by itself
 _EMPTY = "{} is empty: make a session or join first (tarry join new), or restore a copy"
 _TABLE = (
