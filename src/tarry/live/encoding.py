@@ -179,17 +179,11 @@ class ItemRow(NamedTuple):
 class Objects(dict[int, Item]):
     """Items by round, in memory: the caller's own objects."""
 
-    def pack(self, payload: Any) -> Any:
-        """Return a payload as it is kept."""
-        return payload
+    def pack(self, value: Any, _: str = "") -> Any:
+        """Return a payload or label, which is kept as it was given."""
+        return value
 
-    def unpack(self, payload: Any) -> Any:
-        """Return a payload as it was given."""
-        return payload
-
-    def pack_label(self, label: Any, what: str) -> Any:
-        """Return a label as it is kept."""
-        return label
+    unpack = pack_label = pack
 
 
 def encode_item(t: int, item: Item) -> ItemRow:
@@ -246,7 +240,7 @@ class Rows:
     """Items by round, in a store: read when they are asked for, written with the next commit."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._store, self.pack = store, encode_payload
         self._kept: dict[int, Item] = {}
         self.touched: dict[int, ItemRow | None] = {}
 
@@ -277,10 +271,6 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self._kept)
-
-    def pack(self, payload: Any) -> bytes | None:
-        """Return a payload as bytes: bytes as they are, JSON values as text."""
-        return encode_payload(payload)
 
     def unpack(self, payload: bytes | None) -> Any:
         """Return the payload of bytes; raise Unreadable if this process cannot read it."""

@@ -11,23 +11,12 @@ import numpy as np
 
 from tarry.learners import Idle
 from tarry.live import batches
+from tarry.live import labels as label_rules
 from tarry.live.base import StoredObject, make_or_open
 from tarry.live.configuration import JOIN, Configuration
 from tarry.live.encoding import as_id
 from tarry.live.estimates import Estimate, estimate_now
-from tarry.live.labels import (
-    AT_END,
-    DROP,
-    FIRST,
-    RULES,
-    UNSAID,
-    as_gathered,
-    as_missing,
-    check_features,
-    check_label,
-    in_order,
-    log_of,
-)
+from tarry.live.labels import FIRST, RULES, UNSAID
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
@@ -60,6 +49,7 @@ class Row(NamedTuple):
 
 
 _new_row = partial(tuple.__new__, Row)
+_Told = tuple[Answer, Row | None]
 
 
 class Outcome(NamedTuple):
@@ -152,9 +142,9 @@ class LabelJoin(StoredObject):
         try:
             opened = self._turns.change(self._tracker.open_many, names, waits, rows)
         except ValueError:
-            check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
+            label_rules.check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
-        return [Ticket(one.id, one.tracked, one.released) for one in opened]
+        return [new_ticket(one[:3]) for one in opened]
 
     def label(self, id: Hashable, label: Any, *, key: Hashable = None) -> Row | None:
         """Return the decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
@@ -190,19 +180,23 @@ class LabelJoin(StoredObject):
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
-        return self._turns.change(self._label_all, names, checked, marks)
+        return self._turns.change(self._each, self._label, names, zip(checked, marks, strict=True))
 
-    def _label_all(self, names: list[Hashable], labels: list[Any], keys: list[Hashable]) -> list[Outcome]:
-        return self._outcomes(names, [self._label(*one) for one in zip(names, labels, keys, strict=True)])
+    def _each(
+        self, step: Callable[..., _Told], names: list[Hashable], given: Iterable[tuple[Any, ...]]
+    ) -> list[Outcome]:
+        told = [step(id, *rest) for id, rest in zip(names, given, strict=True)]
+        # The fates are those when all of it is done.
+        return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(names, told, strict=True)]
 
     def _checked(self, id: Hashable, label: Any) -> Any:
         """Return a label that can be used, or kept with others, before anything is changed."""
         if self._rule is not None:
-            return as_gathered(id, label, self._labels, self._tracker.items.pack_label)
-        check_label(id, label)
+            return label_rules.as_gathered(id, label, self._labels, self._tracker.items.pack_label)
+        label_rules.check_label(id, label)
         return label
 
-    def _label(self, id: Hashable, label: Any, key: Hashable) -> tuple[Answer, Row | None]:
+    def _label(self, id: Hashable, label: Any, key: Hashable) -> _Told:
         if self._rule is None:
             return self._end(id, label)
         return self._tracker.gather(id, label, key), None
@@ -217,31 +211,24 @@ class LabelJoin(StoredObject):
 
     def finish_many(self, ids: Any, missing: Any = UNSAID) -> list[Outcome]:
         """End the windows of several decisions (a list, a frame with id) in one transaction: an outcome for each."""
-        rule = self._rule
-        if rule is None:
+        if self._rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = batches.as_ids(ids)
-        instead = [as_missing(id, missing, self._labels) for id in names]
-        return self._turns.change(self._finish_all, names, instead, rule)
+        instead = [(label_rules.as_missing(id, missing, self._labels),) for id in names]
+        return self._turns.change(self._each, self._finish, names, instead)
 
-    def _finish_all(self, names: list[Hashable], instead: list[Any], rule: Callable[[Any], Any]) -> list[Outcome]:
-        tracker, told = self._tracker, []
-        for id, label in zip(names, instead, strict=True):
-            t = tracker.find(as_id(id))
-            waiting = None if t is None else tracker.item(t)
-            if waiting is not None and waiting.gathered:
-                label = rule(waiting.gathered)
-            told.append(self._end(id, label))
-        return self._outcomes(names, told)
+    def _finish(self, id: Hashable, label: Any) -> _Told:
+        t = self._tracker.find(id)
+        waiting = None if t is None else self._tracker.item(t)
+        if waiting is not None and waiting.gathered:
+            label = RULES[self._labels](waiting.gathered)
+        return self._end(id, label)
 
-    def _end(self, id: Hashable, label: Any) -> tuple[Answer, Row | None]:
+    def _end(self, id: Hashable, label: Any) -> _Told:
         (status, weight), item = self._tracker.answer(id, _NOTHING, label)
         if status is not Answer.USED or item is None:
             return status, None
         return status, _new_row((self._tracker.items.unpack(item.payload), label, weight, item.id))
-
-    def _outcomes(self, ids: list[Hashable], told: list[tuple[Answer, Row | None]]) -> list[Outcome]:
-        return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(ids, told, strict=True)]
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
@@ -250,7 +237,9 @@ class LabelJoin(StoredObject):
         """
         return self._turns.look(estimate_now, self._tracker, level)
 
-    def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
+    def stream(
+        self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = label_rules.DROP
+    ) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
@@ -263,24 +252,18 @@ class LabelJoin(StoredObject):
                 "this join gathers labels until finish(id), and a log does not say when that is: "
                 "stream with labels='first', or call decide, label and finish"
             )
-        if at_end not in AT_END:
-            raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
-        log = log_of(frame, decided_at, labelled_at, label)
-        features = batches.records(frame, without=(decided_at, labelled_at, label, "id"))
-        names = (
-            batches.as_ids(batches.column(frame, "id")) if "id" in batches.names_of(frame) else [None] * len(features)
-        )
-        check_features(features, self._tracker.items.pack)
-        return self._stream(in_order(log, at_end), log.labels, features, names)
+        if at_end not in label_rules.AT_END:
+            raise ValueError(f"at_end must be one of {', '.join(map(repr, label_rules.AT_END))}, got {at_end!r}")
+        log = label_rules.read_log(frame, decided_at, labelled_at, label, at_end)
+        label_rules.check_features(log.features, self._tracker.items.pack)
+        return self._stream(log)
 
-    def _stream(
-        self, events: Iterator[tuple[int, bool]], labels: list[Any], features: list[Any], names: list[Any]
-    ) -> Iterator[Row]:
+    def _stream(self, log: label_rules.Log) -> Iterator[Row]:
         ids: dict[int, Hashable] = {}
-        for i, is_label in events:
+        for i, is_label in log.events:
             if not is_label:
-                ids[i] = self.decide(features[i], names[i]).id
+                ids[i] = self.decide(log.features[i], log.ids[i]).id
                 continue
-            row = self.label(ids.pop(i), labels[i])
+            row = self.label(ids.pop(i), log.labels[i])
             if row is not None:
                 yield row

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from decimal import Decimal
 from math import isfinite
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.live.batches import column, is_frame, is_missing, names_of
+from tarry.live.batches import as_ids, column, is_frame, is_missing, names_of, records
 from tarry.live.core import LARGEST
-from tarry.live.encoding import as_id, brief
+from tarry.live.encoding import brief
 
 FIRST, SUM = "first", "sum"
 # What the labels that have gathered come to; with "first" none gather.
@@ -81,37 +82,49 @@ def _plain(label: Any) -> Any:
 
 
 class Log(NamedTuple):
-    """When each row was decided and labelled, its label, and the names of the first two columns."""
+    """A log that makes sense: rows in the order of time, each for its decision or its label (True), and columns."""
 
-    times: list[Any]
-    come: list[Any]
+    events: list[tuple[int, bool]]
     labels: list[Any]
-    names: tuple[str, str]
+    features: list[dict[str, Any]]
+    ids: list[Hashable]
 
 
-def log_of(frame: Any, decided_at: str, labelled_at: str, label: str) -> Log:
-    """Return the columns of a frame that tell when; raise ValueError if any row makes no sense."""
+def read_log(frame: Any, decided_at: str, labelled_at: str, label: str, at_end: str) -> Log:
+    """Return a log; raise ValueError if any row makes no sense."""
     if not is_frame(frame):
         way = ": read the file first, for example with polars.read_csv" if isinstance(frame, (str, Path)) else ""
         raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}{way}")
-    columns = {name: column(frame, name) for name in (decided_at, labelled_at, label)}
-    sizes = {name: len(values) for name, values in columns.items()}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(f"the columns must be equally long, got {sizes}")
-    log = Log(columns[decided_at], columns[labelled_at], columns[label], (decided_at, labelled_at))
-    untimed = next((i for i, time in enumerate(log.times) if is_missing(time)), None)
-    if untimed is not None:
-        raise ValueError(f"row {untimed} has no time in {decided_at!r}: every decision needs one")
-    for i, y in enumerate(log.labels):
-        if not is_missing(log.come[i]) and (is_missing(y) or is_endless(y)):
+    times, come, labels = (column(frame, name) for name in (decided_at, labelled_at, label))
+    features = records(frame, without=(decided_at, labelled_at, label, "id"))
+    ids: list[Hashable] = as_ids(frame) if "id" in names_of(frame) else [None] * len(times)
+    for i, (time, y) in enumerate(zip(times, labels, strict=True)):
+        if is_missing(time):
+            raise ValueError(f"row {i} has no time in {decided_at!r}: every decision needs one")
+        if not is_missing(come[i]) and (is_missing(y) or is_endless(y)):
             said = "no label" if is_missing(y) else f"the label {brief(y)}, which is not finite"
             raise ValueError(f"row {i} has {said}: leave {labelled_at!r} empty where no label came")
-    first: dict[Any, int] = {}
-    for i, id in enumerate(column(frame, "id") if "id" in names_of(frame) else ()):
-        j = first.setdefault(as_id(id), i)
-        if j != i:  # the second decision would be taken for the first, repeated
-            raise ValueError(f"rows {j} and {i} have the same id {id!r}: each decision needs its own")
-    return log
+    first: dict[Hashable, int] = {}
+    for i, id in enumerate(ids):
+        if id is not None and first.setdefault(id, i) != i:  # it would be taken for the first decision, repeated
+            raise ValueError(f"rows {first[id]} and {i} have the same id {id!r}: each decision needs its own")
+    try:
+        order = sorted(range(len(times)), key=times.__getitem__)
+        arrivals = [i for i in order if not is_missing(come[i])]
+        early = next((i for i in arrivals if come[i] < times[i]), None)
+        # A label comes after all decisions up to its time.
+        moments = [(times[i], False, i) for i in order] + [(come[i], True, i) for i in arrivals]
+        moments.sort(key=itemgetter(0, 1))
+    except TypeError as error:
+        raise ValueError(
+            f"the times in {decided_at!r} and {labelled_at!r} cannot be compared with each other ({error}): give "
+            "all of them one type"
+        ) from error
+    if early is not None:
+        raise ValueError(f"row {early} is labelled at {come[early]}, before it was decided at {times[early]}")
+    while at_end == DROP and moments and moments[-1][1]:
+        moments.pop()
+    return Log([(i, is_label) for _, is_label, i in moments], labels, features, ids)
 
 
 def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
@@ -121,30 +134,3 @@ def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
             pack(given)
         except ValueError as error:
             raise ValueError(f"row {i}: {error}") from error
-
-
-def in_order(log: Log, at_end: str) -> Iterator[tuple[int, bool]]:
-    """Return rows in the order of time, and whether each comes for its label (else for its decision)."""
-    try:
-        order = sorted(range(len(log.times)), key=log.times.__getitem__)
-        arrivals = sorted((i for i in order if not is_missing(log.come[i])), key=log.come.__getitem__)
-        early = next((i for i in arrivals if log.come[i] < log.times[i]), None)
-    except TypeError as error:
-        raise ValueError(
-            f"the times in {log.names[0]!r} and {log.names[1]!r} cannot be compared with each other ({error}): give "
-            "all of them one type"
-        ) from error
-    if early is not None:
-        raise ValueError(f"row {early} is labelled at {log.come[early]}, before it was decided at {log.times[early]}")
-    return _merged(log, order, arrivals, at_end)
-
-
-def _merged(log: Log, order: list[int], arrivals: list[int], at_end: str) -> Iterator[tuple[int, bool]]:
-    due = 0
-    for i in order:
-        while due < len(arrivals) and log.come[arrivals[due]] < log.times[i]:
-            yield arrivals[due], True
-            due += 1
-        yield i, False
-    if at_end == DELIVER:
-        yield from ((i, True) for i in arrivals[due:])
