@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 import tarry
-from tarry.live.estimates import _reach, book_label, moments_of
+from tarry.live.core import book_label
+from tarry.live.status import moments_of, reach_of
 
 
 def play(seed, n, capacity, **options):
@@ -121,7 +122,7 @@ def test_intervals_of_five_labels_cover_as_often_as_they_say():
         for y in rng.normal(1.0, 2.0, 5).tolist():
             book_label(sums, 1.0, y)
         moments = moments_of(sums)
-        covered += abs(moments.mean - 1.0) <= _reach(moments, 0.9)
+        covered += abs(moments.mean - 1.0) <= reach_of(moments, 0.9)
     assert abs(covered / runs - 0.9) <= 4 * sqrt(0.9 * 0.1 / runs)
 
 

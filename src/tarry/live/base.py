@@ -10,7 +10,7 @@ from tarry.checks import as_int
 from tarry.errors import StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
-from tarry.live.configuration import JOIN, SESSION, Configuration, Parsed, other_version, parse, settled
+from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, other_version, parse, settled
 from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, export_of, ledger_of, status_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
@@ -48,13 +48,13 @@ class StoredObject:
             if found is None:
                 known = ", ".join(map(repr, place.names())) or "none"
                 raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
-            parsed = parse(found, place.where, player)
-            if parsed.configuration.kind != kind:
-                raise StoreError(f"{name!r} in {said} is a {parsed.configuration.kind}, not a {kind}")
+            plain, stored = parse(found, place.where, player)
+            if stored.kind != kind:
+                raise StoreError(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:
-                parsed.check_same(parsed.configuration, with_seed=False)
+                check_same(plain, stored, with_seed=False)
             opened = cls.__new__(cls)
-            opened._take(_continued(parsed, place))
+            opened._take(_continued(plain, stored, place))
         return opened
 
     def expire(self, id: Hashable) -> Receipt:
@@ -141,16 +141,16 @@ def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: s
                 return made
             found = place.configuration()  # somebody was faster
             assert found is not None
-        parsed = parse(found, place.where, wanted.player)
-        parsed.check_same(wanted, with_seed=rng is not None)
-        return _continued(parsed, place)
+        plain, stored = parse(found, place.where, wanted.player)
+        check_same(plain, wanted, with_seed=rng is not None)
+        return _continued(plain, stored, place)
 
 
-def _continued(parsed: Parsed, place: Store) -> Stored:
+def _continued(plain: dict[str, Any], stored: Configuration, place: Store) -> Stored:
     """Return calls on what a store holds; raise StoreError about bytes that another version laid out otherwise."""
-    tracker = _tracker_of(parsed.configuration, Rows(place))
-    if parsed.plain["layout"] != tracker.slots.layout:
-        raise other_version(parsed.plain)
+    tracker = _tracker_of(stored, Rows(place))
+    if plain["layout"] != tracker.slots.layout:
+        raise other_version(plain)
     return Stored(tracker, place)
 
 

@@ -103,31 +103,25 @@ def members() -> dict[str, type]:
     return found
 
 
-class Parsed(NamedTuple):
-    """The configuration a store holds: as its plain values, and built."""
-
-    plain: dict[str, Any]
-    configuration: Configuration
-
-    def check_same(self, wanted: Configuration, *, with_seed: bool) -> None:
-        """Refuse to continue a session as something else."""
-        was, now = self.plain, json.loads(encode(wanted))
-        if was["kind"] != now["kind"]:
+def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -> None:
+    """Refuse to continue what is stored as something else."""
+    now = json.loads(encode(wanted))
+    if was["kind"] != now["kind"]:
+        raise ValueError(
+            f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
+        )
+    for name in Configuration._fields:
+        if was[name] != now[name] and (name != "seed" or with_seed):
+            path, then, today = difference(was[name], now[name])
+            said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
             raise ValueError(
-                f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
+                f"the store holds a {was['kind']} with another {said} ({then}, not {today}): "
+                "open it with the same arguments, or give another store or name"
             )
-        for name in Configuration._fields:
-            if was[name] != now[name] and (name != "seed" or with_seed):
-                path, then, today = difference(was[name], now[name])
-                said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
-                raise ValueError(
-                    f"the store holds a {was['kind']} with another {said} ({then}, not {today}): "
-                    "open it with the same arguments, or give another store or name"
-                )
 
 
-def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> Parsed:
-    """Return what is stored; ``player`` stands in where it has parts that cannot be built from names."""
+def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> tuple[dict[str, Any], Configuration]:
+    """Return what is stored, as plain values and built; ``player`` stands in for parts that names cannot build."""
     text, checksum = stored
     if crc32(text.encode()) != checksum:
         raise damaged(where, "tarry_sessions")
@@ -145,7 +139,7 @@ def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> 
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise other_version(plain) from error
     fields = {name: plain[name] for name in Configuration._fields} | {"player": built if player is None else player}
-    return Parsed(plain, Configuration(**fields))
+    return plain, Configuration(**fields)
 
 
 def other_version(plain: dict[str, Any]) -> StoreError:

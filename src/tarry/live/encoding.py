@@ -186,39 +186,6 @@ class Objects(dict[int, Item]):
     unpack = pack_label = pack
 
 
-def encode_item(t: int, item: Item) -> ItemRow:
-    """Return the item of round t, whose payload is packed, as a row."""
-    body = {
-        "id": plain_id(item.id),
-        "tracked": item.tracked,
-        "released": [plain_id(id) for id in item.released],
-        "answer": int(item.answer),
-        "gathered": item.gathered,
-        "keys": [plain_id(key) for key in item.keys],
-    }
-    play = b"" if item.play is None else item.play.tobytes()
-    text = _to_json(body)
-    return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
-
-
-def decode_item(t: int, row: ItemRow) -> Item:
-    """Return the item of a row; its payload stays packed. Raise Unreadable if this process cannot read it."""
-    try:
-        body = json.loads(row.body)
-        return Item(
-            id=id_of(body["id"]),
-            tracked=body["tracked"],
-            released=tuple(id_of(id) for id in body["released"]),
-            answer=Answer(body["answer"]),
-            play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
-            payload=row.payload,
-            gathered=tuple(body["gathered"]),
-            keys=tuple(id_of(key) for key in body["keys"]),
-        )
-    except (RecursionError, ValueError, KeyError, TypeError) as error:
-        raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
-
-
 def row_checksum(t: int, body: Any, play: Any, payload: Any) -> int:
     """Return a checksum of a row and the round it belongs to; -1 of what is no row."""
     if not (isinstance(body, str) and isinstance(play, bytes) and isinstance(payload or b"", bytes)):
@@ -245,18 +212,41 @@ class Rows:
         self.touched: dict[int, ItemRow | None] = {}
 
     def get(self, t: int) -> Item | None:
-        """Return the item of round t; raise StoreError if its row is damaged."""
+        """Return the item of round t, its payload packed; raise StoreError if its row is damaged or unreadable here."""
         kept = self._kept.get(t)
-        if kept is None and t not in self.touched:
-            row = self._store.row(t)
-            if row is not None:
-                if row_checksum(t, *row[:3]) != row.checksum:
-                    raise damaged(self._store.where, f"round {t} of tarry_items")
-                kept = self._kept[t] = decode_item(t, row)
+        row = self._store.row(t) if kept is None and t not in self.touched else None
+        if row is None:
+            return kept
+        if row_checksum(t, *row[:3]) != row.checksum:
+            raise damaged(self._store.where, f"round {t} of tarry_items")
+        try:
+            body = json.loads(row.body)
+            kept = self._kept[t] = Item(
+                id=id_of(body["id"]),
+                tracked=body["tracked"],
+                released=tuple(id_of(id) for id in body["released"]),
+                answer=Answer(body["answer"]),
+                play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
+                payload=row.payload,
+                gathered=tuple(body["gathered"]),
+                keys=tuple(id_of(key) for key in body["keys"]),
+            )
+        except (RecursionError, ValueError, KeyError, TypeError) as error:
+            raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
         return kept
 
     def __setitem__(self, t: int, item: Item) -> None:
-        self.touched[t] = encode_item(t, item)
+        body = {
+            "id": plain_id(item.id),
+            "tracked": item.tracked,
+            "released": [plain_id(id) for id in item.released],
+            "answer": int(item.answer),
+            "gathered": item.gathered,
+            "keys": [plain_id(key) for key in item.keys],
+        }
+        play = b"" if item.play is None else item.play.tobytes()
+        text = _to_json(body)
+        self.touched[t] = ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
         self._kept[t] = item
 
     def pop(self, t: int, default: None = None) -> None:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from math import isnan
+from math import isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 from tarry._version import __version__
 from tarry.checks import as_int
 from tarry.learners import Idle
+from tarry.live import core
 from tarry.live.buffers import CHUNK
 from tarry.live.configuration import JOIN, encode
 from tarry.live.core import ANSWERED, ANSWERS, Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id
-from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Answer, Certificate, Weights
+from tarry.schedulers.base import held
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import balance
 
+FEW = 30  # so many equal labels are needed before their spread is believed to be small
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
 # The size of a SQLite file, tested against real ones.
@@ -29,6 +31,33 @@ _ROW = 100  # a row of a round, without its id, play and payload
 # Rows of recent rounds lie side by side. Those of tracked rounds stay where their neighbours have gone, and SQLite
 # joins pages only when they are two thirds empty; a long row wastes at most part of its last page.
 _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
+
+
+class Estimate(NamedTuple):
+    """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
+
+    The interval is for the mean of what the labels are drawn from; for the mean of these very decisions it is wider
+    than need be. It is Student's, with the effective sample size (Σw)²/Σw² for the number of labels. There is none
+    (NaN) below two labels, and below 30 if all are equal: so few say nothing about how far others may lie. The naive
+    mean answers another question: what the labels are *that came in time*.
+
+    It is made from ``labels`` of them; ``left_out`` were used too, but are no numbers below 1e100 in size.
+    ``outstanding`` is the share of all decisions, by weight, whose labels are still awaited: while it is large, both
+    means lean towards the labels that come quickly. It is 0 when no decision is tracked. While some are it is known
+    where weights arrived and held make up all decisions (VarOpt), and NaN elsewhere and before the first decision.
+    """
+
+    mean: float
+    low: float
+    high: float
+    naive: float
+    labels: int
+    left_out: int = 0
+    outstanding: float = nan
+
+    def rows(self) -> dict[str, str]:
+        """Return the same as text, for tables."""
+        return {name.replace("_", " "): f"{value:.6g}" for name, value in self._asdict().items()}
 
 
 class Status(NamedTuple):
@@ -62,6 +91,57 @@ class Status(NamedTuple):
         for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
             shown |= {} if part is None else {f"{name} {key}": text for key, text in part.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
+
+
+def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
+    """Return the estimate of a join's books."""
+    try:
+        is_level = 0 < level < 1
+    except (TypeError, ValueError):
+        is_level = False
+    if not is_level:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    moments = moments_of(tracker.slots.sums)
+    mean, reach, labels = moments.mean, reach_of(moments, float(level)), moments.labels
+    scheduler, outstanding = tracker.configuration.player.scheduler, nan
+    if tracker.rounds and scheduler.is_unbiased:
+        holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
+        outstanding = nan if holding < 0 else min(1.0, holding / tracker.rounds)
+    left_out = tracker.slots.fates()["used"] - labels
+    return Estimate(mean, mean - reach, mean + reach, moments.naive, labels, left_out, outstanding)
+
+
+def reach_of(moments: Moments, level: float) -> float:
+    """Return how far the interval goes to either side: Student's, as if ``effective`` labels of weight one had come."""
+    from scipy.special import stdtrit
+
+    if moments.labels < 2 or moments.effective <= 1 or (moments.error == 0 and moments.labels < FEW):
+        return nan
+    quantile = float(stdtrit(moments.effective - 1, (1 + level) / 2))
+    return quantile * moments.error * sqrt(moments.effective / (moments.effective - 1))
+
+
+class Moments(NamedTuple):
+    """The weighted mean and its standard error, the naive mean, how many labels they are of, and (Σw)²/Σw²."""
+
+    mean: float
+    error: float
+    naive: float
+    labels: int
+    effective: float = 0.0
+
+
+def moments_of(sums: Any) -> Moments:
+    """Return Σwy/Σw and the standard error √(Σw²(y − mean)²)/Σw of a ratio of weighted sums (NaN below two labels)."""
+    n, total = int(sums[core.LABELS]), float(sums[core.WEIGHTS])
+    if total == 0:
+        return Moments(nan, nan, nan, n)
+    mean = (float(sums[core.WEIGHTED]) + float(sums[core.LOST])) / total
+    squares, spread = float(sums[core.SQUARES]), float(sums[core.SPREAD])
+    if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
+        spread += squares * (float(sums[core.CENTRE]) - mean) ** 2
+    effective = total * total / squares if squares else 0.0
+    return Moments(mean, nan if n < 2 else sqrt(spread) / total, float(sums[core.NAIVE]), n, effective)
 
 
 def status_of(tracker: Tracker) -> Status:

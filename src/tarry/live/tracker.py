@@ -20,9 +20,8 @@ from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
 from tarry.live.configuration import Configuration
-from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, is_malformed
+from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, book_label
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
-from tarry.live.estimates import book_label
 from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import keyed_draws, terms_of
@@ -180,7 +179,7 @@ class Tracker:
         counts = slots.counts
         answer = None if is_tracked else self._refusal(t)
         if answer is not None or t is None:
-            if feedback is not None and is_malformed(feedback):
+            if feedback is not None and not (np.abs(feedback) < LARGEST).all():
                 raise _malformed(feedback)
             answer = answer or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
