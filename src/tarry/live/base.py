@@ -83,10 +83,7 @@ class StoredObject:
         return self._turns.look(ledger_of, self._tracker, as_int(last, "last"))
 
     def export(self, *, payloads: bool = False) -> dict[str, Any]:
-        """Return everything as plain values: configuration, status, and the tracked rounds with their ids.
-
-        Of payloads the size is told, or with ``payloads=True`` what they are.
-        """
+        """Return configuration, status and tracked rounds as plain values; payloads by size, or as they are."""
         return self._turns.look(export_of, self._tracker, payloads)
 
     @property
@@ -95,10 +92,7 @@ class StoredObject:
         return self._turns.look(lambda: self._tracker.is_numbered)
 
     def close(self) -> None:
-        """Let go of the store; what was answered is safe without it.
-
-        A call under way in another thread ends first; calls that come later are told that this was closed.
-        """
+        """Let go of the store once the call of another thread has ended; later calls are told so."""
         self._turns.close()
 
     def __enter__(self) -> Self:

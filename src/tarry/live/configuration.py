@@ -1,8 +1,7 @@
 """What a session is, as plain text: enough to open it again in another process, without pickle.
 
-A member is written as its short name and its fields. What a store names is looked up in one table of the library's
-members and built by their constructors; nothing is imported because a store says so. A player with members or
-functions from elsewhere is opened by passing the same player again.
+A member is written as its short name and its fields, and looked up in one table: nothing is imported because a store
+says so. A player with members or functions from elsewhere is opened by passing the same player again.
 """
 
 from __future__ import annotations
@@ -90,17 +89,12 @@ def _plain(value: Any) -> Any:
 
 @cache
 def members() -> dict[str, type]:
-    """Return the members a player can be made of, by their short names."""
-    found: dict[str, type] = {}
-    for room in _ROOMS:
-        found |= getattr(room, "MEMBERS", {})
-    places = tuple(f"{room.__name__}." for room in _ROOMS)
+    """Return the members a player can be made of, and the parts of members, by their short names."""
     kinds: list[type] = Parameters.__subclasses__()
     for kind in kinds:
         kinds += kind.__subclasses__()  # and theirs, when the loop comes to them
-        if kind.__module__.startswith(places):
-            found.setdefault(kind.__name__, kind)  # the parts of members, such as a constant rate
-    return found
+    places = tuple(f"{room.__name__}." for room in _ROOMS)
+    return {kind.__name__: kind for kind in kinds if kind.__module__.startswith(places)}
 
 
 def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -> None:
@@ -213,17 +207,13 @@ def _renamed(plain: Any) -> Any:
         name = _FORMER[name]
     if module.startswith("tarry.players."):
         name = Player.__name__
-    elif not (module.startswith("tarry.") and name in members()):
+    elif not (is_ours and name in members()):
         name = f"{_ELSEWHERE}{name}"
     return {"type": name, "fields": {n: _renamed(value) for n, value in plain["fields"].items()}}
 
 
 def difference(was: Any, now: Any) -> tuple[str, str, str]:
-    """Return the first place at which two plain values differ, and what stands there; no place for all of them.
-
-    >>> difference({"labels": "sum"}, {"labels": "first"})
-    ('labels', "'sum'", "'first'")
-    """
+    """Return the first place at which two plain values differ, and what stands there; no place for all of them."""
     (kind, before), (other, after) = _parts(was), _parts(now)
     if kind == other:
         for name in dict.fromkeys([*before, *after]):

@@ -75,11 +75,7 @@ def id_of(plain: Any) -> Hashable:
 
 
 def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
-    """Return a value as JSON text; raise ValueError naming the part that JSON does not have or that is too much.
-
-    >>> text_of({"a": [1, None]}, "features")
-    '{"a": [1, null]}'
-    """
+    """Return a value as JSON text; raise ValueError naming the part that JSON does not have or that is too much."""
     _check_json(value, what, takes)
     text = _to_json(value)
     _check_length(text, what)
@@ -258,9 +254,6 @@ class Rows:
         """Forget what was read and what was to be written."""
         self._kept.clear()
         self.touched.clear()
-
-    def __len__(self) -> int:
-        return len(self._kept)
 
     def unpack(self, payload: bytes | None) -> Any:
         """Return the payload of bytes; raise Unreadable if this process cannot read it."""

@@ -36,15 +36,13 @@ _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
 class Estimate(NamedTuple):
     """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
 
-    The interval is for the mean of what the labels are drawn from; for the mean of these very decisions it is wider
-    than need be. It is Student's, with the effective sample size (Σw)²/Σw² for the number of labels. There is none
-    (NaN) below two labels, and below 30 if all are equal: so few say nothing about how far others may lie. The naive
-    mean answers another question: what the labels are *that came in time*.
+    The interval is for the mean of what the labels are drawn from: Student's, with the effective sample size
+    (Σw)²/Σw². There is none (NaN) below two labels, and below 30 if all are equal: so few say nothing about how far
+    others may lie. The naive mean is that of the labels *that came in time*.
 
-    It is made from ``labels`` of them; ``left_out`` were used too, but are no numbers below 1e100 in size.
-    ``outstanding`` is the share of all decisions, by weight, whose labels are still awaited: while it is large, both
-    means lean towards the labels that come quickly. It is 0 when no decision is tracked. While some are it is known
-    where weights arrived and held make up all decisions (VarOpt), and NaN elsewhere and before the first decision.
+    ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
+    decisions, by weight, whose labels are still awaited: while it is large, both means lean towards the labels that
+    come quickly. It is 0 when no decision is tracked, and NaN where a scheduler does not know it (VarOpt does).
     """
 
     mean: float
@@ -101,47 +99,38 @@ def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
         is_level = False
     if not is_level:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
-    moments = moments_of(tracker.slots.sums)
-    mean, reach, labels = moments.mean, reach_of(moments, float(level)), moments.labels
-    scheduler, outstanding = tracker.configuration.player.scheduler, nan
+    sums, scheduler, outstanding = tracker.slots.sums, tracker.configuration.player.scheduler, nan
+    mean, error, effective = moments_of(sums)
+    labels = int(sums[core.LABELS])
+    reach = reach_of(labels, error, effective, float(level))
     if tracker.rounds and scheduler.is_unbiased:
         holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
         outstanding = nan if holding < 0 else min(1.0, holding / tracker.rounds)
+    naive = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan
     left_out = tracker.slots.fates()["used"] - labels
-    return Estimate(mean, mean - reach, mean + reach, moments.naive, labels, left_out, outstanding)
+    return Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding)
 
 
-def reach_of(moments: Moments, level: float) -> float:
+def moments_of(sums: Any) -> tuple[float, float, float]:
+    """Return Σwy/Σw, its standard error √(Σw²(y − mean)²)/Σw (NaN below two labels), and (Σw)²/Σw²."""
+    total, squares, spread = float(sums[core.WEIGHTS]), float(sums[core.SQUARES]), float(sums[core.SPREAD])
+    if total == 0:
+        return nan, nan, 0.0
+    mean = (float(sums[core.WEIGHTED]) + float(sums[core.LOST])) / total
+    if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
+        spread += squares * (float(sums[core.CENTRE]) - mean) ** 2
+    error = nan if sums[core.LABELS] < 2 else sqrt(spread) / total
+    return mean, error, total * total / squares if squares else 0.0
+
+
+def reach_of(labels: int, error: float, effective: float, level: float) -> float:
     """Return how far the interval goes to either side: Student's, as if ``effective`` labels of weight one had come."""
     from scipy.special import stdtrit
 
-    if moments.labels < 2 or moments.effective <= 1 or (moments.error == 0 and moments.labels < FEW):
+    if labels < 2 or effective <= 1 or (error == 0 and labels < FEW):
         return nan
-    quantile = float(stdtrit(moments.effective - 1, (1 + level) / 2))
-    return quantile * moments.error * sqrt(moments.effective / (moments.effective - 1))
-
-
-class Moments(NamedTuple):
-    """The weighted mean and its standard error, the naive mean, how many labels they are of, and (Σw)²/Σw²."""
-
-    mean: float
-    error: float
-    naive: float
-    labels: int
-    effective: float = 0.0
-
-
-def moments_of(sums: Any) -> Moments:
-    """Return Σwy/Σw and the standard error √(Σw²(y − mean)²)/Σw of a ratio of weighted sums (NaN below two labels)."""
-    n, total = int(sums[core.LABELS]), float(sums[core.WEIGHTS])
-    if total == 0:
-        return Moments(nan, nan, nan, n)
-    mean = (float(sums[core.WEIGHTED]) + float(sums[core.LOST])) / total
-    squares, spread = float(sums[core.SQUARES]), float(sums[core.SPREAD])
-    if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
-        spread += squares * (float(sums[core.CENTRE]) - mean) ** 2
-    effective = total * total / squares if squares else 0.0
-    return Moments(mean, nan if n < 2 else sqrt(spread) / total, float(sums[core.NAIVE]), n, effective)
+    quantile = float(stdtrit(effective - 1, (1 + level) / 2))
+    return quantile * error * sqrt(effective / (effective - 1))
 
 
 def status_of(tracker: Tracker) -> Status:

@@ -1,8 +1,7 @@
 """Ids, fates and answers around the slots: what becomes of rounds that begin now and are answered whenever.
 
-A tracker lives in memory and knows no store and no lock: it keeps at most C tracked rounds with what belongs to them,
-three bits for each of the last ``memory`` rounds, and the plays of the last few. ``live.transactions`` makes its
-changes durable and lets one call at a time change it.
+A tracker knows no store and no lock: it keeps at most C tracked rounds with what belongs to them, three bits for each
+of the last ``memory`` rounds, and the plays of the last few.
 """
 
 from __future__ import annotations
@@ -300,10 +299,7 @@ class Tracker:
         return answer
 
     def _again(self, t: int, id: Hashable) -> Item:
-        """Return a round that began before: as it was (REPEATED), or LATE with no play where that is forgotten.
-
-        Whether it was tracked at first is known for as long as its fate is.
-        """
+        """Return a round that began before: as it was (REPEATED), or LATE with no play where that is forgotten."""
         before = self.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
         self.slots.counts[ANSWERS + answer] += 1

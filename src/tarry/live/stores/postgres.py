@@ -115,12 +115,10 @@ class Postgres:
                 new = upgraded(text)
                 row = (new, crc32(new.encode()), number)
                 run("UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s", row)
-                total = 0
-                for region in REGIONS:
-                    wanted = f"SELECT coalesce(sum(checksum), 0) FROM tarry_{region} WHERE session = %s"
-                    found = run(wanted, (number,)).fetchone()
-                    total += int(found[0]) if found else 0
-                run(_UPSERT.format("state"), (number, *make_head(version, slots, 0, total)))
+                wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s"
+                sums = [run(wanted.format(region), (number,)).fetchone() for region in REGIONS]
+                total = sum(int(found[0]) for found in sums if found)
+                run(_UPSERT.format(STATE), (number, *make_head(version, slots, 0, total)))
             run("DROP TABLE tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 

@@ -227,10 +227,8 @@ class SQLite:
 
     def explain(self, error: Exception) -> str:
         text = str(error)
-        for part, sentence in _SENTENCES.items():
-            if part in text:
-                return f"{self.path}: {sentence}"
-        return f"{self.path}: the database says {text!r}; nothing was changed"
+        said = f"the database says {text!r}; nothing was changed"
+        return f"{self.path}: {next((sentence for part, sentence in _SENTENCES.items() if part in text), said)}"
 
 
 _SENTENCES: dict[str, str] = {
@@ -275,10 +273,9 @@ def _upgrade(database: sqlite3.Connection) -> None:
                 run("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", values)
                 # The first format kept a version and the slots, but nothing that tells one history from another.
                 version, slots = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
-                total = 0
-                for region in REGIONS:
-                    wanted = f"SELECT total(checksum) FROM tarry_{region} WHERE place > ? AND place < ?"
-                    total += int(run(wanted, (place, place + (1 << _BITS))).fetchone()[0])
+                wanted = "SELECT total(checksum) FROM tarry_{} WHERE place > ? AND place < ?"
+                sums = [run(wanted.format(name), (place, place + (1 << _BITS))).fetchone() for name in REGIONS]
+                total = int(sum(found[0] for found in sums))
                 head = make_head(version, int.from_bytes(slots, "little"), 0, total)
                 row = (head.checksum, head.data, place)
                 run("UPDATE tarry_state SET checksum = ?, data = ? WHERE place = ?", row)
