@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -10,7 +11,7 @@ from scenario import PLAYER
 
 import tarry
 from tarry.errors import StoreError
-from tarry.live.stores import open_store, sqlite, stored_names, without_password
+from tarry.live.stores import open_store, sqlite, without_password
 
 
 def make(path):
@@ -122,13 +123,14 @@ def test_a_driver_that_quotes_the_password_is_not_quoted(rest):
 
 def test_opening_makes_no_tables_in_a_database(new_store):
     url = new_store("postgresql")
-    for attempt in (lambda: tarry.Session.open(url), lambda: stored_names(url)):
+    for attempt in (lambda: tarry.Session.open(url), lambda: open_store(url, must_exist=True)):
         with pytest.raises(StoreError, match="make a session or join first"):
             attempt()
     with psycopg.connect(url) as database:
         assert database.execute("SELECT to_regclass('tarry_format')").fetchone() == (None,)
     with tarry.Session(PLAYER, capacity=4, rng=1, store=url) as session:
         session.ask()
-    assert stored_names(url) == ["main"]
+    with closing(open_store(url, must_exist=True)) as store:
+        assert store.names() == ["main"]
     with tarry.Session.open(url) as again:
         assert again.ask().id == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from contextlib import closing
 from zlib import crc32
 
 import numpy as np
@@ -16,7 +17,8 @@ from stored import hashed, make_on
 import tarry
 from tarry.errors import StoreError
 from tarry.live.buffers import CHUNK
-from tarry.live.stores.base import FORMAT
+from tarry.live.configuration import FORMAT
+from tarry.live.stores import open_store
 
 
 def refuse(path, sentence):
@@ -202,7 +204,8 @@ def test_names_of_files_and_sessions(tmp_path):
         with make_on(path, name=name) as session:
             session.ask_many(i + 1)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    assert tarry.live.stores.stored_names(f"sqlite:///{path}") == names
+    with closing(open_store(f"sqlite:///{path}", must_exist=True)) as store:
+        assert store.names() == names
     for i, name in enumerate(names):
         with tarry.Session.open(f"sqlite:///{path}", name=name) as session:
             assert session.status().rounds == i + 1

@@ -13,7 +13,7 @@ import pytest
 from scenario import Client, Scenario
 
 import tarry
-from tarry.live.stores.base import FORMAT
+from tarry.live.configuration import FORMAT
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.db"))

@@ -8,17 +8,10 @@ from base64 import b64decode, b64encode
 import pytest
 
 from tarry.errors import StoreError
+from tarry.live.buffers import Chunk
 from tarry.live.encoding import ItemRow
-from tarry.live.stores import Chunk, Memory, open_store
+from tarry.live.stores import open_store
 from tarry.testing import StoreContract
-
-
-class TestMemory(StoreContract):
-    def place(self, tmp_path):
-        return {}
-
-    def store(self, place, name):
-        return Memory(name, place)
 
 
 class TestSQLite(StoreContract):

@@ -118,7 +118,7 @@ def test_equal_to_calls_one_by_one():
         (LOG | {"seen": [6, datetime(2024, 1, 1), 3, None]}, {}, "cannot be compared with each other"),
         (LOG | {"label": ["a", None, "b", None]}, {}, "row 1 has no label: leave 'seen' empty where no label came"),
         (LOG | {"label": [1.0, 2.0, float("nan"), 3.0]}, {}, "row 2 has no label: leave 'seen' empty"),
-        (LOG | {"seen": [6]}, {}, "the columns must be equally long, got {'at': 4, 'seen': 1, 'label': 4}"),
+        (LOG | {"seen": [6]}, {}, "the columns must be equally long, got {'at': 4, 'seen': 1, 'label': 4, 'age': 4}"),
         (LOG | {"label": ["a"]}, {}, "the columns must be equally long"),
         (LOG | {"age": [1, 2]}, {}, "the columns must be equally long"),
         (LOG | {"id": ["w", "x", "w", "z"]}, {}, "rows 0 and 2 have the same id 'w': each decision needs its own"),

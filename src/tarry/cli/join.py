@@ -10,7 +10,7 @@ import typer
 from tarry.cli import stored
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
 from tarry.live import LabelJoin
-from tarry.live.labels import UNSAID
+from tarry.live.label_join import UNSAID
 from tarry.planning.policies import FREE, free_scheduler
 from tarry.players.recommended import choose_scheduler
 

@@ -1,10 +1,9 @@
 """Live use: decisions now, feedback whenever, by the same steps as simulation."""
 
 from tarry.live.batches import Receipt, Receipts, Rounds
-from tarry.live.estimates import Estimate
 from tarry.live.label_join import LabelJoin, Outcome, Row, Ticket
 from tarry.live.session import Round, Session
-from tarry.live.status import Status, expected_size
+from tarry.live.status import Estimate, Status, expected_size
 
 __all__ = [
     "Estimate",

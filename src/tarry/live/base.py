@@ -10,7 +10,7 @@ from tarry.checks import as_int
 from tarry.errors import StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
-from tarry.live.configuration import JOIN, SESSION, Configuration, Parsed, other_version, parse, settled
+from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, other_version, parse, settled
 from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, export_of, ledger_of, status_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
@@ -48,13 +48,13 @@ class StoredObject:
             if found is None:
                 known = ", ".join(map(repr, place.names())) or "none"
                 raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
-            parsed = parse(found, place.where, player)
-            if parsed.configuration.kind != kind:
-                raise StoreError(f"{name!r} in {said} is a {parsed.configuration.kind}, not a {kind}")
+            plain, stored = parse(found, place.where, player)
+            if stored.kind != kind:
+                raise StoreError(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:
-                parsed.check_same(parsed.configuration, with_seed=False)
+                check_same(plain, stored, with_seed=False)
             opened = cls.__new__(cls)
-            opened._take(_continued(parsed, place))
+            opened._take(_continued(plain, stored, place))
         return opened
 
     def expire(self, id: Hashable) -> Receipt:
@@ -83,10 +83,7 @@ class StoredObject:
         return self._turns.look(ledger_of, self._tracker, as_int(last, "last"))
 
     def export(self, *, payloads: bool = False) -> dict[str, Any]:
-        """Return everything as plain values: configuration, status, and the tracked rounds with their ids.
-
-        Of payloads the size is told, or with ``payloads=True`` what they are.
-        """
+        """Return configuration, status and tracked rounds as plain values; payloads by size, or as they are."""
         return self._turns.look(export_of, self._tracker, payloads)
 
     @property
@@ -95,10 +92,7 @@ class StoredObject:
         return self._turns.look(lambda: self._tracker.is_numbered)
 
     def close(self) -> None:
-        """Let go of the store; what was answered is safe without it.
-
-        A call under way in another thread ends first; calls that come later are told that this was closed.
-        """
+        """Let go of the store once the call of another thread has ended; later calls are told so."""
         self._turns.close()
 
     def __enter__(self) -> Self:
@@ -141,16 +135,16 @@ def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: s
                 return made
             found = place.configuration()  # somebody was faster
             assert found is not None
-        parsed = parse(found, place.where, wanted.player)
-        parsed.check_same(wanted, with_seed=rng is not None)
-        return _continued(parsed, place)
+        plain, stored = parse(found, place.where, wanted.player)
+        check_same(plain, wanted, with_seed=rng is not None)
+        return _continued(plain, stored, place)
 
 
-def _continued(parsed: Parsed, place: Store) -> Stored:
+def _continued(plain: dict[str, Any], stored: Configuration, place: Store) -> Stored:
     """Return calls on what a store holds; raise StoreError about bytes that another version laid out otherwise."""
-    tracker = _tracker_of(parsed.configuration, Rows(place))
-    if parsed.plain["layout"] != tracker.slots.layout:
-        raise other_version(parsed.plain)
+    tracker = _tracker_of(stored, Rows(place))
+    if plain["layout"] != tracker.slots.layout:
+        raise other_version(plain)
     return Stored(tracker, place)
 
 

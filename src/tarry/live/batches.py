@@ -101,12 +101,10 @@ def as_list(values: Any, what: str) -> list[Any]:
     """Return the plain Python values of an array, a series or any iterable but a text."""
     if hasattr(values, "to_list"):
         return list(values.to_list())
+    if isinstance(values, np.ndarray):
+        values = values.tolist()  # one value where there is no dimension
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ValueError(f"{what} must be several, got the single {brief(values)}: put it in a list")
-    if isinstance(values, np.ndarray):
-        if not values.ndim:
-            raise ValueError(f"{what} must be several, got the single {values.item()!r}: put it in a list")
-        return list(values.tolist())
     return list(values)
 
 

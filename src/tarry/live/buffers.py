@@ -184,12 +184,8 @@ _PER_WORD = 21
 _KEEP = tuple(~(7 << 3 * r) & (1 << 64) - 1 for r in range(_PER_WORD))
 _PUT = tuple(tuple(code << 3 * r for r in range(_PER_WORD)) for code in range(8))
 _ANSWERED = (False, True, False, True, False, True, True, True)
-_FATES = (
-    *(Fate.UNTRACKED, Fate.UNTRACKED),
-    *(Fate.SATURATED, Fate.SATURATED),
-    *(Fate.PREEMPTED, Fate.PREEMPTED),
-    *(Fate.USED, Fate.EXPIRED),
-)
+_LEFT = (Fate.UNTRACKED, Fate.SATURATED, Fate.PREEMPTED)
+_FATES = (*(fate for fate in _LEFT for _ in range(2)), Fate.USED, Fate.EXPIRED)
 
 
 class Fates(Region):

@@ -1,8 +1,7 @@
 """What a session is, as plain text: enough to open it again in another process, without pickle.
 
-A member is written as its short name and its fields. What a store names is looked up in one table of the library's
-members and built by their constructors; nothing is imported because a store says so. A player with members or
-functions from elsewhere is opened by passing the same player again.
+A member is written as its short name and its fields, and looked up in one table: nothing is imported because a store
+says so. A player with members or functions from elsewhere is opened by passing the same player again.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from tarry.learners.base import queries_of
 from tarry.live.encoding import damaged
 from tarry.tracking import Player
 
-FORMAT = 2
+FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before to it
 SESSION, JOIN = "session", "join"
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 # Classes of the first version that have another name now and the same fields.
@@ -90,44 +89,33 @@ def _plain(value: Any) -> Any:
 
 @cache
 def members() -> dict[str, type]:
-    """Return the members a player can be made of, by their short names."""
-    found: dict[str, type] = {}
-    for room in _ROOMS:
-        found |= getattr(room, "MEMBERS", {})
-    places = tuple(f"{room.__name__}." for room in _ROOMS)
+    """Return the members a player can be made of, and the parts of members, by their short names."""
     kinds: list[type] = Parameters.__subclasses__()
     for kind in kinds:
         kinds += kind.__subclasses__()  # and theirs, when the loop comes to them
-        if kind.__module__.startswith(places):
-            found.setdefault(kind.__name__, kind)  # the parts of members, such as a constant rate
-    return found
+    places = tuple(f"{room.__name__}." for room in _ROOMS)
+    return {kind.__name__: kind for kind in kinds if kind.__module__.startswith(places)}
 
 
-class Parsed(NamedTuple):
-    """The configuration a store holds: as its plain values, and built."""
-
-    plain: dict[str, Any]
-    configuration: Configuration
-
-    def check_same(self, wanted: Configuration, *, with_seed: bool) -> None:
-        """Refuse to continue a session as something else."""
-        was, now = self.plain, json.loads(encode(wanted))
-        if was["kind"] != now["kind"]:
+def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -> None:
+    """Refuse to continue what is stored as something else."""
+    now = json.loads(encode(wanted))
+    if was["kind"] != now["kind"]:
+        raise ValueError(
+            f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
+        )
+    for name in Configuration._fields:
+        if was[name] != now[name] and (name != "seed" or with_seed):
+            path, then, today = difference(was[name], now[name])
+            said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
             raise ValueError(
-                f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
+                f"the store holds a {was['kind']} with another {said} ({then}, not {today}): "
+                "open it with the same arguments, or give another store or name"
             )
-        for name in Configuration._fields:
-            if was[name] != now[name] and (name != "seed" or with_seed):
-                path, then, today = difference(was[name], now[name])
-                said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
-                raise ValueError(
-                    f"the store holds a {was['kind']} with another {said} ({then}, not {today}): "
-                    "open it with the same arguments, or give another store or name"
-                )
 
 
-def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> Parsed:
-    """Return what is stored; ``player`` stands in where it has parts that cannot be built from names."""
+def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> tuple[dict[str, Any], Configuration]:
+    """Return what is stored, as plain values and built; ``player`` stands in for parts that names cannot build."""
     text, checksum = stored
     if crc32(text.encode()) != checksum:
         raise damaged(where, "tarry_sessions")
@@ -145,7 +133,7 @@ def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> 
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise other_version(plain) from error
     fields = {name: plain[name] for name in Configuration._fields} | {"player": built if player is None else player}
-    return Parsed(plain, Configuration(**fields))
+    return plain, Configuration(**fields)
 
 
 def other_version(plain: dict[str, Any]) -> StoreError:
@@ -219,17 +207,13 @@ def _renamed(plain: Any) -> Any:
         name = _FORMER[name]
     if module.startswith("tarry.players."):
         name = Player.__name__
-    elif not (module.startswith("tarry.") and name in members()):
+    elif not (is_ours and name in members()):
         name = f"{_ELSEWHERE}{name}"
     return {"type": name, "fields": {n: _renamed(value) for n, value in plain["fields"].items()}}
 
 
 def difference(was: Any, now: Any) -> tuple[str, str, str]:
-    """Return the first place at which two plain values differ, and what stands there; no place for all of them.
-
-    >>> difference({"labels": "sum"}, {"labels": "first"})
-    ('labels', "'sum'", "'first'")
-    """
+    """Return the first place at which two plain values differ, and what stands there; no place for all of them."""
     (kind, before), (other, after) = _parts(was), _parts(now)
     if kind == other:
         for name in dict.fromkeys([*before, *after]):

@@ -25,7 +25,9 @@ MALFORMED = -1.0  # no weight is negative
 LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
 ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers by kind come last
 TRACKED, ENDED, RELEASED = range(3)  # entries of the table's counts
-_SUMS = 8  # numbers that an estimate is made of
+# Sums that an estimate is made of: Σw; Σwy and the digits it has lost; Σw²; the mean of y under the weights w², and
+# Σw²(y − that mean)²; how many labels; and their mean without weights.
+WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
 _SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
 
 
@@ -70,9 +72,32 @@ def give_up(box: Any, s: int, t: int) -> None:
         forfeit(context.player, context.state, s, t, slot)
 
 
-def is_malformed(feedback: np.ndarray) -> bool:
-    """Return whether an entry is not finite or too large, as ``hand_over`` says of feedback that comes so far."""
-    return any(not abs(number) < LARGEST for number in feedback.tolist())
+def book_label(sums: Any, weight: float, label: Any) -> None:
+    """Count a label that is a number below 1e100 in size; others are left out.
+
+    Σwy is summed with its rounding errors (Neumaier), and the spread by the differences from a running mean (West):
+    squares of labels far from nought would lose the digits that tell them apart.
+    """
+    if not isinstance(label, (int, float, np.integer, np.floating, np.bool_)):
+        return
+    try:
+        y = float(label)
+    except OverflowError:  # a whole number beyond all floats
+        return
+    if not abs(y) < LARGEST:  # also NaN
+        return
+    share, squared, before = weight * y, weight * weight, sums[WEIGHTED]
+    after = before + share
+    sums[LOST] += (before - after) + share if abs(before) >= abs(share) else (share - after) + before
+    sums[WEIGHTED] = after
+    sums[WEIGHTS] += weight
+    sums[LABELS] += 1.0
+    sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
+    sums[SQUARES] += squared
+    if squared > 0.0:
+        away = y - sums[CENTRE]
+        sums[CENTRE] += away * (squared / sums[SQUARES])
+        sums[SPREAD] += squared * away * (y - sums[CENTRE])
 
 
 class Held(NamedTuple):
@@ -106,7 +131,7 @@ class Slots:
     def clear(self, slots: int) -> None:
         """Go back to before the first round, with room for this many."""
         play = fresh_state(self.player, slots, self._setting.capacity)
-        self._place(Held(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(_SUMS)))
+        self._place(Held(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(NAIVE + 1)))
 
     def _place(self, held: Held) -> None:
         """Lay the arrays out in one buffer."""

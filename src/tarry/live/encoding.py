@@ -75,11 +75,7 @@ def id_of(plain: Any) -> Hashable:
 
 
 def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
-    """Return a value as JSON text; raise ValueError naming the part that JSON does not have or that is too much.
-
-    >>> text_of({"a": [1, None]}, "features")
-    '{"a": [1, null]}'
-    """
+    """Return a value as JSON text; raise ValueError naming the part that JSON does not have or that is too much."""
     _check_json(value, what, takes)
     text = _to_json(value)
     _check_length(text, what)
@@ -179,50 +175,11 @@ class ItemRow(NamedTuple):
 class Objects(dict[int, Item]):
     """Items by round, in memory: the caller's own objects."""
 
-    def pack(self, payload: Any) -> Any:
-        """Return a payload as it is kept."""
-        return payload
+    def pack(self, value: Any, _: str = "") -> Any:
+        """Return a payload or label, which is kept as it was given."""
+        return value
 
-    def unpack(self, payload: Any) -> Any:
-        """Return a payload as it was given."""
-        return payload
-
-    def pack_label(self, label: Any, what: str) -> Any:
-        """Return a label as it is kept."""
-        return label
-
-
-def encode_item(t: int, item: Item) -> ItemRow:
-    """Return the item of round t, whose payload is packed, as a row."""
-    body = {
-        "id": plain_id(item.id),
-        "tracked": item.tracked,
-        "released": [plain_id(id) for id in item.released],
-        "answer": int(item.answer),
-        "gathered": item.gathered,
-        "keys": [plain_id(key) for key in item.keys],
-    }
-    play = b"" if item.play is None else item.play.tobytes()
-    text = _to_json(body)
-    return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
-
-
-def decode_item(t: int, row: ItemRow) -> Item:
-    """Return the item of a row; its payload stays packed. Raise Unreadable if this process cannot read it."""
-    try:
-        body = json.loads(row.body)
-        return Item(
-            id=id_of(body["id"]),
-            tracked=body["tracked"],
-            released=tuple(id_of(id) for id in body["released"]),
-            answer=Answer(body["answer"]),
-            play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
-            payload=row.payload,
-            gathered=tuple(body["gathered"]),
-            keys=tuple(id_of(key) for key in body["keys"]),
-        )
-    except (RecursionError, ValueError, KeyError, TypeError) as error:
-        raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
+    unpack = pack_label = pack
 
 
 def row_checksum(t: int, body: Any, play: Any, payload: Any) -> int:
@@ -246,23 +203,46 @@ class Rows:
     """Items by round, in a store: read when they are asked for, written with the next commit."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._store, self.pack = store, encode_payload
         self._kept: dict[int, Item] = {}
         self.touched: dict[int, ItemRow | None] = {}
 
     def get(self, t: int) -> Item | None:
-        """Return the item of round t; raise StoreError if its row is damaged."""
+        """Return the item of round t, its payload packed; raise StoreError if its row is damaged or unreadable here."""
         kept = self._kept.get(t)
-        if kept is None and t not in self.touched:
-            row = self._store.row(t)
-            if row is not None:
-                if row_checksum(t, *row[:3]) != row.checksum:
-                    raise damaged(self._store.where, f"round {t} of tarry_items")
-                kept = self._kept[t] = decode_item(t, row)
+        row = self._store.row(t) if kept is None and t not in self.touched else None
+        if row is None:
+            return kept
+        if row_checksum(t, *row[:3]) != row.checksum:
+            raise damaged(self._store.where, f"round {t} of tarry_items")
+        try:
+            body = json.loads(row.body)
+            kept = self._kept[t] = Item(
+                id=id_of(body["id"]),
+                tracked=body["tracked"],
+                released=tuple(id_of(id) for id in body["released"]),
+                answer=Answer(body["answer"]),
+                play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
+                payload=row.payload,
+                gathered=tuple(body["gathered"]),
+                keys=tuple(id_of(key) for key in body["keys"]),
+            )
+        except (RecursionError, ValueError, KeyError, TypeError) as error:
+            raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
         return kept
 
     def __setitem__(self, t: int, item: Item) -> None:
-        self.touched[t] = encode_item(t, item)
+        body = {
+            "id": plain_id(item.id),
+            "tracked": item.tracked,
+            "released": [plain_id(id) for id in item.released],
+            "answer": int(item.answer),
+            "gathered": item.gathered,
+            "keys": [plain_id(key) for key in item.keys],
+        }
+        play = b"" if item.play is None else item.play.tobytes()
+        text = _to_json(body)
+        self.touched[t] = ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
         self._kept[t] = item
 
     def pop(self, t: int, default: None = None) -> None:
@@ -274,13 +254,6 @@ class Rows:
         """Forget what was read and what was to be written."""
         self._kept.clear()
         self.touched.clear()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def pack(self, payload: Any) -> bytes | None:
-        """Return a payload as bytes: bytes as they are, JSON values as text."""
-        return encode_payload(payload)
 
     def unpack(self, payload: bytes | None) -> Any:
         """Return the payload of bytes; raise Unreadable if this process cannot read it."""

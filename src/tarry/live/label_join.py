@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from decimal import Decimal
 from functools import partial
 from math import isfinite
+from operator import itemgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,26 +16,21 @@ from tarry.learners import Idle
 from tarry.live import batches
 from tarry.live.base import StoredObject, make_or_open
 from tarry.live.configuration import JOIN, Configuration
-from tarry.live.encoding import as_id
-from tarry.live.estimates import Estimate, estimate_now
-from tarry.live.labels import (
-    AT_END,
-    DROP,
-    FIRST,
-    RULES,
-    UNSAID,
-    as_gathered,
-    as_missing,
-    check_features,
-    check_label,
-    in_order,
-    log_of,
-)
+from tarry.live.core import LARGEST
+from tarry.live.encoding import as_id, brief
+from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.tracking import Player
 
+FIRST, SUM = "first", "sum"
+# What the labels that have gathered come to; with "first" none gather.
+RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], SUM: sum, "all": list}
+_NONE: dict[str, Callable[[], Any]] = {SUM: int, "all": list}  # what none of them come to; of "last" there is none
+UNSAID: Any = object()
+DROP, DELIVER = AT_END = ("drop", "deliver")  # labels after the last decision of a log
+_DEEP = 20  # levels that are looked into: a list may contain itself
 _NOTHING = np.zeros(1)
 
 
@@ -60,6 +58,7 @@ class Row(NamedTuple):
 
 
 _new_row = partial(tuple.__new__, Row)
+_Told = tuple[Answer, Row | None]
 
 
 class Outcome(NamedTuple):
@@ -154,7 +153,7 @@ class LabelJoin(StoredObject):
         except ValueError:
             check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
-        return [Ticket(one.id, one.tracked, one.released) for one in opened]
+        return [new_ticket(one[:3]) for one in opened]
 
     def label(self, id: Hashable, label: Any, *, key: Hashable = None) -> Row | None:
         """Return the decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
@@ -190,10 +189,14 @@ class LabelJoin(StoredObject):
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
-        return self._turns.change(self._label_all, names, checked, marks)
+        return self._turns.change(self._each, self._label, names, zip(checked, marks, strict=True))
 
-    def _label_all(self, names: list[Hashable], labels: list[Any], keys: list[Hashable]) -> list[Outcome]:
-        return self._outcomes(names, [self._label(*one) for one in zip(names, labels, keys, strict=True)])
+    def _each(
+        self, step: Callable[..., _Told], names: list[Hashable], given: Iterable[tuple[Any, ...]]
+    ) -> list[Outcome]:
+        told = [step(id, *rest) for id, rest in zip(names, given, strict=True)]
+        # The fates are those when all of it is done.
+        return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(names, told, strict=True)]
 
     def _checked(self, id: Hashable, label: Any) -> Any:
         """Return a label that can be used, or kept with others, before anything is changed."""
@@ -202,7 +205,7 @@ class LabelJoin(StoredObject):
         check_label(id, label)
         return label
 
-    def _label(self, id: Hashable, label: Any, key: Hashable) -> tuple[Answer, Row | None]:
+    def _label(self, id: Hashable, label: Any, key: Hashable) -> _Told:
         if self._rule is None:
             return self._end(id, label)
         return self._tracker.gather(id, label, key), None
@@ -217,31 +220,24 @@ class LabelJoin(StoredObject):
 
     def finish_many(self, ids: Any, missing: Any = UNSAID) -> list[Outcome]:
         """End the windows of several decisions (a list, a frame with id) in one transaction: an outcome for each."""
-        rule = self._rule
-        if rule is None:
+        if self._rule is None:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = batches.as_ids(ids)
-        instead = [as_missing(id, missing, self._labels) for id in names]
-        return self._turns.change(self._finish_all, names, instead, rule)
+        instead = [(as_missing(id, missing, self._labels),) for id in names]
+        return self._turns.change(self._each, self._finish, names, instead)
 
-    def _finish_all(self, names: list[Hashable], instead: list[Any], rule: Callable[[Any], Any]) -> list[Outcome]:
-        tracker, told = self._tracker, []
-        for id, label in zip(names, instead, strict=True):
-            t = tracker.find(as_id(id))
-            waiting = None if t is None else tracker.item(t)
-            if waiting is not None and waiting.gathered:
-                label = rule(waiting.gathered)
-            told.append(self._end(id, label))
-        return self._outcomes(names, told)
+    def _finish(self, id: Hashable, label: Any) -> _Told:
+        t = self._tracker.find(id)
+        waiting = None if t is None else self._tracker.item(t)
+        if waiting is not None and waiting.gathered:
+            label = RULES[self._labels](waiting.gathered)
+        return self._end(id, label)
 
-    def _end(self, id: Hashable, label: Any) -> tuple[Answer, Row | None]:
+    def _end(self, id: Hashable, label: Any) -> _Told:
         (status, weight), item = self._tracker.answer(id, _NOTHING, label)
         if status is not Answer.USED or item is None:
             return status, None
         return status, _new_row((self._tracker.items.unpack(item.payload), label, weight, item.id))
-
-    def _outcomes(self, ids: list[Hashable], told: list[tuple[Answer, Row | None]]) -> list[Outcome]:
-        return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(ids, told, strict=True)]
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
@@ -265,22 +261,128 @@ class LabelJoin(StoredObject):
             )
         if at_end not in AT_END:
             raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
-        log = log_of(frame, decided_at, labelled_at, label)
-        features = batches.records(frame, without=(decided_at, labelled_at, label, "id"))
-        names = (
-            batches.as_ids(batches.column(frame, "id")) if "id" in batches.names_of(frame) else [None] * len(features)
-        )
-        check_features(features, self._tracker.items.pack)
-        return self._stream(in_order(log, at_end), log.labels, features, names)
+        log = read_log(frame, decided_at, labelled_at, label, at_end)
+        check_features(log.features, self._tracker.items.pack)
+        return self._stream(log)
 
-    def _stream(
-        self, events: Iterator[tuple[int, bool]], labels: list[Any], features: list[Any], names: list[Any]
-    ) -> Iterator[Row]:
+    def _stream(self, log: Log) -> Iterator[Row]:
         ids: dict[int, Hashable] = {}
-        for i, is_label in events:
+        for i, is_label in log.events:
             if not is_label:
-                ids[i] = self.decide(features[i], names[i]).id
+                ids[i] = self.decide(log.features[i], log.ids[i]).id
                 continue
-            row = self.label(ids.pop(i), labels[i])
+            row = self.label(ids.pop(i), log.labels[i])
             if row is not None:
                 yield row
+
+
+def is_endless(label: Any, deep: int = 0) -> bool:
+    """Return whether this is a number that is not finite, or holds one."""
+    if isinstance(label, (float, np.floating)):
+        return not isfinite(label)
+    if isinstance(label, (complex, np.complexfloating)):
+        return not (isfinite(label.real) and isfinite(label.imag))
+    if isinstance(label, Decimal):
+        return not label.is_finite()
+    if isinstance(label, np.ndarray) and label.dtype.kind in "fc":
+        return not np.isfinite(label).all()
+    parts = label.values() if isinstance(label, dict) else label.ravel() if isinstance(label, np.ndarray) else label
+    if isinstance(label, (list, tuple, dict, np.ndarray)):
+        return deep < _DEEP and any(is_endless(part, deep + 1) for part in parts)
+    return label is not None and batches.is_missing(label)
+
+
+def check_label(id: Hashable, label: Any) -> None:
+    """Refuse a number that is not finite: it is a mistake somewhere, and would be used up as a label."""
+    if is_endless(label):
+        shown = float(label) if isinstance(label, (float, np.floating)) else brief(label)
+        where = "and something in it" if isinstance(label, (list, tuple, dict, np.ndarray)) else "which"
+        raise ValueError(
+            f"the label of {id!r} is {shown}, {where} is not finite: give a finite number, or, where "
+            "there is none yet, make no call; nothing was changed"
+        )
+
+
+def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], Any]) -> Any:
+    """Return a label that can be kept with the others, packed: of NumPy's numbers the same as Python's."""
+    what = f"the label of {id!r}"
+    if isinstance(label, (list, tuple, dict)):
+        label = pack(label, what)  # which says where in it something is wrong
+    check_label(id, label)
+    plain = _plain(label)
+    if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < LARGEST):
+        raise ValueError(
+            f"this join adds labels up, so each must be a finite number below 1e100 in size, and that of {id!r} "
+            f"is {brief(label)}: nothing was changed"
+        )
+    return plain if isinstance(plain, (list, tuple, dict)) else pack(plain, what)
+
+
+def as_missing(id: Hashable, missing: Any, rule: str) -> Any:
+    """Return what stands for a decision without labels: None, what could have been one, or what none come to."""
+    if missing is UNSAID:
+        return _NONE.get(rule, lambda: None)()
+    return None if missing is None else as_gathered(id, missing, rule, lambda label, _: label)
+
+
+def _plain(label: Any) -> Any:
+    if isinstance(label, np.ndarray) and not label.ndim:
+        label = label[()]
+    if isinstance(label, np.floating):
+        return float(label)  # also of the long ones, whose item() is their own kind
+    return label.item() if isinstance(label, np.generic) else label
+
+
+class Log(NamedTuple):
+    """A log that makes sense: rows in the order of time, each for its decision or its label (True), and columns."""
+
+    events: list[tuple[int, bool]]
+    labels: list[Any]
+    features: list[dict[str, Any]]
+    ids: list[Hashable]
+
+
+def read_log(frame: Any, decided_at: str, labelled_at: str, label: str, at_end: str) -> Log:
+    """Return a log; raise ValueError if any row makes no sense."""
+    if not batches.is_frame(frame):
+        way = ": read the file first, for example with polars.read_csv" if isinstance(frame, (str, Path)) else ""
+        raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}{way}")
+    times, come, labels = (batches.column(frame, name) for name in (decided_at, labelled_at, label))
+    features = batches.records(frame, without=(decided_at, labelled_at, label, "id"))
+    ids: list[Hashable] = batches.as_ids(frame) if "id" in batches.names_of(frame) else [None] * len(times)
+    for i, (time, y) in enumerate(zip(times, labels, strict=True)):
+        if batches.is_missing(time):
+            raise ValueError(f"row {i} has no time in {decided_at!r}: every decision needs one")
+        if not batches.is_missing(come[i]) and (batches.is_missing(y) or is_endless(y)):
+            said = "no label" if batches.is_missing(y) else f"the label {brief(y)}, which is not finite"
+            raise ValueError(f"row {i} has {said}: leave {labelled_at!r} empty where no label came")
+    first: dict[Hashable, int] = {}
+    for i, id in enumerate(ids):
+        if id is not None and first.setdefault(id, i) != i:  # it would be taken for the first decision, repeated
+            raise ValueError(f"rows {first[id]} and {i} have the same id {id!r}: each decision needs its own")
+    try:
+        order = sorted(range(len(times)), key=times.__getitem__)
+        arrivals = [i for i in order if not batches.is_missing(come[i])]
+        early = next((i for i in arrivals if come[i] < times[i]), None)
+        # A label comes after all decisions up to its time.
+        moments = [(times[i], False, i) for i in order] + [(come[i], True, i) for i in arrivals]
+        moments.sort(key=itemgetter(0, 1))
+    except TypeError as error:
+        raise ValueError(
+            f"the times in {decided_at!r} and {labelled_at!r} cannot be compared with each other ({error}): give "
+            "all of them one type"
+        ) from error
+    if early is not None:
+        raise ValueError(f"row {early} is labelled at {come[early]}, before it was decided at {times[early]}")
+    while at_end == DROP and moments and moments[-1][1]:
+        moments.pop()
+    return Log([(i, is_label) for _, is_label, i in moments], labels, features, ids)
+
+
+def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
+    """Refuse features that cannot be packed for their store, naming the row."""
+    for i, given in enumerate(features):
+        try:
+            pack(given)
+        except ValueError as error:
+            raise ValueError(f"row {i}: {error}") from error

@@ -210,19 +210,14 @@ class Session(StoredObject):
 
 
 def as_numbers(given: Any, word: str, *, is_table: bool) -> np.ndarray:
-    """Return a copy of what is given, as floats in a row or a table.
-
-    >>> as_numbers([1, 2.5], "gradient", is_table=False)
-    array([1. , 2.5])
-    """
+    """Return a copy of what is given, as floats in a row or a table."""
     try:
         feedback = np.array(given, order="C", ndmin=1)
         if feedback.dtype is not _FLOATS:
             kind = feedback.dtype.kind
             if kind not in "fiubO" or (kind == "O" and not all(isinstance(one, _REAL) for one in feedback.flat)):
-                raise TypeError(
-                    f"numbers are wanted, not {feedback.dtype}"
-                )  # texts, times and complex numbers are none
+                # Texts, times and complex numbers are none.
+                raise TypeError(f"numbers are wanted, not {feedback.dtype}")
             feedback = feedback.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         alike = ", as many in each row" if is_table else ""

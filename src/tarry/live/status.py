@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from math import isnan
+from math import isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 from tarry._version import __version__
 from tarry.checks import as_int
 from tarry.learners import Idle
+from tarry.live import core
 from tarry.live.buffers import CHUNK
 from tarry.live.configuration import JOIN, encode
 from tarry.live.core import ANSWERED, ANSWERS, Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id
-from tarry.live.estimates import Estimate, estimate_now
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Answer, Certificate, Weights
+from tarry.schedulers.base import held
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import balance
 
+FEW = 30  # so many equal labels are needed before their spread is believed to be small
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
 # The size of a SQLite file, tested against real ones.
@@ -29,6 +31,31 @@ _ROW = 100  # a row of a round, without its id, play and payload
 # Rows of recent rounds lie side by side. Those of tracked rounds stay where their neighbours have gone, and SQLite
 # joins pages only when they are two thirds empty; a long row wastes at most part of its last page.
 _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
+
+
+class Estimate(NamedTuple):
+    """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
+
+    The interval is for the mean of what the labels are drawn from: Student's, with the effective sample size
+    (Σw)²/Σw². There is none (NaN) below two labels, and below 30 if all are equal: so few say nothing about how far
+    others may lie. The naive mean is that of the labels *that came in time*.
+
+    ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
+    decisions, by weight, whose labels are still awaited: while it is large, both means lean towards the labels that
+    come quickly. It is 0 when no decision is tracked, and NaN where a scheduler does not know it (VarOpt does).
+    """
+
+    mean: float
+    low: float
+    high: float
+    naive: float
+    labels: int
+    left_out: int = 0
+    outstanding: float = nan
+
+    def rows(self) -> dict[str, str]:
+        """Return the same as text, for tables."""
+        return {name.replace("_", " "): f"{value:.6g}" for name, value in self._asdict().items()}
 
 
 class Status(NamedTuple):
@@ -62,6 +89,48 @@ class Status(NamedTuple):
         for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
             shown |= {} if part is None else {f"{name} {key}": text for key, text in part.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
+
+
+def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
+    """Return the estimate of a join's books."""
+    try:
+        is_level = 0 < level < 1
+    except (TypeError, ValueError):
+        is_level = False
+    if not is_level:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    sums, scheduler, outstanding = tracker.slots.sums, tracker.configuration.player.scheduler, nan
+    mean, error, effective = moments_of(sums)
+    labels = int(sums[core.LABELS])
+    reach = reach_of(labels, error, effective, float(level))
+    if tracker.rounds and scheduler.is_unbiased:
+        holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
+        outstanding = nan if holding < 0 else min(1.0, holding / tracker.rounds)
+    naive = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan
+    left_out = tracker.slots.fates()["used"] - labels
+    return Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding)
+
+
+def moments_of(sums: Any) -> tuple[float, float, float]:
+    """Return Σwy/Σw, its standard error √(Σw²(y − mean)²)/Σw (NaN below two labels), and (Σw)²/Σw²."""
+    total, squares, spread = float(sums[core.WEIGHTS]), float(sums[core.SQUARES]), float(sums[core.SPREAD])
+    if total == 0:
+        return nan, nan, 0.0
+    mean = (float(sums[core.WEIGHTED]) + float(sums[core.LOST])) / total
+    if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
+        spread += squares * (float(sums[core.CENTRE]) - mean) ** 2
+    error = nan if sums[core.LABELS] < 2 else sqrt(spread) / total
+    return mean, error, total * total / squares if squares else 0.0
+
+
+def reach_of(labels: int, error: float, effective: float, level: float) -> float:
+    """Return how far the interval goes to either side: Student's, as if ``effective`` labels of weight one had come."""
+    from scipy.special import stdtrit
+
+    if labels < 2 or effective <= 1 or (error == 0 and labels < FEW):
+        return nan
+    quantile = float(stdtrit(effective - 1, (1 + level) / 2))
+    return quantile * error * sqrt(effective / (effective - 1))
 
 
 def status_of(tracker: Tracker) -> Status:

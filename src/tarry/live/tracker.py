@@ -1,8 +1,7 @@
 """Ids, fates and answers around the slots: what becomes of rounds that begin now and are answered whenever.
 
-A tracker lives in memory and knows no store and no lock: it keeps at most C tracked rounds with what belongs to them,
-three bits for each of the last ``memory`` rounds, and the plays of the last few. ``live.transactions`` makes its
-changes durable and lets one call at a time change it.
+A tracker knows no store and no lock: it keeps at most C tracked rounds with what belongs to them, three bits for each
+of the last ``memory`` rounds, and the plays of the last few.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
 from tarry.live.configuration import Configuration
-from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, is_malformed
+from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, book_label
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
-from tarry.live.estimates import book_label
 from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import keyed_draws, terms_of
@@ -180,7 +178,7 @@ class Tracker:
         counts = slots.counts
         answer = None if is_tracked else self._refusal(t)
         if answer is not None or t is None:
-            if feedback is not None and is_malformed(feedback):
+            if feedback is not None and not (np.abs(feedback) < LARGEST).all():
                 raise _malformed(feedback)
             answer = answer or Answer.UNKNOWN
             counts[ANSWERS + answer] += 1
@@ -301,10 +299,7 @@ class Tracker:
         return answer
 
     def _again(self, t: int, id: Hashable) -> Item:
-        """Return a round that began before: as it was (REPEATED), or LATE with no play where that is forgotten.
-
-        Whether it was tracked at first is known for as long as its fate is.
-        """
+        """Return a round that began before: as it was (REPEATED), or LATE with no play where that is forgotten."""
         before = self.item(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
         self.slots.counts[ANSWERS + answer] += 1

@@ -18,7 +18,7 @@ from tarry.live.buffers import FATES, HEAD, IDS, STATE, TOTALS, Chunk, Ids, Regi
 from tarry.live.configuration import encode
 from tarry.live.core import NAMING, ROUNDS
 from tarry.live.encoding import damaged
-from tarry.live.stores.base import Change, Store
+from tarry.live.stores import Change, Store
 from tarry.live.tracker import CALLERS, Tracker
 
 T = TypeVar("T")
@@ -45,7 +45,6 @@ class Turns:
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
-        self._why_broken = ""
         self._renew_lock()
 
     def _renew_lock(self) -> None:
@@ -64,7 +63,7 @@ class Turns:
 
     # Three arguments, used or not: to pass on as many as come (*arguments) costs a call in memory 3 % of its time.
 
-    def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
+    def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None, *, writes: bool = True) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
         if self._owner or self._born != _forks:
             self._check_turn()
@@ -72,30 +71,21 @@ class Turns:
             self._owner = get_ident()
             slots = self.tracker.slots
             try:
-                if slots.is_midway or self._why_broken:
-                    self._refuse()
+                if slots.is_midway:  # without a store, what a call has left half done cannot be put right
+                    raise TarryError(
+                        "a call was interrupted in the middle of a round, or a function of your own failed there, so "
+                        f"this {self.tracker.configuration.kind}'s state cannot be trusted: start a new one"
+                    )
                 return work(a, b, c)
-            except Exception:
-                if slots.is_midway:
-                    self._why_broken = self._why_broken or "a function of your own failed"
-                raise
             finally:
                 self._owner = 0
 
     def look(self, work: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns that only looks at the tracker."""
-        return self.change(lambda *_: work(*arguments))
+        return self.change(lambda *_: work(*arguments), writes=False)
 
     def close(self) -> None:
         """Do nothing: there is no store to let go of."""
-
-    def _refuse(self) -> None:
-        """Raise TarryError: without a store, what a call has left half done cannot be put right."""
-        self._why_broken = self._why_broken or "a call was interrupted"
-        kind = self.tracker.configuration.kind
-        raise TarryError(
-            f"{self._why_broken} in the middle of a round, so this {kind}'s state cannot be trusted: start a new one"
-        )
 
 
 class Stored(Turns):
@@ -116,14 +106,14 @@ class Stored(Turns):
             self._head = change.head
         return made
 
-    def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None) -> T:
+    def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None, *, writes: bool = True) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
         if self._owner or self._born != _forks:
             self._check_turn()
         with self._lock:
             self._owner = get_ident()
             try:
-                known = self._begin(writes=True)
+                known = self._begin(writes=writes)  # nobody waits for those who only look
                 self._head = None  # known again once this call has ended well
                 before = self.tracker.slots.counts[ROUNDS]
                 try:
@@ -146,21 +136,6 @@ class Stored(Turns):
                     raise StoreError(self.store.explain(error)) from error
                 raise
             finally:
-                self._owner = 0
-
-    def look(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Return what a function returns that only looks at the tracker; nobody waits for it."""
-        if self._owner or self._born != _forks:
-            self._check_turn()
-        with self._lock:
-            self._owner = get_ident()
-            try:
-                self._begin(writes=False)
-                return work(*arguments)
-            except self.store.errors as error:
-                raise StoreError(self.store.explain(error)) from error
-            finally:
-                self._rollback()
                 self._owner = 0
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from tarry.errors import StoreError
 from tarry.live import LabelJoin
 from tarry.live.buffers import FATES, HEAD, IDS, STATE, Chunk, make_chunk
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import Change, Store
+from tarry.live.stores import Change, Store
 
 
 def _change(version: int, rows: Mapping[int, ItemRow | None] | None = None, **chunks: list[int]) -> Change:

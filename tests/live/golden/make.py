@@ -12,7 +12,7 @@ from pathlib import Path
 from scenario import Client, Scenario, letters, long_script
 
 import tarry
-from tarry.live.stores.base import FORMAT
+from tarry.live.configuration import FORMAT
 
 FOLDER = Path(__file__).parent
 HALF = 40

@@ -1,34 +1,80 @@
-"""Where sessions are kept: ``memory:``, ``sqlite:///file.db``, ``postgresql://…``."""
+"""Where sessions are kept: ``memory:``, ``sqlite:///file.db``, ``postgresql://…``, or a store of the caller's own.
+
+A store keeps, for each named session, its configuration, the chunks of its regions (see ``live.buffers``) and one row
+for each tracked or recent round. Checksums, versions and what to write are worked out in ``live.transactions``.
+"""
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from tarry.live.buffers import Chunk
-from tarry.live.stores.base import MAIN, POWER, PROCESS, Change, Memory, Store
+from tarry.live.encoding import ItemRow
 
-__all__ = [
-    "MAIN",
-    "POWER",
-    "PROCESS",
-    "Change",
-    "Chunk",
-    "Memory",
-    "Store",
-    "open_store",
-    "stored_names",
-    "without_password",
-]
-
+MAIN = "main"
+POWER, PROCESS = "power", "process"
+CLOSED = "this was closed: open it again"
+PATIENCE = 60.0  # seconds to wait for another writer
 MOUNTS = Path("/proc/mounts")
 _NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
+
+
+class Change(NamedTuple):
+    """What one transaction writes: the new head, changed chunks by region, and rows by round (None: deleted)."""
+
+    head: Chunk
+    chunks: Mapping[str, list[Chunk]]
+    rows: Mapping[int, ItemRow | None]
+
+
+class Store(Protocol):
+    """The place of one session in a database.
+
+    Failures of the database are ``errors``, which ``explain`` turns into sentences; ``where`` names the database in
+    sentences. Between ``begin`` and ``commit`` or ``rollback`` lies one transaction. A store is used by one thread at a
+    time, and by whichever thread has its turn.
+    """
+
+    where: str
+    errors: tuple[type[Exception], ...]
+
+    def names(self) -> list[str]:
+        """Return the names of the sessions in the database, oldest first."""
+
+    def configuration(self) -> tuple[str, int] | None:
+        """Return the session's configuration and its checksum, or None if there is none of this name."""
+
+    def create(self, configuration: str, checksum: int, change: Change) -> bool:
+        """Write a new session, all of it or nothing, making the database if need be; False if it exists."""
+
+    def begin(self, *, writes: bool) -> Chunk:
+        """Start a transaction and return the head. One that writes waits for others; readers wait for nobody."""
+
+    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterable[Chunk]:
+        """Return the chunks of a region written after a version, among these numbers, in their order."""
+
+    def row(self, t: int) -> ItemRow | None:
+        """Return the row of a round, or None."""
+
+    def commit(self, change: Change) -> None:
+        """Write a change and end the transaction; durable when it returns. If it raises, nothing was written."""
+
+    def rollback(self) -> None:
+        """End a transaction without a trace; do nothing where none is open."""
+
+    def close(self) -> None:
+        """Let go of the database; may be called again."""
+
+    def explain(self, error: Exception) -> str:
+        """Return a sentence for one of ``errors``."""
 
 
 def open_store(
@@ -98,17 +144,6 @@ def without_password(url: str) -> str:
         return f"{scheme.partition(' ')[0]}{mark}…"
     user, at, host = place.rpartition("@")
     return f"{scheme}://{user.partition(':')[0]}{at}{host}"
-
-
-def stored_names(url: str) -> list[str]:
-    """Return the names of the sessions in a database."""
-    store = open_store(url, must_exist=True)
-    if store is None:
-        return []
-    try:
-        return store.names()
-    finally:
-        store.close()
 
 
 def network_file_system(path: Path) -> str:

@@ -11,17 +11,15 @@ from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
-from tarry.live.configuration import upgraded
+from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores import without_password
-from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
+from tarry.live.stores import CLOSED, PATIENCE, PROCESS, Change, without_password
 
 try:
     import psycopg
 except ImportError as error:
     raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
 
-PATIENCE = 60.0  # seconds to wait for another writer
 _LOCK = 0x54617279  # an advisory lock, so that two processes do not make or change the tables at once
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
@@ -117,12 +115,10 @@ class Postgres:
                 new = upgraded(text)
                 row = (new, crc32(new.encode()), number)
                 run("UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s", row)
-                total = 0
-                for region in REGIONS:
-                    wanted = f"SELECT coalesce(sum(checksum), 0) FROM tarry_{region} WHERE session = %s"
-                    found = run(wanted, (number,)).fetchone()
-                    total += int(found[0]) if found else 0
-                run(_UPSERT.format("state"), (number, *make_head(version, slots, 0, total)))
+                wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s"
+                sums = [run(wanted.format(region), (number,)).fetchone() for region in REGIONS]
+                total = sum(int(found[0]) for found in sums if found)
+                run(_UPSERT.format(STATE), (number, *make_head(version, slots, 0, total)))
             run("DROP TABLE tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 

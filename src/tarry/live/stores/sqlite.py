@@ -17,9 +17,9 @@ from zlib import crc32
 
 from tarry.errors import StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
-from tarry.live.configuration import upgraded
+from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores.base import CLOSED, FORMAT, PROCESS, Change
+from tarry.live.stores import CLOSED, PATIENCE, PROCESS, Change
 
 try:
     import fcntl
@@ -27,7 +27,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 APPLICATION = 0x54617279
-PATIENCE = 60.0  # seconds to wait for another writer
 _LOGS = ("-wal", "-journal")  # with one of these, SQLite makes the file whole by itself
 _EMPTY = "{} is empty: make a session or join first (tarry join new), or restore a copy"
 _TABLE = (
@@ -228,10 +227,8 @@ class SQLite:
 
     def explain(self, error: Exception) -> str:
         text = str(error)
-        for part, sentence in _SENTENCES.items():
-            if part in text:
-                return f"{self.path}: {sentence}"
-        return f"{self.path}: the database says {text!r}; nothing was changed"
+        said = f"the database says {text!r}; nothing was changed"
+        return f"{self.path}: {next((sentence for part, sentence in _SENTENCES.items() if part in text), said)}"
 
 
 _SENTENCES: dict[str, str] = {
@@ -276,10 +273,9 @@ def _upgrade(database: sqlite3.Connection) -> None:
                 run("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", values)
                 # The first format kept a version and the slots, but nothing that tells one history from another.
                 version, slots = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
-                total = 0
-                for region in REGIONS:
-                    wanted = f"SELECT total(checksum) FROM tarry_{region} WHERE place > ? AND place < ?"
-                    total += int(run(wanted, (place, place + (1 << _BITS))).fetchone()[0])
+                wanted = "SELECT total(checksum) FROM tarry_{} WHERE place > ? AND place < ?"
+                sums = [run(wanted.format(name), (place, place + (1 << _BITS))).fetchone() for name in REGIONS]
+                total = int(sum(found[0] for found in sums))
                 head = make_head(version, int.from_bytes(slots, "little"), 0, total)
                 row = (head.checksum, head.data, place)
                 run("UPDATE tarry_state SET checksum = ?, data = ? WHERE place = ?", row)
