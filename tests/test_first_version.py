@@ -48,6 +48,7 @@ MOVED = {
     "tarry.players.Recommended": "tarry.players.Recommendation",
     "tarry.players.Tentative": "tarry.players.Recommendation",
     "tarry.players.Unreviewed": "tarry.players.Recommendation",
+    "tarry.live.stores.Memory": "tarry.live.stores.memory.Memory",
     # One form for many: outcomes say what the variants said.
     "tarry.Record.doubts": "tarry.Record.assumption_warnings",
     "tarry.Session.ask_each": "tarry.Session.ask_many",

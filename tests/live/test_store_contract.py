@@ -11,7 +11,16 @@ from tarry.errors import StoreError
 from tarry.live.buffers import Chunk
 from tarry.live.encoding import ItemRow
 from tarry.live.stores import open_store
+from tarry.live.stores.memory import Memory
 from tarry.testing import StoreContract
+
+
+class TestMemory(StoreContract):
+    def place(self, tmp_path):
+        return {}
+
+    def store(self, place, name):
+        return Memory(name, place)
 
 
 class TestSQLite(StoreContract):
