@@ -15,23 +15,10 @@ from tarry.kernel.compile import (
     verb_with_default,
 )
 from tarry.kernel.keyed import Purpose, make_key, make_seed
-from tarry.kernel.parameters import Parameters, field
+from tarry.kernel.parameters import Parameters
 
-__all__ = [
-    "KW_ONLY",
-    "Entry",
-    "Parameters",
-    "Purpose",
-    "as_step",
-    "entry",
-    "field",
-    "handle",
-    "is_compiled",
-    "live_entry",
-    "make_key",
-    "make_seed",
-    "register_methods",
-    "step",
-    "verb",
-    "verb_with_default",
-]
+# Members' parameters, compiled functions, keyed randomness.
+__all__ = ["KW_ONLY", "Parameters"]
+__all__ += ["Entry", "as_step", "entry", "handle", "is_compiled", "live_entry", "register_methods"]
+__all__ += ["step", "verb", "verb_with_default"]
+__all__ += ["Purpose", "make_key", "make_seed"]

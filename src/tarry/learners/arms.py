@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from math import exp, log, sqrt
 from typing import Any, ClassVar, NamedTuple, Self
 
-from tarry.checks import as_int, as_nonnegative, as_positive
+from tarry.checks import as_choice, as_int, as_nonnegative, as_positive
 from tarry.domains import Simplex
-from tarry.errors import ArgumentError
 from tarry.kernel import step, verb
 from tarry.kernel.keyed import uniform
 from tarry.learners import base as verbs
@@ -177,9 +176,8 @@ class TsallisFTRL(Arms, init=False):
 
     def __new__(cls, dimension: int, *, level: float = 1.0, counts: str = "pending") -> Self:
         domain = simplex_of(dimension)
-        if counts not in COUNTS:
-            raise ArgumentError("counts", f"must be one of {', '.join(map(repr, COUNTS))}", counts)
-        return cls.make(domain, as_positive(level, "level"), COUNTS.index(counts), even_weights(domain.dimension))
+        counted = COUNTS.index(as_choice(counts, "counts", COUNTS))
+        return cls.make(domain, as_positive(level, "level"), counted, even_weights(domain.dimension))
 
     @property
     def watches_tracked(self) -> bool:

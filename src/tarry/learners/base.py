@@ -283,11 +283,6 @@ def rules_of(learner: Learner) -> list[Rate]:
     return [rule for rule in (learner.rate, learner.smoothing) if isinstance(rule, Rate)]
 
 
-def queries_of(learner: Learner) -> int:
-    """Return the values a learner needs each round; 1 for most."""
-    return int(learner.queries)
-
-
 def width_of(learner: Learner) -> int:
     """Return the room, in numbers, for one piece of feedback: examples carry a label beside their features."""
     numbers = int(learner.dimension)

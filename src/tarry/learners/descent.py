@@ -10,7 +10,7 @@ import numpy as np
 
 from tarry.checks import Positive, as_int, as_positive
 from tarry.domains.base import Domain, as_domain, project
-from tarry.kernel import KW_ONLY, field, step
+from tarry.kernel import KW_ONLY, step
 from tarry.learners.base import Directions, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted
 from tarry.rates import base as rates
@@ -84,7 +84,7 @@ class OGD(Descending):
     domain: AnyDomain
     rate: rates.RateOfTime
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     @classmethod
     def falling(cls, domain: Any, gradient_bound: float) -> Self:
@@ -137,7 +137,7 @@ class DOGD(Descending):
     domain: AnyDomain
     rate: rates.AnyRate
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
@@ -196,7 +196,7 @@ class DOGDSC(Descending):
     strong_convexity: Positive
     _: KW_ONLY
     share: Positive = 1.0
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     def doubts(self, facts: rates.Facts) -> Iterator[str]:
         """Yield a warning about losses that are flatter than λ."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.domains.base import as_domain, project
-from tarry.kernel import KW_ONLY, field, step
+from tarry.kernel import KW_ONLY, step
 from tarry.learners import states
 from tarry.learners.base import GRADIENT, Directions, Learner
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Number, NumberBySlot, Vector, VectorBySlot
@@ -49,8 +49,8 @@ class SOLO(Learner):
 
     domain: AnyDomain
     _: KW_ONLY
-    scale: float = field(default=None)
-    start: AnyPoint = field(default=None)
+    scale: float = None  # type: ignore[assignment]  # ``complete`` finds one
+    start: AnyPoint = None
 
     feedback = GRADIENT
     state = SOLOState

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains.base import Domain, as_domain
-from tarry.kernel import KW_ONLY, field, step, verb
+from tarry.kernel import KW_ONLY, step, verb
 from tarry.learners import base as verbs
 from tarry.learners import states
 from tarry.learners.base import GRADIENT, Directions, Learner
@@ -144,8 +144,8 @@ class DWFTRL(Leading):
     domain: AnyDomain
     rate: rates.AnyRate
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
-    norm: Any = field(default=None)
+    start: AnyPoint = None
+    norm: Any = None
 
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from tarry.learners.base import Directions, Learner
 from tarry.learners.dwftrl import LeaderState, Leading, leader_of
 from tarry.learners.norms import Norm, dual_size
 from tarry.learners.states import Array, add_weighted
-from tarry.rates.base import as_rate, counts_tracked, next_rate
+from tarry.rates.base import as_rate, next_rate
 
 
 class OnSimplex(Learner):
@@ -73,10 +73,6 @@ class Entropy(Norm):
 
 class Exponential(Leading, OnSimplex):
     """Move a leader over actions by exponential weights of its total."""
-
-    @property
-    def watches_tracked(self) -> bool:
-        return counts_tracked(self.rate)
 
     def advance(self, state: Any, t: int, pending: int) -> None:
         leader = leader_of(state)

@@ -11,7 +11,7 @@ import numpy as np
 from tarry.checks import Positive, as_int, as_positive
 from tarry.domains import Ball, Box, Domain, Ellipsoid, Product, Shift, Simplex, project
 from tarry.domains.base import as_domain
-from tarry.kernel import KW_ONLY, field, verb
+from tarry.kernel import KW_ONLY, verb
 from tarry.kernel.keyed import uniform_at
 from tarry.learners import states
 from tarry.learners.base import EXAMPLE, GRADIENT, Directions, KeyedDirections, Learner, RecordedDirections, Starting
@@ -46,7 +46,7 @@ class FTL(Starting):
     domain: AnyDomain
     strong_convexity: Positive
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     state = FTLState
     is_movable = True

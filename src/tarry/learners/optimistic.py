@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int, as_positive
+from tarry.checks import as_choice, as_int, as_positive
 from tarry.domains import Simplex, project
 from tarry.domains.base import as_domain
-from tarry.errors import ArgumentError
 from tarry.kernel import step, verb
 from tarry.learners.base import GRADIENT, Directions, Learner
 from tarry.learners.entropic_ftrl import Entropy, OnSimplex, entropic_strength, even_weights, simplex_of, softmin
@@ -31,9 +30,7 @@ NO_HINT, RECENT, PREVIOUS, MEAN = range(len(HINTS))
 
 def as_hint(name: str) -> int:
     """Return the number of a hint; raise ValueError if there is none of this name."""
-    if name not in HINTS:
-        raise ArgumentError("hint", f"must be one of {', '.join(map(repr, HINTS))}", name)
-    return HINTS.index(name)
+    return HINTS.index(as_choice(name, "hint", HINTS))
 
 
 class Hinted(Learner):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -46,12 +47,18 @@ def add_weighted(total: Array, weight: float, feedback: Array) -> None:
         total[i] += weight * feedback[i]
 
 
+@cache
+def _hints_of(kind: Any) -> tuple[Any, ...]:
+    # Kept: annotations are text that Python evaluates anew at each question, for longer than the zeros take.
+    return tuple(get_type_hints(kind, include_extras=True).values())
+
+
 def zeros_of(kind: Any, dimension: int, slots: int) -> Any:
     """Return a state of this class, all zeros, by the shapes its fields are annotated with."""
     # Zeros come from the system untouched: slots that are never used cost no memory.
     sizes = {"k": dimension, "slots": slots}
     parts = []
-    for hint in get_type_hints(kind, include_extras=True).values():
+    for hint in _hints_of(kind):
         if get_origin(hint) is not Annotated:
             parts.append(zeros_of(hint, dimension, slots))
             continue
