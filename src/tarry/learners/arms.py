@@ -68,7 +68,6 @@ class Arms(OnSimplex):
     state: ClassVar[Any] = ArmsState
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses of arms outside [0, 1]."""
         return verbs.warn_if_outside_unit_interval(type(self).__name__, facts)
 
     def restart(self, state: ArmsState, t: int, magnitude: float) -> None:

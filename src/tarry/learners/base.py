@@ -68,8 +68,8 @@ class Learner(Parameters):
 
     @property
     def domain(self) -> Any:
-        """The set of plays; None where nothing is played."""
-        return None
+        """The set of plays, for a wrapper that of its base; None where nothing is played."""
+        return None if self.base is None else self.base.domain
 
     @property
     def dimension(self) -> int:
@@ -152,17 +152,22 @@ class Learner(Parameters):
         return ()
 
 
-@verb
+@verb_with_default
 def allocate(learner: Learner, slots: int) -> Any:
     """Return fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
 
     Outside heaps and pools, exactly the arrays by slot have that many rows: copies of a learner tell them by this.
     """
+    # ``restart`` alone says how a game begins, so that an epoch begins exactly as a game does.
+    state = zeros_of(learner.state, int(learner.dimension), slots)
+    restart(learner, state, 1, 0.0)
+    return state
 
 
-@verb
+@verb_with_default
 def predict(learner: Learner, state: Any, directions: Directions, t: int, play: Array) -> None:
     """Write the play of round t; by default ``state.point``."""
+    show_point(state.point, play)
 
 
 @verb_with_default
@@ -194,7 +199,7 @@ def absorb(
     """Take the weighted feedback of round s, which was tracked in this slot."""
 
 
-@verb
+@verb_with_default
 def advance(learner: Learner, state: Any, t: int, pending: int) -> None:
     """Close round t: everything that arrived in it is in. By default nothing is done."""
 
@@ -240,24 +245,6 @@ VERBS = (
 @verb
 def direction(source: Directions, t: int, out: Array) -> None:
     """Write the unit vector of round t."""
-
-
-@allocate.on(Learner)
-def _allocate(learner: Learner, slots: int) -> Any:
-    # ``restart`` alone says how a game begins, so that an epoch begins exactly as a game does.
-    state = zeros_of(learner.state, int(learner.dimension), slots)
-    restart(learner, state, 1, 0.0)
-    return state
-
-
-@predict.on(Learner)
-def _show_point(learner: Learner, state: Any, directions: Directions, t: int, play: Array) -> None:
-    show_point(state.point, play)
-
-
-@advance.on(Learner)
-def _move_nothing(learner: Learner, state: Any, t: int, pending: int) -> None:
-    pass
 
 
 @direction.on(KeyedDirections)

@@ -12,7 +12,7 @@ from tarry.checks import Positive, as_int, as_positive
 from tarry.domains.base import Domain, as_domain, project
 from tarry.kernel import KW_ONLY, step
 from tarry.learners.base import Directions, Starting
-from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted
+from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted, clear, show_point
 from tarry.rates import base as rates
 from tarry.rates.base import MAGNITUDE, SUM
 
@@ -45,10 +45,8 @@ class Descending(Starting):
 @step
 def restart_descent(start: Array, state: DescentState, t: int, magnitude: float) -> None:
     """Forget everything: round t is the first."""
-    for i in range(state.point.size):
-        state.point[i] = start[i]
-        state.total[i] = 0.0
-    state.memory[SUM] = 0.0
+    show_point(start, state.point)
+    clear((state.total, state.memory))
     state.memory[MAGNITUDE] = magnitude
     state.clock[COUNT] = 0
     state.clock[BEFORE] = t - 1
@@ -177,8 +175,7 @@ def _step(domain: Any, gradient_bound: float, rounds: int) -> rates.Constant:
 def _apply_total(domain: Domain, state: DescentState, rate: float) -> None:
     """Make one step with all that has come, and forget it."""
     descend(domain, state, rate, 1.0, state.total)
-    for i in range(state.total.size):
-        state.total[i] = 0.0
+    clear((state.total,))
     state.clock[CHANGED] = 0
 
 
@@ -199,7 +196,6 @@ class DOGDSC(Descending):
     start: AnyPoint = None
 
     def doubts(self, facts: rates.Facts) -> Iterator[str]:
-        """Yield a warning about losses that are flatter than λ."""
         return rates.warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
     def absorb(

@@ -70,10 +70,8 @@ class SOLO(Learner):
         return cls(domain, scale=reach / sqrt(5.5), start=start)
 
     def restart(self, state: SOLOState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-        state.squares[0] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.squares))
 
     def absorb(
         self, state: SOLOState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
@@ -148,10 +146,8 @@ class AdaFTRL(Learner, init=False):
         return (1.0 + 0.5 * self.curvature * self.reach**2) * sqrt(self.domain.diameter**2 + 1.0 / self.curvature)
 
     def restart(self, state: AdaFTRLState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-        state.growth[0] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.growth))
 
     def enter(self, state: AdaFTRLState, slot: int, t: int) -> None:
         states.keep_play(state.point, state.plays, slot)
@@ -237,7 +233,6 @@ class AdaDelay(Learner, init=False):
         return cls.make(domain, domain.diameter / sqrt(2.0), allowance, states.starting_point(domain, start))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning if more may be out than the allowance covers."""
         steep, late = facts.gradient_bound, facts.max_delay
         if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 2 * SLACK):
             yield (
@@ -247,11 +242,8 @@ class AdaDelay(Learner, init=False):
             )
 
     def restart(self, state: AdaDelayState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-        state.sums[NORMS] = 0.0
-        state.sums[PRODUCTS] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.sums))
 
     def enter(self, state: AdaDelayState, slot: int, t: int) -> None:
         state.seen[slot] = state.sums[NORMS]

@@ -12,7 +12,7 @@ from tarry.learners import optimistic
 from tarry.learners.base import Directions
 from tarry.learners.entropic_ftrl import softmin
 from tarry.learners.optimistic import HintedExperts, OptimisticState
-from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot, keep_play, show_point
+from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot, clear, keep_play, show_point
 
 
 class MatchingState(NamedTuple):
@@ -35,11 +35,7 @@ class Matching(HintedExperts, init=False):
     def restart(self, state: MatchingState, t: int, magnitude: float) -> None:
         for i in range(state.point.size):
             state.point[i] = 1.0 / state.point.size
-            state.regrets[i] = 0.0
-            state.fresh[i] = 0.0
-            state.guess[i] = 0.0
-            state.hint[i] = 0.0
-        state.mass[0] = 0.0
+        clear((state.regrets, state.fresh, state.guess, state.hint, state.mass))
 
     def enter(self, state: MatchingState, slot: int, t: int) -> None:
         keep_play(state.point, state.plays, slot)
@@ -122,8 +118,7 @@ class Hedging(HintedExperts, init=False):
         for i in range(state.leader.point.size):
             state.leader.point[i] = 1.0 / state.leader.point.size
         optimistic.clear_sums(state.leader)
-        for i in range(state.tuning.size):
-            state.tuning[i] = 0.0
+        clear((state.tuning,))
 
     def predict(self, state: Any, directions: Directions, t: int, play: Array) -> None:
         show_point(state.leader.point, play)

@@ -52,15 +52,11 @@ class FTL(Starting):
     is_movable = True
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses that are flatter than λ."""
         return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
     def restart(self, state: FTLState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-            state.anchor[i] = 0.0
-        state.mass[0] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.anchor, state.mass))
 
     def enter(self, state: FTLState, slot: int, t: int) -> None:
         states.keep_play(state.point, state.plays, slot)
@@ -206,7 +202,6 @@ class FPL(Learner):
         return cls(domain, sqrt(moved / as_positive(width, "width")))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses that are known to bend."""
         if facts.is_curved:
             name = type(facts.losses).__name__
             with_ridge = " with a ridge" if name == "Linear" else ""  # what bends linear losses; known by name only
@@ -216,8 +211,7 @@ class FPL(Learner):
             )
 
     def restart(self, state: FPLState, t: int, magnitude: float) -> None:
-        for i in range(state.total.size):
-            state.total[i] = 0.0
+        states.clear((state.total,))
 
     def predict(self, state: FPLState, directions: Directions, t: int, play: Array) -> None:
         # The noise is the seed's, the same in every round and every epoch: hashed again rather than stored.

@@ -22,7 +22,7 @@ from tarry.kernel import step, verb
 from tarry.learners.base import GRADIENT, Directions, Learner
 from tarry.learners.entropic_ftrl import Entropy, OnSimplex, entropic_strength, even_weights, simplex_of, softmin
 from tarry.learners.norms import Euclidean, Norm, diameter_in, dual_size
-from tarry.learners.states import Array, Number, Vector, add_weighted, show_point, starting_point
+from tarry.learners.states import Array, Number, Vector, add_weighted, clear, show_point, starting_point
 
 HINTS = ("none", "recent", "previous", "mean")
 NO_HINT, RECENT, PREVIOUS, MEAN = range(len(HINTS))
@@ -93,11 +93,7 @@ def guess_missing(hint: int, guess: Array, pending: int, out: Array) -> None:
 @step
 def clear_sums(state: OptimisticState) -> None:
     """Forget the sum of gradients, the guess, the hint and the mass."""
-    for i in range(state.total.size):
-        state.total[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
+    clear((state.total, state.guess, state.hint, state.mass))
 
 
 @step

@@ -141,12 +141,8 @@ class FTRLProximal(Learner):
         return cls(domain, np.where(sides > 0, sides, 1.0) / sqrt(2.0), start=start)
 
     def restart(self, state: ProximalState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-            state.anchor[i] = 0.0
-            state.squares[i] = 0.0
-            state.root[i] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.anchor, state.squares, state.root))
 
     def absorb(
         self, state: ProximalState, directions: Directions, slot: int, s: int, weight: float, feedback: Array

@@ -34,6 +34,14 @@ def show_point(point: Array, play: Array) -> None:
 
 
 @step
+def clear(sums: tuple[Array, ...]) -> None:
+    """Set every entry of these arrays, which are of one type, to zero."""
+    for total in sums:
+        for i in range(total.size):
+            total[i] = 0.0
+
+
+@step
 def keep_play(point: Array, plays: Array, slot: int) -> None:
     """Keep the play of the round that enters this slot."""
     for i in range(point.size):

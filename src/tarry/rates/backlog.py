@@ -44,7 +44,6 @@ class Anytime(Following, init=False):
         return cls.make(scale, as_positive(own, "own"), as_positive(waiting, "waiting"))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about a scheduler whose weights the rate does not serve."""
         if not facts.scheduler.fits_anytime_rates:
             name = type(facts.scheduler).__name__
             yield f"the rate Anytime is not valid with the scheduler {name}: use VarOpt or Priority, or a fixed rate"
@@ -84,7 +83,6 @@ class BestOfBoth(Following, init=False):
         return cls.make(curvature, 2.0 * (steep / across) ** 2)
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses that are flatter than λ."""
         return base.warn_if_less_convex(self, facts, "Anytime")
 
     def first_rate(self, memory: np.ndarray) -> float:
