@@ -22,7 +22,8 @@ from tarry.game.rounds import Setting
 from tarry.game.world import KINDS, Kind, Log, Points, World, grow_world, make_log, make_world, run_rounds
 from tarry.learners import Euclidean
 from tarry.schedulers.base import UNLIMITED
-from tarry.tracking import Draws, Player, State, Terms, fresh_state, grow_state, terms_of
+from tarry.tracking import Draws, Player, State, Terms, fresh_state, terms_of
+from tarry.tracking.player import grow_state
 from tarry.tracking.table import TRACKED
 from tarry.tracking.tally import UNCERTIFIED, check_balance
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
-from tarry.kernel import entry, register_methods, verb, verb_with_default
+from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
@@ -87,13 +87,9 @@ def make_log(horizon: int, dimension: int) -> Log:
     )
 
 
-@verb
+@verb_with_default
 def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
     """Write an event down."""
-
-
-@note.on(Log)
-def _note(log: Log, t: int, kind: int, s: int, weight: float) -> None:
     if log.t.size == 0:
         return
     i = log.written[0]
@@ -106,13 +102,9 @@ def _note(log: Log, t: int, kind: int, s: int, weight: float) -> None:
         log.weights[s - 1] = weight
 
 
-@verb
+@verb_with_default
 def note_round(log: Any, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
     """Write down a round's play and loss, the rounds it preempted and whether it entered."""
-
-
-@note_round.on(Log)
-def _note_round(log: Log, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
     if log.t.size == 0:
         return
     log.losses[t - 1] = loss

@@ -242,13 +242,9 @@ VERBS = (
 )
 
 
-@verb
-def direction(source: Directions, t: int, out: Array) -> None:
-    """Write the unit vector of round t."""
-
-
-@direction.on(KeyedDirections)
-def _hashed(source: KeyedDirections, t: int, out: Array) -> None:
+@verb_with_default
+def direction(source: Any, t: int, out: Array) -> None:
+    """Write the unit vector of round t, hashed from the source's key or recorded."""
     normals(source.key, t, out)
     # A normal vector points every way alike; its length is never 0 but with probability 0.
     squares = 0.0

@@ -70,7 +70,6 @@ class OGD(Descending):
     ``rate`` is η_n: a number, a sequence, a function or a rule of time alone. Without delay and with unit weights
     :meth:`falling` has regret at most 1.5·GD√T, :meth:`fixed` GD√T (attained) and :meth:`strongly_convex`
     (G²/(2λ))(1 + ln T). With delays only :meth:`langford` has a bound.
-
     Zinkevich, *Online Convex Programming and Generalized Infinitesimal Gradient Ascent*, ICML 2003; Hazan, Agarwal,
     Kale, *Logarithmic Regret Algorithms for Online Convex Optimization*, Machine Learning 69, 2007.
 

@@ -13,7 +13,7 @@ from tarry.checks import as_int, as_positive
 from tarry.domains.base import as_domain, project
 from tarry.kernel import KW_ONLY, step
 from tarry.learners import states
-from tarry.learners.base import GRADIENT, Directions, Learner
+from tarry.learners.base import GRADIENT, Directions, Learner, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Number, NumberBySlot, Vector, VectorBySlot
 from tarry.rates.base import SLACK, Facts
 
@@ -33,7 +33,7 @@ class SOLOState(NamedTuple):
     scratch: Vector
 
 
-class SOLO(Learner):
+class SOLO(Starting):
     """Scale-free FTRL: neither the gradients' size nor the horizon is known, and rescaled losses change no play.
 
         x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
@@ -52,14 +52,13 @@ class SOLO(Learner):
     scale: float = None  # type: ignore[assignment]  # ``complete`` finds one
     start: AnyPoint = None
 
-    feedback = GRADIENT
     state = SOLOState
 
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:
-        domain, scale = fields["domain"], fields["scale"]
-        fields["scale"] = as_positive(domain.diameter / sqrt(5.5) if scale is None else scale, "scale")
-        fields["start"] = states.starting_point(domain, fields["start"])
+        super().complete(fields)
+        scale, across = fields["scale"], fields["domain"].diameter
+        fields["scale"] = as_positive(across / sqrt(5.5) if scale is None else scale, "scale")
 
     @classmethod
     def original(cls, domain: Any, *, start: ArrayLike | None = None) -> Self:

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_choice, as_int, as_positive
 from tarry.domains import Simplex, project
 from tarry.domains.base import as_domain
-from tarry.kernel import step, verb
+from tarry.kernel import step, verb_with_default
 from tarry.learners.base import GRADIENT, Directions, Learner
-from tarry.learners.entropic_ftrl import Entropy, OnSimplex, entropic_strength, even_weights, simplex_of, softmin
+from tarry.learners.entropic_ftrl import Entropy, OnSimplex, entropic_strength, simplex_of, softmin
 from tarry.learners.norms import Euclidean, Norm, diameter_in, dual_size
 from tarry.learners.states import Array, Number, Vector, add_weighted, clear, show_point, starting_point
 
@@ -151,7 +151,7 @@ class ODFTRL(Hinted, init=False):
     def entropic(cls, dimension: int, strength: float, *, hint: str = "none") -> Self:
         """Regularise by entropy on the simplex of ``dimension`` experts."""
         domain, level = simplex_of(dimension), as_positive(strength, "strength")
-        return cls.make(domain, level, as_hint(hint), even_weights(domain.dimension), Entropy())
+        return cls.make(domain, level, as_hint(hint), domain.center, Entropy())
 
     @classmethod
     def tuned_entropic(
@@ -189,13 +189,9 @@ class ODFTRL(Hinted, init=False):
         return dual_size(self.norm, feedback)
 
 
-@verb
+@verb_with_default
 def lead(norm: Norm, learner: ODFTRL, state: OptimisticState) -> None:
-    """Move to the minimiser of ⟨scratch, x⟩ + λψ(x)."""
-
-
-@lead.on(Euclidean)
-def _nearest(norm: Euclidean, learner: ODFTRL, state: OptimisticState) -> None:
+    """Move to the minimiser of ⟨scratch, x⟩ + λψ(x), ψ a square unless the norm is entropy."""
     for i in range(state.point.size):
         state.point[i] = learner.start[i] - state.scratch[i] / learner.strength
     project(learner.domain, state.point, state.scratch)

@@ -63,7 +63,6 @@ class BestOfBoth(Following, init=False):
     For strongly convex losses, and no worse than the convex rate. With DWFTRL and unit weights, where every round is
     tracked, the regret is at most 2 min{(G²/λ) Σ σ_t/(t−1), GD√(2·total delay)} + (G²/(2λ))(1 + H_{T−1}). ``diameter``
     defaults to 2G/λ, which no domain of λ-strongly convex losses exceeds. Needs acknowledgements.
-
     Qiu, Esposito, Zhang, *Exploiting Curvature in Online Convex Optimization with Delayed Feedback*, ICML 2025, with
     another regulariser; this project's form balances both by the lemma of Bartlett, Hazan, Rakhlin.
 

@@ -21,21 +21,23 @@ import numpy as np
 
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, register_methods, verb
+from tarry.kernel import Parameters, register_methods, verb_with_default
 
 LABEL, START, TOTAL = range(3)  # of an epoch's memory
 KINDS = ("backlog", "total", "pair")
 _PAIR = 64  # a label of two exponents is h·64 + w: neither passes 63 in 64-bit rounds
 
 
-@verb
+@verb_with_default
 def enters_epoch(epochs: Any, memory: np.ndarray, t: int, pending: int) -> bool:
     """Return whether round t is the first of an epoch."""
+    return False
 
 
-@verb
+@verb_with_default
 def magnitude(epochs: Any, memory: np.ndarray) -> float:
     """Return what the epoch's label stands for."""
+    return 1.0
 
 
 def fresh_epochs() -> np.ndarray:
@@ -43,28 +45,15 @@ def fresh_epochs() -> np.ndarray:
     return np.array([-1.0, 0.0, 0.0])
 
 
-class Epochs(Parameters):
-    """Register the methods of epochs for the verbs of their name."""
-
-    def __init_subclass__(cls) -> None:
-        register_methods(cls, (enters_epoch, magnitude))
-
-
-class Single(Epochs):
+class Single(Parameters):
     """One epoch: nothing is ever restarted."""
 
     needs_acknowledgements = False
     needs_preemption = False
     over = ""
 
-    def enters_epoch(self, memory: np.ndarray, t: int, pending: int) -> bool:
-        return False
 
-    def magnitude(self, memory: np.ndarray) -> float:
-        return 1.0
-
-
-class Doubling(Epochs, init=False):
+class Doubling(Parameters, init=False):
     """Restart over ``"total"`` (default), ``"backlog"`` or ``"pair"``.
 
     For backlog only: ``first`` is the first label, which spares restarts at backlogs that are sure to come, and
@@ -132,3 +121,6 @@ class Doubling(Epochs, init=False):
         if self.kind == 1:
             return 4.0**label
         return 2.0 ** (label // _PAIR) + 2.0 ** (label % _PAIR)
+
+
+register_methods(Doubling, (enters_epoch, magnitude))
