@@ -21,6 +21,15 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform
 import numpy as np
 
 
+def trait(value: Any, doc: str) -> Any:
+    """Return a property with this value, which a descendant's field, attribute or property of that name replaces."""
+
+    def constant(member: Parameters) -> Any:
+        return value
+
+    return property(constant, doc=doc)
+
+
 @dataclass_transform(frozen_default=True)
 class _Declared(type):
     """Turn annotations of a class body into the fields of a tuple."""

@@ -154,11 +154,8 @@ class TsallisFTRL(Arms, init=False):
     hand a slot on to another round, and weights of 0, are then refused. Zimmert and Seldin, An Optimal Algorithm for
     Adversarial Bandits with Arbitrary Delays (AISTATS 2020), simple tuning.
 
-    >>> import numpy as np
-    >>> x = np.zeros(2)
-    >>> mix_regularisers(np.array([0.0, 1.0]), 1.0, 1.0, x)  # L = (0, 1), a = b = 1
-    >>> x.round(4).tolist()
-    [0.641, 0.359]
+    >>> TsallisFTRL(3, counts="tracked").needs_acknowledgements
+    False
     """
 
     domain: Simplex

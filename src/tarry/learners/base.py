@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, register_methods, verb, verb_with_default
+from tarry.kernel import Parameters, register_methods, trait, verb, verb_with_default
 from tarry.kernel.keyed import normals
 from tarry.learners.states import Array, Number, show_point, starting_point, zeros_of
 from tarry.rates.base import SLACK, Facts, Rate, check_length
@@ -55,11 +55,19 @@ class Learner(Parameters):
     state: ClassVar[Any] = None
     """The named tuple that ``allocate`` makes: zeros, and then ``restart``."""
 
-    makes_immediate: ClassVar[bool] = False
-    """Whether the ``base`` plays as if nothing were late."""
-
     def __init_subclass__(cls) -> None:
         register_methods(cls, VERBS)
+
+    base = trait(None, "The learner that this one wraps, if it wraps one.")
+    makes_immediate = trait(False, "Whether the ``base`` plays as if nothing were late.")
+    start = trait(None, "The first play, where one may be given.")
+    rate = trait(None, "The learning rate, if there is one.")
+    smoothing = trait(None, "The radius around the centre at which values are asked for, a number or a rate.")
+    norm = trait(None, "The norm of the regulariser; learners with a norm and a rate have certificates.")
+    inner_radius = trait(None, "The radius of a ball inside the domain, where ``smoothing`` is relative to it.")
+    queries = trait(1, "The values needed each round.")
+    watches_tracked = trait(None, "Whether plays depend on how many rounds are tracked; None: as far as rules do.")
+    is_movable = trait(False, "Whether nothing but ``domain`` and ``start`` was made from the domain.")
 
     @property
     def feedback(self) -> str:
@@ -77,41 +85,6 @@ class Learner(Parameters):
         return int(self.domain.dimension)
 
     @property
-    def start(self) -> Any:
-        """The first play, where one may be given."""
-        return None
-
-    @property
-    def queries(self) -> int:
-        """The values needed each round."""
-        return 1
-
-    @property
-    def base(self) -> Any:
-        """The learner that this one wraps, if it wraps one."""
-        return None
-
-    @property
-    def rate(self) -> Any:
-        """The learning rate, if there is one."""
-        return None
-
-    @property
-    def smoothing(self) -> Any:
-        """The radius around the centre at which values are asked for, a number or a rate."""
-        return None
-
-    @property
-    def norm(self) -> Any:
-        """The norm of the regulariser; learners with a norm and a rate have certificates."""
-        return None
-
-    @property
-    def inner_radius(self) -> float | None:
-        """The radius of a ball inside the domain, where ``smoothing`` is relative to it."""
-        return None
-
-    @property
     def needs_acknowledgements(self) -> bool:
         """Whether plays depend on how many rounds are pending."""
         return any(rule.needs_acknowledgements for rule in rules_of(self))
@@ -120,16 +93,6 @@ class Learner(Parameters):
     def follows(self) -> tuple[str, str]:
         """What counts the pending rounds, and what to do where they are not disclosed."""
         return "the learner's rate", "use a rate that does not"
-
-    @property
-    def watches_tracked(self) -> bool | None:
-        """Whether plays depend on how many rounds are tracked; None: as far as the rules count them."""
-        return None
-
-    @property
-    def is_movable(self) -> bool:
-        """Whether nothing but ``domain`` and ``start`` was made from the domain."""
-        return False
 
     def moved_to(self, domain: Any) -> Any:
         """Return the same learner on another domain; None where that cannot be done."""

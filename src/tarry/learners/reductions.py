@@ -259,9 +259,7 @@ class BOLD(OfCopies):
 
     def allocate(self, slots: int) -> Pool:
         return Pool(
-            copies=make_copies(self.base, slots + 1, slots),
-            free=make_heap(slots + 1),
-            marks=np.zeros(MARKS, np.int64),
+            copies=make_copies(self.base, slots + 1, slots), free=make_heap(slots + 1), marks=np.zeros(MARKS, np.int64)
         )
 
     def restart(self, state: Pool, t: int, magnitude: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
 from tarry.domains.base import as_vector
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Parameters, as_step, register_methods, verb, verb_with_default
+from tarry.kernel import KW_ONLY, Parameters, as_step, register_methods, trait, verb, verb_with_default
 
 MEMORY = 2
 SUM, MAGNITUDE = range(MEMORY)  # a sum of the rate's own, and what a doubling trick guesses (0 before the first epoch)
@@ -81,34 +81,15 @@ class Facts:
 class Rate(Parameters):
     """Declare what a rate or radius needs from the game; its methods are registered for the verbs of their name."""
 
-    follows_epochs: ClassVar[tuple[str, ...]] = ()
-    """Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played."""
-
-    follows_feedback: ClassVar[bool] = False
-    """Whether the rate depends on the learner's own feedback, and on nothing else of the game."""
+    follows_epochs = trait((), "Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played.")
+    follows_feedback = trait(False, "Whether the rate depends on the learner's feedback, and on nothing of the game.")
+    needs_acknowledgements = trait(False, "Whether the rate counts pending rounds.")
+    follows_backlog = trait(False, 'Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog.')
+    tuned_horizon = trait(None, "The most rounds the rate is tuned to; None: any number.")
+    tuned_capacity = trait(None, "The capacity the rate is tuned to; None: any.")
 
     def __init_subclass__(cls) -> None:
         register_methods(cls, (at, first_rate, count_tracked, next_rate, last_rate, radius))
-
-    @property
-    def needs_acknowledgements(self) -> bool:
-        """Whether the rate counts pending rounds."""
-        return False
-
-    @property
-    def follows_backlog(self) -> bool:
-        """Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog."""
-        return False
-
-    @property
-    def tuned_horizon(self) -> float | None:
-        """The most rounds the rate is tuned to; None: any number."""
-        return None
-
-    @property
-    def tuned_capacity(self) -> float | None:
-        """The capacity the rate is tuned to; None: any."""
-        return None
 
     def doubts(self, facts: Facts) -> Iterable[str]:
         """Yield a sentence for each assumption that the game does not meet."""
