@@ -11,45 +11,24 @@ if TYPE_CHECKING:
     from tarry import delays, domains, errors, learners, losses, planning, players, rates, reports, schedulers, theory
     from tarry.game import Game, Record, Recorded, WeightedGame
     from tarry.game.simulate import simulate
+    from tarry.kernel.cache import show_versions
     from tarry.live import LabelJoin, Session
     from tarry.outcomes import Answer, Fate
     from tarry.tracking import Doubling, Player
-    from tarry.versions import show_versions
 
-__all__ = [
-    "Answer",
-    "Doubling",
-    "Fate",
-    "Game",
-    "LabelJoin",
-    "Player",
-    "Record",
-    "Recorded",
-    "Session",
-    "WeightedGame",
-    "__version__",
-    "delays",
-    "domains",
-    "errors",
-    "learners",
-    "losses",
-    "planning",
-    "players",
-    "rates",
-    "reports",
-    "schedulers",
-    "show_versions",
-    "simulate",
-    "theory",
-]
+# Rooms, then what is used so often that it needs no room.
+__all__ = ["delays", "domains", "errors", "learners", "losses", "planning", "players", "rates", "reports"]
+__all__ += ["schedulers", "theory"]
+__all__ += ["Answer", "Doubling", "Fate", "Game", "LabelJoin", "Player", "Record", "Recorded", "Session"]
+__all__ += ["WeightedGame", "__version__", "show_versions", "simulate"]
 
 # Where the names above come from that are not rooms of their own.
 _HOMES = {
     "tarry.game": ("Game", "Record", "Recorded", "WeightedGame", "simulate"),
+    "tarry.kernel.cache": ("show_versions",),
     "tarry.live": ("LabelJoin", "Session"),
     "tarry.outcomes": ("Answer", "Fate"),
     "tarry.tracking": ("Doubling", "Player"),
-    "tarry.versions": ("show_versions",),
 }
 
 

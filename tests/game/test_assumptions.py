@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.game.problem import Facts, assumption_warnings
+from tarry.game.problem import assumption_warnings
 from tarry.learners import (
     BOLD,
     DOGD,
@@ -28,6 +28,7 @@ from tarry.learners import (
     TsallisFTRL,
 )
 from tarry.rates import Anytime, BestOfBoth
+from tarry.rates.base import Facts
 
 T, LATE = 60, 37
 BALL = tarry.domains.Ball(2)

@@ -8,7 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from tarry.kernel import Parameters, as_step, entry, handle, verb
+from tarry.kernel import Parameters, as_step, entry, verb
+from tarry.kernel.compile import handle
 
 
 class Holder(Parameters, init=False):

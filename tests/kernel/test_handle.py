@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tarry.kernel import handle, live_entry
+from tarry.kernel.compile import handle, live_entry
 
 
 class Pair(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 
 from tarry.checks import Count, Natural, Positive
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Parameters, field
+from tarry.kernel import KW_ONLY, Parameters
 
 
 class Disc(Parameters):
@@ -21,7 +21,7 @@ class Disc(Parameters):
     dimension: Count
     radius: Positive = 1.0
     _: KW_ONLY
-    start: np.ndarray = field(default=None)
+    start: np.ndarray = None
 
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:

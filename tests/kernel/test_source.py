@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import tarry
-from tarry import versions
 from tarry.kernel import cache, compile
 
 
@@ -61,15 +60,15 @@ def test_every_step_of_the_package_lies_in_a_room_with_steps():
 
 def test_what_was_edited_after_import_has_none(digest, monkeypatch):
     assert digest({"a.py": "x = 1"}, written=60.0) is None
-    monkeypatch.setattr(versions, "source_digest", lambda: None)
-    assert versions.versions()["source"] == "edited"
+    monkeypatch.setattr(cache, "source_digest", lambda: None)
+    assert cache.versions()["source"] == "edited"
 
 
 def test_it_is_found_once_and_part_of_the_versions():
-    versions.source()
+    cache.source()
     # Threads of earlier tests may have asked for the first time at one moment, so misses are counted from here on.
     misses = cache.source_digest.cache_info().misses
     for _ in range(3):
-        versions.source()
+        cache.source()
     assert cache.source_digest.cache_info().misses == misses
-    assert versions.versions()["source"] == (cache.source_digest() or "edited")[:12]
+    assert cache.versions()["source"] == (cache.source_digest() or "edited")[:12]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tarry.kernel import entry, live_entry, step
+from tarry.kernel import entry, step
+from tarry.kernel.compile import live_entry
 from tarry.kernel.heap import Heap, make_heap, push
 from tarry.kernel.views import learn_slots, stack, view
 

@@ -10,7 +10,6 @@ import pytest
 import tarry
 from tarry.domains import Ball
 from tarry.learners import DFTBL, DOGD, DWFTBL, GOLD, OGD, Differences, OnePoint, TwoPoint
-from tarry.learners.base import queries_of
 
 HORIZON, K, SEEDS = 3000, 2, 4
 BALL = Ball(K)
@@ -21,7 +20,7 @@ BIAS = 3.0
 
 def mean_regret(learner, delay, losses=STEADY, seeds=SEEDS):
     waits = tarry.delays.fixed(horizon=HORIZON, delay=delay)
-    game = tarry.Game(BALL, losses, waits, feedback="value", queries=queries_of(learner))
+    game = tarry.Game(BALL, losses, waits, feedback="value", queries=learner.queries)
     player = tarry.Player(learner, tarry.schedulers.Always())
     return float(tarry.simulate(game, player, seeds=seeds, bound=False, checkpoints=1).regret.mean())
 

@@ -12,7 +12,7 @@ import tarry
 from tarry.domains import Ball, Simplex
 from tarry.kernel import Purpose, make_key
 from tarry.learners import BOLD, DFTBL, DORM, DUB, OGD, SOLID, AdaHedgeD, DORMPlus, Interleaving
-from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, forget, predict, queries_of
+from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, forget, predict
 
 COMPILED = ["TwoPoint", "GOLD"]  # several values, and a heap
 
@@ -111,7 +111,7 @@ def test_under_a_capacity_only_tracked_rounds_keep_a_copy(name):
         capacity=4,
         preemption=False,
         feedback=base.feedback,
-        queries=queries_of(base),
+        queries=base.queries,
     )
     player = tarry.Player(BOLD(base), tarry.schedulers.Bernoulli(probability=0.5))
     record = tarry.simulate(game, player, seeds=[SEED], keep_rounds=True)
@@ -130,7 +130,7 @@ def test_preemption_never_runs_out_of_copies(name, scheduler):
         tarry.delays.array(DELAYS),
         capacity=2,
         feedback=base.feedback,
-        queries=queries_of(base),
+        queries=base.queries,
     )
     for learner in (BOLD(base), Interleaving(base, 3)):
         assert np.all(np.isfinite(tarry.simulate(game, tarry.Player(learner, scheduler), seeds=2).regret))
@@ -192,5 +192,5 @@ def test_interleaving_is_the_replicated_learner_of_poold(name, ours, delay):
 
 
 def test_queries_are_the_bases():
-    assert [queries_of(make(BASES["Differences"])) for make in (BOLD, lambda base: Interleaving(base, 2))] == [4, 4]
-    assert queries_of(BOLD(BASES["OGD"])) == 1
+    assert [make(BASES["Differences"]).queries for make in (BOLD, lambda base: Interleaving(base, 2))] == [4, 4]
+    assert BOLD(BASES["OGD"]).queries == 1

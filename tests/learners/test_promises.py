@@ -12,7 +12,7 @@ from numba import typeof
 import tarry
 from tarry.game.run import Stop
 from tarry.game.world import run_rounds
-from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict, queries_of
+from tarry.learners.base import KeyedDirections, absorb, advance, allocate, enter, points_of, predict
 from tarry.testing.learners import Course
 from tests.oracles import hard
 from tests.oracles.methods import METHODS, PLAYERS
@@ -187,7 +187,7 @@ def test_small_and_large(name, size):
     first, second = (
         tarry.simulate(
             tarry.WeightedGame(
-                game.domain, losses, game.delays, weights, feedback=game.feedback, queries=queries_of(learner)
+                game.domain, losses, game.delays, weights, feedback=game.feedback, queries=learner.queries
             ),
             learner,
             keep_rounds=True,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tarry.domains import Ball, Box, Simplex
 from tarry.game import Record, WeightedGame, simulate
-from tarry.learners.base import queries_of
 from tarry.losses import Linear
 from tarry.tracking import Player
 from tests.oracles.hard import PATTERNS, RANDOM, alternating, batched, segment
@@ -86,7 +85,7 @@ class Method(NamedTuple):
     def granted(self, game: WeightedGame) -> WeightedGame:
         """The game with as many values a round as the method asks for there."""
         made = self.make(game)
-        queries = queries_of(made.learner if isinstance(made, Player) else made)
+        queries = (made.learner if isinstance(made, Player) else made).queries
         return game if queries == 1 else replace(game, queries=queries)
 
     def hardest(self) -> WeightedGame:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import tarry
 from tarry.errors import NotGranted
-from tarry.game import rounds, world
+from tarry.game import world
 from tarry.learners import BOLD, TsallisFTRL
+from tarry.learners import base as learners
 from tarry.schedulers import (
     Always,
     Batching,
@@ -124,7 +125,7 @@ def test_where_nothing_is_given_up_and_all_is_tracked_both_tunings_are_one():
 )
 def test_what_is_counted_is_the_set_at_the_end_of_the_round(scheduler, monkeypatch):
     """Where the pair is allowed; σ adds up what is left of the set when a round's feedback has been heard."""
-    counted, held, original = [], [], rounds.learners.advance
+    counted, held, original = [], [], learners.advance
 
     def advance(learner, state, t, pending):
         counted.append(int(state.tracked[0]))
@@ -134,7 +135,7 @@ def test_what_is_counted_is_the_set_at_the_end_of_the_round(scheduler, monkeypat
         held.append(int(state.table.counts[0]))
         return step(player, setting, draws, state, t, delay)
 
-    monkeypatch.setattr(rounds.learners, "advance", advance)
+    monkeypatch.setattr(learners, "advance", advance)
     monkeypatch.setattr(world, "begin", begin)
     delays = np.random.default_rng(6).integers(0, 20, 120)
     player = tarry.Player(TsallisFTRL(3, counts="tracked"), scheduler)

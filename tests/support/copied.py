@@ -48,7 +48,6 @@ from tarry.learners.base import (
     enter,
     points_of,
     predict,
-    queries_of,
 )
 from tarry.learners.ftl import noise
 from tarry.rates import Power, inverse_time
@@ -129,7 +128,7 @@ def plays(learner, delays=DELAYS, weights=WEIGHTS):
         tarry.delays.array(delays),
         weights,
         feedback=learner.feedback,
-        queries=queries_of(learner),
+        queries=learner.queries,
     )
     return tarry.simulate(game, learner, seeds=[SEED], keep_rounds=True).plays()
 

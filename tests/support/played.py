@@ -14,7 +14,6 @@ import numpy as np
 
 import tarry
 from examples import DELAYS, LEARNERS, LOSSES, SCHEDULERS, first_of_each
-from tarry.learners.base import queries_of
 
 DIMENSION, HORIZON, SEED = 3, 25, 5  # the dimension and the horizon of the examples of losses
 # Losses made of Python functions leave the loop uncompiled, so no learner is compiled in their games.
@@ -39,7 +38,7 @@ class Cast(NamedTuple):
             capacity=policy.capacity,
             information="clairvoyant",  # who needs to know less plays the same
             feedback=learner.feedback,
-            queries=queries_of(learner),
+            queries=learner.queries,
         )
         player = tarry.Player(learner, policy.scheduler, policy.epochs)
         record = tarry.simulate(game, player, seeds=[SEED], keep_rounds=True, bound=False)

@@ -93,7 +93,7 @@ def options(
 @app.command()
 def versions() -> None:
     """Print the versions of Tarry and of what it runs on."""
-    from tarry.versions import show_versions
+    from tarry.kernel.cache import show_versions
 
     show_versions()
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tarry._version import __version__
 from tarry.experiments.engines import PAUSE, Outcome, play_one
 from tarry.game.simulate import core_count
-from tarry.versions import source
+from tarry.kernel.cache import source
 
 TASK_SECONDS = 0.25  # long against what Dask spends on a task, about a millisecond; short for a progress bar
 LARGEST_GROUP = 64

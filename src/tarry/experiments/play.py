@@ -15,9 +15,9 @@ from tarry.experiments.columns import GAME_RULES, SCHEMA
 from tarry.experiments.members import FACTS, TOLD, make
 from tarry.game import Game, Record, simulate
 from tarry.game.run import prepare
+from tarry.kernel.cache import versions
 from tarry.outcomes import FATES
 from tarry.tracking import Player
-from tarry.versions import versions
 
 # Delays up to this horizon are listed, so that one compilation serves all kinds of them; nothing else changes.
 LISTED = 1_000_000

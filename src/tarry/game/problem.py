@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
-from math import inf, isfinite
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +18,11 @@ from tarry.checks import as_choice, as_int
 from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
-from tarry.learners.base import Learner, queries_of, rules_of
+from tarry.learners.base import Learner, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
+from tarry.rates.base import Facts
 from tarry.schedulers.base import UNLIMITED
 from tarry.schedulers.naive import Given, as_weights
 from tarry.tracking import Player, as_player
@@ -263,7 +264,7 @@ def _refusals(
             f"{type(learner).__name__} learns from {learner.feedback} feedback, this game gives "
             f"{feedback}: use {_taker(feedback, learner)}, or feedback={learner.feedback!r}"
         )
-    needed = queries_of(learner)
+    needed = learner.queries
     if needed > queries:
         yield (
             f"{type(learner).__name__} asks for {needed} values a round, this game or session grants {queries}: "
@@ -317,58 +318,6 @@ def _taker(feedback: str, learner: Learner) -> str:
     if feedback == "value" and learner.is_movable:
         return f"OnePoint({type(learner).__name__}(…), smoothing) or DWFTBL"
     return FEEDBACK.get(feedback, "another learner")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What is known of a game under a scheduler; passes over all rounds are made by the game, once."""
-
-    game: Any
-    scheduler: Any
-    is_immediate: bool = False  # nothing is late, as for the base of a reduction
-    is_estimated: bool = False  # gradients are estimates, as for the base of a learner from values
-
-    @property
-    def losses(self) -> Any:
-        """The losses of all rounds."""
-        return self.game.losses
-
-    @property
-    def gradient_bound(self) -> float | None:
-        """A bound on the gradients that the learner is given, None where none is known."""
-        # In this order: the bound may take a pass over all rounds.
-        is_known = not self.is_estimated and isfinite(self.game.gradient_bound)
-        return float(self.game.gradient_bound) if is_known else None
-
-    @property
-    def max_delay(self) -> int:
-        """The longest delay of feedback that is heard; 0 where it is not known."""
-        return 0 if self.is_immediate else int(min(self.game.max_delay, self.scheduler.max_wait))
-
-    @property
-    def strong_convexity(self) -> float | None:
-        """The strong convexity of every loss, None where it is not stated."""
-        known = float(self.losses.strong_convexity)
-        # Losses made of functions have the constants that the user stated, and 0 is what nothing stated looks like.
-        return None if getattr(self.losses, "has_stated_constants", False) and known == 0 else known
-
-    @property
-    def is_curved(self) -> bool:
-        """Whether losses are known not to be linear."""
-        return bool(getattr(self.losses, "is_curved", False))
-
-    @property
-    def corner_range(self) -> tuple[float, float] | None:
-        """The least and the largest loss of an arm, None where they are not known."""
-        return self.game.corner_range  # type: ignore[no-any-return]
-
-    def for_base(self, wrapper: Any) -> Facts:
-        """Return what the base of a wrapper meets."""
-        return replace(
-            self,
-            is_immediate=self.is_immediate or wrapper.makes_immediate,
-            is_estimated=self.is_estimated or wrapper.feedback != wrapper.base.feedback,
-        )
 
 
 def assumption_warnings(learner: Learner, facts: Facts) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from tarry.charts import regret_chart
 from tarry.game.hindsight import Comparator
-from tarry.game.problem import Facts, assumption_warnings
+from tarry.game.problem import assumption_warnings
 from tarry.game.run import Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
+from tarry.rates.base import Facts
 from tarry.tracking import Player, restart_warnings
 from tarry.tracking.certificate import bounds_at, certificate
 from tarry.tracking.tally import FULL_ROUNDS, OCCUPANCY, PEAK, weights_of

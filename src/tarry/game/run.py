@@ -21,9 +21,9 @@ from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
 from tarry.game.world import KINDS, Kind, Log, Points, World, grow_world, make_log, make_world, run_rounds
 from tarry.learners import Euclidean
-from tarry.learners.base import queries_of
 from tarry.schedulers.base import UNLIMITED
-from tarry.tracking import Draws, Player, State, Terms, fresh_state, grow_state, terms_of
+from tarry.tracking import Draws, Player, State, Terms, fresh_state, terms_of
+from tarry.tracking.player import grow_state
 from tarry.tracking.table import TRACKED
 from tarry.tracking.tally import UNCERTIFIED, check_balance
 
@@ -96,7 +96,7 @@ class Run(NamedTuple):
         block = min(FIRST_BLOCK, self.horizon) if block is None else block
         learner, losses, capacity = self.player.learner, self.game.losses, self.setting.capacity
         slots = block if capacity == UNLIMITED else min(capacity, self.horizon)
-        widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, queries_of(learner)
+        widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width = widths.get(self.game.feedback, queries)
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         return Buffers(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
-from tarry.kernel import entry, verb
+from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
@@ -87,13 +87,9 @@ def make_log(horizon: int, dimension: int) -> Log:
     )
 
 
-@verb
+@verb_with_default
 def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
     """Write an event down."""
-
-
-@note.on(Log)
-def _note(log: Log, t: int, kind: int, s: int, weight: float) -> None:
     if log.t.size == 0:
         return
     i = log.written[0]
@@ -106,13 +102,9 @@ def _note(log: Log, t: int, kind: int, s: int, weight: float) -> None:
         log.weights[s - 1] = weight
 
 
-@verb
+@verb_with_default
 def note_round(log: Any, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
     """Write down a round's play and loss, the rounds it preempted and whether it entered."""
-
-
-@note_round.on(Log)
-def _note_round(log: Log, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
     if log.t.size == 0:
         return
     log.losses[t - 1] = loss
@@ -124,16 +116,36 @@ def _note_round(log: Log, t: int, slot: int, play: Array, loss: float, table: Ta
         note(log, t, ENTERED, t, 0.0)
 
 
+@verb_with_default
+def suffer(kind: Any, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
+    """Return the loss of round t: at the play, or the mean over the points around it."""
+    return value_in(losses.rows, losses, t, row, play)  # type: ignore[no-any-return]
+
+
+@verb_with_default
+def give(kind: Any, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
+    """Write the feedback that will arrive for this play; by default none."""
+
+
 class Gradients(NamedTuple):
     """Tell the gradient at the play."""
+
+    def give(self, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
+        gradient_in(losses.rows, losses, t, row, play, out)
 
 
 class Values(NamedTuple):
     """Tell the loss of the play."""
 
+    def give(self, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
+        out[0] = loss
+
 
 class Examples(NamedTuple):
     """Tell the whole example: features and label."""
+
+    def give(self, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
+        fetch(losses.rows, t, out)
 
 
 class Nothing(NamedTuple):
@@ -146,60 +158,24 @@ class Points(NamedTuple):
     points: Array
     values: Array
 
+    def suffer(self, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
+        query(player.learner, draws.directions, t, play, self.points)
+        total = 0.0
+        for j in range(self.values.size):
+            self.values[j] = value_in(losses.rows, losses, t, row, self.points[j])
+            total += self.values[j]
+        return total / self.values.size
+
+    def give(self, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
+        for j in range(self.values.size):
+            out[j] = self.values[j]
+
+
+for _told in (Gradients, Values, Examples, Points):
+    register_methods(_told, (suffer, give))
 
 Kind = Gradients | Values | Points | Examples | Nothing
 KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
-
-
-@verb
-def suffer(kind: Any, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
-    """Return the loss of round t: at the play, or the mean over the points around it."""
-
-
-@suffer.otherwise
-def _at_the_play(kind: Any, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
-    return value_in(losses.rows, losses, t, row, play)  # type: ignore[no-any-return]
-
-
-@suffer.on(Points)
-def _at_points(kind: Points, player: Player, draws: Draws, losses: Any, t: int, row: Array, play: Array) -> float:
-    query(player.learner, draws.directions, t, play, kind.points)
-    total = 0.0
-    for j in range(kind.values.size):
-        kind.values[j] = value_in(losses.rows, losses, t, row, kind.points[j])
-        total += kind.values[j]
-    return total / kind.values.size
-
-
-@verb
-def give(kind: Any, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
-    """Write the feedback that will arrive for this play."""
-
-
-@give.on(Gradients)
-def _give_gradient(kind: Gradients, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
-    gradient_in(losses.rows, losses, t, row, play, out)
-
-
-@give.on(Values)
-def _give_value(kind: Values, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
-    out[0] = loss
-
-
-@give.on(Points)
-def _give_values(kind: Points, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
-    for j in range(kind.values.size):
-        out[j] = kind.values[j]
-
-
-@give.on(Examples)
-def _give_example(kind: Examples, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
-    fetch(losses.rows, t, out)
-
-
-@give.on(Nothing)
-def _give_nothing(kind: Nothing, *_rest: Any) -> None:
-    pass
 
 
 @entry

@@ -2,36 +2,11 @@
 
 from dataclasses import KW_ONLY
 
-from tarry.kernel.compile import (
-    Entry,
-    as_step,
-    entry,
-    handle,
-    is_compiled,
-    live_entry,
-    register_methods,
-    step,
-    verb,
-    verb_with_default,
-)
+from tarry.kernel.compile import as_step, entry, is_compiled, register_methods, step, verb, verb_with_default
 from tarry.kernel.keyed import Purpose, make_key, make_seed
-from tarry.kernel.parameters import Parameters, field
+from tarry.kernel.parameters import Parameters, trait
 
-__all__ = [
-    "KW_ONLY",
-    "Entry",
-    "Parameters",
-    "Purpose",
-    "as_step",
-    "entry",
-    "field",
-    "handle",
-    "is_compiled",
-    "live_entry",
-    "make_key",
-    "make_seed",
-    "register_methods",
-    "step",
-    "verb",
-    "verb_with_default",
-]
+# Members' parameters, compiled functions, keyed randomness.
+__all__ = ["KW_ONLY", "Parameters", "trait"]
+__all__ += ["as_step", "entry", "is_compiled", "register_methods", "step", "verb", "verb_with_default"]
+__all__ += ["Purpose", "make_key", "make_seed"]

@@ -9,16 +9,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import platform
 import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from numba import config, njit
+
+from tarry._version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # Compiled rounds are assembled from these rooms and from the numbers of fates; no other file of the package can
@@ -31,6 +35,12 @@ KEPT_VERSIONS = 8
 KEPT_COMBINATIONS = 1024
 # Numba's own locators, tried after ours: another thread's cached function may be made at the same moment.
 NUMBAS_LOCATORS = "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
+# What bug reports and results tell the versions of.
+PARTS = (
+    "numpy numba llvmlite scipy polars altair vl-convert-python typer rich pydantic dask distributed psycopg "
+    "river scikit-learn torch gymnasium"
+)
+SHOWN = 12  # hexadecimal digits: enough that two states of the sources never share them
 
 _IMPORTED = time.time()  # a file changed later is not what runs
 _lock = threading.Lock()  # of Numba's list of locators, which is the process's
@@ -90,6 +100,29 @@ def _is_in_rooms(name: str) -> bool:
 def source_digest() -> str | None:
     """Return a hash of all sources of the package as they were imported, None if one was edited since."""
     return _digest(PACKAGE.rglob("*.py"))
+
+
+def versions() -> dict[str, str]:
+    """Return versions by name, with a hash of Tarry's sources; a part that is not installed says so."""
+    found = {"tarry": __version__, "source": source(), "python": platform.python_version()}
+    found["system"] = platform.platform()
+    for name in PARTS.split():
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def source() -> str:
+    """Return the start of a hash of Tarry's sources, which tells unreleased code of one version apart."""
+    return (source_digest() or "edited")[:SHOWN]
+
+
+def show_versions() -> None:
+    """Write :func:`versions` to standard output, one a line."""
+    for name, number in versions().items():
+        sys.stdout.write(f"{name:18} {number}\n")
 
 
 @functools.cache

@@ -21,19 +21,16 @@ from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform
 import numpy as np
 
 
-class _Default:
-    """Mark a default whose type is not its field's: the check or ``complete`` replaces it."""
+def trait(value: Any, doc: str) -> Any:
+    """Return a property with this value, which a descendant's field, attribute or property of that name replaces."""
 
-    def __init__(self, default: Any) -> None:
-        self.value = default
+    def constant(member: Parameters) -> Any:
+        return value
 
-
-def field(*, default: Any) -> Any:
-    """Give a field a default of another type, such as None for a start that ``complete`` looks up."""
-    return _Default(default)
+    return property(constant, doc=doc)
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+@dataclass_transform(frozen_default=True)
 class _Declared(type):
     """Turn annotations of a class body into the fields of a tuple."""
 
@@ -73,8 +70,7 @@ def _fields_of(cls: type, defaults: dict[str, Any]) -> dict[str, inspect.Paramet
             kind = inspect.Parameter.KEYWORD_ONLY
         elif get_origin(hint) is not ClassVar:
             default = defaults.get(key, inspect.Parameter.empty)
-            shown = default.value if isinstance(default, _Default) else default
-            found[key] = inspect.Parameter(key, kind, default=shown, annotation=hint)
+            found[key] = inspect.Parameter(key, kind, default=default, annotation=hint)
     return found
 
 

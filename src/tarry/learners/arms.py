@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from math import exp, log, sqrt
 from typing import Any, ClassVar, NamedTuple, Self
 
-from tarry.checks import as_int, as_nonnegative, as_positive
+from tarry.checks import as_choice, as_int, as_nonnegative, as_positive
 from tarry.domains import Simplex
-from tarry.errors import ArgumentError
-from tarry.kernel import step, verb
+from tarry.kernel import step, verb_with_default
 from tarry.kernel.keyed import uniform
 from tarry.learners import base as verbs
-from tarry.learners.base import VALUE, Directions, KeyedDirections, RecordedDirections
+from tarry.learners.base import VALUE, Directions, RecordedDirections
 from tarry.learners.dwftrl import LeaderState, restart_leader
-from tarry.learners.entropic_ftrl import Exponential, OnSimplex, even_weights, simplex_of
+from tarry.learners.entropic_ftrl import Exponential, OnSimplex, simplex_of
 from tarry.learners.states import Array, IndexBySlot, Integer, NumberBySlot
 from tarry.rates.base import SUM, Facts, as_rate
 
@@ -25,13 +24,9 @@ COUNTS = ("pending", "tracked")
 TRACKED = 1
 
 
-@verb
-def draw_action(source: Directions, t: int, weights: Array) -> int:
-    """Return the action of round t, drawn from these weights, which add up to 1."""
-
-
-@draw_action.on(KeyedDirections)
-def _by_hash(source: KeyedDirections, t: int, weights: Array) -> int:
+@verb_with_default
+def draw_action(source: Any, t: int, weights: Array) -> int:
+    """Return the action of round t, drawn from these weights, which add up to 1, or recorded."""
     left = uniform(source.key, t)
     chosen = 0
     for i in range(weights.size):
@@ -69,7 +64,6 @@ class Arms(OnSimplex):
     state: ClassVar[Any] = ArmsState
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses of arms outside [0, 1]."""
         return verbs.warn_if_outside_unit_interval(type(self).__name__, facts)
 
     def restart(self, state: ArmsState, t: int, magnitude: float) -> None:
@@ -111,7 +105,6 @@ class Exp3(Arms, Exponential, init=False):
 
     B_t the rounds out when t begins; ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog. ``exploration``
     is γ: above 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (:meth:`exploring`).
-
     Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019); exploration: György
     and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits (ICML 2021); weights: docs/methods.md.
 
@@ -127,7 +120,7 @@ class Exp3(Arms, Exponential, init=False):
     def __new__(cls, dimension: int, rate: Any, *, exploration: float = 0.0) -> Self:
         domain = simplex_of(dimension)
         share = as_nonnegative(exploration, "exploration")
-        return cls.make(domain, as_rate(rate, "rate"), share, even_weights(domain.dimension))
+        return cls.make(domain, as_rate(rate, "rate"), share, domain.center)
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, level: float = 1.0) -> Self:
@@ -158,16 +151,11 @@ class TsallisFTRL(Arms, init=False):
     with unit weights the expected regret is at most 4√(KT) + √(8·total delay·ln K). ``level`` multiplies K·T there: the
     second moment of the weights (this project's reading; not proved). ``counts="tracked"`` lets σ_s be the rounds
     tracked and needs no acknowledgements: with the scheduler ``Skipping`` the source's advanced tuning. Schedulers that
-    hand a slot on to another round, and weights of 0, are then refused.
+    hand a slot on to another round, and weights of 0, are then refused. Zimmert and Seldin, An Optimal Algorithm for
+    Adversarial Bandits with Arbitrary Delays (AISTATS 2020), simple tuning.
 
-    Zimmert and Seldin, An Optimal Algorithm for Adversarial Bandits with Arbitrary Delays (AISTATS 2020), simple
-    tuning.
-
-    >>> import numpy as np
-    >>> x = np.zeros(2)
-    >>> mix_regularisers(np.array([0.0, 1.0]), 1.0, 1.0, x)  # L = (0, 1), a = b = 1
-    >>> x.round(4).tolist()
-    [0.641, 0.359]
+    >>> TsallisFTRL(3, counts="tracked").needs_acknowledgements
+    False
     """
 
     domain: Simplex
@@ -177,9 +165,8 @@ class TsallisFTRL(Arms, init=False):
 
     def __new__(cls, dimension: int, *, level: float = 1.0, counts: str = "pending") -> Self:
         domain = simplex_of(dimension)
-        if counts not in COUNTS:
-            raise ArgumentError("counts", f"must be one of {', '.join(map(repr, COUNTS))}", counts)
-        return cls.make(domain, as_positive(level, "level"), COUNTS.index(counts), even_weights(domain.dimension))
+        counted = COUNTS.index(as_choice(counts, "counts", COUNTS))
+        return cls.make(domain, as_positive(level, "level"), counted, domain.center)
 
     @property
     def watches_tracked(self) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, register_methods, verb, verb_with_default
+from tarry.kernel import Parameters, register_methods, trait, verb, verb_with_default
 from tarry.kernel.keyed import normals
 from tarry.learners.states import Array, Number, show_point, starting_point, zeros_of
 from tarry.rates.base import SLACK, Facts, Rate, check_length
@@ -55,11 +55,19 @@ class Learner(Parameters):
     state: ClassVar[Any] = None
     """The named tuple that ``allocate`` makes: zeros, and then ``restart``."""
 
-    makes_immediate: ClassVar[bool] = False
-    """Whether the ``base`` plays as if nothing were late."""
-
     def __init_subclass__(cls) -> None:
         register_methods(cls, VERBS)
+
+    base = trait(None, "The learner that this one wraps, if it wraps one.")
+    makes_immediate = trait(False, "Whether the ``base`` plays as if nothing were late.")
+    start = trait(None, "The first play, where one may be given.")
+    rate = trait(None, "The learning rate, if there is one.")
+    smoothing = trait(None, "The radius around the centre at which values are asked for, a number or a rate.")
+    norm = trait(None, "The norm of the regulariser; learners with a norm and a rate have certificates.")
+    inner_radius = trait(None, "The radius of a ball inside the domain, where ``smoothing`` is relative to it.")
+    queries = trait(1, "The values needed each round.")
+    watches_tracked = trait(None, "Whether plays depend on how many rounds are tracked; None: as far as rules do.")
+    is_movable = trait(False, "Whether nothing but ``domain`` and ``start`` was made from the domain.")
 
     @property
     def feedback(self) -> str:
@@ -68,48 +76,13 @@ class Learner(Parameters):
 
     @property
     def domain(self) -> Any:
-        """The set of plays; None where nothing is played."""
-        return None
+        """The set of plays, for a wrapper that of its base; None where nothing is played."""
+        return None if self.base is None else self.base.domain
 
     @property
     def dimension(self) -> int:
         """The number of entries of a play."""
         return int(self.domain.dimension)
-
-    @property
-    def start(self) -> Any:
-        """The first play, where one may be given."""
-        return None
-
-    @property
-    def queries(self) -> int:
-        """The values needed each round."""
-        return 1
-
-    @property
-    def base(self) -> Any:
-        """The learner that this one wraps, if it wraps one."""
-        return None
-
-    @property
-    def rate(self) -> Any:
-        """The learning rate, if there is one."""
-        return None
-
-    @property
-    def smoothing(self) -> Any:
-        """The radius around the centre at which values are asked for, a number or a rate."""
-        return None
-
-    @property
-    def norm(self) -> Any:
-        """The norm of the regulariser; learners with a norm and a rate have certificates."""
-        return None
-
-    @property
-    def inner_radius(self) -> float | None:
-        """The radius of a ball inside the domain, where ``smoothing`` is relative to it."""
-        return None
 
     @property
     def needs_acknowledgements(self) -> bool:
@@ -120,16 +93,6 @@ class Learner(Parameters):
     def follows(self) -> tuple[str, str]:
         """What counts the pending rounds, and what to do where they are not disclosed."""
         return "the learner's rate", "use a rate that does not"
-
-    @property
-    def watches_tracked(self) -> bool | None:
-        """Whether plays depend on how many rounds are tracked; None: as far as the rules count them."""
-        return None
-
-    @property
-    def is_movable(self) -> bool:
-        """Whether nothing but ``domain`` and ``start`` was made from the domain."""
-        return False
 
     def moved_to(self, domain: Any) -> Any:
         """Return the same learner on another domain; None where that cannot be done."""
@@ -152,17 +115,22 @@ class Learner(Parameters):
         return ()
 
 
-@verb
+@verb_with_default
 def allocate(learner: Learner, slots: int) -> Any:
     """Return fresh state for this many slots (Python only): a named tuple of arrays, nested or not.
 
     Outside heaps and pools, exactly the arrays by slot have that many rows: copies of a learner tell them by this.
     """
+    # ``restart`` alone says how a game begins, so that an epoch begins exactly as a game does.
+    state = zeros_of(learner.state, int(learner.dimension), slots)
+    restart(learner, state, 1, 0.0)
+    return state
 
 
-@verb
+@verb_with_default
 def predict(learner: Learner, state: Any, directions: Directions, t: int, play: Array) -> None:
     """Write the play of round t; by default ``state.point``."""
+    show_point(state.point, play)
 
 
 @verb_with_default
@@ -194,7 +162,7 @@ def absorb(
     """Take the weighted feedback of round s, which was tracked in this slot."""
 
 
-@verb
+@verb_with_default
 def advance(learner: Learner, state: Any, t: int, pending: int) -> None:
     """Close round t: everything that arrived in it is in. By default nothing is done."""
 
@@ -237,31 +205,9 @@ VERBS = (
 )
 
 
-@verb
-def direction(source: Directions, t: int, out: Array) -> None:
-    """Write the unit vector of round t."""
-
-
-@allocate.on(Learner)
-def _allocate(learner: Learner, slots: int) -> Any:
-    # ``restart`` alone says how a game begins, so that an epoch begins exactly as a game does.
-    state = zeros_of(learner.state, int(learner.dimension), slots)
-    restart(learner, state, 1, 0.0)
-    return state
-
-
-@predict.on(Learner)
-def _show_point(learner: Learner, state: Any, directions: Directions, t: int, play: Array) -> None:
-    show_point(state.point, play)
-
-
-@advance.on(Learner)
-def _move_nothing(learner: Learner, state: Any, t: int, pending: int) -> None:
-    pass
-
-
-@direction.on(KeyedDirections)
-def _hashed(source: KeyedDirections, t: int, out: Array) -> None:
+@verb_with_default
+def direction(source: Any, t: int, out: Array) -> None:
+    """Write the unit vector of round t, hashed from the source's key or recorded."""
     normals(source.key, t, out)
     # A normal vector points every way alike; its length is never 0 but with probability 0.
     squares = 0.0
@@ -281,11 +227,6 @@ def _read(source: RecordedDirections, t: int, out: Array) -> None:
 def rules_of(learner: Learner) -> list[Rate]:
     """Return the learner's rate and smoothing, where they are rates and not numbers."""
     return [rule for rule in (learner.rate, learner.smoothing) if isinstance(rule, Rate)]
-
-
-def queries_of(learner: Learner) -> int:
-    """Return the values a learner needs each round; 1 for most."""
-    return int(learner.queries)
 
 
 def width_of(learner: Learner) -> int:

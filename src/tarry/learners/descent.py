@@ -10,9 +10,9 @@ import numpy as np
 
 from tarry.checks import Positive, as_int, as_positive
 from tarry.domains.base import Domain, as_domain, project
-from tarry.kernel import KW_ONLY, field, step
+from tarry.kernel import KW_ONLY, step
 from tarry.learners.base import Directions, Starting
-from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted
+from tarry.learners.states import AnyDomain, AnyPoint, Array, Memory, Vector, add_weighted, clear, show_point
 from tarry.rates import base as rates
 from tarry.rates.base import MAGNITUDE, SUM
 
@@ -45,10 +45,8 @@ class Descending(Starting):
 @step
 def restart_descent(start: Array, state: DescentState, t: int, magnitude: float) -> None:
     """Forget everything: round t is the first."""
-    for i in range(state.point.size):
-        state.point[i] = start[i]
-        state.total[i] = 0.0
-    state.memory[SUM] = 0.0
+    show_point(start, state.point)
+    clear((state.total, state.memory))
     state.memory[MAGNITUDE] = magnitude
     state.clock[COUNT] = 0
     state.clock[BEFORE] = t - 1
@@ -72,7 +70,6 @@ class OGD(Descending):
     ``rate`` is η_n: a number, a sequence, a function or a rule of time alone. Without delay and with unit weights
     :meth:`falling` has regret at most 1.5·GD√T, :meth:`fixed` GD√T (attained) and :meth:`strongly_convex`
     (G²/(2λ))(1 + ln T). With delays only :meth:`langford` has a bound.
-
     Zinkevich, *Online Convex Programming and Generalized Infinitesimal Gradient Ascent*, ICML 2003; Hazan, Agarwal,
     Kale, *Logarithmic Regret Algorithms for Online Convex Optimization*, Machine Learning 69, 2007.
 
@@ -84,7 +81,7 @@ class OGD(Descending):
     domain: AnyDomain
     rate: rates.RateOfTime
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     @classmethod
     def falling(cls, domain: Any, gradient_bound: float) -> Self:
@@ -137,7 +134,7 @@ class DOGD(Descending):
     domain: AnyDomain
     rate: rates.AnyRate
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     @classmethod
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
@@ -177,8 +174,7 @@ def _step(domain: Any, gradient_bound: float, rounds: int) -> rates.Constant:
 def _apply_total(domain: Domain, state: DescentState, rate: float) -> None:
     """Make one step with all that has come, and forget it."""
     descend(domain, state, rate, 1.0, state.total)
-    for i in range(state.total.size):
-        state.total[i] = 0.0
+    clear((state.total,))
     state.clock[CHANGED] = 0
 
 
@@ -196,10 +192,9 @@ class DOGDSC(Descending):
     strong_convexity: Positive
     _: KW_ONLY
     share: Positive = 1.0
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     def doubts(self, facts: rates.Facts) -> Iterator[str]:
-        """Yield a warning about losses that are flatter than λ."""
         return rates.warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
     def absorb(

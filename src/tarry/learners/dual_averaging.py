@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
 from tarry.domains.base import as_domain, project
-from tarry.kernel import KW_ONLY, field, step
+from tarry.kernel import KW_ONLY, step
 from tarry.learners import states
-from tarry.learners.base import GRADIENT, Directions, Learner
+from tarry.learners.base import GRADIENT, Directions, Learner, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Number, NumberBySlot, Vector, VectorBySlot
 from tarry.rates.base import SLACK, Facts
 
@@ -33,7 +33,7 @@ class SOLOState(NamedTuple):
     scratch: Vector
 
 
-class SOLO(Learner):
+class SOLO(Starting):
     """Scale-free FTRL: neither the gradients' size nor the horizon is known, and rescaled losses change no play.
 
         x = Π( x_1 − scale · L / √Q ),   L = Σ w_s g_s,  Q = Σ w_s² |g_s|²   over what has arrived
@@ -49,17 +49,16 @@ class SOLO(Learner):
 
     domain: AnyDomain
     _: KW_ONLY
-    scale: float = field(default=None)
-    start: AnyPoint = field(default=None)
+    scale: float = None  # type: ignore[assignment]  # ``complete`` finds one
+    start: AnyPoint = None
 
-    feedback = GRADIENT
     state = SOLOState
 
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:
-        domain, scale = fields["domain"], fields["scale"]
-        fields["scale"] = as_positive(domain.diameter / sqrt(5.5) if scale is None else scale, "scale")
-        fields["start"] = states.starting_point(domain, fields["start"])
+        super().complete(fields)
+        scale, across = fields["scale"], fields["domain"].diameter
+        fields["scale"] = as_positive(across / sqrt(5.5) if scale is None else scale, "scale")
 
     @classmethod
     def original(cls, domain: Any, *, start: ArrayLike | None = None) -> Self:
@@ -70,10 +69,8 @@ class SOLO(Learner):
         return cls(domain, scale=reach / sqrt(5.5), start=start)
 
     def restart(self, state: SOLOState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-        state.squares[0] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.squares))
 
     def absorb(
         self, state: SOLOState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
@@ -148,10 +145,8 @@ class AdaFTRL(Learner, init=False):
         return (1.0 + 0.5 * self.curvature * self.reach**2) * sqrt(self.domain.diameter**2 + 1.0 / self.curvature)
 
     def restart(self, state: AdaFTRLState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-        state.growth[0] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.growth))
 
     def enter(self, state: AdaFTRLState, slot: int, t: int) -> None:
         states.keep_play(state.point, state.plays, slot)
@@ -237,7 +232,6 @@ class AdaDelay(Learner, init=False):
         return cls.make(domain, domain.diameter / sqrt(2.0), allowance, states.starting_point(domain, start))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning if more may be out than the allowance covers."""
         steep, late = facts.gradient_bound, facts.max_delay
         if steep is not None and allowance_for(steep, late) > self.allowance * (1 + 2 * SLACK):
             yield (
@@ -247,11 +241,8 @@ class AdaDelay(Learner, init=False):
             )
 
     def restart(self, state: AdaDelayState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-        state.sums[NORMS] = 0.0
-        state.sums[PRODUCTS] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.sums))
 
     def enter(self, state: AdaDelayState, slot: int, t: int) -> None:
         state.seen[slot] = state.sums[NORMS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from math import sqrt
 from typing import Any, Self
 
@@ -79,15 +80,12 @@ class DWFTBL(Leading, init=False):
 
     def exploration_rounds(self, horizon: int, *, magnitude: float = 1.0) -> int:
         """Return how many of the first rounds explore only, δ_t = r, in an epoch of this magnitude."""
-        low, high = 0, int(horizon)
         memory = np.array([0.0, magnitude])  # nothing summed yet
-        while low < high:  # smoothing never increases, so the phase is a prefix
-            middle = (low + high + 1) // 2
-            if radius(self.smoothing, memory, middle) >= self.inner_radius:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+
+        def learns(t: int) -> bool:
+            return bool(radius(self.smoothing, memory, t) < self.inner_radius)
+
+        return bisect_left(range(1, int(horizon) + 1), True, key=learns)  # smoothing never increases: a prefix explores
 
     def predict(self, state: LeaderState, directions: Directions, t: int, play: Array) -> None:
         delta = radius(self.smoothing, state.memory, t - state.before[0])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
 from tarry.domains.base import Domain, as_domain
-from tarry.kernel import KW_ONLY, field, step, verb
+from tarry.kernel import KW_ONLY, step, verb_with_default
 from tarry.learners import base as verbs
 from tarry.learners import states
 from tarry.learners.base import GRADIENT, Directions, Learner
@@ -71,9 +71,10 @@ class Leading(Learner):
         return rates.last_rate(self.rate, leader.memory, in_force, t - leader.before[0])
 
 
-@verb
+@verb_with_default
 def leader_of(state: Any) -> LeaderState:
     """Return the leader inside a state."""
+    return state.leader
 
 
 @leader_of.on(LeaderState)
@@ -81,21 +82,11 @@ def _itself(state: LeaderState) -> LeaderState:
     return state
 
 
-@leader_of.otherwise
-def _inside(state: Any) -> LeaderState:
-    return state.leader
-
-
 @step
 def restart_leader(start: Array, state: LeaderState, t: int, magnitude: float) -> None:
     """Forget everything: round t is the first."""
-    for i in range(state.point.size):
-        state.point[i] = start[i]
-        state.anchor[i] = 0.0
-        state.total[i] = 0.0
-    state.rate[0] = 0.0
-    state.inverse_rate[0] = 0.0
-    state.memory[SUM] = 0.0
+    states.show_point(start, state.point)
+    states.clear((state.anchor, state.total, state.rate, state.inverse_rate, state.memory))
     state.memory[MAGNITUDE] = magnitude
     state.changed[0] = 0
     state.moved[0] = 1
@@ -144,8 +135,8 @@ class DWFTRL(Leading):
     domain: AnyDomain
     rate: rates.AnyRate
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
-    norm: Any = field(default=None)
+    start: AnyPoint = None
+    norm: Any = None
 
     @classmethod
     def complete(cls, fields: dict[str, Any]) -> None:
@@ -215,7 +206,6 @@ class Adaptive(Leading, init=False):
         return cls.make(domain, rate, states.starting_point(domain, start), Euclidean())
 
     def doubts(self, facts: rates.Facts) -> Iterator[str]:
-        """Yield a warning about gradients above the bound given."""
         steep, given = facts.gradient_bound, sqrt(2.0 * self.rate.floor)
         if steep is not None and steep > given * (1 + rates.SLACK):
             yield (

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import exp, log, sqrt
 from typing import Any, Self
 
-import numpy as np
-
 from tarry.checks import as_int, as_positive
 from tarry.domains import Domain, Simplex
 from tarry.kernel import step
@@ -14,7 +12,7 @@ from tarry.learners.base import Directions, Learner
 from tarry.learners.dwftrl import LeaderState, Leading, leader_of
 from tarry.learners.norms import Norm, dual_size
 from tarry.learners.states import Array, add_weighted
-from tarry.rates.base import as_rate, counts_tracked, next_rate
+from tarry.rates.base import as_rate, next_rate
 
 
 class OnSimplex(Learner):
@@ -26,11 +24,6 @@ def simplex_of(dimension: int) -> Simplex:
     if isinstance(dimension, Simplex):
         raise TypeError(f"dimension is the number of actions, got {dimension!r}: give {dimension.dimension}")
     return Simplex(as_int(dimension, "dimension, the number of actions,", 2))
-
-
-def even_weights(dimension: int) -> np.ndarray:
-    """Return the uniform distribution."""
-    return np.full(dimension, 1.0 / dimension)
 
 
 @step
@@ -53,6 +46,15 @@ def softmin(total: Array, temperature: float, out: Array) -> None:
         out[i] /= mass
 
 
+@step
+def largest_entry(v: Array) -> float:
+    """Return ‖v‖_∞."""
+    size = 0.0
+    for i in range(v.size):
+        size = max(size, abs(v[i]))
+    return size
+
+
 class Entropy(Norm):
     """Regularise by Σ x_i ln x_i, which is 1-strongly convex in ‖·‖₁ (Pinsker) and spans ln K on the simplex.
 
@@ -65,18 +67,11 @@ class Entropy(Norm):
         return sqrt(2.0 * log(domain.dimension))
 
     def dual_size(self, gradient: Array) -> float:
-        largest = 0.0
-        for i in range(gradient.size):
-            largest = max(largest, abs(gradient[i]))
-        return largest
+        return largest_entry(gradient)
 
 
 class Exponential(Leading, OnSimplex):
     """Move a leader over actions by exponential weights of its total."""
-
-    @property
-    def watches_tracked(self) -> bool:
-        return counts_tracked(self.rate)
 
     def advance(self, state: Any, t: int, pending: int) -> None:
         leader = leader_of(state)
@@ -103,13 +98,8 @@ class EntropicFTRL(Exponential, init=False):
     ``Anytime(√(2 ln K), 1.0)`` learns the best rate. The paper's theorem for DW-FTRL with entropy in place of the
     square; without delays, Freund and Schapire, A Decision-Theoretic Generalization of On-Line Learning (1997).
 
-    >>> from tarry.learners.base import absorb, advance, allocate
-    >>> learner = EntropicFTRL(2, rate=0.5)
-    >>> state = allocate(learner, 1)
-    >>> absorb(learner, state, None, 0, 1, 2.0, np.array([1.0, 0.0]))
-    >>> advance(learner, state, 1, 0)
-    >>> state.point.round(4).tolist()
-    [0.2689, 0.7311]
+    >>> round(EntropicFTRL.tuned(2, horizon=100, total_delay=50).rate.value, 4)
+    0.0833
     """
 
     domain: Simplex
@@ -119,7 +109,7 @@ class EntropicFTRL(Exponential, init=False):
 
     def __new__(cls, dimension: int, rate: Any) -> Self:
         domain = simplex_of(dimension)
-        return cls.make(domain, as_rate(rate, "rate"), even_weights(domain.dimension), Entropy())
+        return cls.make(domain, as_rate(rate, "rate"), domain.center, Entropy())
 
     @classmethod
     def tuned(cls, dimension: int, *, horizon: int, total_delay: int, gradient_bound: float = 1.0) -> Self:

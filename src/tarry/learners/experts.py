@@ -10,9 +10,9 @@ import numpy as np
 from tarry.kernel import step
 from tarry.learners import optimistic
 from tarry.learners.base import Directions
-from tarry.learners.entropic_ftrl import softmin
+from tarry.learners.entropic_ftrl import largest_entry, softmin
 from tarry.learners.optimistic import HintedExperts, OptimisticState
-from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot, keep_play, show_point
+from tarry.learners.states import Array, Number, NumberBySlot, Vector, VectorBySlot, clear, keep_play, show_point
 
 
 class MatchingState(NamedTuple):
@@ -35,11 +35,7 @@ class Matching(HintedExperts, init=False):
     def restart(self, state: MatchingState, t: int, magnitude: float) -> None:
         for i in range(state.point.size):
             state.point[i] = 1.0 / state.point.size
-            state.regrets[i] = 0.0
-            state.fresh[i] = 0.0
-            state.guess[i] = 0.0
-            state.hint[i] = 0.0
-        state.mass[0] = 0.0
+        clear((state.regrets, state.fresh, state.guess, state.hint, state.mass))
 
     def enter(self, state: MatchingState, slot: int, t: int) -> None:
         keep_play(state.point, state.plays, slot)
@@ -76,11 +72,8 @@ class DORM(Matching, init=False):
     the weighted regret is on every path at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s), B_t the rounds out when t begins
     (docs/methods.md). Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
 
-    >>> from tarry import WeightedGame, delays, domains, losses, simulate
-    >>> space, rows = domains.Simplex(2), np.eye(2)[[0, 1, 0]]
-    >>> game = WeightedGame(space, losses.Linear(rows), delays.fixed(horizon=3, delay=1), np.ones(3))
-    >>> simulate(game, DORM(2), keep_rounds=True).plays()[-1].round(4).tolist()
-    [0.0, 1.0]
+    >>> DORM(2, hint="previous").needs_acknowledgements
+    False
     """
 
     def advance(self, state: MatchingState, t: int, pending: int) -> None:
@@ -122,8 +115,7 @@ class Hedging(HintedExperts, init=False):
         for i in range(state.leader.point.size):
             state.leader.point[i] = 1.0 / state.leader.point.size
         optimistic.clear_sums(state.leader)
-        for i in range(state.tuning.size):
-            state.tuning[i] = 0.0
+        clear((state.tuning,))
 
     def predict(self, state: Any, directions: Directions, t: int, play: Array) -> None:
         show_point(state.leader.point, play)
@@ -199,15 +191,6 @@ class AdaHedgeD(Hedging, init=False):
         state.tuning[PLAYED] = state.tuning[NOW]
         optimistic.foresee(self.hint, state.leader, pending)
         softmin(state.leader.scratch, state.tuning[PLAYED], state.leader.point)
-
-
-@step
-def largest_entry(v: Array) -> float:
-    """Return ‖v‖_∞."""
-    size = 0.0
-    for i in range(v.size):
-        size = max(size, abs(v[i]))
-    return size
 
 
 @step

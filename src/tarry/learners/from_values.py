@@ -15,7 +15,7 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.domains import Shrink
 from tarry.domains.base import as_domain
-from tarry.kernel import verb
+from tarry.kernel import register_methods, verb
 from tarry.learners import base as verbs
 from tarry.learners.base import GRADIENT, VALUE, Directions, Learner, direction
 from tarry.learners.descent import DOGD, DOGDSC, OGD
@@ -111,7 +111,11 @@ class Surrounded(NamedTuple):
 
 
 class Estimating(OnShrunken):
-    """Give the base estimates of gradients, made when the values come."""
+    """Give the base estimates of gradients, made when the values come by the method ``estimate``."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        register_methods(cls, (estimate,))
 
     def allocate(self, slots: int) -> Surrounded:
         return Surrounded(verbs.allocate(self.base, slots), np.zeros(self.dimension), np.zeros(self.dimension))
@@ -245,13 +249,11 @@ class OnePoint(Estimating):
         for i in range(play.size):
             play[i] = state.center[i] + self.smoothing * play[i]
 
-
-@estimate.on(OnePoint)
-def _estimate_one(learner: OnePoint, directions: Directions, s: int, feedback: Array, out: Array) -> None:
-    direction(directions, s, out)
-    scale = (out.size / learner.smoothing) * feedback[0]
-    for i in range(out.size):
-        out[i] *= scale
+    def estimate(self, directions: Directions, s: int, feedback: Array, out: Array) -> None:
+        direction(directions, s, out)
+        scale = (out.size / self.smoothing) * feedback[0]
+        for i in range(out.size):
+            out[i] *= scale
 
 
 class TwoPoint(Estimating):
@@ -312,13 +314,11 @@ class TwoPoint(Estimating):
             points[0, i] = play[i] + move
             points[1, i] = play[i] - move
 
-
-@estimate.on(TwoPoint)
-def _estimate_two(learner: TwoPoint, directions: Directions, s: int, feedback: Array, out: Array) -> None:
-    direction(directions, s, out)
-    scale = (out.size / (2.0 * learner.smoothing)) * (feedback[0] - feedback[1])
-    for i in range(out.size):
-        out[i] *= scale
+    def estimate(self, directions: Directions, s: int, feedback: Array, out: Array) -> None:
+        direction(directions, s, out)
+        scale = (out.size / (2.0 * self.smoothing)) * (feedback[0] - feedback[1])
+        for i in range(out.size):
+            out[i] *= scale
 
 
 class Differences(Estimating):
@@ -362,8 +362,6 @@ class Differences(Estimating):
         for i in range(play.size):
             points[i + 1, i] += self.smoothing
 
-
-@estimate.on(Differences)
-def _estimate_differences(learner: Differences, directions: Directions, s: int, feedback: Array, out: Array) -> None:
-    for i in range(out.size):
-        out[i] = (feedback[i + 1] - feedback[0]) / learner.smoothing
+    def estimate(self, directions: Directions, s: int, feedback: Array, out: Array) -> None:
+        for i in range(out.size):
+            out[i] = (feedback[i + 1] - feedback[0]) / self.smoothing

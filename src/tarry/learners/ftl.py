@@ -11,10 +11,10 @@ import numpy as np
 from tarry.checks import Positive, as_int, as_positive
 from tarry.domains import Ball, Box, Domain, Ellipsoid, Product, Shift, Simplex, project
 from tarry.domains.base import as_domain
-from tarry.kernel import KW_ONLY, field, verb
+from tarry.kernel import KW_ONLY, verb, verb_with_default
 from tarry.kernel.keyed import uniform_at
 from tarry.learners import states
-from tarry.learners.base import EXAMPLE, GRADIENT, Directions, KeyedDirections, Learner, RecordedDirections, Starting
+from tarry.learners.base import EXAMPLE, GRADIENT, Directions, Learner, RecordedDirections, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Integer, Number, Vector, VectorBySlot
 from tarry.rates.base import Facts, warn_if_less_convex
 
@@ -38,7 +38,6 @@ class FTL(Starting):
     over what has arrived, x_s where round s *played*. With unit weights and every round tracked the regret is at most
     ((G + λD)²/λ)(½ + σ_max)(1 + ln T), where λD ≤ 2G (docs/methods.md). ``SOLID(DWFTRL(…, inverse_time(λ)))`` centres
     the quadratics where the learner stands when s arrives, ``DWFTRL(…, inverse_time(λ))`` at all plays, heard or not.
-
     Ryabchenko, Attias, Roy, *A Reduction from Delayed to Immediate Feedback for Online Convex Optimization with
     Improved Guarantees*, 2026 (arXiv 2602.02634; the idea, from the abstract; the constants are this project's).
     """
@@ -46,21 +45,17 @@ class FTL(Starting):
     domain: AnyDomain
     strong_convexity: Positive
     _: KW_ONLY
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     state = FTLState
     is_movable = True
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses that are flatter than λ."""
         return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
 
     def restart(self, state: FTLState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-            state.anchor[i] = 0.0
-        state.mass[0] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.anchor, state.mass))
 
     def enter(self, state: FTLState, slot: int, t: int) -> None:
         states.keep_play(state.point, state.plays, slot)
@@ -96,15 +91,10 @@ class Ridge(Learner, init=False):
 
         x_{t+1} = Π( argmin_x ½ Σ_{s∈O_{t+1}} w_s (⟨φ_s, x⟩ − y_s)² + (λ/2)‖x‖² )
 
-    over the features φ_s and labels y_s that have arrived. Kept are the inverse P of A = λI + Σ w_s φ_s φ_sᵀ and the
-    leader z = P Σ w_s y_s φ_s. Sherman and Morrison's formula moves both, with u = Pφ and c = w / (1 + w⟨φ, u⟩), in
-    O(k²):
-
-        P ← P − c·uuᵀ        z ← z + c·(y − ⟨φ, z⟩)·u
-
-    ``penalty`` is λ > 0. A ball of radius max|y|·√(Σw/λ) around 0 never touches z. Rounding costs about ‖A‖/λ units in
-    the last place, so a tiny λ with long features is not for this learner. Hoerl, Kennard, *Ridge Regression: Biased
-    Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
+    over the features φ_s and labels y_s that have arrived, in O(k²) each: kept are the inverse P of A = λI + Σ w_s φ_s
+    φ_sᵀ and the leader z = P Σ w_s y_s φ_s. ``penalty`` is λ > 0. A ball of radius max|y|·√(Σw/λ) around 0 never
+    touches z. Rounding costs about ‖A‖/λ units in the last place, so a tiny λ with long features is not for this
+    learner. Hoerl, Kennard, *Ridge Regression: Biased Estimation for Nonorthogonal Problems*, Technometrics 12, 1970.
 
     >>> from tarry.domains import Ball
     >>> from tarry.learners.base import absorb, allocate
@@ -144,6 +134,7 @@ class Ridge(Learner, init=False):
     def absorb(
         self, state: RidgeState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
     ) -> None:
+        # Sherman and Morrison: with u = Pφ and c = w/(1 + w⟨φ, u⟩), P ← P − c·uuᵀ and z ← z + c·(y − ⟨φ, z⟩)·u.
         k, u = state.leader.size, state.scratch
         for i in range(k):
             u[i] = 0.0
@@ -206,7 +197,6 @@ class FPL(Learner):
         return cls(domain, sqrt(moved / as_positive(width, "width")))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses that are known to bend."""
         if facts.is_curved:
             name = type(facts.losses).__name__
             with_ridge = " with a ridge" if name == "Linear" else ""  # what bends linear losses; known by name only
@@ -216,8 +206,7 @@ class FPL(Learner):
             )
 
     def restart(self, state: FPLState, t: int, magnitude: float) -> None:
-        for i in range(state.total.size):
-            state.total[i] = 0.0
+        states.clear((state.total,))
 
     def predict(self, state: FPLState, directions: Directions, t: int, play: Array) -> None:
         # The noise is the seed's, the same in every round and every epoch: hashed again rather than stored.
@@ -300,13 +289,9 @@ def _on_shift(domain: Shift, cost: Array, out: Array) -> None:
         out[i] += domain.offset[i]
 
 
-@verb
-def noise(source: Directions, i: int) -> float:
-    """Return the i-th entry of the noise on (0, 1]."""
-
-
-@noise.on(KeyedDirections)
-def _hashed(source: KeyedDirections, i: int) -> float:
+@verb_with_default
+def noise(source: Any, i: int) -> float:
+    """Return the i-th entry of the noise on (0, 1], hashed or recorded."""
     return uniform_at(source.key, 0, i)  # rounds count from 1, so no direction shares this draw
 
 

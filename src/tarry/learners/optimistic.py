@@ -15,15 +15,14 @@ from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int, as_positive
+from tarry.checks import as_choice, as_int, as_positive
 from tarry.domains import Simplex, project
 from tarry.domains.base import as_domain
-from tarry.errors import ArgumentError
-from tarry.kernel import step, verb
+from tarry.kernel import step, verb_with_default
 from tarry.learners.base import GRADIENT, Directions, Learner
-from tarry.learners.entropic_ftrl import Entropy, OnSimplex, entropic_strength, even_weights, simplex_of, softmin
+from tarry.learners.entropic_ftrl import Entropy, OnSimplex, entropic_strength, simplex_of, softmin
 from tarry.learners.norms import Euclidean, Norm, diameter_in, dual_size
-from tarry.learners.states import Array, Number, Vector, add_weighted, show_point, starting_point
+from tarry.learners.states import Array, Number, Vector, add_weighted, clear, show_point, starting_point
 
 HINTS = ("none", "recent", "previous", "mean")
 NO_HINT, RECENT, PREVIOUS, MEAN = range(len(HINTS))
@@ -31,9 +30,7 @@ NO_HINT, RECENT, PREVIOUS, MEAN = range(len(HINTS))
 
 def as_hint(name: str) -> int:
     """Return the number of a hint; raise ValueError if there is none of this name."""
-    if name not in HINTS:
-        raise ArgumentError("hint", f"must be one of {', '.join(map(repr, HINTS))}", name)
-    return HINTS.index(name)
+    return HINTS.index(as_choice(name, "hint", HINTS))
 
 
 class Hinted(Learner):
@@ -96,11 +93,7 @@ def guess_missing(hint: int, guess: Array, pending: int, out: Array) -> None:
 @step
 def clear_sums(state: OptimisticState) -> None:
     """Forget the sum of gradients, the guess, the hint and the mass."""
-    for i in range(state.total.size):
-        state.total[i] = 0.0
-        state.guess[i] = 0.0
-        state.hint[i] = 0.0
-    state.mass[0] = 0.0
+    clear((state.total, state.guess, state.hint, state.mass))
 
 
 @step
@@ -158,7 +151,7 @@ class ODFTRL(Hinted, init=False):
     def entropic(cls, dimension: int, strength: float, *, hint: str = "none") -> Self:
         """Regularise by entropy on the simplex of ``dimension`` experts."""
         domain, level = simplex_of(dimension), as_positive(strength, "strength")
-        return cls.make(domain, level, as_hint(hint), even_weights(domain.dimension), Entropy())
+        return cls.make(domain, level, as_hint(hint), domain.center, Entropy())
 
     @classmethod
     def tuned_entropic(
@@ -196,13 +189,9 @@ class ODFTRL(Hinted, init=False):
         return dual_size(self.norm, feedback)
 
 
-@verb
+@verb_with_default
 def lead(norm: Norm, learner: ODFTRL, state: OptimisticState) -> None:
-    """Move to the minimiser of ⟨scratch, x⟩ + λψ(x)."""
-
-
-@lead.on(Euclidean)
-def _nearest(norm: Euclidean, learner: ODFTRL, state: OptimisticState) -> None:
+    """Move to the minimiser of ⟨scratch, x⟩ + λψ(x), ψ a square unless the norm is entropy."""
     for i in range(state.point.size):
         state.point[i] = learner.start[i] - state.scratch[i] / learner.strength
     project(learner.domain, state.point, state.scratch)

@@ -12,7 +12,7 @@ from tarry.checks import NonNegative, Positive
 from tarry.domains import Box, project
 from tarry.domains.base import as_array, as_vector
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, field
+from tarry.kernel import KW_ONLY
 from tarry.learners import states
 from tarry.learners.base import GRADIENT, Directions, Learner, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Vector, VectorBySlot
@@ -46,7 +46,7 @@ class AdaptiveRevision(Starting):
     scale: Positive
     _: KW_ONLY
     floor: Positive = 1.0
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     state = RevisionState
 
@@ -62,13 +62,7 @@ class AdaptiveRevision(Starting):
         states.keep_play(state.applied, state.seen, slot)
 
     def absorb(
-        self,
-        state: RevisionState,
-        directions: Directions,
-        slot: int,
-        s: int,
-        weight: float,
-        feedback: Array,
+        self, state: RevisionState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
     ) -> None:
         for i in range(state.free.size):
             g = weight * feedback[i]
@@ -125,7 +119,7 @@ class FTRLProximal(Learner):
     _: KW_ONLY
     floor: NonNegative = 0.0
     ridge: NonNegative = 0.0
-    start: AnyPoint = field(default=None)
+    start: AnyPoint = None
 
     feedback = GRADIENT
     state = ProximalState
@@ -147,21 +141,11 @@ class FTRLProximal(Learner):
         return cls(domain, np.where(sides > 0, sides, 1.0) / sqrt(2.0), start=start)
 
     def restart(self, state: ProximalState, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.point[i] = self.start[i]
-            state.total[i] = 0.0
-            state.anchor[i] = 0.0
-            state.squares[i] = 0.0
-            state.root[i] = 0.0
+        states.show_point(self.start, state.point)
+        states.clear((state.total, state.anchor, state.squares, state.root))
 
     def absorb(
-        self,
-        state: ProximalState,
-        directions: Directions,
-        slot: int,
-        s: int,
-        weight: float,
-        feedback: Array,
+        self, state: ProximalState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
     ) -> None:
         for i in range(state.total.size):
             g = weight * feedback[i]

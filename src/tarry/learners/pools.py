@@ -19,7 +19,7 @@ from tarry.learners.descent import BEFORE, DescentState, restart_descent
 from tarry.learners.dwftbl import check_smoothing, inner_room
 from tarry.learners.dwftrl import DWFTRL, LeaderState, follow, restart_leader
 from tarry.learners.from_values import OnShrunken, on_shrunken, scales_of
-from tarry.learners.states import Array, zeros_of
+from tarry.learners.states import Array, clear, zeros_of
 from tarry.rates.base import Power, as_rate, as_rate_of_time, count_tracked, next_rate, radius
 
 
@@ -207,8 +207,7 @@ class DFTBL(OnShrunken, init=False):
         restart_leader(self.base.start, state.base, 1, magnitude)
         for slot in range(state.held.size):
             state.held[slot] = -1
-        for i in range(state.settled.size):
-            state.settled[i] = 0.0
+        clear((state.settled,))
         free_rows(state.rows)
         state.clock[CURRENT] = 0
         state.clock[EARLIER] = t - 1

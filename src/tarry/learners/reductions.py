@@ -22,21 +22,13 @@ from tarry.rates.base import Constant, Facts, Rate, as_rate_of_time
 
 
 class Reducing(Learner):
-    """Share the domain of a ``base`` that plays as if nothing were late.
+    """Wrap a ``base`` that plays as if nothing were late.
 
     The base lives in a game without delay. Its clock counts its own feedbacks, nothing of its is out when it plays (so
     ``pending`` is 0, and a hint is of the round to come alone), and what it draws it draws for the game's round.
     """
 
     makes_immediate = True
-
-    @property
-    def domain(self) -> Any:
-        return self.base.domain
-
-    @property
-    def dimension(self) -> int:
-        return int(self.base.dimension)
 
 
 def as_immediate(base: Any, name: str, feedback: tuple[str, ...] = (GRADIENT,)) -> Any:
@@ -226,7 +218,6 @@ class Interleaving(OfCopies):
         return self.delay + 1
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about delays above the one given."""
         if facts.max_delay > self.delay:
             yield (
                 f"Interleaving is for one delay, {self.delay}, and this game's reach {facts.max_delay}: nothing is "
@@ -268,9 +259,7 @@ class BOLD(OfCopies):
 
     def allocate(self, slots: int) -> Pool:
         return Pool(
-            copies=make_copies(self.base, slots + 1, slots),
-            free=make_heap(slots + 1),
-            marks=np.zeros(MARKS, np.int64),
+            copies=make_copies(self.base, slots + 1, slots), free=make_heap(slots + 1), marks=np.zeros(MARKS, np.int64)
         )
 
     def restart(self, state: Pool, t: int, magnitude: float) -> None:

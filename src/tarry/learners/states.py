@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -33,6 +34,14 @@ def show_point(point: Array, play: Array) -> None:
 
 
 @step
+def clear(sums: tuple[Array, ...]) -> None:
+    """Set every entry of these arrays, which are of one type, to zero."""
+    for total in sums:
+        for i in range(total.size):
+            total[i] = 0.0
+
+
+@step
 def keep_play(point: Array, plays: Array, slot: int) -> None:
     """Keep the play of the round that enters this slot."""
     for i in range(point.size):
@@ -46,12 +55,18 @@ def add_weighted(total: Array, weight: float, feedback: Array) -> None:
         total[i] += weight * feedback[i]
 
 
+@cache
+def _hints_of(kind: Any) -> tuple[Any, ...]:
+    # Kept: annotations are text that Python evaluates anew at each question, for longer than the zeros take.
+    return tuple(get_type_hints(kind, include_extras=True).values())
+
+
 def zeros_of(kind: Any, dimension: int, slots: int) -> Any:
     """Return a state of this class, all zeros, by the shapes its fields are annotated with."""
     # Zeros come from the system untouched: slots that are never used cost no memory.
     sizes = {"k": dimension, "slots": slots}
     parts = []
-    for hint in get_type_hints(kind, include_extras=True).values():
+    for hint in _hints_of(kind):
         if get_origin(hint) is not Annotated:
             parts.append(zeros_of(hint, dimension, slots))
             continue

@@ -20,7 +20,6 @@ from tarry.checks import as_int
 from tarry.errors import StoreError
 from tarry.game.problem import check_capacity, check_grants
 from tarry.kernel import Parameters
-from tarry.learners.base import queries_of
 from tarry.live.encoding import damaged
 from tarry.tracking import Player
 
@@ -60,7 +59,7 @@ def settled(wanted: Configuration) -> Configuration:
         capacity=capacity,
         information=wanted.information,
         preemption=wanted.preemption,
-        queries=queries_of(learner),  # whoever calls evaluates the losses, at as many points as are asked for
+        queries=learner.queries,  # whoever calls evaluates the losses, at as many points as are asked for
     )
     learner.check_horizon(None)
     return wanted._replace(capacity=capacity, memory=memory, preemption=bool(wanted.preemption))

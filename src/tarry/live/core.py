@@ -12,10 +12,10 @@ import numpy as np
 
 from tarry.game.problem import setting_of
 from tarry.game.rounds import acknowledge, begin, deliver, forfeit
-from tarry.kernel import handle, live_entry
+from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Weights
-from tarry.tracking import Player, State, fresh_state, grow_state, keyed_draws
+from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import find
 from tarry.tracking.tally import UNCERTIFIED, check_balance, weights_of
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_nonnegative, as_positive
-from tarry.learners.base import EXAMPLE, GRADIENT, VALUE, queries_of
+from tarry.learners.base import EXAMPLE, GRADIENT, VALUE
 from tarry.live import batches
 from tarry.live.base import StoredObject, make_or_open
 from tarry.live.batches import Receipt, Receipts, Rounds
@@ -112,7 +112,7 @@ class Session(StoredObject):
         super()._take(turns)
         learner = self.player.learner
         self._feedback = learner.feedback
-        self._size = learner.dimension if self._feedback == GRADIENT else queries_of(learner)
+        self._size = learner.dimension if self._feedback == GRADIENT else learner.queries
 
     def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).

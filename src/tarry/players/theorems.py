@@ -16,11 +16,11 @@ from tarry import schedulers, theory
 from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game import Game
-from tarry.game.problem import Facts
 from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import warn_if_outside_unit_interval
 from tarry.players.recommended import spread_on
 from tarry.rates import inverse_time
+from tarry.rates.base import Facts
 from tarry.theory.arguments import Array, BanditTuning, rounds
 from tarry.theory.weights import Costs
 from tarry.tracking import Player

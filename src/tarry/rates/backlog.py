@@ -44,7 +44,6 @@ class Anytime(Following, init=False):
         return cls.make(scale, as_positive(own, "own"), as_positive(waiting, "waiting"))
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about a scheduler whose weights the rate does not serve."""
         if not facts.scheduler.fits_anytime_rates:
             name = type(facts.scheduler).__name__
             yield f"the rate Anytime is not valid with the scheduler {name}: use VarOpt or Priority, or a fixed rate"
@@ -64,7 +63,6 @@ class BestOfBoth(Following, init=False):
     For strongly convex losses, and no worse than the convex rate. With DWFTRL and unit weights, where every round is
     tracked, the regret is at most 2 min{(G²/λ) Σ σ_t/(t−1), GD√(2·total delay)} + (G²/(2λ))(1 + H_{T−1}). ``diameter``
     defaults to 2G/λ, which no domain of λ-strongly convex losses exceeds. Needs acknowledgements.
-
     Qiu, Esposito, Zhang, *Exploiting Curvature in Online Convex Optimization with Delayed Feedback*, ICML 2025, with
     another regulariser; this project's form balances both by the lemma of Bartlett, Hazan, Rakhlin.
 
@@ -84,7 +82,6 @@ class BestOfBoth(Following, init=False):
         return cls.make(curvature, 2.0 * (steep / across) ** 2)
 
     def doubts(self, facts: Facts) -> Iterator[str]:
-        """Yield a warning about losses that are flatter than λ."""
         return base.warn_if_less_convex(self, facts, "Anytime")
 
     def first_rate(self, memory: np.ndarray) -> float:

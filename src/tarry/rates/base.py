@@ -7,8 +7,9 @@ smoothing, from ``MEMORY`` numbers in the learner's state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from math import inf
-from typing import Annotated, Any, ClassVar, Protocol, Self
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
 from tarry.domains.base import as_vector
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Parameters, as_step, register_methods, verb, verb_with_default
+from tarry.kernel import KW_ONLY, Parameters, as_step, register_methods, trait, verb, verb_with_default
 
 MEMORY = 2
 SUM, MAGNITUDE = range(MEMORY)  # a sum of the rate's own, and what a doubling trick guesses (0 before the first epoch)
@@ -25,56 +26,70 @@ ENDLESS = 10**9  # the round up to which a session, which has no end, tries a us
 SLACK = 1e-5  # relative: warnings show six digits, and a number copied from one must not be warned of again
 
 
-class Facts(Protocol):
-    """Tell what is known of a game when a member is asked for its ``doubts``."""
+@dataclass(frozen=True)
+class Facts:
+    """Tell what is known of a game when a member is asked for ``doubts``; the game passes over all rounds once."""
+
+    game: Any
+    scheduler: Any
+    is_immediate: bool = False  # nothing is late, as for the base of a reduction
+    is_estimated: bool = False  # gradients are estimates, as for the base of a learner from values
 
     @property
-    def losses(self) -> Any: ...
+    def losses(self) -> Any:
+        """The losses of all rounds."""
+        return self.game.losses
+
     @property
-    def scheduler(self) -> Any: ...
+    def gradient_bound(self) -> float | None:
+        """A bound on the gradients that the learner is given, None where none is known."""
+        # In this order: the bound may take a pass over all rounds.
+        is_known = not self.is_estimated and isfinite(self.game.gradient_bound)
+        return float(self.game.gradient_bound) if is_known else None
+
     @property
-    def gradient_bound(self) -> float | None: ...
+    def max_delay(self) -> int:
+        """The longest delay of feedback that is heard; 0 where it is not known."""
+        return 0 if self.is_immediate else int(min(self.game.max_delay, self.scheduler.max_wait))
+
     @property
-    def strong_convexity(self) -> float | None: ...
+    def strong_convexity(self) -> float | None:
+        """The strong convexity of every loss, None where it is not stated."""
+        known = float(self.losses.strong_convexity)
+        # Losses made of functions have the constants that the user stated, and 0 is what nothing stated looks like.
+        return None if getattr(self.losses, "has_stated_constants", False) and known == 0 else known
+
     @property
-    def corner_range(self) -> tuple[float, float] | None: ...
+    def is_curved(self) -> bool:
+        """Whether losses are known not to be linear."""
+        return bool(getattr(self.losses, "is_curved", False))
+
     @property
-    def max_delay(self) -> int: ...
-    @property
-    def is_curved(self) -> bool: ...
+    def corner_range(self) -> tuple[float, float] | None:
+        """The least and the largest loss of an arm, None where they are not known."""
+        return self.game.corner_range
+
+    def for_base(self, wrapper: Any) -> Facts:
+        """Return what the base of a wrapper meets."""
+        return replace(
+            self,
+            is_immediate=self.is_immediate or wrapper.makes_immediate,
+            is_estimated=self.is_estimated or wrapper.feedback != wrapper.base.feedback,
+        )
 
 
 class Rate(Parameters):
     """Declare what a rate or radius needs from the game; its methods are registered for the verbs of their name."""
 
-    follows_epochs: ClassVar[tuple[str, ...]] = ()
-    """Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played."""
-
-    follows_feedback: ClassVar[bool] = False
-    """Whether the rate depends on the learner's own feedback, and on nothing else of the game."""
+    follows_epochs = trait((), "Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played.")
+    follows_feedback = trait(False, "Whether the rate depends on the learner's feedback, and on nothing of the game.")
+    needs_acknowledgements = trait(False, "Whether the rate counts pending rounds.")
+    follows_backlog = trait(False, 'Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog.')
+    tuned_horizon = trait(None, "The most rounds the rate is tuned to; None: any number.")
+    tuned_capacity = trait(None, "The capacity the rate is tuned to; None: any.")
 
     def __init_subclass__(cls) -> None:
         register_methods(cls, (at, first_rate, count_tracked, next_rate, last_rate, radius))
-
-    @property
-    def needs_acknowledgements(self) -> bool:
-        """Whether the rate counts pending rounds."""
-        return False
-
-    @property
-    def follows_backlog(self) -> bool:
-        """Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog."""
-        return False
-
-    @property
-    def tuned_horizon(self) -> float | None:
-        """The most rounds the rate is tuned to; None: any number."""
-        return None
-
-    @property
-    def tuned_capacity(self) -> float | None:
-        """The capacity the rate is tuned to; None: any."""
-        return None
 
     def doubts(self, facts: Facts) -> Iterable[str]:
         """Yield a sentence for each assumption that the game does not meet."""

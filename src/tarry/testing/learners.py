@@ -23,7 +23,7 @@ from tarry.game import WeightedGame, simulate
 from tarry.game.rounds import deliver
 from tarry.game.run import Buffers, Run, Stop, prepare
 from tarry.game.world import run_rounds
-from tarry.learners.base import Learner, predict, queries_of, rate_in_force, restart, width_of
+from tarry.learners.base import Learner, predict, rate_in_force, restart, width_of
 from tarry.losses import LeastSquares, Linear, Losses
 from tarry.tracking import keyed_draws
 from tarry.tracking.table import find
@@ -98,7 +98,7 @@ class LearnerContract:
 
     def _game(self, learner: Learner, weights: Array | None = None) -> WeightedGame:
         even = np.ones(self.horizon) if weights is None else weights
-        asked: dict[str, Any] = {"feedback": learner.feedback, "queries": queries_of(learner)}
+        asked: dict[str, Any] = {"feedback": learner.feedback, "queries": learner.queries}
         return WeightedGame(learner.domain, self.losses(learner), array(self.waits()), even, **asked)
 
     def _course(self, learner: Learner, weights: Array | None = None) -> Course:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import verb
+from tarry.kernel import verb_with_default
 from tarry.learners.base import absorb, width_of
 from tarry.schedulers.base import withholds
 
@@ -41,29 +41,18 @@ def make_buffer(player: Player) -> NoBuffer | Buffer:
     return Buffer(np.zeros(2, np.int64), np.zeros(1), np.zeros(width_of(player.learner)))
 
 
-@verb
+@verb_with_default
 def deliver_or_buffer(
     buffer: Any, player: Player, draws: Draws, state: State, arrival: Arrival, feedback: np.ndarray
 ) -> None:
     """Give the learner the feedback that has arrived, or buffer it; ``arrival`` = (s, t, slot, weight)."""
-
-
-@verb
-def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
-    """Give the learner, at the end of round t, what is withheld no longer; drop the rest in the last of an epoch."""
-
-
-@deliver_or_buffer.on(NoBuffer)
-def _deliver(
-    buffer: NoBuffer, player: Player, draws: Draws, state: State, arrival: Arrival, feedback: np.ndarray
-) -> None:
     s, _, slot, weight = arrival
     absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
 
 
-@flush_buffer.on(NoBuffer)
-def _nothing_is_buffered(buffer: NoBuffer, *_rest: Any) -> None:
-    pass
+@verb_with_default
+def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
+    """Give the learner, at the end of round t, what is withheld no longer; drop the rest in the last of an epoch."""
 
 
 @deliver_or_buffer.on(Buffer)

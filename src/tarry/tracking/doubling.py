@@ -21,11 +21,28 @@ import numpy as np
 
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, verb
+from tarry.kernel import Parameters, register_methods, verb_with_default
 
 LABEL, START, TOTAL = range(3)  # of an epoch's memory
 KINDS = ("backlog", "total", "pair")
 _PAIR = 64  # a label of two exponents is h·64 + w: neither passes 63 in 64-bit rounds
+
+
+@verb_with_default
+def enters_epoch(epochs: Any, memory: np.ndarray, t: int, pending: int) -> bool:
+    """Return whether round t is the first of an epoch."""
+    return False
+
+
+@verb_with_default
+def magnitude(epochs: Any, memory: np.ndarray) -> float:
+    """Return what the epoch's label stands for."""
+    return 1.0
+
+
+def fresh_epochs() -> np.ndarray:
+    """Return the memory before the first round: no label, nothing counted."""
+    return np.array([-1.0, 0.0, 0.0])
 
 
 class Single(Parameters):
@@ -70,66 +87,40 @@ class Doubling(Parameters, init=False):
         first = f", first={self.first}" if self.over == "backlog" else ""
         return f"Doubling({self.over!r}{first}{f', unit={self.unit}' if self.unit != 1 else ''})"
 
+    def enters_epoch(self, memory: np.ndarray, t: int, pending: int) -> bool:
+        old: Any = np.int64(memory[LABEL])
+        label: Any = old
+        if self.kind == 0:
+            label = max(old, self.first)
+            while pending > self.unit * (1 << label) - 1:
+                label += 1
+        elif self.kind == 1:
+            memory[TOTAL] += 1.0 + pending
+            label = max(old, 0)
+            while memory[TOTAL] > 4.0**label:
+                label += 1
+        else:
+            memory[TOTAL] += pending
+            high = max(old, 0) // _PAIR
+            wide = max(old, 0) % _PAIR
+            while t > 1 << high:
+                high += 1
+            while memory[TOTAL] > 2.0**wide:
+                wide += 1
+            label = high * _PAIR + wide
+        if label == old:
+            return False
+        memory[LABEL] = label
+        memory[START] = t
+        return True
 
-def fresh_epochs() -> np.ndarray:
-    """Return the memory before the first round: no label, nothing counted."""
-    return np.array([-1.0, 0.0, 0.0])
-
-
-@verb
-def enters_epoch(epochs: Any, memory: np.ndarray, t: int, pending: int) -> int:
-    """Return whether round t is the first of an epoch."""
-
-
-@enters_epoch.on(Single)
-def _never(epochs: Single, memory: np.ndarray, t: int, pending: int) -> bool:
-    return False
-
-
-@enters_epoch.on(Doubling)
-def _outgrown(epochs: Doubling, memory: np.ndarray, t: int, pending: int) -> bool:
-    old: Any = np.int64(memory[LABEL])
-    label: Any = old
-    if epochs.kind == 0:
-        label = max(old, epochs.first)
-        while pending > epochs.unit * (1 << label) - 1:
-            label += 1
-    elif epochs.kind == 1:
-        memory[TOTAL] += 1.0 + pending
-        label = max(old, 0)
-        while memory[TOTAL] > 4.0**label:
-            label += 1
-    else:
-        memory[TOTAL] += pending
-        high = max(old, 0) // _PAIR
-        wide = max(old, 0) % _PAIR
-        while t > 1 << high:
-            high += 1
-        while memory[TOTAL] > 2.0**wide:
-            wide += 1
-        label = high * _PAIR + wide
-    if label == old:
-        return False
-    memory[LABEL] = label
-    memory[START] = t
-    return True
+    def magnitude(self, memory: np.ndarray) -> Any:
+        label = np.int64(memory[LABEL])
+        if self.kind == 0:
+            return self.unit * 2.0**label
+        if self.kind == 1:
+            return 4.0**label
+        return 2.0 ** (label // _PAIR) + 2.0 ** (label % _PAIR)
 
 
-@verb
-def magnitude(epochs: Any, memory: np.ndarray) -> float:
-    """Return what the epoch's label stands for."""
-
-
-@magnitude.on(Single)
-def _one(epochs: Single, memory: np.ndarray) -> float:
-    return 1.0
-
-
-@magnitude.on(Doubling)
-def _of_label(epochs: Doubling, memory: np.ndarray) -> Any:
-    label = np.int64(memory[LABEL])
-    if epochs.kind == 0:
-        return epochs.unit * 2.0**label
-    if epochs.kind == 1:
-        return 4.0**label
-    return 2.0 ** (label // _PAIR) + 2.0 ** (label % _PAIR)
+register_methods(Doubling, (enters_epoch, magnitude))

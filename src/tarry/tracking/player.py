@@ -79,12 +79,12 @@ def _contradictions(learner: Learner, scheduler: Any, epochs: Any) -> Iterator[s
     if learner.watches_tracked and scheduler.needs_preemption and not scheduler.announces_preemption:
         yield (
             f"{name} counts the tracked rounds, and does not notice when {other} hands a slot on to "
-            'another round: use Skipping or a scheduler that never preempts, or counts="pending"'
+            'another round: use Skipping or a scheduler that never preempts, or TsallisFTRL with counts="pending"'
         )
     if learner.watches_tracked and scheduler.has_zero_weights:
         yield (
             f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
-            'use positive weights, or counts="pending"'
+            'use positive weights, or TsallisFTRL with counts="pending"'
         )
     # Radius, rate and scheduler of the conditional-energy tuning share one coin.
     tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
