@@ -194,10 +194,13 @@ def check_delays(delays: Any) -> None:
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
 
 
-def setting_of(capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
+def setting_of(
+    player: Player, capacity: int | None, information: str, *, certify: int, hears: bool = True
+) -> Setting:
     """Return the rules of play as numbers."""
     slots = UNLIMITED if capacity is None else int(capacity)
-    return Setting(slots, INFORMATION[information], int(certify), int(hears))
+    counts = any(part.needs_acknowledgements for part in player)  # refused before where they are not disclosed
+    return Setting(slots, INFORMATION[information], int(certify), int(hears or counts), int(counts))
 
 
 def check_player(game: Game | WeightedGame, player: Any) -> Player:

@@ -181,14 +181,14 @@ class Run(NamedTuple):
 
 
 def make_run(
-    game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool, terms: Terms | None = None, **kept: Any
+    game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool = False, terms: Terms | None = None, **kept: Any
 ) -> Run:
-    """Return a run of a player that fits the game; ``hears`` says whether ends of untracked rounds are played out."""
+    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts."""
     certify = UNCERTIFIED if terms is None else terms.sizes
     return Run(
         game=game,
         player=player,
-        setting=setting_of(game.capacity, game.information, certify=certify, hears=hears),
+        setting=setting_of(player, game.capacity, game.information, certify=certify, hears=hears),
         checkpoints=checkpoints,
         terms=terms,
         compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
@@ -205,13 +205,11 @@ def prepare(
     supervised losses look at all rounds for them, once for a game. ``kept`` are the last fields of :class:`Run`.
     """
     chosen = check_player(game, player)
-    # The ends of untracked rounds are played out only where a member counts them, or for the log.
-    counts = any(part.needs_acknowledgements for part in chosen)
     return make_run(
         game,
         chosen,
         checkpoints=checkpoint_rounds(game.horizon, as_int(checkpoints, "checkpoints", 1)),
-        hears=keep_rounds or counts,
+        hears=keep_rounds,  # the log tells of every end
         terms=_terms(game, chosen) if bound else None,
         keep_rounds=keep_rounds,
         **kept,

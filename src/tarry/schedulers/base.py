@@ -56,7 +56,7 @@ class Request(NamedTuple):
     vacancy: int  # a free slot, or -1 when the set is full
     tracked: int
     capacity: int
-    pending: int  # -1 without acknowledgements
+    pending: int  # -1 where no member of the player needs acknowledgements
     delay: int  # -1 unless clairvoyant
 
 
