@@ -105,6 +105,29 @@ def test_games_may_depend_on_the_seed():
         assert together.regret[seed] == alone.regret[0]
     with pytest.raises(ValueError, match="one horizon"):
         tarry.simulate(None, LEARNER, seeds=2, games=lambda seed: _game(50 + seed))
+    with pytest.raises(ValueError, match="one capacity, got 1 and 2"):
+        tarry.simulate(None, LEARNER, seeds=2, games=lambda seed: _game(capacity=1 + seed))
+    with pytest.raises(ValueError, match="one feedback, got 'gradient' and 'example'"):
+        tarry.simulate(None, _taker, seeds=2, games=lambda seed: _supervised(["gradient", "example"][seed]))
+
+
+def _supervised(feedback):
+    losses = tarry.losses.LeastSquares(np.ones((20, 3)), np.ones(20))
+    return tarry.Game(DOMAIN, losses, tarry.delays.fixed(horizon=20, delay=2), feedback=feedback)
+
+
+def _taker(game):
+    return LEARNER if game.feedback == "gradient" else tarry.learners.Ridge(DOMAIN, 1.0)
+
+
+def test_warnings_are_those_of_all_games():
+    def make(seed):
+        rows = np.full((20, 3), float(seed))
+        return tarry.Game(DOMAIN, tarry.losses.Linear(rows), tarry.delays.fixed(horizon=20, delay=2))
+
+    learner = tarry.learners.Adaptive(DOMAIN, gradient_bound=1.0)  # which those of seed 0 keep to
+    (warning,) = tarry.simulate(None, learner, seeds=3, games=make).assumption_warnings
+    assert tarry.simulate(make(1), learner).assumption_warnings == (warning,)  # that of seed 2 has other numbers
 
 
 def test_progress_counts_rounds():

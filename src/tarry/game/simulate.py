@@ -84,8 +84,10 @@ def simulate(
 
     def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played:
         run = first if games is None or seed == chosen[0] else ready(games(seed))
-        if run.horizon != first.horizon:
-            raise ValueError(f"games must share one horizon, got {first.horizon} and {run.horizon}")
+        for shared in ("horizon", "dimension", "capacity", "feedback"):
+            one, other = getattr(first.game, shared), getattr(run.game, shared)
+            if one != other:
+                raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
         buffers = begun if seed == chosen[0] else start(run, seed)
         played = run.play(seed, buffers, stop, report)
         return played._replace(best=compare(run.game, run.checkpoints, stop.is_set))
