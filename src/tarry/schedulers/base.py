@@ -79,7 +79,7 @@ class RecordedProxies(NamedTuple):
 
 
 class RecordedLosers(NamedTuple):
-    """The round lost in each round (0: none), for VarOpt."""
+    """The round lost in each round (0: none), for VarOpt, which writes -1 over a round that cannot be lost there."""
 
     values: np.ndarray
 
