@@ -22,7 +22,7 @@ from tarry.game.rounds import Setting
 from tarry.game.world import KINDS, Kind, Log, Points, World, grow_world, make_log, make_world, run_rounds
 from tarry.learners import Euclidean
 from tarry.learners.base import queries_of
-from tarry.schedulers.base import UNLIMITED
+from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, State, Terms, fresh_state, grow_state, terms_of
 from tarry.tracking.table import TRACKED
 from tarry.tracking.tally import UNCERTIFIED, check_balance
@@ -164,6 +164,12 @@ class Run(NamedTuple):
                 f"a loss in rounds {first} to {last} is not finite; the last play was {play}: "
                 "check the losses' data or functions there"
             )
+        source = buffers.draws.schedule
+        if isinstance(source, RecordedLosers) and np.any(source.values < 0):
+            t = int(np.argmin(source.values)) + 1
+            raise ValueError(
+                f"the round recorded as lost in round {t} cannot be lost there: it is 0, gone or too heavy"
+            )
         check_balance(self.player, buffers.state, last)
 
     def check_domain(self, play: np.ndarray, t: int) -> None:
@@ -251,5 +257,6 @@ def refuse_if_large(needed: int, what: str) -> None:
     if memory is not None and needed > memory / 2:
         raise TooLarge(
             f"{what} would take about {needed / 2**30:.1f} GiB, more than half of this machine's "
-            f"{memory / 2**30:.1f} GiB: use fewer rounds or seeds, drop keep_rounds, or pass allow_large=True"
+            f"{memory / 2**30:.1f} GiB: use fewer rounds or seeds, or drop keep_rounds "
+            "(simulate also takes allow_large=True)"
         )
