@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import tarry
+from tarry.schedulers.base import SATURATED, Scheduler
 
 HORIZON, CAPACITY = 160, 5
 RNG = np.random.default_rng(11)
@@ -109,3 +112,42 @@ def test_room_for_everybody_is_unlimited_capacity(scheduler):
     assert np.array_equal(unlimited, _play(scheduler, delays, "semi-clairvoyant", capacity=peak + 1).plays())
     assert np.array_equal(unlimited, _play(scheduler, delays, "semi-clairvoyant", capacity=None).plays())
     assert not np.array_equal(unlimited, _play(scheduler, delays, "semi-clairvoyant", capacity=peak).plays())
+
+
+class Told(NamedTuple):
+    pending: np.ndarray  # by slot
+
+
+class Listener(Scheduler):
+    """Weigh a round by the number of pending rounds that its admission was told, without asking for it."""
+
+    is_unbiased = False
+
+    def allocate(self, slots, capacity):
+        return Told(np.zeros(slots))
+
+    def admit(self, state, draws, request):
+        if request.vacancy < 0:
+            return SATURATED
+        state.pending[request.vacancy] = request.pending
+        return request.vacancy
+
+    def arrive(self, state, slot, s, t):
+        return 2.0 + state.pending[slot]
+
+
+def test_pending_rounds_that_nobody_counts_are_not_told():
+    """Else the number would depend on which ends are played out."""
+    horizon, learner = 12, tarry.learners.DWFTRL(DOMAIN, rate=0.1)
+    delays, linear = tarry.delays.fixed(horizon=horizon, delay=3), tarry.losses.Linear(ROWS[:horizon])
+    game, player = tarry.Game(DOMAIN, linear, delays, capacity=2), tarry.Player(learner, Listener())
+    for keep in (False, True):
+        assert tarry.simulate(game, player, keep_rounds=keep).weights.max.tolist() == [1.0]
+    session = tarry.Session(player, capacity=2, information="semi-clairvoyant")
+    for t in range(horizon):
+        session.ask(t)
+        if t >= 3:
+            session.tell(t - 3, gradient=ROWS[t - 3])
+    assert session.status().weights.max == 1.0
+    counting = tarry.Player(tarry.learners.DWFTRL(DOMAIN, rate=tarry.rates.Anytime(1.0, 1.0)), Listener())
+    assert tarry.simulate(game, counting).weights.max.tolist() == [2.0 + 3.0]

@@ -42,6 +42,8 @@ def game(**changes):
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), games=game), "and not both"),
         (lambda: game(capacity=float("nan")), "got nan"),
         (lambda: game(capacity="many"), "got 'many'"),
+        (lambda: game(preemption="no"), "preemption must be True or False, got 'no'"),
+        (lambda: tarry.LabelJoin(capacity=2, preemption="False"), "preemption must be True or False, got 'False'"),
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), seeds=[1, 1]), "repeat"),
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(tarry.domains.Ball(3), 0.1)), "R\\^3, the game in R\\^2"),
         (
@@ -71,6 +73,7 @@ def test_values(make, sentence):
     ("make", "sentence"),
     [
         (lambda: game(delays=[1, 2]), "tarry.delays"),
+        (lambda: game(delays=LOSSES), "tarry.delays"),
         (lambda: tarry.simulate("game", tarry.learners.DWFTRL(BALL, 0.1)), "must be a Game"),
         (lambda: tarry.Player("DWFTRL"), "learner must be a learner"),
         (lambda: tarry.Player(tarry.learners.DWFTRL), "learner must be a learner"),
@@ -87,6 +90,10 @@ def test_values(make, sentence):
 def test_types(make, sentence):
     with pytest.raises(TypeError, match=sentence):
         make()
+
+
+def test_whole_numbers_are_stored():
+    assert isinstance(game(feedback="value", queries=2.0).queries, int)
 
 
 def test_errors_lose_nothing():

@@ -7,7 +7,7 @@ import pytest
 
 import tarry
 from tarry.errors import NotGranted
-from tarry.game import replay
+from tarry.game import replay, run
 
 HORIZON = 240
 DELAYS = tarry.delays.geometric(horizon=HORIZON, mean=25, rng=3)
@@ -100,3 +100,9 @@ def test_rounds_not_kept_and_unknown_seeds_are_told():
         replay(S.VarOpt(), DELAYS, capacity=6).heard()
     with pytest.raises(ValueError, match=r"there is no seed 7 in this replay, only \[0\]"):
         replay(S.VarOpt(), DELAYS, capacity=6, keep_rounds=True).events(7)
+
+
+def test_what_would_not_fit_is_refused_without_advice_that_replay_cannot_take(monkeypatch):
+    monkeypatch.setattr(run, "machine_memory", lambda: 5_000)
+    with pytest.raises(tarry.errors.TooLarge, match=r"drop keep_rounds \(simulate also takes allow_large=True\)"):
+        replay(S.VarOpt(), DELAYS, capacity=2, keep_rounds=True)

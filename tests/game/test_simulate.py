@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from casework import sets_before_admission
 
 import tarry
 from tarry.game import run
+from tarry.game.hindsight import Stopped
+from tarry.game.simulate import in_threads
 
 RNG = np.random.default_rng(2)
 DOMAIN = tarry.domains.Ball(3)
@@ -105,6 +108,29 @@ def test_games_may_depend_on_the_seed():
         assert together.regret[seed] == alone.regret[0]
     with pytest.raises(ValueError, match="one horizon"):
         tarry.simulate(None, LEARNER, seeds=2, games=lambda seed: _game(50 + seed))
+    with pytest.raises(ValueError, match="one capacity, got 1 and 2"):
+        tarry.simulate(None, LEARNER, seeds=2, games=lambda seed: _game(capacity=1 + seed))
+    with pytest.raises(ValueError, match="one feedback, got 'gradient' and 'example'"):
+        tarry.simulate(None, _taker, seeds=2, games=lambda seed: _supervised(["gradient", "example"][seed]))
+
+
+def _supervised(feedback):
+    losses = tarry.losses.LeastSquares(np.ones((20, 3)), np.ones(20))
+    return tarry.Game(DOMAIN, losses, tarry.delays.fixed(horizon=20, delay=2), feedback=feedback)
+
+
+def _taker(game):
+    return LEARNER if game.feedback == "gradient" else tarry.learners.Ridge(DOMAIN, 1.0)
+
+
+def test_warnings_are_those_of_all_games():
+    def make(seed):
+        rows = np.full((20, 3), float(seed))
+        return tarry.Game(DOMAIN, tarry.losses.Linear(rows), tarry.delays.fixed(horizon=20, delay=2))
+
+    learner = tarry.learners.Adaptive(DOMAIN, gradient_bound=1.0)  # which those of seed 0 keep to
+    (warning,) = tarry.simulate(None, learner, seeds=3, games=make).assumption_warnings
+    assert tarry.simulate(make(1), learner).assumption_warnings == (warning,)  # that of seed 2 has other numbers
 
 
 def test_progress_counts_rounds():
@@ -249,3 +275,38 @@ def test_views():
     with pytest.raises(ValueError, match="keep_rounds=True"):
         record.plays()
     assert record.plot().to_dict()["layer"]
+
+
+def test_an_interrupt_while_seeds_are_handed_out_stops_the_others(monkeypatch):
+    def submit(pool, function, seed, original=ThreadPoolExecutor.submit):
+        if seed == 1:
+            raise KeyboardInterrupt
+        return original(pool, function, seed)
+
+    def until_stopped(seed, stop, report):
+        for _ in range(500):
+            if stop.is_set():
+                raise Stopped
+            time.sleep(0.01)
+        raise AssertionError("nobody said so")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    assert in_threads(until_stopped, [0, 1], 2) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "sentence"),
+    [
+        ({"uniforms": [np.nan] * 200}, r"uniforms must lie in \(0, 1\], got nan in round 1"),
+        ({"lost": [0] * 199 + [19.7]}, "lost must be 0 or a round up to the one that loses it, got 19.7 in round 200"),
+        ({"lost": [0] * 199 + [201]}, "got 201 in round 200"),
+        ({"lost": [0] * 200}, "the round recorded as lost in round 5 cannot be lost there"),
+        ({"directions": np.ones((200, 3))}, "unit vectors"),
+    ],
+)
+def test_recorded_draws_that_nobody_could_have_drawn_are_refused(recorded, sentence):
+    game, learner = _game(), LEARNER
+    if "directions" in recorded:
+        game, learner = _game(feedback="value"), tarry.learners.DWFTBL(DOMAIN, rate=0.01, smoothing=0.3)
+    with pytest.raises(ValueError, match=sentence):
+        tarry.simulate(game, learner, draws=tarry.Recorded(**recorded))

@@ -128,12 +128,21 @@ def test_a_renamed_module_compiles_again(folder):
 def test_a_sweep_of_many_combinations_keeps_them_all(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
     for i in range(60):
-        cache.make_folder(cache.Fingerprint("package", f"{i:02}"))
-    assert len(list((tmp_path / "compiled-package").iterdir())) == 60
+        cache.make_folder(cache.Fingerprint("a" * 16, f"{i:02}"))
+    assert len(list((tmp_path / f"compiled-{'a' * 16}").iterdir())) == 60
     monkeypatch.setattr(cache, "KEPT_COMBINATIONS", 5)
     monkeypatch.setattr(cache, "KEPT_VERSIONS", 2)
-    for version in ("package", "older", "newer"):
-        cache.make_folder(cache.Fingerprint(version, "new"))
+    theirs = {"compiled-theirs", "compiled-" + "a" * 17}
+    for name in theirs:
+        (tmp_path / name).mkdir()
+    for version in "abc":
+        cache.make_folder(cache.Fingerprint(version * 16, "new"))
         time.sleep(0.01)
-    assert {path.name for path in tmp_path.iterdir()} == {"compiled-older", "compiled-newer"}
-    assert len(list((tmp_path / "compiled-newer").iterdir())) == 1
+    kept = {f"compiled-{version * 16}" for version in "bc"}
+    assert {path.name for path in tmp_path.iterdir()} == theirs | kept
+    assert all(len(list((tmp_path / name).iterdir())) == 1 for name in kept)
+
+
+def test_numbas_folder_is_shared(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
+    assert cache.cache_root() == tmp_path / "tarry"

@@ -106,7 +106,7 @@ def test_the_file_of_a_method_that_is_a_verb_keys_the_cache():
         project = made["project"]
 
     assert "elsewhere.py" in _sources_of[Borrowing]
-    assert tarry.domains.project.registry.members.pop(Borrowing) is made["project"]
+    assert tarry.domains.project.members.pop(Borrowing) is made["project"]
     del _sources_of[Borrowing]
 
 

@@ -28,7 +28,7 @@ LOSSES = np.random.default_rng(71).uniform(size=(4, 2))
 def play(player, uniforms, arms, delays, capacity, information):
     """The probability of these arms and the learner's sum of losses when all is in, by the game's own steps."""
     horizon = len(delays)
-    setting = setting_of(capacity, information, certify=False)
+    setting = setting_of(player, capacity, information, certify=False)
     draws = Draws(RecordedUniforms(np.array(uniforms)), RecordedDirections(np.eye(2)[list(arms)]))
     state, chance = fresh_state(player, min(capacity, horizon), capacity), 1.0
     leader = getattr(state.learner, "leader", state.learner)

@@ -201,7 +201,7 @@ def head(game: Game, rounds: int) -> Game:
     losses = game.losses
     if losses.horizon is not None:  # losses without an end need no cut
         losses = losses.with_rows(Listed(np.array([losses.row(t) for t in range(1, rounds + 1)])))
-    kept = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption")}
+    kept = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
     return Game(game.domain, losses, late.array(game.delays.first(rounds)), **kept)
 
 

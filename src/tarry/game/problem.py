@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_choice, as_int
+from tarry.checks import as_bool, as_choice, as_int
+from tarry.delays.base import Delays
 from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
@@ -41,13 +42,16 @@ class _Fixed:
     feedback: str
     capacity: int | None
     information: str
+    preemption: bool
     queries: int
 
     def __post_init__(self) -> None:
         domain, losses, delays = self.domain, self.losses, self.delays
         as_choice(self.feedback, "feedback", FEEDBACK)
         as_choice(self.information, "information", INFORMATION)
-        if as_int(self.queries, "queries", 1) > 1 and self.feedback != "value":
+        object.__setattr__(self, "queries", as_int(self.queries, "queries", 1))
+        object.__setattr__(self, "preemption", as_bool(self.preemption, "preemption"))
+        if self.queries > 1 and self.feedback != "value":
             raise ValueError(
                 f"queries={self.queries} are of values, this game gives {self.feedback} feedback: give feedback='value'"
             )
@@ -191,14 +195,15 @@ def check_capacity(capacity: int | None) -> None:
 
 def check_delays(delays: Any) -> None:
     """Raise TypeError for what are no delays."""
-    if not hasattr(delays, "horizon"):
+    if not isinstance(delays, Delays):
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
 
 
-def setting_of(capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
+def setting_of(player: Player, capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
     """Return the rules of play as numbers."""
     slots = UNLIMITED if capacity is None else int(capacity)
-    return Setting(slots, INFORMATION[information], int(certify), int(hears))
+    counts = any(part.needs_acknowledgements for part in player)  # refused before where they are not disclosed
+    return Setting(slots, INFORMATION[information], int(certify), int(hears or counts), int(counts))
 
 
 def check_player(game: Game | WeightedGame, player: Any) -> Player:
@@ -249,6 +254,7 @@ def check_grants(
     """Raise NotGranted for a player that needs what the game, session or join does not grant."""
     as_choice(information, "information", INFORMATION)
     check_capacity(capacity)
+    as_bool(preemption, "preemption")
     for refusal in _refusals(player, feedback, capacity, information, preemption, queries):
         raise NotGranted(refusal)
     player.scheduler.check_capacity(capacity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -149,7 +150,7 @@ class Record(SeedResults):
             bound_at=bounds,
             last_plays=np.array([one.play for one in played]),
             player=run.player,
-            assumption_warnings=assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler)),
+            assumption_warnings=_assumption_warnings(played),
             **cls.books(played),
         )
 
@@ -233,6 +234,15 @@ class Record(SeedResults):
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
         return html_facts(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
+
+
+def _assumption_warnings(played: list[Played]) -> tuple[str, ...]:
+    """Return the warnings of all games, one of those that differ in numbers alone."""
+    found: dict[str, str] = {}
+    for run in {id(one.run): one.run for one in played}.values():
+        for warning in assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler)):
+            found.setdefault(re.sub(r"[\d.]+", "", warning), warning)
+    return tuple(found.values())
 
 
 def _certified(one: Played) -> tuple[Array, Certificate | None]:

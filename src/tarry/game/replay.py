@@ -95,7 +95,6 @@ def replay(
         Unplayed(delays, capacity, information),
         player,
         checkpoints=np.array([delays.horizon], np.int64),
-        hears=player.scheduler.needs_acknowledgements,
         keep_rounds=keep_rounds,
         threads=worker_count(chosen, threads),
     )

@@ -37,12 +37,13 @@ class Setting(NamedTuple):
     information: int  # NON, SEMI or CLAIRVOYANT
     certify: int  # UNCERTIFIED, or sums of a certificate are kept: of PLAIN weights, or with OBSERVED sizes of feedback
     hears: int  # whether a member or the log notices the end of an untracked round
+    counts: int  # whether a member does: only then is the number of pending rounds known
 
 
 @step
 def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int) -> Any:
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
-    pending = t - 1 - state.table.counts[ENDED] if setting.information != NON else -1
+    pending = t - 1 - state.table.counts[ENDED] if setting.counts else -1
     is_first = enters_epoch(player.epochs, state.epochs, t, pending)
     if is_first and setting.certify and t > 1:
         state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / learners.closing_rate(player.learner, state.learner, t - 1)

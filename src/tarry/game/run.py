@@ -21,7 +21,7 @@ from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
 from tarry.game.world import KINDS, Kind, Log, Points, World, grow_world, make_log, make_world, run_rounds
 from tarry.learners import Euclidean
-from tarry.schedulers.base import UNLIMITED
+from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, State, Terms, fresh_state, terms_of
 from tarry.tracking.player import grow_state
 from tarry.tracking.table import TRACKED
@@ -164,6 +164,12 @@ class Run(NamedTuple):
                 f"a loss in rounds {first} to {last} is not finite; the last play was {play}: "
                 "check the losses' data or functions there"
             )
+        source = buffers.draws.schedule
+        if isinstance(source, RecordedLosers) and np.any(source.values < 0):
+            t = int(np.argmin(source.values)) + 1
+            raise ValueError(
+                f"the round recorded as lost in round {t} cannot be lost there: it is 0, gone or too heavy"
+            )
         check_balance(self.player, buffers.state, last)
 
     def check_domain(self, play: np.ndarray, t: int) -> None:
@@ -181,14 +187,14 @@ class Run(NamedTuple):
 
 
 def make_run(
-    game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool, terms: Terms | None = None, **kept: Any
+    game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool = False, terms: Terms | None = None, **kept: Any
 ) -> Run:
-    """Return a run of a player that fits the game; ``hears`` says whether ends of untracked rounds are played out."""
+    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts."""
     certify = UNCERTIFIED if terms is None else terms.sizes
     return Run(
         game=game,
         player=player,
-        setting=setting_of(game.capacity, game.information, certify=certify, hears=hears),
+        setting=setting_of(player, game.capacity, game.information, certify=certify, hears=hears),
         checkpoints=checkpoints,
         terms=terms,
         compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
@@ -205,13 +211,11 @@ def prepare(
     supervised losses look at all rounds for them, once for a game. ``kept`` are the last fields of :class:`Run`.
     """
     chosen = check_player(game, player)
-    # The ends of untracked rounds are played out only where a member counts them, or for the log.
-    counts = any(part.needs_acknowledgements for part in chosen)
     return make_run(
         game,
         chosen,
         checkpoints=checkpoint_rounds(game.horizon, as_int(checkpoints, "checkpoints", 1)),
-        hears=keep_rounds or counts,
+        hears=keep_rounds,  # the log tells of every end
         terms=_terms(game, chosen) if bound else None,
         keep_rounds=keep_rounds,
         **kept,
@@ -253,5 +257,6 @@ def refuse_if_large(needed: int, what: str) -> None:
     if memory is not None and needed > memory / 2:
         raise TooLarge(
             f"{what} would take about {needed / 2**30:.1f} GiB, more than half of this machine's "
-            f"{memory / 2**30:.1f} GiB: use fewer rounds or seeds, drop keep_rounds, or pass allow_large=True"
+            f"{memory / 2**30:.1f} GiB: use fewer rounds or seeds, or drop keep_rounds "
+            "(simulate also takes allow_large=True)"
         )

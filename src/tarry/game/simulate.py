@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ logger = logging.getLogger("tarry")
 _said: set[tuple[str, str]] = set()  # what was logged: a sweep plays a thousand records
 
 POLL_SECONDS = 0.1  # between looks at the threads: an interrupt is heard within it on every system
+LENGTH_ERROR = 1e-9  # of recorded unit vectors, whose entries are rounded
 SCHEDULING: dict[str, Any] = {"uniforms": RecordedUniforms, "proxy_delays": RecordedProxies, "lost": RecordedLosers}
 MISSING = {
     "proxy_delays": "draws no proxy delays: record uniforms for it",
@@ -84,8 +85,10 @@ def simulate(
 
     def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played:
         run = first if games is None or seed == chosen[0] else ready(games(seed))
-        if run.horizon != first.horizon:
-            raise ValueError(f"games must share one horizon, got {first.horizon} and {run.horizon}")
+        for shared in ("horizon", "dimension", "capacity", "feedback"):
+            one, other = getattr(first.game, shared), getattr(run.game, shared)
+            if one != other:
+                raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
         buffers = begun if seed == chosen[0] else start(run, seed)
         played = run.play(seed, buffers, stop, report)
         return played._replace(best=compare(run.game, run.checkpoints, stop.is_set))
@@ -128,13 +131,25 @@ def draws_for(seed: int, recorded: Recorded | None, player: Player, horizon: int
         listed = np.ascontiguousarray(values, dtype=np.float64)
         if listed.shape != (horizon,):
             raise ValueError(f"{name} need one entry for each of {horizon} rounds, got shape {listed.shape}")
-        if name == "uniforms" and np.any((listed <= 0) | (listed > 1)):
-            raise ValueError("recorded uniforms must lie in (0, 1]")
+        # What is good is listed, for nothing is true of NaN.
+        is_whole, rounds = listed == np.floor(listed), np.arange(1, horizon + 1)
+        is_good, range_of = {
+            "uniforms": ((listed > 0) & (listed <= 1), "lie in (0, 1]"),
+            "proxy_delays": (is_whole & (listed >= -1), "be -1, a whole number or inf"),
+            "lost": (is_whole & (listed >= 0) & (listed <= rounds), "be 0 or a round up to the one that loses it"),
+        }[name]
+        if not np.all(is_good):
+            t = int(np.argmin(is_good)) + 1
+            raise ValueError(f"recorded {name} must {range_of}, got {listed[t - 1]:g} in round {t}")
         draws = draws._replace(schedule=SCHEDULING[name](listed.astype(np.int64) if name == "lost" else listed))
     if recorded.directions is not None:
         vectors = np.ascontiguousarray(recorded.directions, dtype=np.float64)
         if vectors.shape != (horizon, dimension):
             raise ValueError(f"directions need shape {(horizon, dimension)}, got {vectors.shape}")
+        off = np.abs(np.linalg.norm(vectors, axis=1) - 1.0)
+        # FPL, which hears gradients, takes its noise from here, of any length.
+        if player.learner.feedback == "value" and not np.all(off <= LENGTH_ERROR):
+            raise ValueError("recorded directions must be unit vectors")
         draws = draws._replace(directions=RecordedDirections(vectors))
     return draws
 
@@ -186,9 +201,10 @@ def in_threads(
         except Stopped:
             return []
 
+    futures: list[Future[list[Played]]] = []
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(one, seed) for seed in seeds]
         try:
+            futures.extend(pool.submit(one, seed) for seed in seeds)
             pending = set(futures)
             while pending:  # in short sleeps: an interrupt wakes no waiting thread
                 finished, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_EXCEPTION)

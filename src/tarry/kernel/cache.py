@@ -143,9 +143,9 @@ def _digest(paths: Iterable[Path]) -> str | None:
 
 
 def cache_root() -> Path:
-    """Return where compiled code is kept: NUMBA_CACHE_DIR if set, else the user's cache folder."""
+    """Return where compiled code is kept: our folder in NUMBA_CACHE_DIR if set, else in the user's cache folder."""
     if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
+        return Path(config.CACHE_DIR) / "tarry"  # the folder is shared with other packages
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "tarry"
     if sys.platform == "darwin":
@@ -217,7 +217,8 @@ def make_folder(fingerprint: Fingerprint) -> Path | None:
         for used in (folder, folder.parent):
             os.utime(used)
         _forget_old(list(folder.parent.iterdir()), KEPT_COMBINATIONS)
-        _forget_old(list(cache_root().glob("compiled-*")), KEPT_VERSIONS)
+        # Our own names alone: what else lies there is not ours to remove.
+        _forget_old(list(cache_root().glob("compiled-" + "[0-9a-f]" * 16)), KEPT_VERSIONS)
     except OSError:
         return None
     return folder

@@ -4,7 +4,7 @@
     notice(learner, state, t, tracked)                             |S_t|, before round t asks for a slot
     enter(learner, state, slot, t)                                 round t is tracked, in this slot
     absorb(learner, state, directions, slot, s, weight, feedback)  once per arrival, in increasing s
-    advance(learner, state, t, pending)                            prepare x_{t+1}; σ_{t+1}, or -1 if not disclosed
+    advance(learner, state, t, pending)                            prepare x_{t+1}; σ_{t+1}, or -1 if nobody counts
 
 Feedback is a vector: the gradient at x_s, the value f_s(x_s), or the example, features and then the label. A learner
 with ``queries`` > 1 is told that many values, at the points that ``query`` writes around the play, and loses their

@@ -125,7 +125,7 @@ class Slots:
         certify: Any = UNCERTIFIED,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
-        self._setting = setting_of(capacity, information, certify=certify)
+        self._setting = setting_of(player, capacity, information, certify=certify)
         self.clear(capacity or FIRST_SLOTS)
 
     def clear(self, slots: int) -> None:

@@ -56,7 +56,7 @@ class Request(NamedTuple):
     vacancy: int  # a free slot, or -1 when the set is full
     tracked: int
     capacity: int
-    pending: int  # -1 without acknowledgements
+    pending: int  # -1 where no member of the player needs acknowledgements
     delay: int  # -1 unless clairvoyant
 
 
@@ -79,7 +79,7 @@ class RecordedProxies(NamedTuple):
 
 
 class RecordedLosers(NamedTuple):
-    """The round lost in each round (0: none), for VarOpt."""
+    """The round lost in each round (0: none), for VarOpt, which writes -1 over a round that cannot be lost there."""
 
     values: np.ndarray
 

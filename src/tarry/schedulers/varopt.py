@@ -215,4 +215,5 @@ def _by_record(source: base.RecordedLosers, state: VarOptState, t: int, first: i
             place = state.start[run] + i
             if state.rounds[state.members[place]] == lost:
                 return place
+    source.values[t - 1] = -1  # a step cannot raise: whoever plays looks for the mark
     return -1
