@@ -15,11 +15,12 @@ from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
-from tarry.live.core import RELEASED, Slots
+from tarry.live.core import Slots
 from tarry.live.label_join import new_ticket
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler
 from tarry.tracking import Player
+from tarry.tracking.table import RELEASED
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 

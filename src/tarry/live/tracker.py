@@ -20,12 +20,13 @@ from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
 from tarry.live.configuration import Configuration
-from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, is_malformed
+from tarry.live.core import ANSWERED, ANSWERS, MALFORMED, NAMING, ROUNDS, Slots, is_malformed
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
 from tarry.live.estimates import book_label
 from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import keyed_draws, terms_of
+from tarry.tracking.table import RELEASED
 from tarry.tracking.tally import UNCERTIFIED
 
 UNDECIDED, OURS, CALLERS = range(3)  # whether rounds go by our numbers or by the caller's ids
