@@ -6,6 +6,7 @@ import pytest
 
 import tarry
 from tarry import Answer
+from tarry.errors import ArgumentError
 from tarry.live import Outcome, Row
 
 STORES = ["memory:", "sqlite:///{}/a.db"]
@@ -57,11 +58,12 @@ def test_keys_in_batches_and_frames(tmp_path):
         join.label("a", 1, key=1.5)
 
 
-def test_keys_do_no_harm_where_the_first_label_ends_a_decision(tmp_path):
+def test_keys_are_refused_where_the_first_label_ends_a_decision(tmp_path):
     join = make("memory:", tmp_path)
-    assert join.label("a", 1, key="x").label == 1
-    assert join.label("a", 1, key="x") is None
-    assert join.status().answers["duplicate"] == 1
+    for call in (lambda: join.label("a", 1, key="x"), lambda: join.label_many(["a", "b"], [1, 1], keys=[None, "x"])):
+        with pytest.raises(ArgumentError, match="key names a label among those that gather, got 'x': leave it out"):
+            call()
+    assert [one.row.label for one in join.label_many(["a", "b"], [1, 2], keys=[None, None])] == [1, 2]
 
 
 @pytest.mark.parametrize("store", STORES)

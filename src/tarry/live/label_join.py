@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry.errors import ArgumentError
 from tarry.learners import Idle
 from tarry.live import batches
 from tarry.live.base import StoredObject, make_or_open
@@ -167,7 +168,7 @@ class LabelJoin(StoredObject):
         if self._rule is not None or (kind is not int and (kind is not float or not isfinite(label))):
             label = self._checked(id, label)
         if key is not None:
-            key = as_id(key)
+            key = self._as_key(key)
         return self._turns.change(self._label, id, label, key)[1]
 
     def label_many(
@@ -186,7 +187,7 @@ class LabelJoin(StoredObject):
         if len(names) != len(values):
             raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
         given = [None] * len(names) if keys is None else batches.as_list(keys, "keys")
-        marks = [None if batches.is_missing(key) else as_id(key) for key in given]
+        marks = [None if batches.is_missing(key) else self._as_key(key) for key in given]
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
@@ -201,6 +202,13 @@ class LabelJoin(StoredObject):
             return as_gathered(id, label, self._labels, self._tracker.items.pack_label)
         check_label(id, label)
         return label
+
+    def _as_key(self, key: Hashable) -> Hashable:
+        if self._rule is None:
+            raise ArgumentError(
+                "key", "names a label among those that gather", key, "leave it out, the first label counts"
+            )
+        return as_id(key)
 
     def _label(self, id: Hashable, label: Any, key: Hashable) -> tuple[Answer, Row | None]:
         if self._rule is None:
