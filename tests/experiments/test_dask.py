@@ -17,6 +17,7 @@ from sweeping import LONGER, sweep_of, tables_of
 from tarry.experiments import Folder, make_engine, run_sweep
 from tarry.experiments import dask as engine_room
 from tarry.experiments.dask import Cluster, Groups, code_here, play_group
+from tarry.versions import EDITED
 
 distributed = pytest.importorskip("distributed")
 
@@ -178,6 +179,14 @@ def test_workers_that_join_later_with_other_code_are_refused(tmp_path):
     sentence = rf"the worker on old has tarry 0.0.9, here is {code_here().replace('(', '.').replace(')', '.')}: install"
     with pytest.raises(ValueError, match=sentence):
         client.play(contents)
+
+
+def test_code_edited_since_its_import_is_the_same_as_none(monkeypatch):
+    monkeypatch.setattr(engine_room, "source", lambda: EDITED)
+    client = StandIn(lambda _: None)
+    client.run = lambda call: {"tcp://there": call()}
+    with pytest.raises(ValueError, match=r"has tarry .* .source edited., .*: install the same, and start both anew"):
+        Cluster(client, "tcp://there").check_code()
 
 
 @pytest.mark.parametrize(
