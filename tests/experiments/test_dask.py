@@ -181,7 +181,7 @@ def test_workers_that_join_later_with_other_code_are_refused(tmp_path):
         client.play(contents)
 
 
-def test_code_edited_since_its_import_is_the_same_as_none(monkeypatch):
+def test_code_edited_since_its_import_is_the_same_as_no_other(monkeypatch):
     monkeypatch.setattr(engine_room, "source", lambda: EDITED)
     client = StandIn(lambda _: None)
     client.run = lambda call: {"tcp://there": call()}
