@@ -57,4 +57,4 @@ class BrokenInvariant(TarryError, RuntimeError):
 
 
 class StoreError(TarryError, OSError):
-    """A store is missing, foreign, damaged, full or out of reach; nothing was changed."""
+    """A store is missing, foreign, damaged, full or out of reach; nothing was changed, unless it says otherwise."""

@@ -237,7 +237,7 @@ def test_sentences():
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[2, 1, 2\]"):
         LateLabels(SGDRegressor(), 5).partial_fit(X2, [1.0])
     for weight in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="sample_weight must be finite and at least 0"):
+        with pytest.raises(ValueError, match=f"sample_weight must be finite and at least 0, got {weight}"):
             LateLabels(SGDRegressor(), 5).partial_fit(X2, [1.0, 2.0], sample_weight=[1.0, weight])
     assert late.label([1], [1.0]) == 1, "none of this lost the decision"
 

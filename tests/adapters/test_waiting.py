@@ -67,3 +67,26 @@ def test_draws_are_the_seed_s():
         return [slots.open() >= 0 for _ in range(50)]
 
     assert tracked(1) == tracked(1) != tracked(2)
+
+
+def test_a_copy_that_fails_registers_nothing():
+    waiting = Waiting(1, seed=1)
+    with pytest.raises(ZeroDivisionError):
+        waiting.decide(0, "a", lambda x: 1 / x)
+    assert waiting.slots.rounds == 0
+    assert waiting.decide(2, "a", lambda x: 1 / x).tracked
+    assert [waiting.decide(2, i).id for i in range(20)] == list(range(20))
+    assert sum(waiting.fates().values()) == 21
+
+
+def test_a_call_cut_short_in_the_middle_of_a_round_is_the_last(monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    waiting = Waiting(1, seed=1)
+    monkeypatch.setattr(waiting.slots, "released", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        list(map(waiting.decide, "x" * 100, range(100)))
+    for call in (waiting.decide, waiting.label):
+        with pytest.raises(tarry.errors.TarryError, match="cut short in the middle of a round"):
+            call("y")

@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 from sweeping import LONGER, sweep_of, tables_of
+from tarry.versions import EDITED
 
 from tarry.experiments import Folder, make_engine, run_sweep
 from tarry.experiments import dask as engine_room
@@ -178,6 +179,14 @@ def test_workers_that_join_later_with_other_code_are_refused(tmp_path):
     sentence = rf"the worker on old has tarry 0.0.9, here is {code_here().replace('(', '.').replace(')', '.')}: install"
     with pytest.raises(ValueError, match=sentence):
         client.play(contents)
+
+
+def test_code_edited_since_its_import_is_the_same_as_no_other(monkeypatch):
+    monkeypatch.setattr(engine_room, "source", lambda: EDITED)
+    client = StandIn(lambda _: None)
+    client.run = lambda call: {"tcp://there": call()}
+    with pytest.raises(ValueError, match=r"has tarry .* .source edited., .*: install the same, and start both anew"):
+        Cluster(client, "tcp://there").check_code()
 
 
 @pytest.mark.parametrize(

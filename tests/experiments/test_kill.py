@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -186,6 +187,21 @@ def test_half_files_of_the_dead_are_swept_away_and_those_of_the_living_are_not(t
     assert len(list(tmp_path.glob(".writing-*"))) == 2
     assert sweep_away(tmp_path) == 1
     assert ours.exists()
+
+
+@pytest.mark.parametrize(("room", "name"), [(socket, "gethostname"), (os, "readlink")])
+def test_half_files_of_other_hosts_and_containers_are_left_alone(room, name, tmp_path, monkeypatch):
+    """Process ids say nothing there, however alike the names are."""
+    dead = []
+    for place in ("gpu-1-12", "gpu-11-2"):
+        monkeypatch.setattr(room, name, lambda *_, place=place: place)
+        assert sweep_away(tmp_path) == 0
+        dead.append(Child(lambda: (tmp_path / sign()).write_bytes(b"half"), tmp_path))
+        dead[-1].join()
+    assert sweep_away(tmp_path) == 1  # its own
+    for path in tmp_path.glob(".writing-*"):
+        os.utime(path, (0, 0))
+    assert sweep_away(tmp_path) == 1  # and the other's a day later
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):

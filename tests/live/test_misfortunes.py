@@ -18,6 +18,7 @@ import tarry
 from tarry.errors import StoreError, TarryError
 from tarry.live.buffers import Ids
 from tarry.live.encoding import DEEPEST, LARGEST_TEXT, row_checksum
+from tarry.live.stores.memory import Memory
 
 KINDS = ["sqlite", "postgresql"]
 
@@ -243,3 +244,43 @@ def test_a_file_whose_log_holds_the_truth_is_opened(tmp_path):
         assert copy.stat().st_size < path.stat().st_size
     with make(f"sqlite:///{copy}") as again:
         assert repr(again.status()) == expected
+
+
+class Lossy(Memory):
+    """Loses its connection in the next commit; ``fault`` says when, and what happens before it is back."""
+
+    errors = (ConnectionError,)
+    fault = lost = None
+
+    def commit(self, change):
+        fault, self.fault = self.fault, None
+        if fault == "before":
+            raise ConnectionError("lost")
+        super().commit(change)
+        if fault is not None:
+            self.lost = fault
+            raise ConnectionError("lost")
+
+    def begin(self, *, writes):
+        lost, self.lost = self.lost, None
+        if lost == "unreachable":
+            raise ConnectionError("still lost")
+        if lost == "others":
+            with tarry.LabelJoin.open(Memory(self.name, self.database)) as other:
+                other.decide(id="b")
+        return super().begin(writes=writes)
+
+
+@pytest.mark.parametrize("fault", ["before", "after", "unreachable", "others"])
+def test_a_connection_lost_in_a_commit_is_asked_for_its_outcome(fault):
+    join = tarry.LabelJoin(8, rng=5, store=(store := Lossy()))
+    join.decide({"x": 1}, id="a")
+    store.fault = fault
+    if fault == "after":
+        assert join.label("a", 1.0) == ({"x": 1}, 1.0, 1.0, "a")
+    else:
+        said = "lost" if fault == "before" else r"whether this call was stored is unknown: ask fate\(id\)"
+        with pytest.raises(StoreError, match=said):
+            join.label("a", 1.0)
+    assert join.fate("a") is (tarry.Answer.PENDING if fault == "before" else tarry.Answer.USED)
+    assert join.status().rounds == 1 + (fault == "others")

@@ -118,8 +118,9 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         rows, labels = self._rows(X), _labels(y)
         weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, float)
         check_consistent_length(rows, labels, weights)
-        if not np.all((weights >= 0) & (weights < np.inf)):
-            raise ValueError(f"sample_weight must be finite and at least 0, got {weights[~(weights >= 0)][:1]}")
+        bad = weights[~((weights >= 0) & (weights < np.inf))]  # NaN too
+        if bad.size:
+            raise ValueError(f"sample_weight must be finite and at least 0, got {bad[0]}")
         self._check_labels(labels, "row {}", range(len(labels)), known)
         heard = weights != 0.0
         if heard.any():

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from tarry.errors import TarryError
 from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
-from tarry.live.core import RELEASED, Slots
+from tarry.live.core import Slots
 from tarry.live.label_join import new_ticket
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler
 from tarry.tracking import Player
+from tarry.tracking.table import RELEASED
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -58,8 +60,11 @@ class Waiting:
     def decide(self, payload: Any, id: Hashable = None, keep: Callable[[Any], Any] | None = None) -> Ticket:
         """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
 
-        What is kept is the payload, or ``keep(payload)``, which is called for tracked decisions only.
+        What is kept is the payload, or ``keep(payload)``.
         """
+        slots = self.slots
+        if slots.is_midway:
+            raise _cut_short()
         is_named = id is not None
         if self._is_named is not is_named:
             if self._is_named is not None:
@@ -76,10 +81,11 @@ class Waiting:
                 raise
             if id != id:  # NaN, which no dictionary would find again
                 check_id(id)
+        kept = payload if keep is None else keep(payload)  # before anything is changed, since it may fail
+        if is_named:
             self._recent[id] = None
             if len(self._recent) > RECENT:  # memory is bounded, however long one decides
                 del self._recent[next(iter(self._recent))]
-        slots = self.slots
         tracked = slots.open() >= 0
         t = slots.rounds
         if not is_named:
@@ -87,8 +93,9 @@ class Waiting:
         # Most rounds release nobody, and to ask costs more than to look.
         released = tuple(map(self._forget, slots.released())) if slots.table[RELEASED] else ()
         if tracked:
-            self._kept[id] = t, payload if keep is None else keep(payload)
+            self._kept[id] = t, kept
             self._ids[t] = id
+        slots.is_midway = False
         return new_ticket((id, tracked, released))
 
     def _forget(self, t: int) -> Hashable:
@@ -98,6 +105,8 @@ class Waiting:
 
     def label(self, id: Hashable) -> tuple[Any, float]:
         """Return what was kept and its weight, now that a label has come; None and 0 where it is not tracked."""
+        if self.slots.is_midway:
+            raise _cut_short()
         if self._returned:
             check_id(id)
             self.check_room([id])
@@ -112,7 +121,9 @@ class Waiting:
             return self._returned.pop(id, (None, 0.0)) if self._returned else (None, 0.0)
         t, payload = kept
         del self._ids[t]
-        return payload, self.slots.answer(t)
+        weight = self.slots.answer(t)
+        self.slots.is_midway = False
+        return payload, weight
 
     def give_back(self, rows: Iterable[tuple[Hashable, Any, float]], error: BaseException) -> None:
         """Keep ids, payloads and weights that the model refused: their labels may come again.
@@ -155,6 +166,10 @@ class Waiting:
         counts["pending"] += failed
         counts["expired"] += forgotten
         return counts
+
+
+def _cut_short() -> TarryError:
+    return TarryError("a call was cut short in the middle of a round, so these decisions cannot be trusted: start anew")
 
 
 class LateModel:

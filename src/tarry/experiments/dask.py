@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tarry._version import __version__
 from tarry.experiments.engines import PAUSE, Outcome, play_one
 from tarry.game.simulate import core_count
-from tarry.kernel.cache import source
+from tarry.kernel.cache import EDITED, source
 
 TASK_SECONDS = 0.25  # long against what Dask spends on a task, about a millisecond; short for a progress bar
 LARGEST_GROUP = 64
@@ -132,8 +132,9 @@ def code_here() -> str:
 
 def _refuse_other(code: str, worker: str) -> None:
     """Raise ValueError for a worker with other code: it might give other numbers under the same name."""
-    if code != code_here():
-        raise ValueError(f"the worker {worker} has tarry {code}, here is {code_here()}: install the same")
+    here = code_here()
+    if code != here or source() == EDITED:  # two that were edited may have been edited differently
+        raise ValueError(f"the worker {worker} has tarry {code}, here is {here}: install the same, and start both anew")
 
 
 class Groups:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import os
 import re
+import secrets
 import socket
 import sys
 import time
@@ -29,11 +29,9 @@ GATHERED_CELLS = 512
 GATHERED_ROWS = 2_000_000
 MERGED = 32  # parts of one level that become one part of the next
 
-# A writer on another machine cannot be asked whether it lives; after a day it is taken for dead.
+# A writer on another machine or in another container cannot be asked whether it lives; after a day it counts as dead.
 FORGOTTEN_SECONDS = 86_400.0
-_SIGNED = re.compile(r"\.writing-(?P<host>.+)-(?P<process>[0-9]+)-[0-9]+\.tmp", re.ASCII)
-_HOST = "".join(letter for letter in socket.gethostname() if letter.isalnum() or letter == ".") or "here"
-_count = itertools.count()
+_SIGNED = re.compile(r"\.writing-(?P<place>.+)-(?P<process>[0-9]+)-[0-9a-f]+\.tmp", re.ASCII)
 Columns = dict[str, Any]
 
 
@@ -60,17 +58,26 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def sign() -> str:
     """Return a name for a file being written by this process."""
-    return f".writing-{_HOST}-{os.getpid()}-{next(_count)}.tmp"
+    return f".writing-{_place()}-{os.getpid()}-{secrets.token_hex(8)}.tmp"
+
+
+def _place() -> str:
+    """Return a hash of where process ids mean the same as here: on this host and, on Linux, in this container."""
+    parts = [socket.gethostname()]
+    with contextlib.suppress(OSError):  # other systems have one space of process ids
+        # Containers on two hosts may share both names: the boot tells them apart.
+        parts += [str(Path("/proc/self/ns/pid").readlink()), Path("/proc/sys/kernel/random/boot_id").read_text()]
+    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
 def sweep_away(folder: Path) -> int:
-    """Remove files that dead writers of this machine left half-written, and any a day old; return how many."""
-    removed = 0
+    """Remove files that dead writers of this place left half-written, and any a day old; return how many."""
+    removed, here = 0, _place()
     for path in folder.glob(".writing-*.tmp"):
         signed = _SIGNED.fullmatch(path.name)
         if signed is None:  # not written by this module
             continue
-        is_dead = signed["host"] == _HOST and not _is_alive(int(signed["process"]))
+        is_dead = signed["place"] == here and not _is_alive(int(signed["process"]))
         with contextlib.suppress(FileNotFoundError):  # its writer is done, or another sweeper was faster
             if is_dead or time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS:
                 path.unlink(missing_ok=True)

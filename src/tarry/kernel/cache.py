@@ -40,6 +40,7 @@ PARTS = (
     "numpy numba llvmlite scipy polars altair vl-convert-python typer rich pydantic dask distributed psycopg "
     "river scikit-learn torch gymnasium"
 )
+EDITED = "edited"  # the hash of sources that were changed after their import: what runs is not known
 SHOWN = 12  # hexadecimal digits: enough that two states of the sources never share them
 
 _IMPORTED = time.time()  # a file changed later is not what runs
@@ -116,7 +117,7 @@ def versions() -> dict[str, str]:
 
 def source() -> str:
     """Return the start of a hash of Tarry's sources, which tells unreleased code of one version apart."""
-    return (source_digest() or "edited")[:SHOWN]
+    return (source_digest() or EDITED)[:SHOWN]
 
 
 def show_versions() -> None:

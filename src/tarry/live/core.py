@@ -16,7 +16,7 @@ from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Weights
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
-from tarry.tracking.table import find
+from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import UNCERTIFIED, check_balance, weights_of
 
 FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full
@@ -24,7 +24,6 @@ CHECKED = 4096  # rounds between two checks of the weights' balance: often enoug
 MALFORMED = -1.0  # no weight is negative
 LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
 ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers by kind come last
-TRACKED, ENDED, RELEASED = range(3)  # entries of the table's counts
 # Sums that an estimate is made of: Σw; Σwy and the digits it has lost; Σw²; the mean of y under the weights w², and
 # Σw²(y − that mean)²; how many labels; and their mean without weights.
 WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)

@@ -19,11 +19,12 @@ from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
 from tarry.live.configuration import Configuration
-from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, RELEASED, ROUNDS, Slots, book_label
+from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, ROUNDS, Slots, book_label
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
 from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import keyed_draws, terms_of
+from tarry.tracking.table import RELEASED
 from tarry.tracking.tally import UNCERTIFIED
 
 UNDECIDED, OURS, CALLERS = range(3)  # whether rounds go by our numbers or by the caller's ids

@@ -124,7 +124,7 @@ class Stored(Turns):
                     raise
                 change = self._changed(known.version + 1, before)
                 if change.rows or any(change.chunks.values()):
-                    self.store.commit(change)
+                    self._commit(change)
                     self._head = change.head
                 else:
                     self._rollback()
@@ -153,6 +153,26 @@ class Stored(Turns):
             self._load(self._checked(STATE, head), known)
             self._head = head
         return head
+
+    def _commit(self, change: Change) -> None:
+        """Commit a change; a commit that fails may have been done, which the head in the store tells."""
+        try:
+            self.store.commit(change)
+        except self.store.errors as error:
+            self._rollback()
+            try:
+                # As a writer, so that a commit which the server is still busy with is waited for.
+                head = self.store.begin(writes=True)
+            except Exception:  # whatever keeps the head from being read
+                head = None
+            self._rollback()
+            if head is None or head.version > change.head.version:  # out of reach, or others have gone on
+                raise StoreError(
+                    f"{self.store.where} failed in a commit, and whether this call was stored is unknown: ask fate(id) "
+                    "or status(). If it was, the same call again is recognised by its id, but hands out no row"
+                ) from error
+            if head != change.head:
+                raise
 
     def _changed(self, version: int, before: int) -> Change:
         """Return what is different now, as this version, when so many rounds had begun before."""

@@ -65,7 +65,7 @@ class Store(Protocol):
         """Return the row of a round, or None."""
 
     def commit(self, change: Change) -> None:
-        """Write a change and end the transaction; durable when it returns. If it raises, nothing was written."""
+        """Write a change and end the transaction; durable when it returns. If it raises, all was written or nothing."""
 
     def rollback(self) -> None:
         """End a transaction without a trace; do nothing where none is open."""
