@@ -15,11 +15,12 @@ import pytest
 from sweeping import TINY
 from typer.testing import CliRunner
 
-from tarry import experiments, versions
+from tarry import experiments
 from tarry.cli.app import app
 from tarry.experiments import engines, play
 from tarry.experiments.engines import Threads
 from tarry.experiments.parts import list_parts, read_part, write_part
+from tarry.kernel import cache
 
 RUN = CliRunner()
 
@@ -192,9 +193,9 @@ def test_what_an_engine_warns_of_is_said(file, monkeypatch):
 def test_cells_of_other_code_are_told_apart(file, tmp_path, monkeypatch):
     call("sweep", "run", file, "--task", "1/2")
     assert "versions" not in call("sweep", "collect", file).stderr
-    ours = versions.source()
+    ours = cache.source()
     play._versions.cache_clear()
-    monkeypatch.setattr(versions, "source_digest", lambda: "f" * 64)
+    monkeypatch.setattr(cache, "source_digest", lambda: "f" * 64)
     call("sweep", "run", file)
     play._versions.cache_clear()
     assert "several versions" in call("sweep", "collect", file).stderr

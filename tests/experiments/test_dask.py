@@ -13,11 +13,11 @@ from concurrent.futures import CancelledError
 
 import pytest
 from sweeping import LONGER, sweep_of, tables_of
-from tarry.versions import EDITED
 
 from tarry.experiments import Folder, make_engine, run_sweep
 from tarry.experiments import dask as engine_room
 from tarry.experiments.dask import Cluster, Groups, code_here, play_group
+from tarry.kernel.cache import EDITED
 
 distributed = pytest.importorskip("distributed")
 
