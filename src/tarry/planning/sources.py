@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry import delays as laws
-from tarry.checks import as_int, as_positive
+from tarry.checks import as_choice, as_int, as_positive
 from tarry.delays.base import Delays
 from tarry.delays.trace import Trace, trace
 from tarry.errors import ArgumentError
@@ -76,8 +76,7 @@ def read_log(
     the row, ``"end"``: it waits to the end of the log, ``"window"``: it is settled ``window`` days after its decision
     (in the column's own unit where that holds numbers).
     """
-    if missing not in MISSING:
-        raise ArgumentError("missing", f"must be one of {', '.join(map(repr, MISSING))}", missing)
+    as_choice(missing, "missing", MISSING)
     if (missing == "window") != (window is not None):
         problem = "is a length in days, which goes with missing='window' (--missing window) and only with that"
         raise ArgumentError("window", problem, window)
