@@ -121,7 +121,8 @@ def list_bounds(constants: Constants) -> list[Bound]:
     [('Pareto', 36182), ('Pareto', 7913), ('VarOpt', 3012)]
     """
     known = constants.known()
-    rows = [*_convex(), *_strongly_convex(), *_bandit(constants.horizon), *_bandit_strongly_convex(constants.horizon)]
+    proved = max(3.0, 1.0 + log(constants.horizon))  # the least capacity at which theory.moment_level is
+    rows = [*_convex(), *_strongly_convex(), *_bandit(proved), *_bandit_strongly_convex(proved)]
     return [row.evaluate(known) for row in rows if all(name in known for name in row.takes)]
 
 
@@ -207,11 +208,11 @@ def _strongly_convex() -> list[Formula]:
     ]
 
 
-def _bandit(horizon: int) -> list[Formula]:
+def _bandit(proved: float) -> list[Formula]:
     paper = ("diameter", "gradient_bound", "spread", "horizon", "max_backlog", "capacity")
     free = ("diameter", "gradient_bound", "spread", "horizon", "total_delay", "capacity")
     name, leveled, batched = "bandit, convex", (*free, "max_backlog"), (*free, "max_delay")
-    level, anytime, proved = "rate from the moment level", "anytime rates", _proved_level(horizon)
+    level, anytime = "rate from the moment level", "anytime rates"
     coin, rates = theory.bernoulli_bandit_bound, "the paper's rates"
     running = partial(_best, _morris_values, "anytime rates, ", anytime=True)
     return [
@@ -228,21 +229,16 @@ def _bandit(horizon: int) -> list[Formula]:
     ]
 
 
-def _bandit_strongly_convex(horizon: int) -> list[Formula]:
+def _bandit_strongly_convex(proved: float) -> list[Formula]:
     name, note, coin = "bandit, strongly convex", "rate 1/(λt)", theory.bernoulli_bandit_bound
     takes = ("gradient_bound", "strong_convexity", "spread", "horizon", "max_backlog", "capacity")
     return [
         Formula(name, "Bernoulli", "paper", coin, takes, note),
         Formula(name, "Bernoulli", "paper, sharpened", partial(coin, sharpened=True), takes, note),
-        *_ours(name, _leveled, takes, note, _proved_level(horizon)),
+        *_ours(name, _leveled, takes, note, proved),
         Formula(name, "Morris", "ours", partial(_best, _morris_values), (*takes, "total_delay")),
         Formula(name, "Batching", "ours", _batched, (*takes, "max_delay"), note),
     ]
-
-
-def _proved_level(horizon: int) -> float:
-    """Return the least capacity at which ``theory.moment_level`` is proved."""
-    return max(3.0, 1.0 + log(horizon))
 
 
 def _leveled(*, max_backlog: int, capacity: int, **game: Any) -> float:

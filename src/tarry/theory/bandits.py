@@ -14,17 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import (
-    Array,
-    BanditTuning,
-    ask_capacity,
-    harmonic,
-    inverse_coin,
-    needed,
-    previous,
-    rounds,
-    saturated,
-)
+from tarry.theory.arguments import Array, BanditTuning, ask_capacity, harmonic, inverse_coin, needed, rounds, saturated
 from tarry.theory.weights import kappa
 
 
@@ -105,7 +95,8 @@ def bernoulli_bandit_bound(
     inverse, full = inverse_coin(max_backlog, capacity), saturated(capacity, horizon)
     terms = 0.5 * lengths**2 * inverse + lengths * math.sqrt(max_backlog * inverse) + max_backlog
     if is_convex:
-        noise = float(np.sum(previous(eta) * terms))
+        before = np.concatenate((eta[:1], eta[:-1]))  # η_{t−1}, with the convention η_0 = η_1
+        noise = float(np.sum(before * terms))
         start = width**2 / (2.0 * float(eta[-1])) + gradient_bound**2 * noise
         return start + gradient_bound * width * (3.0 * drift + full)
     scale = gradient_bound**2 / strong_convexity
