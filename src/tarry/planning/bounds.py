@@ -39,10 +39,9 @@ class Constants:
     dimension: int | None = None
 
     def __post_init__(self) -> None:
-        positive = ("diameter", "gradient_bound", "strong_convexity", "value_bound", "inner_radius")
         checks: dict[Callable[..., float], tuple[str, ...]] = {
             partial(as_int, least=1): ("horizon", "capacity", "dimension"),
-            as_positive: positive,
+            as_positive: ("diameter", "gradient_bound", "strong_convexity", "value_bound", "inner_radius"),
             as_int: ("total_delay", "max_backlog", "max_delay"),
         }
         for check, names in checks.items():
@@ -51,7 +50,14 @@ class Constants:
                 if value is not None:
                     object.__setattr__(self, name, check(value, name))  # frozen, but for its own checks
         _check_delays(self.horizon, self.total_delay, self.max_backlog, self.max_delay)
-        _check_curvature(self.diameter, self.gradient_bound, self.strong_convexity)
+        if self.diameter is None or self.gradient_bound is None or self.strong_convexity is None:
+            return
+        steepest, curvature = self.gradient_bound, self.strong_convexity
+        widest = 2.0 * steepest / curvature
+        if self.diameter > widest * (1.0 + 1e-9):
+            problem = f"{curvature:g} and gradients up to {steepest:g} allow a diameter of at most 2G/λ = {widest:g}"
+            remedy = "no such losses exist; correct one of the three, or leave one out"
+            raise ArgumentError("strong_convexity", problem, self.diameter, remedy)
 
     def known(self) -> dict[str, Any]:
         """Return the constants that are known, with the spread νk = kM/(Gr) where it follows."""
@@ -150,16 +156,6 @@ def _check_delays(horizon: int, total: float | None, peak: int | None, longest: 
         if not least <= total <= most:
             known = f"{what} in {horizon} rounds has a total delay between {least} and {most}"
             raise ValueError(f"{known}, got {total}")
-
-
-def _check_curvature(diameter: float | None, gradient: float | None, curvature: float | None) -> None:
-    if diameter is None or gradient is None or curvature is None:
-        return
-    widest = 2.0 * gradient / curvature
-    if diameter > widest * (1.0 + 1e-9):
-        problem = f"{curvature:g} and gradients up to {gradient:g} allow a diameter of at most 2G/λ = {widest:g}"
-        remedy = "no such losses exist; correct one of the three, or leave one out"
-        raise ArgumentError("strong_convexity", problem, diameter, remedy)
 
 
 def _ours(

@@ -19,7 +19,7 @@ from tarry.game import Game
 from tarry.game.problem import Facts
 from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import warn_if_outside_unit_interval
-from tarry.players.recommended import spread_on
+from tarry.players.recommended import SATURATION, spread_on
 from tarry.rates import inverse_time
 from tarry.theory.arguments import Array, BanditTuning, rounds
 from tarry.theory.weights import Costs
@@ -28,7 +28,6 @@ from tarry.tracking import Player
 logger = logging.getLogger("tarry")
 
 TUNINGS = ("paper", "optimised")
-SATURATION = 1e-3  # the share of rounds that may find no room, where the coin is calibrated
 REGULARISERS = ("entropy", "hybrid")
 
 
