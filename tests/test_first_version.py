@@ -58,6 +58,65 @@ MOVED = {
 }
 """Where a name of the first version is today."""
 
+FORMER = {
+    "tarry.theory": {
+        "arms_bound": "arms_tuning(…).bound",
+        "arms_rate": "arms_tuning(…).rate",
+        "bandit_convex_bound": "bernoulli_bandit_bound",
+        "bandit_convex_line": "bernoulli_bandit_bound(…, line=True)",
+        "bandit_convex_rate": "bernoulli_bandit_tuning(…).rate",
+        "bandit_convex_smoothing": "bernoulli_bandit_tuning(…).smoothing",
+        "bandit_free_rate": "priority_bandit_tuning(…).rate",
+        "bandit_free_smoothing": "priority_bandit_tuning(…).smoothing",
+        "bandit_rate": "bandit_tuning(…).rate",
+        "bandit_smoothing": "bandit_tuning(…).smoothing",
+        "bandit_strongly_convex_bound": "bernoulli_bandit_bound(…, strong_convexity=…)",
+        "bandit_strongly_convex_smoothing": "bernoulli_bandit_tuning(…, strong_convexity=…).smoothing",
+        "batch_length": "weights.batch_length",
+        "batching_convex_bound": "batching_bound",
+        "batching_cost": "batching_costs(…).cost",
+        "batching_second_moments": "batching_costs(…).second_moments",
+        "batching_strongly_convex_bound": "batching_bound(…, strong_convexity=…)",
+        "bernoulli_anytime_bound": "bernoulli_bound",
+        "convex_bound": "pareto_bound",
+        "doubling_bound": "gradients.doubling_bound",
+        "energy_offset": "spread_of(…) ** 2 / bandits.energy_probability(…)",
+        "energy_probability": "bandits.energy_probability",
+        "energy_smoothing": "bandits.energy_smoothing",
+        "experts_bound": "experts_tuning(…).bound",
+        "experts_rate": "experts_tuning(…).rate",
+        "morris_convex_bound": "morris_bound",
+        "morris_cost": "morris_costs(…).cost",
+        "morris_saturation": "morris_costs(…).saturation",
+        "morris_strongly_convex_bound": "morris_bound(…, strong_convexity=…)",
+        "morris_tail": "calibrate.morris_tail",
+        "pareto_cost": "pareto_costs(…).cost",
+        "pareto_second_moments": "pareto_costs(…).second_moments",
+        "strongly_convex_bound": "bernoulli_bound(…, strong_convexity=…)",
+        "tracking_cost": "priority_costs(…).cost",
+        "total_doubling_bound": 'priority_bound(…, rate="restarted") or pareto_bound(…, restarted=True)',
+        "tracking_anytime_bound": 'priority_bound(…, rate="anytime")',
+        "tracking_bandit_bound": "bandit_bound",
+        "tracking_convex_bound": "priority_bound",
+        "tracking_free_bandit_bound": "priority_bandit_bound",
+        "tracking_strongly_convex_bandit_bound": "bandit_bound(…, strong_convexity=…)",
+        "tracking_strongly_convex_bound": "priority_bound(…, strong_convexity=…)",
+        "universal_safety": "calibrated_safety",
+    },
+    "tarry.planning": {
+        "MODELS": "sources.MODELS",
+        "Backlog": "measure.Backlog",
+        "Bound": "bounds.Bound",
+        "Figures": "measure.Figures",
+        "Log": "sources.Log",
+        "Policy": "policies.Policy",
+        "model_delays": "sources.model_delays",
+        "second_moment_target": "plan(…, max_second_moment=…)",
+        "trivial_bound": "Constants(…).trivial_bound",
+    },
+}
+"""The form that gives the same number now, by room and name of the first version."""
+
 INTERNAL = {
     "tarry.delays": "Backlog Bursts Fixed Generated Geometric Listed Lognormal Pareto Trace Uniform backlog_of delay "
     "uncut",
@@ -79,15 +138,15 @@ STUDIES = {"tarry table1": "table1", "tarry compare": "compare"} | {
 
 
 def place_today(path: str) -> str:
-    """Return where a name of the first version is today: in MOVED, in its room's table RENAMED, or as it was."""
+    """Return where a name of the first version is today: in MOVED, in its room's names of FORMER, or as it was."""
     room, name = path.rsplit(".", 1)
     try:
-        renamed = getattr(importlib.import_module(room), "RENAMED", {})
+        importlib.import_module(room)
     except ModuleNotFoundError:  # the name of a class's attribute
         former = place_today(room)
         return MOVED.get(path, f"{former}.{name}") if former != room else MOVED.get(path, path)
     # What is written there may be a call, as in "arms_tuning(…).bound".
-    now = re.match(r"[\w.]+", renamed.get(name, name))[0]
+    now = re.match(r"[\w.]+", FORMER.get(room, {}).get(name, name))[0]
     return MOVED.get(path, f"{room}.{now}")
 
 

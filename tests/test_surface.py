@@ -37,17 +37,6 @@ def test_every_member_file_is_exported(room):
         assert any(name in package.__all__ for name in own), f"{room}/{info.name}.py exports nothing"
 
 
-@pytest.mark.parametrize("room", ["losses", "planning", "theory"])
-def test_a_former_name_is_answered_with_what_it_is_called_now(room):
-    module = importlib.import_module(f"tarry.{room}")
-    for former, now in module.RENAMED.items():
-        with pytest.raises(AttributeError) as error:
-            getattr(module, former)
-        assert str(error.value).endswith(f"{former!r}: it is {now} now")
-        assert hasattr(module, now.partition("(")[0].partition(".")[0])
-    assert not hasattr(module, "no_such_name")
-
-
 def test_adapters_are_imported_by_nobody():
     program = (
         "import sys, tarry, tarry.adapters; print([n for n in ('river', 'sklearn', 'gymnasium') if n in sys.modules])"

@@ -8,11 +8,11 @@ The annotated types at the end are what fields of :class:`tarry.kernel.Parameter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from math import inf, isfinite
 from numbers import Real
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from tarry.errors import ArgumentError
 
@@ -76,16 +76,6 @@ Pareto, VarOpt
     near = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     hint = f", did you mean {folded[near[0]]!r}? Take" if near else ": take"
     raise ValueError(f"{place}: there is no {what} {name!r}{hint} one of {', '.join(choices) or '(none)'}")
-
-
-def former_names(room: str, renamed: Mapping[str, str]) -> Callable[[str], NoReturn]:
-    """Return the ``__getattr__`` of a room: raise AttributeError, for a former name with what it is called now."""
-
-    def missing(name: str) -> NoReturn:
-        now = f": it is {renamed[name]} now" if name in renamed else ""
-        raise AttributeError(f"module {room!r} has no attribute {name!r}{now}")
-
-    return missing
 
 
 def _is_number(value: Any) -> bool:

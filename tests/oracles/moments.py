@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import Array, Counts, cut, previous
+from tarry.theory.arguments import Array, Counts, cut
 from tarry.theory.weights import kappa
-from tests.oracles.pathwise import same_length
+from tests.oracles.pathwise import previous, same_length
 
 
 def backlogs(delays: ArrayLike) -> Counts:

@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_positive
-from tarry.theory.arguments import Array, previous, spread_of
+from tarry.theory.arguments import Array, spread_of
+
+
+def previous(rates: ArrayLike) -> Array:
+    """η_{t−1} for t = 1..T from η_1..η_T, with the convention η_0 = η_1."""
+    eta = np.asarray(rates, dtype=np.float64)
+    return np.concatenate((eta[:1], eta[:-1]))
 
 
 def same_length(**sequences: ArrayLike) -> list[Array]:

@@ -10,6 +10,7 @@ import pytest
 import tarry
 from tarry import theory
 from tests.oracles import theory as everything
+from tests.test_first_version import FORMER
 
 SOURCE = Path(tarry.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -38,5 +39,5 @@ def test_the_page_names_formulas_that_exist():
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
 def test_no_page_names_a_formula_by_its_former_name(page):
-    former = {name for name, now in theory.RENAMED.items() if not now.endswith(f".{name}")}
+    former = {name for name, now in FORMER["tarry.theory"].items() if not now.endswith(f".{name}")}
     assert former & set(re.findall(r"`(?:tarry\.)?(?:theory\.)?([a-z_]+)", page.read_text(encoding="utf-8"))) == set()

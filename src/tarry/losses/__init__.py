@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from tarry.checks import former_names
 from tarry.losses.base import Listed, Losses
 from tarry.losses.custom import Callables, Custom
 from tarry.losses.drawn import Drawn, blocks, drifting
@@ -21,5 +20,3 @@ MEMBERS: dict[str, Callable[..., Any]] = {
 }
 # Names of earlier versions, which sweep files may still use.
 RENAMED = {"block_targets": "Drawn.block_targets", "drifting_targets": "Drawn.drifting_targets"}
-
-__getattr__ = former_names(__name__, RENAMED)

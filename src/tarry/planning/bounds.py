@@ -39,10 +39,9 @@ class Constants:
     dimension: int | None = None
 
     def __post_init__(self) -> None:
-        positive = ("diameter", "gradient_bound", "strong_convexity", "value_bound", "inner_radius")
         checks: dict[Callable[..., float], tuple[str, ...]] = {
             partial(as_int, least=1): ("horizon", "capacity", "dimension"),
-            as_positive: positive,
+            as_positive: ("diameter", "gradient_bound", "strong_convexity", "value_bound", "inner_radius"),
             as_int: ("total_delay", "max_backlog", "max_delay"),
         }
         for check, names in checks.items():
@@ -51,7 +50,14 @@ class Constants:
                 if value is not None:
                     object.__setattr__(self, name, check(value, name))  # frozen, but for its own checks
         _check_delays(self.horizon, self.total_delay, self.max_backlog, self.max_delay)
-        _check_curvature(self.diameter, self.gradient_bound, self.strong_convexity)
+        if self.diameter is None or self.gradient_bound is None or self.strong_convexity is None:
+            return
+        steepest, curvature = self.gradient_bound, self.strong_convexity
+        widest = 2.0 * steepest / curvature
+        if self.diameter > widest * (1.0 + 1e-9):
+            problem = f"{curvature:g} and gradients up to {steepest:g} allow a diameter of at most 2G/λ = {widest:g}"
+            remedy = "no such losses exist; correct one of the three, or leave one out"
+            raise ArgumentError("strong_convexity", problem, self.diameter, remedy)
 
     def known(self) -> dict[str, Any]:
         """Return the constants that are known, with the spread νk = kM/(Gr) where it follows."""
@@ -121,7 +127,8 @@ def list_bounds(constants: Constants) -> list[Bound]:
     [('Pareto', 36182), ('Pareto', 7913), ('VarOpt', 3012)]
     """
     known = constants.known()
-    rows = [*_convex(), *_strongly_convex(), *_bandit(constants.horizon), *_bandit_strongly_convex(constants.horizon)]
+    proved = max(3.0, 1.0 + log(constants.horizon))  # the least capacity at which theory.moment_level is
+    rows = [*_convex(), *_strongly_convex(), *_bandit(proved), *_bandit_strongly_convex(proved)]
     return [row.evaluate(known) for row in rows if all(name in known for name in row.takes)]
 
 
@@ -149,16 +156,6 @@ def _check_delays(horizon: int, total: float | None, peak: int | None, longest: 
         if not least <= total <= most:
             known = f"{what} in {horizon} rounds has a total delay between {least} and {most}"
             raise ValueError(f"{known}, got {total}")
-
-
-def _check_curvature(diameter: float | None, gradient: float | None, curvature: float | None) -> None:
-    if diameter is None or gradient is None or curvature is None:
-        return
-    widest = 2.0 * gradient / curvature
-    if diameter > widest * (1.0 + 1e-9):
-        problem = f"{curvature:g} and gradients up to {gradient:g} allow a diameter of at most 2G/λ = {widest:g}"
-        remedy = "no such losses exist; correct one of the three, or leave one out"
-        raise ArgumentError("strong_convexity", problem, diameter, remedy)
 
 
 def _ours(
@@ -207,11 +204,11 @@ def _strongly_convex() -> list[Formula]:
     ]
 
 
-def _bandit(horizon: int) -> list[Formula]:
+def _bandit(proved: float) -> list[Formula]:
     paper = ("diameter", "gradient_bound", "spread", "horizon", "max_backlog", "capacity")
     free = ("diameter", "gradient_bound", "spread", "horizon", "total_delay", "capacity")
     name, leveled, batched = "bandit, convex", (*free, "max_backlog"), (*free, "max_delay")
-    level, anytime, proved = "rate from the moment level", "anytime rates", _proved_level(horizon)
+    level, anytime = "rate from the moment level", "anytime rates"
     coin, rates = theory.bernoulli_bandit_bound, "the paper's rates"
     running = partial(_best, _morris_values, "anytime rates, ", anytime=True)
     return [
@@ -228,21 +225,16 @@ def _bandit(horizon: int) -> list[Formula]:
     ]
 
 
-def _bandit_strongly_convex(horizon: int) -> list[Formula]:
+def _bandit_strongly_convex(proved: float) -> list[Formula]:
     name, note, coin = "bandit, strongly convex", "rate 1/(λt)", theory.bernoulli_bandit_bound
     takes = ("gradient_bound", "strong_convexity", "spread", "horizon", "max_backlog", "capacity")
     return [
         Formula(name, "Bernoulli", "paper", coin, takes, note),
         Formula(name, "Bernoulli", "paper, sharpened", partial(coin, sharpened=True), takes, note),
-        *_ours(name, _leveled, takes, note, _proved_level(horizon)),
+        *_ours(name, _leveled, takes, note, proved),
         Formula(name, "Morris", "ours", partial(_best, _morris_values), (*takes, "total_delay")),
         Formula(name, "Batching", "ours", _batched, (*takes, "max_delay"), note),
     ]
-
-
-def _proved_level(horizon: int) -> float:
-    """Return the least capacity at which ``theory.moment_level`` is proved."""
-    return max(3.0, 1.0 + log(horizon))
 
 
 def _leveled(*, max_backlog: int, capacity: int, **game: Any) -> float:

@@ -35,10 +35,6 @@ class Workload(NamedTuple):
     seeds: int
     precision: float
 
-    def conditions(self, capacity: int) -> Conditions:
-        """Return what policies are made for at this capacity."""
-        return Conditions.of(self.delays, capacity, saturation=TAIL)
-
     def replay(self, scheduler: Scheduler, capacity: int, seeds: range) -> Replay:
         """Return who is seen, and with what weight, when a scheduler meets these delays."""
         return replay(scheduler, self.delays, capacity=capacity, preemption=self.preemption, seeds=seeds)
@@ -67,7 +63,7 @@ class Figures(NamedTuple):
 
 def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
     """Return the figures of a policy at a capacity; None where it has nothing to offer."""
-    scheduler = policy.offer(work.conditions(capacity))
+    scheduler = policy.offer(Conditions.of(work.delays, capacity, saturation=TAIL))
     if scheduler is None or (scheduler.needs_preemption and not work.preemption):
         return None
     most = ROUNDS // work.delays.values.size

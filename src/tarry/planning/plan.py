@@ -13,7 +13,7 @@ from tarry.delays.base import Delays, array, backlog_of
 from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
 from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
-from tarry.planning.policies import Policy, choose_policies
+from tarry.planning.policies import TAIL, Conditions, Policy, choose_policies
 
 if TYPE_CHECKING:
     import polars as pl
@@ -232,7 +232,7 @@ class _Search(NamedTuple):
         while below < end:
             # One slot more than the peak is where most policies lose nothing: do not step over it.
             capacity = min(2 * below, end if below > peak else peak + 1)
-            given = self.work.conditions(capacity)
+            given = Conditions.of(self.work.delays, capacity, saturation=TAIL)
             able = [p for p in self.policies if getattr(p.offer(given), "is_unbiased", False)]
             choice = self.smallest(self.row(able, capacity))
             if choice is not None:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tarry import delays as laws
-from tarry.checks import as_int, as_positive
+from tarry.checks import as_choice, as_int, as_positive
 from tarry.delays.base import Delays
 from tarry.delays.trace import Trace, trace
 from tarry.errors import ArgumentError
@@ -36,7 +35,6 @@ FEEDBACK = (
     *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
     *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end", "label"),
 )
-ROLES = {"decided": "decision", "feedback": "feedback"}
 PARQUET = (".parquet", ".pq")
 MISSING = ("refuse", "drop", "end", "window")  # what an empty feedback time may mean
 DAY = np.timedelta64(1, "D")
@@ -76,8 +74,7 @@ def read_log(
     the row, ``"end"``: it waits to the end of the log, ``"window"``: it is settled ``window`` days after its decision
     (in the column's own unit where that holds numbers).
     """
-    if missing not in MISSING:
-        raise ArgumentError("missing", f"must be one of {', '.join(map(repr, MISSING))}", missing)
+    as_choice(missing, "missing", MISSING)
     if (missing == "window") != (window is not None):
         problem = "is a length in days, which goes with missing='window' (--missing window) and only with that"
         raise ArgumentError("window", problem, window)
@@ -99,7 +96,9 @@ def read_log(
     try:
         delays = trace(frame[start], frame[end], sort=True, never="end" if missing == "end" else "refuse")
     except ValueError as error:
-        said = _numbered(str(error), kept, Path(path).suffix.lower() not in PARQUET)
+        # Rows as the file has them: from 1, the header counted, also those left out.
+        first = 1 if Path(path).suffix.lower() in PARQUET else 2
+        said = re.sub(r"\brow (\d+)", lambda found: f"row {kept[int(found[1])] + first} of the file", str(error))
         raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {said}") from error
     return Log(delays, start, end, rows, empty, *_pace(frame[start], frame[end]))
 
@@ -154,15 +153,10 @@ def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str
     for candidate in usual:
         if candidate in plain:
             return plain[candidate]
+    event = "decision" if role == "decided" else role
     raise ValueError(
-        f"no column looks like the time of the {ROLES[role]}; the columns are {shown}: name it ({role}=, --{role})"
+        f"no column looks like the time of the {event}; the columns are {shown}: name it ({role}=, --{role})"
     )
-
-
-def _numbered(sentence: str, kept: NDArray[np.int64], has_header: bool) -> str:
-    """Return the sentence with rows as the file has them: from 1, the header counted, also those left out."""
-    first = 2 if has_header else 1
-    return re.sub(r"\brow (\d+)", lambda found: f"row {kept[int(found[1])] + first} of the file", sentence)
 
 
 def _settle(frame: pl.DataFrame, start: str, end: str, window: float) -> pl.DataFrame:

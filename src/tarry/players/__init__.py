@@ -4,13 +4,5 @@ from tarry.players.follow_up import beyond_peak_backlog
 from tarry.players.recommended import Recommendation, recommended
 from tarry.players.theorems import bandit_convex, bandit_strongly_convex, convex, finite_actions, strongly_convex
 
-__all__ = [
-    "Recommendation",
-    "bandit_convex",
-    "bandit_strongly_convex",
-    "beyond_peak_backlog",
-    "convex",
-    "finite_actions",
-    "recommended",
-    "strongly_convex",
-]
+__all__ = ["bandit_convex", "bandit_strongly_convex", "convex", "finite_actions", "strongly_convex"]
+__all__ += ["Recommendation", "beyond_peak_backlog", "recommended"]

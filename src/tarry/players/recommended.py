@@ -1,9 +1,5 @@
 """The player we recommend: it asks for no constant that one cannot know live.
 
-For gradients the rate follows what is known of the losses. For values (bandit feedback), where restarting is allowed,
-nothing about delays need be known: the backlog is guessed and the guess doubled. Elsewhere, or if one is given, a bound
-on the backlog tunes radii for good. Without a limit on the tracking set weights are 1, and radii need to know nothing.
-
 Radii are tuned to 1 + σ_max/C, not to the level that is proved for the scheduler's moments, which is larger by a
 factor κ: bounds grow by κ at most (docs/theory.md, after row 24, also for what was measured).
 """
@@ -14,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tarry import theory
-from tarry.checks import as_int, as_positive
+from tarry.checks import as_choice, as_int, as_positive
 from tarry.domains.base import Domain
-from tarry.errors import ArgumentError
 from tarry.game import Game
 from tarry.learners import DWFTBL, DWFTRL, Adaptive
 from tarry.rates import Anytime, BanditRadius, BanditRate, inverse_time
@@ -115,9 +110,8 @@ def recommended(
         rules = {"feedback": feedback, "information": information, "preemption": preemption, "capacity": capacity}
         constants = {"strong_convexity": strong_convexity, "gradient_bound": gradient_bound, "value_bound": value_bound}
         return recommended(target.domain, backlog=backlog, **_read(target, rules, constants))
-    for name, value, choices in (("information", information, INFORMATION), ("feedback", feedback, FEEDBACK)):
-        if value not in choices:
-            raise ArgumentError(name, f"must be one of {', '.join(map(repr, choices))}", value)
+    as_choice(information, "information", INFORMATION)
+    as_choice(feedback, "feedback", FEEDBACK)
     slots, guess = capacity, None if backlog is None else as_int(backlog, "backlog")
     if slots is not None and slots != "unknown":
         slots = as_int(slots, 'capacity (None for no limit, "unknown" if gradients are told)', 1)
@@ -132,13 +126,7 @@ def recommended(
             why = "bandit feedback needs the capacity to choose its radius"
             raise ValueError(f"{why}: give capacity=…, None for no limit")
         player, chosen, proof = _from_values(
-            target,
-            *bounds,
-            strong_convexity=strong_convexity,
-            capacity=slots,
-            backlog=guess,
-            is_told=is_told,
-            preemption=preemption,
+            target, *bounds, strong_convexity, slots, guess, is_told=is_told, preemption=preemption
         )
     if _is_crowded(slots, guess):
         return Recommendation(player, f"{chosen}; no regret bound is proved at a capacity of 1", False)
@@ -224,10 +212,10 @@ def _from_values(
     domain: Domain,
     steepest: float,
     spread: float,
-    *,
     strong_convexity: float | None,
     capacity: int | None,
     backlog: int | None,
+    *,
     is_told: bool,
     preemption: bool,
 ) -> tuple[Player, str, str]:

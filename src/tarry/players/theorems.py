@@ -1,7 +1,6 @@
 """The players of theorems: convex and strongly convex losses, as printed or with tightened constants; finite actions.
 
-They read the game's horizon, delays and constants, as the theorems do; :func:`tarry.players.recommended`
-is for when these are not known.
+They read the game's horizon, delays and constants; :func:`tarry.players.recommended` asks for what can be known.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from tarry import schedulers, theory
+from tarry.checks import as_choice
 from tarry.domains import Simplex
 from tarry.errors import NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import warn_if_outside_unit_interval
-from tarry.players.recommended import spread_on
+from tarry.players.recommended import SATURATION, spread_on
 from tarry.rates import inverse_time
 from tarry.rates.base import Facts
 from tarry.theory.arguments import Array, BanditTuning, rounds
@@ -28,7 +28,6 @@ from tarry.tracking import Player
 logger = logging.getLogger("tarry")
 
 TUNINGS = ("paper", "optimised")
-SATURATION = 1e-3  # the share of rounds that may find no room, where the coin is calibrated
 REGULARISERS = ("entropy", "hybrid")
 
 
@@ -42,7 +41,7 @@ def convex(game: Game, *, tuning: str = "paper", max_backlog: int | None = None)
     sizes = {"horizon": game.horizon, "total_delay": game.delays.summary().total_delay}
     bounds = {"diameter": game.domain.diameter, "gradient_bound": _number(game.gradient_bound, "gradient_bound")}
     capacity = _capacity(game)
-    scheduler = _convex_scheduler(game, tuning, max_backlog)
+    scheduler = _convex_scheduler(game, tuning, max_backlog, capacity)
     if tuning == "paper":
         rate = theory.convex_rate(**bounds, **sizes)
     elif isinstance(scheduler, schedulers.Morris):
@@ -53,8 +52,7 @@ def convex(game: Game, *, tuning: str = "paper", max_backlog: int | None = None)
     return Player(DWFTRL(game.domain, rate=rate), scheduler)
 
 
-def _convex_scheduler(game: Game, tuning: str, max_backlog: int | None) -> Any:
-    capacity = _capacity(game)
+def _convex_scheduler(game: Game, tuning: str, max_backlog: int | None, capacity: int) -> Any:
     if game.information == "clairvoyant":
         return schedulers.Coin()
     if game.preemption and tuning == "paper":
@@ -94,18 +92,13 @@ def bandit_strongly_convex(game: Game, *, tuning: str = "paper") -> Player:
 
 def _bandit_tuning(game: Game, strong_convexity: float = 0.0) -> BanditTuning[Array]:
     """Return the paper's rates and radii for every round."""
-    largest = _number(game.losses.value_bound(game.domain), "value_bound")
-    steepest, spread = spread_on(game.domain, _number(game.gradient_bound, "gradient_bound"), largest)
-    return theory.bernoulli_bandit_tuning(
-        rounds(game.horizon),
-        spread=spread,
-        max_backlog=game.delays.summary().max_backlog,
-        capacity=_capacity(game),
-        diameter=game.domain.diameter,
-        gradient_bound=steepest,
-        strong_convexity=strong_convexity,
-        inner_radius=game.domain.inner_radius,
-    )
+    domain, peak = game.domain, game.delays.summary().max_backlog
+    largest = _number(game.losses.value_bound(domain), "value_bound")
+    steepest, spread = spread_on(domain, _number(game.gradient_bound, "gradient_bound"), largest)
+    sizes = {"diameter": domain.diameter, "inner_radius": domain.inner_radius, "spread": spread}
+    slopes = {"gradient_bound": steepest, "strong_convexity": strong_convexity}
+    t = rounds(game.horizon)
+    return theory.bernoulli_bandit_tuning(t, max_backlog=peak, capacity=_capacity(game), **sizes, **slopes)
 
 
 def _coin(game: Game, tuning: str) -> Any:
@@ -116,8 +109,7 @@ def _coin(game: Game, tuning: str) -> Any:
 
 
 def _check(game: Game, feedback: str, tuning: str) -> None:
-    if tuning not in TUNINGS:
-        raise ValueError(f"tuning must be one of {', '.join(map(repr, TUNINGS))}, got {tuning!r}")
+    as_choice(tuning, "tuning", TUNINGS)
     if game.feedback != feedback:
         raise NotGranted(f"this theorem is about {feedback} feedback, the game gives {game.feedback}")
 
@@ -159,8 +151,7 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     >>> finite_actions(tarry.Game(tarry.domains.Simplex(2), losses, delays, capacity=4)).scheduler
     Batching(max_delay=9)
     """
-    if regulariser not in REGULARISERS:
-        raise ValueError(f"regulariser must be one of {', '.join(map(repr, REGULARISERS))}, got {regulariser!r}")
+    as_choice(regulariser, "regulariser", REGULARISERS)
     if not isinstance(game.domain, Simplex) or game.domain.scale != 1:
         raise ValueError(f"finitely many actions are the corners of Simplex(K), the game is on {game.domain!r}")
     scheduler = _actions_scheduler(game)
@@ -202,12 +193,7 @@ def _actions_scheduler(game: Game) -> Any:
 
 def _costs(game: Game, scheduler: Any) -> Costs:
     total, capacity = game.delays.summary().total_delay, _capacity(game)
+    sizes = {"horizon": game.horizon, "total_delay": total, "capacity": capacity}
     if not isinstance(scheduler, schedulers.Batching):
-        return theory.pareto_costs(horizon=game.horizon, total_delay=total, capacity=capacity)
-    return theory.batching_costs(
-        horizon=game.horizon,
-        total_delay=total,
-        max_delay=scheduler.max_delay,
-        capacity=capacity,
-        is_fixed=_is_fixed(game),
-    )
+        return theory.pareto_costs(**sizes)
+    return theory.batching_costs(**sizes, max_delay=scheduler.max_delay, is_fixed=_is_fixed(game))

@@ -10,13 +10,5 @@ from tarry.testing.losses import LossContract
 from tarry.testing.schedulers import SchedulerContract, Trace, follow
 from tarry.testing.stores import StoreContract
 
-__all__ = [
-    "DelaysContract",
-    "DomainContract",
-    "LearnerContract",
-    "LossContract",
-    "SchedulerContract",
-    "StoreContract",
-    "Trace",
-    "follow",
-]
+__all__ = ["DelaysContract", "DomainContract", "LearnerContract", "LossContract", "SchedulerContract", "StoreContract"]
+__all__ += ["Trace", "follow"]

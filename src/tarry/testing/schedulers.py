@@ -165,17 +165,11 @@ class SchedulerContract:
         assert trace.after.max() <= limit, f"{trace.after.max()} rounds tracked with capacity {limit}"
         assert self.preemption or not trace.preempted_at.any(), "it preempts where preemption is forbidden"
 
-    def test_weights_are_zero_or_positive_and_finite(self) -> None:
-        weight = self.follow().weight
+    def test_weights_and_fates_agree_with_tracking(self) -> None:
+        trace = self.follow()
+        weight, seen = trace.weight, (trace.slot >= 0) & (trace.preempted_at == 0)
         assert np.all(np.isfinite(weight) & (weight >= 0)), f"weights {weight[~(weight >= 0)]}"
-
-    def test_untracked_rounds_weigh_nothing(self) -> None:
-        trace = self.follow()
-        seen = (trace.slot >= 0) & (trace.preempted_at == 0)
-        assert np.array_equal(trace.weight > 0, seen), "weights and tracking disagree"
-
-    def test_fates_sum_to_the_rounds(self) -> None:
-        trace = self.follow()
+        assert np.array_equal(weight > 0, seen), "weights and tracking disagree"
         assert trace.fates.sum() == self.horizon, f"fates {trace.fates} for {self.horizon} rounds"
         assert trace.fates[Fate.USED] == np.count_nonzero(trace.weight)
         assert trace.fates[Fate.PREEMPTED] == np.count_nonzero(trace.preempted_at)

@@ -44,12 +44,6 @@ def harmonic(n: int) -> float:
     return float(np.sum(1.0 / np.arange(1, n + 1)))
 
 
-def previous(rates: ArrayLike) -> Array:
-    """η_{t−1} for t = 1..T from η_1..η_T, with the convention η_0 = η_1."""
-    eta = np.asarray(rates, dtype=np.float64)
-    return np.concatenate((eta[:1], eta[:-1]))
-
-
 def rounds(horizon: int) -> Array:
     """1, 2, …, T as floats."""
     return np.arange(1.0, as_int(horizon, "horizon", 1) + 1.0)

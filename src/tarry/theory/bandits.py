@@ -14,17 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import (
-    Array,
-    BanditTuning,
-    ask_capacity,
-    harmonic,
-    inverse_coin,
-    needed,
-    previous,
-    rounds,
-    saturated,
-)
+from tarry.theory.arguments import Array, BanditTuning, ask_capacity, harmonic, inverse_coin, needed, rounds, saturated
 from tarry.theory.weights import kappa
 
 
@@ -96,15 +86,8 @@ def bernoulli_bandit_bound(
         scale = gradient_bound * width
         return 145.0 * scale * (math.sqrt(horizon * max_backlog) + 7.0 / 3.0 * power + 1.0)
     t = rounds(horizon)
-    ratio, eta = bernoulli_bandit_tuning(
-        t,
-        spread=spread,
-        max_backlog=max_backlog,
-        capacity=capacity,
-        diameter=width,
-        gradient_bound=gradient_bound,
-        strong_convexity=strong_convexity,
-    )
+    known = {"diameter": width, "gradient_bound": gradient_bound, "strong_convexity": strong_convexity}
+    ratio, eta = bernoulli_bandit_tuning(t, spread=spread, max_backlog=max_backlog, capacity=capacity, **known)
     lengths, drift = spread / ratio, float(ratio.sum())
     if is_convex and line:
         noise = math.sqrt(horizon * crowding) * spread / float(ratio[-1])
@@ -112,7 +95,8 @@ def bernoulli_bandit_bound(
     inverse, full = inverse_coin(max_backlog, capacity), saturated(capacity, horizon)
     terms = 0.5 * lengths**2 * inverse + lengths * math.sqrt(max_backlog * inverse) + max_backlog
     if is_convex:
-        noise = float(np.sum(previous(eta) * terms))
+        before = np.concatenate((eta[:1], eta[:-1]))  # η_{t−1}, with the convention η_0 = η_1
+        noise = float(np.sum(before * terms))
         start = width**2 / (2.0 * float(eta[-1])) + gradient_bound**2 * noise
         return start + gradient_bound * width * (3.0 * drift + full)
     scale = gradient_bound**2 / strong_convexity

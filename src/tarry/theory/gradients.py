@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tarry.checks import as_int, as_positive
-from tarry.errors import ArgumentError
+from tarry.checks import as_choice, as_int, as_positive
 from tarry.theory.arguments import ask_capacity, harmonic, inverse_coin, needed, saturated
 from tarry.theory.weights import batch_length, batching_costs, kappa, morris_costs, pareto_costs, priority_costs
 
@@ -149,8 +148,7 @@ def priority_bound(
         else:
             factor = kappa(c) * (1.0 + (c - 1.0) * horizon / peak) ** (1.0 / c)
         return scale * (1.0 + harmonic(horizon - 1)) * (0.5 + peak * (1.0 + 0.5 * factor))
-    if rate not in RATES:
-        raise ArgumentError("rate", f"must be one of {', '.join(map(repr, RATES))}", rate)
+    as_choice(rate, "rate", RATES)
     late, scale = needed(total_delay, "total_delay"), gradient_bound * needed(diameter, "diameter")
     if rate == "tuned":
         return scale * math.sqrt(2.0 * priority_costs(horizon=horizon, total_delay=late, capacity=c).cost)
