@@ -160,7 +160,7 @@ class Session(StoredObject):
     def tell_many(
         self, ids: Any, *unnamed: Never, gradients: ArrayLike | None = None, values: ArrayLike | None = None
     ) -> Receipts:
-        """Hand over feedback in one transaction; ``ids`` may be a frame with columns id and gradient (lists) or value."""
+        """Hand over feedback in one transaction; ``ids`` may be a frame with id, and gradient (lists) or value."""
         if unnamed:
             raise self._unnamed("tell_many", f"{self._feedback}s")
         if batches.is_frame(ids):
