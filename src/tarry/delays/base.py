@@ -136,30 +136,24 @@ class Listed(Stored, init=False):
     truncated: int
 
     def __new__(cls, values: ArrayLike) -> Self:
-        given = as_delays(values)
+        given = np.asarray(values)
+        if given.ndim != 1 or given.size == 0:
+            raise ValueError(f"delays must be a list with one entry per round, got shape {given.shape}")
+        if given.dtype.kind not in "iuf":
+            raise ValueError(f"delays must be whole numbers of rounds, got {given[0]!r}: convert them first")
+        if given.dtype.kind == "f":
+            broken = ~np.isfinite(given) | (given != np.floor(given))
+            if np.any(broken):
+                raise ValueError(f"delays must be whole numbers of rounds, got {given[broken][0]!r}: round them first")
+        if np.any(given > 2**62):  # so that a round may be added to a delay in 64 bits
+            raise ValueError(f"delays must be at most 2**62, got {given.max()!r}: cut them first")
+        whole = given.astype(np.int64)
+        if np.any(whole < 0):
+            t = int(np.flatnonzero(whole < 0)[0])
+            raise ValueError(f"delays must not be negative, got {whole[t]} in round {t + 1}")
         room = given.size - 1 - np.arange(given.size)
-        cut = np.minimum(given, room)
-        return cls.make(np.ascontiguousarray(cut), int(np.count_nonzero(given > room)))
+        cut = np.ascontiguousarray(np.minimum(whole, room))
+        return cls.make(cut, int(np.count_nonzero(whole > room)))
 
 
 array = Listed
-
-
-def as_delays(values: ArrayLike) -> Counts:
-    """Return delays as whole numbers, or raise ValueError if one is broken, negative or too large."""
-    given = np.asarray(values)
-    if given.ndim != 1 or given.size == 0:
-        raise ValueError(f"delays must be a list with one entry per round, got shape {given.shape}")
-    if given.dtype.kind not in "iuf":
-        raise ValueError(f"delays must be whole numbers of rounds, got {given[0]!r}: convert them first")
-    if given.dtype.kind == "f":
-        broken = ~np.isfinite(given) | (given != np.floor(given))
-        if np.any(broken):
-            raise ValueError(f"delays must be whole numbers of rounds, got {given[broken][0]!r}: round them first")
-    if np.any(given > 2**62):  # so that a round may be added to a delay in 64 bits
-        raise ValueError(f"delays must be at most 2**62, got {given.max()!r}: cut them first")
-    whole = given.astype(np.int64)
-    if np.any(whole < 0):
-        t = int(np.flatnonzero(whole < 0)[0])
-        raise ValueError(f"delays must not be negative, got {whole[t]} in round {t + 1}")
-    return whole

@@ -91,7 +91,16 @@ class CustomDomain(Domain, _PythonSide, init=False):
         if not 0.0 <= inner <= outer:  # NaN neither
             raise ArgumentError("inner_radius", f"must lie between 0 and the outer radius {outer:g}", inner_radius)
         projection = _as_projection(as_step(project))
-        _try(projection, middle, outer)
+        inside = middle.copy()
+        apply(projection, inside, np.empty(middle.size))
+        if not np.linalg.norm(inside - middle) <= 1e-9 * max(1.0, outer):
+            raise ValueError(f"center must lie in the set, but the projection moves {middle} to {inside}")
+        outside = middle + 3.0 * outer  # in every entry, so beyond the outer ball in any dimension
+        apply(projection, outside, np.empty(middle.size))
+        reach = float(np.linalg.norm(outside - middle))
+        if not reach <= outer * (1.0 + 1e-9):
+            problem = f"leaves a point at distance {reach:g} from the centre, beyond the outer radius {outer:g}"
+            raise ValueError(f"the projection {problem}: it must change x in place, and the set must lie in that ball")
         made = cls.make(projection, middle, width, inner, outer)
         made._minimiser = linear_minimiser
         return made
@@ -134,17 +143,3 @@ def _as_projection(function: Callable[..., None]) -> InPlace | WithScratch:
     if count not in (1, 2):
         raise ValueError(f"a projection is called as project(x) or project(x, scratch), this one takes {count}")
     return InPlace(function) if count == 1 else WithScratch(function)
-
-
-def _try(projection: InPlace | WithScratch, center: Vector, outer: float) -> None:
-    """Raise ValueError if the projection moves the centre or leaves a far point outside."""
-    inside = center.copy()
-    apply(projection, inside, np.empty(center.size))
-    if not np.linalg.norm(inside - center) <= 1e-9 * max(1.0, outer):
-        raise ValueError(f"center must lie in the set, but the projection moves {center} to {inside}")
-    outside = center + 3.0 * outer  # in every entry, so beyond the outer ball in any dimension
-    apply(projection, outside, np.empty(center.size))
-    reach = float(np.linalg.norm(outside - center))
-    if not reach <= outer * (1.0 + 1e-9):
-        problem = f"leaves a point at distance {reach:g} from the centre, beyond the outer radius {outer:g}"
-        raise ValueError(f"the projection {problem}: it must change x in place, and the set must lie in that ball")

@@ -17,9 +17,7 @@ ROUNDING = 1e-15  # a few ulps: Newton's last step changes nothing below it
 
 
 class Ball(Domain, init=False):
-    """The ball {x : ‖x − center‖ ≤ radius}.
-
-    ``Ball(10, radius=2.0)`` is centred at the origin of R^10; ``center`` moves it.
+    """The ball {x : ‖x − center‖ ≤ radius}, by default around the origin.
 
     >>> ball = Ball(3, radius=2.0)
     >>> ball.diameter, ball.linear_minimiser(np.array([0.0, 0.0, 5.0])).tolist()
@@ -38,9 +36,7 @@ class Ball(Domain, init=False):
     def inner_radius(self) -> float:
         return self.radius
 
-    @property
-    def outer_radius(self) -> float:
-        return self.radius
+    outer_radius = inner_radius
 
     def linear_minimiser(self, g: Vector) -> Vector:
         size = float(np.linalg.norm(g))
@@ -183,15 +179,9 @@ class Ellipsoid(Domain, init=False):
 
     def __new__(cls, matrix: ArrayLike, radius: float = 1.0, center: ArrayLike | None = None) -> Self:
         a = as_definite(matrix, "the ellipsoid's matrix")
-        middle = np.zeros(a.shape[0]) if center is None else center
-        eigenvalues, columns = np.linalg.eigh(a)
-        return cls.make(
-            a,
-            as_positive(radius, "radius"),
-            as_vector(middle, "center", a.shape[0]),
-            np.ascontiguousarray(eigenvalues),
-            np.ascontiguousarray(columns.T),
-        )
+        middle = as_vector(np.zeros(a.shape[0]) if center is None else center, "center", a.shape[0])
+        eigenvalues, columns = map(np.ascontiguousarray, np.linalg.eigh(a))
+        return cls.make(a, as_positive(radius, "radius"), middle, eigenvalues, np.ascontiguousarray(columns.T))
 
     @property
     def inner_radius(self) -> float:

@@ -5,17 +5,5 @@ from tarry.live.label_join import LabelJoin, Outcome, Row, Ticket
 from tarry.live.session import Round, Session
 from tarry.live.status import Estimate, Status, expected_size
 
-__all__ = [
-    "Estimate",
-    "LabelJoin",
-    "Outcome",
-    "Receipt",
-    "Receipts",
-    "Round",
-    "Rounds",
-    "Row",
-    "Session",
-    "Status",
-    "Ticket",
-    "expected_size",
-]
+__all__ = ["Estimate", "LabelJoin", "Outcome", "Receipt", "Receipts", "Round", "Rounds", "Row", "Session", "Status"]
+__all__ += ["Ticket", "expected_size"]

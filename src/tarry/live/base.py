@@ -39,10 +39,8 @@ class StoredObject:
         place = open_store(store, name, durability=durability, must_exist=True)
         kind = cls._kind
         if place is None:
-            raise StoreError(
-                f"a {kind} in memory ends with its object and cannot be opened again: make a new one, or give the "
-                "sqlite:/// or postgresql:// store that one was made with"
-            )
+            remedy = "make a new one, or give the sqlite:/// or postgresql:// store that one was made with"
+            raise StoreError(f"a {kind} in memory ends with its object and cannot be opened again: {remedy}")
         with _closed_on_failure(place):
             found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
             if found is None:
@@ -102,10 +100,9 @@ class StoredObject:
         self.close()
 
     def __reduce_ex__(self, protocol: Any) -> Never:
-        raise TypeError(
-            f"a {type(self).__name__} cannot be copied or pickled, for there would be two of it: keep it in a store, "
-            f"and where it is needed open it again, {type(self).__name__}.open('sqlite:///…')"
-        )
+        kind = type(self).__name__
+        remedy = f"keep it in a store, and where it is needed open it again, {kind}.open('sqlite:///…')"
+        raise TypeError(f"a {kind} cannot be copied or pickled, for there would be two of it: {remedy}")
 
     def __repr__(self) -> str:
         kind, rounds = type(self).__name__, {SESSION: "rounds", JOIN: "decisions"}[self._kind]
@@ -150,15 +147,15 @@ def _continued(plain: dict[str, Any], stored: Configuration, place: Store) -> St
 
 def _tracker_of(configuration: Configuration, items: Any = None) -> Tracker:
     """Return a tracker; raise ValueError where the machine has no room for it."""
+    capacity, memory = configuration.capacity, configuration.memory
     try:
-        if max(configuration.capacity or 0, configuration.memory) > _TOO_MANY:
+        if max(capacity or 0, memory) > _TOO_MANY:
             raise MemoryError
         return Tracker(configuration, items)
     except MemoryError:
-        raise ValueError(
-            f"a {configuration.kind} of capacity {configuration.capacity} that remembers memory={configuration.memory} "
-            "rounds takes more memory than there is: give a smaller capacity or memory"
-        ) from None
+        wanted = f"a {configuration.kind} of capacity {capacity} that remembers memory={memory} rounds"
+        remedy = "give a smaller capacity or memory"
+        raise ValueError(f"{wanted} takes more memory than there is: {remedy}") from None
 
 
 @contextmanager

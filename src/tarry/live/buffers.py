@@ -114,7 +114,6 @@ class Watched(Region):
         self._stored = [b""] * len(self._pieces)  # nothing yet: everything is new
 
     def changes(self) -> list[tuple[int, bytes]]:
-        """Return the chunks that differ from what is stored, by number."""
         # Slices and comparisons of bytes are cheaper than arrays at the few thousand bytes of a usual state.
         whole = self.buffer.tobytes()
         pairs = enumerate(zip(self._pieces, self._stored, strict=True))
@@ -126,7 +125,6 @@ class Watched(Region):
             self._stored[i] = data
 
     def clear(self) -> None:
-        """Forget everything before all chunks are loaded anew."""
         super().clear()
         self._stored = [b""] * len(self._stored)
 
@@ -137,15 +135,13 @@ def zeros(size: int) -> np.ndarray:
 
 
 def lay_out(tree: Any) -> tuple[np.ndarray, Any]:
-    """Return a buffer holding every array of a tree of named tuples, and the same tree with views of it.
-
-    Small arrays come first: they change in every round, and so lie together in few chunks.
-    """
+    """Return a buffer holding every array of a tree of named tuples, and the same tree with views of it."""
     arrays = leaves(tree)
     sizes = [-(-a.nbytes // 8) * 8 for a in arrays]  # whole numbers of 64 bits, so that every view is aligned
     buffer = zeros(sum(sizes))
     views: dict[int, np.ndarray] = {}
     start = 0
+    # Small arrays come first: they change in every round, and so lie together in few chunks.
     for i in sorted(range(len(arrays)), key=lambda i: arrays[i].nbytes):
         a = arrays[i]
         views[i] = buffer[start : start + a.nbytes].view(a.dtype).reshape(a.shape)

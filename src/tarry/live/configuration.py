@@ -100,17 +100,14 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
     """Refuse to continue what is stored as something else."""
     now = json.loads(encode(wanted))
     if was["kind"] != now["kind"]:
-        raise ValueError(
-            f"the store holds a {was['kind']} of this name, not a {now['kind']}: give another name or store"
-        )
+        kinds = f"a {was['kind']} of this name, not a {now['kind']}"
+        raise ValueError(f"the store holds {kinds}: give another name or store")
     for name in Configuration._fields:
         if was[name] != now[name] and (name != "seed" or with_seed):
             path, then, today = difference(was[name], now[name])
             said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
-            raise ValueError(
-                f"the store holds a {was['kind']} with another {said} ({then}, not {today}): "
-                "open it with the same arguments, or give another store or name"
-            )
+            problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
+            raise ValueError(f"{problem}: open it with the same arguments, or give another store or name")
 
 
 def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> tuple[dict[str, Any], Configuration]:
@@ -137,12 +134,12 @@ def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> 
 
 def other_version(plain: dict[str, Any]) -> StoreError:
     """Return what to raise where this version would have stored something else."""
-    return StoreError(
-        f"this {plain.get('kind', SESSION)} was written by another version of Tarry: open it with that version"
-    )
+    kind = plain.get("kind", SESSION)
+    return StoreError(f"this {kind} was written by another version of Tarry: open it with that version")
 
 
 def _built(plain: Any) -> Any:
+    """Return the value of plain ones; a member by its constructor where that takes its fields, else after checks."""
     if not isinstance(plain, dict):
         return plain
     if "float" in plain:
@@ -150,26 +147,20 @@ def _built(plain: Any) -> Any:
     if "array" in plain:
         return _array(plain).copy()
     name = plain["function"] if "function" in plain else plain["type"]
-    kind = None if "function" in plain else members().get(name)
+    kind: Any = None if "function" in plain else members().get(name)
     if kind is None:
-        raise StoreError(
-            f"the player that is stored uses {name.removeprefix(_ELSEWHERE)}, which is not part of Tarry: pass the "
-            "same player to open it"
-        )
-    if [*plain["fields"]] != [*kind._fields]:  # type: ignore[attr-defined]
+        problem = f"the player that is stored uses {name.removeprefix(_ELSEWHERE)}, which is not part of Tarry"
+        raise StoreError(f"{problem}: pass the same player to open it")
+    if [*plain["fields"]] != [*kind._fields]:
         raise TypeError(f"{name} has other fields")
-    return _restored(kind, {n: _built(value) for n, value in plain["fields"].items()})
-
-
-def _restored(kind: Any, fields: dict[str, Any]) -> Any:
-    """Return a member from its fields: by its constructor where that takes them, else after their own checks."""
-    for name, parameter in kind._parameters.items():
+    fields = {n: _built(value) for n, value in plain["fields"].items()}
+    for n, parameter in kind._parameters.items():
         hint = parameter.annotation
         kept, *checks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        if kept is bool and fields[name] in (0, 1):
-            fields[name] = bool(fields[name])  # the first format held numbers
+        if kept is bool and fields[n] in (0, 1):
+            fields[n] = bool(fields[n])  # the first format held numbers
         for check in checks:
-            check(fields[name], name)
+            check(fields[n], n)
     made = kind.make(*fields.values())
     if kind.__new__ is not Parameters.__new__:
         return made  # its constructor works the fields out from other arguments

@@ -53,13 +53,11 @@ def as_id(id: Any) -> Hashable:
         if -_LARGEST_ID < id < _LARGEST_ID:
             return int(id)
         raise ValueError(f"an id that is a number must lie below 2¹⁰²⁴, got one of {id.bit_length()} bits")
-    if isinstance(id, float):
-        raise TypeError(
-            f"an id must be a string, a whole number or bytes, got {id!r}: pandas makes such numbers of a column of "
-            "whole ones that has a gap, so drop the rows without an id and give whole numbers or texts"
-        )
     way = "leave out rows without one" if id is None else "use str(…) of it"
-    if hasattr(id, "_fields") and hasattr(id, "id"):  # a ticket, or a round
+    if isinstance(id, float):
+        cause = "pandas makes such numbers of a column of whole ones that has a gap"
+        way = f"{cause}, so drop the rows without an id and give whole numbers or texts"
+    elif hasattr(id, "_fields") and hasattr(id, "id"):  # a ticket, or a round
         way = f"give its id, here {id.id!r}"
     raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: {way}")
 
@@ -85,10 +83,8 @@ def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
 def _check_length(data: str | bytes, what: str) -> None:
     """Refuse a text or bytes that are too long to be stored."""
     if len(data) > LARGEST_TEXT:
-        raise ValueError(
-            f"a durable store takes at most {LARGEST_TEXT} bytes at once, got {len(data)} as {what}: keep them "
-            "elsewhere and store where they are"
-        )
+        problem = f"a durable store takes at most {LARGEST_TEXT} bytes at once, got {len(data)} as {what}"
+        raise ValueError(f"{problem}: keep them elsewhere and store where they are")
 
 
 def _check_json(value: Any, what: str, takes: str, path: tuple[Any, ...] = ()) -> None:
@@ -109,19 +105,15 @@ def _check_json(value: Any, what: str, takes: str, path: tuple[Any, ...] = ()) -
         else:
             again = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
             if again is not None:
-                raise ValueError(
-                    f"a durable store writes keys as texts, and {what} would have the key {again} twice: rename one of "
-                    "the two"
-                )
+                problem = f"a durable store writes keys as texts, and {what} would have the key {again} twice"
+                raise ValueError(f"{problem}: rename one of the two")
     if not is_known:
         place = "".join(f"[{key!r}]" for key in path)
         place = f" at {place if len(place) < _LONG_PATH else f'{place[:_LONG_PATH]}…'}" if place else ""
         raise ValueError(f"a durable store takes {takes}, got {brief(value)} as {what}{place}: {_way_out(value)}")
     if len(path) == DEEPEST:
-        raise ValueError(
-            f"a durable store takes at most {DEEPEST} levels of nesting, got more in {what}: flatten it; nothing may "
-            "contain itself"
-        )
+        problem = f"a durable store takes at most {DEEPEST} levels of nesting, got more in {what}"
+        raise ValueError(f"{problem}: flatten it; nothing may contain itself")
     for key, part in value.items() if isinstance(value, dict) else enumerate(value):
         _check_json(part, what, takes, (*path, key))
 
@@ -264,9 +256,8 @@ class Rows:
         try:
             return json.loads(payload[1:])
         except (RecursionError, ValueError) as error:
-            raise Unreadable(
-                f"the features stored here cannot be read ({brief(str(error))}): expire their round"
-            ) from error
+            said = brief(str(error))
+            raise Unreadable(f"the features stored here cannot be read ({said}): expire their round") from error
 
     def pack_label(self, label: Any, what: str) -> Any:
         """Return a label as other processes will read it; the caller's own object may change."""

@@ -93,10 +93,9 @@ class Session(StoredObject):
         player = as_player(player)
         learns_from = player.learner.feedback
         if learns_from == EXAMPLE:
-            raise ValueError(
-                f"a session takes gradients or values, and {type(player.learner).__name__} learns from whole examples: "
-                "use tarry.LabelJoin and fit to its rows, or simulate"
-            )
+            wants = f"{type(player.learner).__name__} learns from whole examples"
+            remedy = "use tarry.LabelJoin and fit to its rows, or simulate"
+            raise ValueError(f"a session takes gradients or values, and {wants}: {remedy}")
         if learns_from not in (GRADIENT, VALUE):
             raise ValueError("a session needs a learner that plays; to join labels only, use tarry.LabelJoin")
         if value_bound is not None and learns_from == GRADIENT:
@@ -142,15 +141,11 @@ class Session(StoredObject):
         )
 
     def points(self, id: Hashable) -> np.ndarray:
-        """Return where to evaluate the loss of a round, one point a row: its play, or the points a learner asks for.
-
-        Of tracked and recent rounds. ``tell`` takes as many values, as a list where there are several.
-        """
+        """Return where to evaluate the loss of a tracked or recent round, a point a row; ``tell`` takes as many."""
         found = self._turns.look(self._tracker.points, id)
         if found is None:
-            raise ValueError(
-                f"the play of round {id!r} is not known: it has not begun, or is neither tracked nor recent"
-            )
+            why = "it has not begun, or is neither tracked nor recent"
+            raise ValueError(f"the play of round {id!r} is not known: {why}")
         return found
 
     def tell(
@@ -165,10 +160,7 @@ class Session(StoredObject):
     def tell_many(
         self, ids: Any, *unnamed: Never, gradients: ArrayLike | None = None, values: ArrayLike | None = None
     ) -> Receipts:
-        """Hand over the feedback of several rounds in one transaction.
-
-        ``ids`` may be a frame with columns id and gradient (lists) or value.
-        """
+        """Hand over feedback in one transaction; ``ids`` may be a frame with id, and gradient (lists) or value."""
         if unnamed:
             raise self._unnamed("tell_many", f"{self._feedback}s")
         if batches.is_frame(ids):
@@ -203,9 +195,8 @@ class Session(StoredObject):
             raise ValueError(f"{word} has shape {feedback.shape}, the session needs {shape}")
         if plural and not (np.abs(feedback) < LARGEST).all():
             row = int(np.argwhere(~(np.abs(feedback) < LARGEST))[0][0])
-            raise ValueError(
-                f"{word} must be finite and below 1e100, got {feedback[row]} in row {row}: nothing was changed"
-            )
+            got = f"{feedback[row]} in row {row}"
+            raise ValueError(f"{word} must be finite and below 1e100, got {got}: nothing was changed")
         return feedback
 
 

@@ -34,15 +34,12 @@ _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
 
 
 class Estimate(NamedTuple):
-    """The weighted mean of the labels with a confidence interval, and the naive mean of those seen.
+    """The weighted mean of the labels with Student's interval, and the naive mean of those seen.
 
-    The interval is for the mean of what the labels are drawn from: Student's, with the effective sample size
-    (Σw)²/Σw². There is none (NaN) below two labels, and below 30 if all are equal: so few say nothing about how far
-    others may lie. The naive mean is that of the labels *that came in time*.
-
+    The effective sample size is (Σw)²/Σw². Below two labels, and below 30 if all are equal, there is no interval (NaN).
     ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
-    decisions, by weight, whose labels are still awaited: while it is large, both means lean towards the labels that
-    come quickly. It is 0 when no decision is tracked, and NaN where a scheduler does not know it (VarOpt does).
+    decisions, by weight, whose labels are still awaited: while large, both means lean towards the labels that come
+    quickly; NaN where a scheduler does not know the share (VarOpt does).
     """
 
     mean: float
@@ -59,13 +56,10 @@ class Estimate(NamedTuple):
 
 
 class Status(NamedTuple):
-    """``pending`` rounds have no outcome yet, ``tracked`` ones among them hold a slot.
+    """What a session or join says of itself; docs/live.md has a table of the fields.
 
-    ``weights`` are the moments over settled rounds (all but tracked ones; unseen ones weigh zero); their
-    mean tends to 1. ``fates`` sum to ``rounds``; ``answers`` count calls; ``balance`` is arrived plus held weight per
-    round, exactly 1 for VarOpt, NaN for schedulers without that identity. ``certificate`` bounds the weighted regret
-    over the rounds that have arrived; None before the first round, for joins, and for learners without a rate.
-    ``estimate`` is a join's, None for sessions. docs/live.md has a table of all of them.
+    ``fates`` sum to ``rounds``; ``answers`` count calls. ``certificate`` bounds the weighted regret over the rounds
+    that have arrived; None before the first round, for joins, and for learners without a rate.
     """
 
     rounds: int
@@ -162,41 +156,32 @@ def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
     fates, scheduler = tracker.slots.fates(), tracker.configuration.player.scheduler
     counts, found = tracker.slots.counts, []
     if not scheduler.is_unbiased:
-        found.append(
-            f"{type(scheduler).__name__} weighs nothing: sums are biased where delays and outcomes are related"
-        )
+        name = type(scheduler).__name__
+        found.append(f"{name} weighs nothing: sums are biased where delays and outcomes are related")
     if fates["saturated"] > OFTEN * tracker.rounds:
-        found.append(
-            f"{fates['saturated']} of {tracker.rounds} rounds found no room and are not made up for by weights: "
-            "raise the capacity, track with a lower chance where the scheduler has one, or use VarOpt"
-        )
+        problem = f"{fates['saturated']} of {tracker.rounds} rounds found no room and are not made up for by weights"
+        remedy = "raise the capacity, track with a lower chance where the scheduler has one, or use VarOpt"
+        found.append(f"{problem}: {remedy}")
     seen = fates["used"] + fates["expired"]
     if seen and fates["expired"] > OFTEN * seen:
         given = "give it as the label" if tracker.configuration.kind == JOIN else "tell it as a value"
-        found.append(
-            f"{fates['expired']} of {seen} tracked rounds expired without an outcome: if no outcome means "
-            f"something (no conversion), {given} at the end of its window, or sums are biased"
-        )
+        problem = f"{fates['expired']} of {seen} tracked rounds expired without an outcome"
+        remedy = f"if no outcome means something (no conversion), {given} at the end of its window, or sums are biased"
+        found.append(f"{problem}: {remedy}")
     calls = sum(counts[ANSWERS + answer] for answer in Answer)
     unknown = counts[ANSWERS + Answer.UNKNOWN]
     if unknown > OFTEN * calls:
-        found.append(
-            f"{unknown} of {calls} calls named an id that nobody decided under: an id is the same only if its type is, "
-            "7 is not '7'"
-        )
+        problem = f"{unknown} of {calls} calls named an id that nobody decided under"
+        found.append(f"{problem}: an id is the same only if its type is, 7 is not '7'")
     if estimate is None or not estimate.labels:  # where no label is a number there is no estimate to be misled by
         return found
     used = estimate.labels + estimate.left_out
     if estimate.outstanding > MANY_OUT:
-        found.append(
-            f"about {estimate.outstanding:.0%} of the labels are still awaited, so the estimate leans towards those "
-            "that come quickly: wait until few are"
-        )
+        problem = f"about {estimate.outstanding:.0%} of the labels are still awaited"
+        found.append(f"{problem}, so the estimate leans towards those that come quickly: wait until few are")
     if estimate.left_out > MANY_OUT * used:
-        found.append(
-            f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate: if they "
-            "stand for one, give it as the label, or as missing"
-        )
+        problem = f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate"
+        found.append(f"{problem}: if they stand for one, give it as the label, or as missing")
     return found
 
 
@@ -205,15 +190,13 @@ def ledger_of(tracker: Tracker, last: int) -> dict[str, Any]:
     fates = tracker.slots.fates()
     told: dict[str, Any] = {"rounds": tracker.rounds, "fates": fates, "sum": sum(fates.values())}
     if last:
-        oldest = max(0, tracker.rounds - min(last, tracker.memory))
         told["last"] = []
+        oldest = max(0, tracker.rounds - min(last, tracker.memory))
         for t in range(tracker.rounds, oldest, -1):
             id = tracker.id_of(t)
-            number = t if tracker.is_numbered else None
+            name = plain_id(t if id is None and tracker.is_numbered else id)
             fate = "pending" if t in tracker.tracked else tracker.fates.fate(t).name.lower()
-            is_answered = tracker.fates.was_answered(t)
-            entry = {"round": t, "id": number if id is None else plain_id(id), "fate": fate, "answered": is_answered}
-            told["last"].append(entry)
+            told["last"].append({"round": t, "id": name, "fate": fate, "answered": tracker.fates.was_answered(t)})
     return told
 
 

@@ -262,10 +262,10 @@ class Tracker:
             except Unreadable:
                 return t
             if item is not None and item.id != id:
-                raise ValueError(
-                    f"the ids {item.id!r} and {id!r} cannot be told apart here, since they have the same 64-bit hash: "
-                    "give this decision another id; nothing was changed"
+                problem = (
+                    f"the ids {item.id!r} and {id!r} cannot be told apart here, since they have the same 64-bit hash"
                 )
+                raise ValueError(f"{problem}: give this decision another id; nothing was changed")
         return t
 
     def _absence(self, t: int | None) -> Answer | None:

@@ -84,8 +84,7 @@ def _linear_gradient(loss: Linear, row: base.Vector, x: base.Vector, out: base.V
 class Quadratic(base.Ridged, init=False):
     """f_t(x) = (λ/2)‖x − a_t‖² + b_t + (ridge/2)‖x‖², one target a_t per round.
 
-    ``targets`` is an array of shape (horizon, dimension) or a generator such as
-    :func:`tarry.losses.Drawn.block_targets`; λ > 0 is ``strong_convexity``, ``offsets`` are the b_t.
+    ``targets`` is an array or a generator of rows, λ > 0 is ``strong_convexity``, ``offsets`` are the b_t.
 
     >>> Quadratic([[1.0, 0.0]], strong_convexity=2.0).gradient([0.0, 0.5], t=1).tolist()
     [-2.0, 1.0]
@@ -155,9 +154,8 @@ def _quadratic_gradient(loss: Quadratic, row: base.Vector, x: base.Vector, out: 
 class Distance(base.Ridged, init=False):
     """f_t(x) = scale·‖x − a_t‖ + (ridge/2)‖x‖², one target a_t per round.
 
-    A learner that explores at radius δ around the target pays scale·δ a round for it: the loss on which smoothing costs
-    most. ``targets`` is an array of shape (horizon, dimension) or a generator of rows. ``smoothing`` gives the smooth
-    lower bound max over ‖s‖ ≤ scale of ⟨s, x − a_t⟩ − (μ/2)‖s‖² instead.
+    A learner that explores at radius δ around the target pays scale·δ a round: the loss on which smoothing costs most.
+    ``smoothing`` gives the smooth lower bound max over ‖s‖ ≤ scale of ⟨s, x − a_t⟩ − (μ/2)‖s‖² instead.
 
     >>> Distance([[3.0, 0.0]], scale=2.0).value([0.0, 4.0], t=1)
     10.0

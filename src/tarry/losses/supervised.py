@@ -127,11 +127,7 @@ class LeastSquares(Supervised, init=False):
 
 
 class Logistic(Supervised, init=False):
-    """f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖²; ``labels`` are −1 and +1, or 0 and 1.
-
-    >>> round(Logistic([[1.0, 2.0]], [1]).value([0.0, 0.0], t=1), 6)
-    0.693147
-    """
+    """f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖²; ``labels`` are −1 and +1, or 0 and 1."""
 
     is_signed = True
 
@@ -179,22 +175,14 @@ class Kinked(Supervised, init=False):
 
 
 class Absolute(Kinked, init=False):
-    """f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound.
-
-    >>> Absolute([[1.0, 2.0]], [3.0]).value([1.0, 0.0], t=1)
-    2.0
-    """
+    """f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound."""
 
     def bend(self, z: float, y: float) -> tuple[float, float, float, float]:
         return z - y, 1.0, 1.0, 1.0
 
 
 class Hinge(Kinked, init=False):
-    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth one; labels: −1, +1 or 0, 1.
-
-    >>> Hinge([[1.0, 2.0]], [-1]).value([1.0, 0.0], t=1)
-    2.0
-    """
+    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth one; labels: −1, +1 or 0, 1."""
 
     is_signed = True
 

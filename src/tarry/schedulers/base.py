@@ -87,16 +87,10 @@ class RecordedLosers(NamedTuple):
 DrawSource = Keyed | RecordedUniforms | RecordedProxies | RecordedLosers
 
 
-class NoState(NamedTuple):
-    """State of schedulers that keep none (one unused cell: Numba has no empty tuple of arrays)."""
-
-    unused: np.ndarray
-
-
 @verb_with_default
 def allocate(scheduler: Scheduler, slots: int, capacity: int) -> Any:
-    """Return fresh state for this many slots (Python only); by default :class:`NoState`."""
-    return NoState(np.zeros(1, np.int64))
+    """Return fresh state for this many slots (Python only): an array or a tuple of them, by default one unused cell."""
+    return np.zeros(1, np.int64)
 
 
 @verb_with_default

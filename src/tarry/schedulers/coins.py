@@ -15,12 +15,6 @@ from tarry.theory import morris_epsilon
 from tarry.theory.weights import batch_length
 
 
-class MorrisState(NamedTuple):
-    """The weight of each slot's round."""
-
-    weight: np.ndarray
-
-
 class Morris(base.Scheduler):
     """Admit with probability p_t = (1+ε)^(−|S_t|), keep to arrival, weight 1/p_t (this project's own).
 
@@ -40,21 +34,21 @@ class Morris(base.Scheduler):
         """
         return cls(morris_epsilon(max_backlog=backlog, capacity=capacity, target=saturation))
 
-    def allocate(self, slots: int, capacity: int) -> MorrisState:
-        return MorrisState(np.zeros(slots))
+    def allocate(self, slots: int, capacity: int) -> np.ndarray:
+        return np.zeros(slots)  # the weight of each slot's round
 
-    def admit(self, state: MorrisState, draws: base.DrawSource, request: base.Request) -> int:
+    def admit(self, state: np.ndarray, draws: base.DrawSource, request: base.Request) -> int:
         slot = request.vacancy
         if slot < 0:
             return base.SATURATED
         weight = (1.0 + self.epsilon) ** np.float64(request.tracked)
         if base.draw(draws, request.t) * weight > 1.0:  # u > p, without rounding p = 1/weight
             return base.UNTRACKED
-        state.weight[slot] = weight
+        state[slot] = weight
         return slot
 
-    def arrive(self, state: MorrisState, slot: int, s: int, t: int) -> float:
-        return state.weight[slot]
+    def arrive(self, state: np.ndarray, slot: int, s: int, t: int) -> float:
+        return state[slot]
 
 
 class ThinningState(NamedTuple):
@@ -103,12 +97,6 @@ class Thinning(base.Scheduler):
         return 1.0 / state.level[1]
 
 
-class BatchingState(NamedTuple):
-    """``batch`` = the number of rounds b in each batch."""
-
-    batch: np.ndarray
-
-
 class Batching(base.Scheduler):
     """Cut time into batches of b rounds and track one of each, drawn evenly when the batch begins; its weight is b.
 
@@ -133,25 +121,25 @@ class Batching(base.Scheduler):
     def check_capacity(self, capacity: int | None) -> None:
         self.batch(capacity)
 
-    def allocate(self, slots: int, capacity: int) -> BatchingState:
-        return BatchingState(np.array([self.batch(None if capacity == base.UNLIMITED else capacity)], np.int64))
+    def allocate(self, slots: int, capacity: int) -> np.ndarray:
+        return np.array([self.batch(None if capacity == base.UNLIMITED else capacity)], np.int64)
 
-    def admit(self, state: BatchingState, draws: base.DrawSource, request: base.Request) -> int:
+    def admit(self, state: np.ndarray, draws: base.DrawSource, request: base.Request) -> int:
         first = batch_start(state, request.t)
         # Keyed by the batch's first round, so every round of it reads the same draw; u lies in (0, 1].
-        chosen = first - 1 + ceil(base.draw(draws, first) * state.batch[0])
+        chosen = first - 1 + ceil(base.draw(draws, first) * state[0])
         if request.t != chosen:
             return base.UNTRACKED
         return request.vacancy if request.vacancy >= 0 else base.SATURATED
 
-    def arrive(self, state: BatchingState, slot: int, s: int, t: int) -> float:
-        return float(state.batch[0])
+    def arrive(self, state: np.ndarray, slot: int, s: int, t: int) -> float:
+        return float(state[0])
 
-    def withholds(self, state: BatchingState, s: int, t: int) -> bool:
-        return t < batch_start(state, s) + state.batch[0] - 1
+    def withholds(self, state: np.ndarray, s: int, t: int) -> bool:
+        return t < batch_start(state, s) + state[0] - 1
 
 
 @step
-def batch_start(state: BatchingState, t: int) -> int:
-    """Return the first round of the batch of t."""
-    return t - (t - 1) % state.batch[0]
+def batch_start(state: np.ndarray, t: int) -> int:
+    """Return the first round of the batch of t; the state holds the length b."""
+    return t - (t - 1) % state[0]

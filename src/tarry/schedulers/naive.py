@@ -47,13 +47,7 @@ def as_weights(values: Any, name: str, horizon: int | None = None) -> np.ndarray
 
 
 class Given(Unweighted):
-    """Track every round and weigh its feedback as given: ``WeightedGame`` is played so (capacity=None).
-
-    Weights are finite and not negative; feedback of weight 0 never reaches the learner.
-
-    >>> Given([0.5, 2.0, 0.0]).has_zero_weights
-    True
-    """
+    """Track every round and weigh its feedback as given: ``WeightedGame`` is played so (capacity=None)."""
 
     weights: Annotated[np.ndarray, as_weights]
 
@@ -63,7 +57,7 @@ class Given(Unweighted):
     def has_zero_weights(self) -> bool:  # type: ignore[override]
         return not np.all(self.weights)
 
-    def arrive(self, state: base.NoState, slot: int, s: int, t: int) -> float:
+    def arrive(self, state: np.ndarray, slot: int, s: int, t: int) -> float:
         return self.weights[s - 1]
 
 
@@ -76,7 +70,7 @@ class RandomEvict(Unweighted):
 
     needs_preemption = True
 
-    def admit(self, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
+    def admit(self, state: np.ndarray, draws: base.DrawSource, request: base.Request) -> int:
         if request.vacancy >= 0:
             return request.vacancy
         # The set is full, so the slots in use are exactly 0..C-1; a uniform of 1 would name slot C.
@@ -93,7 +87,7 @@ class Reservoir(Unweighted):
     needs_preemption = True
     needs_acknowledgements = True
 
-    def admit(self, state: base.NoState, draws: base.DrawSource, request: base.Request) -> int:
+    def admit(self, state: np.ndarray, draws: base.DrawSource, request: base.Request) -> int:
         if request.vacancy >= 0:
             return request.vacancy
         # One uniform makes both choices: below C/(pending+1), what is left of it names the slot.

@@ -96,7 +96,17 @@ class Proxy(Surviving, init=False):
             if seen.ndim not in (1, 2) or seen.size == 0:
                 raise ValueError(f"survival needs one value per age or a row per round, got shape {seen.shape}")
             curve = (AgeTable if seen.ndim == 1 else RoundTable).make(seen)
-        _check(np.atleast_2d(seen), allow_zero)
+        bad = ~((seen >= 0) & (seen <= 1))  # so that NaN is bad too
+        if np.any(bad):
+            raise ValueError(f"survival must lie in [0, 1], got {seen[bad][0]}")
+        rises = np.argwhere(np.diff(seen) > 0)
+        if rises.size:
+            *row, age = rises[0]
+            here, later = seen[*row, age], seen[*row, age + 1]
+            raise ValueError(f"survival may not increase with age, got {here} and then {later}")
+        if np.any(seen == 0) and not allow_zero:
+            problem = "survival reaches 0: rounds with such delays would never be seen, and sums would be biased"
+            raise ValueError(f"{problem}; keep it positive, or say allow_zero=True")
         level = not callable(survival) and bool(np.all(seen == seen[..., :1]))
         return cls.make(curve, int(level), int(np.any(seen == 0)))
 
@@ -137,16 +147,3 @@ class Proxy(Surviving, init=False):
             else:
                 high = middle
         return np.float64(low)
-
-
-def _check(seen: NDArray[np.float64], allow_zero: bool) -> None:
-    bad = ~((seen >= 0) & (seen <= 1))  # so that NaN is bad too
-    if np.any(bad):
-        raise ValueError(f"survival must lie in [0, 1], got {seen[bad][0]}")
-    if np.any(np.diff(seen, axis=1) > 0):
-        row, column = np.argwhere(np.diff(seen, axis=1) > 0)[0]
-        here, later = seen[row, column], seen[row, column + 1]
-        raise ValueError(f"survival may not increase with age, got {here} and then {later}")
-    if np.any(seen == 0) and not allow_zero:
-        problem = "survival reaches 0: rounds with such delays would never be seen, and sums would be biased"
-        raise ValueError(f"{problem}; keep it positive, or say allow_zero=True")

@@ -201,11 +201,9 @@ class Bernoulli(KeptToArrival, init=False):
             raise ValueError(f"give max_backlog or probability, and not both, got {max_backlog} and {probability}")
         if probability is not None and not 0 < probability <= 1:
             raise ArgumentError("probability", "must lie in (0, 1]", probability)
-        return cls.make(
-            -1 if max_backlog is None else as_int(max_backlog, "max_backlog"),
-            -1.0 if probability is None else float(probability),
-            as_positive(safety, "safety"),
-        )
+        backlog = -1 if max_backlog is None else as_int(max_backlog, "max_backlog")
+        p = -1.0 if probability is None else float(probability)
+        return cls.make(backlog, p, as_positive(safety, "safety"))
 
     @classmethod
     def calibrated(cls, max_backlog: int, capacity: int, *, saturation: float = 1e-3) -> Self:
@@ -217,7 +215,6 @@ class Bernoulli(KeptToArrival, init=False):
         return cls(probability=calibrated_probability(max_backlog=max_backlog, capacity=capacity, target=saturation))
 
     def survival(self, t: int, age: ArrayLike, capacity: int | None) -> NDArray[np.float64]:
-        """Return P(d'_t ≥ age) = p at every age."""
         p = self.probability
         if p < 0:
             p = min(1.0, as_capacity(capacity) / (self.safety * (self.max_backlog + 1)))

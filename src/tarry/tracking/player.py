@@ -202,8 +202,8 @@ def grow_state(player: Player, state: State, slots: int, capacity: int) -> State
 
 
 def _copy_prefix(old: Any, new: Any) -> None:
+    if isinstance(old, np.ndarray):
+        new[tuple(slice(size) for size in old.shape)] = old
+        return
     for source, target in zip(old, new, strict=True):
-        if isinstance(source, tuple):
-            _copy_prefix(source, target)
-        else:
-            target[tuple(slice(size) for size in source.shape)] = source
+        _copy_prefix(source, target)

@@ -80,10 +80,7 @@ class Store(Protocol):
 def open_store(
     url: str | Store, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False
 ) -> Store | None:
-    """Return the place of the session of this name in the database at this address; None for ``memory:``.
-
-    A store of your own is given as it is, with the session's name in it.
-    """
+    """Return the place of a session in the database at an address (a store is returned as it is); None in memory."""
     if durability not in (POWER, PROCESS):
         raise ValueError(f"durability must be {POWER!r} or {PROCESS!r}, got {durability!r}")
     if not isinstance(name, str) or not name or re.search("[\x00\ud800-\udfff]", name):
@@ -102,11 +99,8 @@ def open_store(
             raise ValueError(f"{url!r} is no file: write store='memory:', or sqlite:/// with the path of one")
         shared = network_file_system(Path(path))
         if shared:
-            warnings.warn(
-                f"{path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted: "
-                "use a local disk, or a postgresql:// store",
-                stacklevel=2,
-            )
+            problem = f"{path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted"
+            warnings.warn(f"{problem}: use a local disk, or a postgresql:// store", stacklevel=2)
         return SQLite(path, name, durability=durability, must_exist=must_exist)
     if url.startswith(_POSTGRES):
         from tarry.live.stores.postgres import Postgres
@@ -144,17 +138,6 @@ def without_password(url: str) -> str:
         return f"{scheme.partition(' ')[0]}{mark}…"
     user, at, host = place.rpartition("@")
     return f"{scheme}://{user.partition(':')[0]}{at}{host}"
-
-
-def stored_names(url: str) -> list[str]:
-    """Return the names of the sessions in a database."""
-    store = open_store(url, must_exist=True)
-    if store is None:
-        return []
-    try:
-        return store.names()
-    finally:
-        store.close()
 
 
 def network_file_system(path: Path) -> str:

@@ -125,10 +125,8 @@ class SQLite:
         except OSError:
             now = None
         if now != self._file:
-            raise StoreError(
-                f"{self.path} was deleted, moved or replaced while it was open, so nothing was changed: put it back, "
-                "or open again what is there now"
-            )
+            problem = f"{self.path} was deleted, moved or replaced while it was open, so nothing was changed"
+            raise StoreError(f"{problem}: put it back, or open again what is there now")
 
     def names(self) -> list[str]:
         if self.database is None:
@@ -255,10 +253,8 @@ def _switch_to_log(database: sqlite3.Connection, path: Path) -> None:
                 raise
             time.sleep(0.01)
     if mode != "wal":
-        raise StoreError(
-            f"{path} cannot have a write-ahead log (SQLite keeps the mode {mode!r}), so readers would wait for "
-            "writers: put the file on a local disk"
-        )
+        problem = f"{path} cannot have a write-ahead log (SQLite keeps the mode {mode!r})"
+        raise StoreError(f"{problem}, so readers would wait for writers: put the file on a local disk")
 
 
 def _upgrade(database: sqlite3.Connection) -> None:
@@ -309,10 +305,8 @@ def _make_file(path: Path) -> None:
             new.replace(path)
             _sync(path.parent)
     except (OSError, sqlite3.Error) as error:
-        raise StoreError(
-            f"{path}: the file cannot be made ({error}); nothing was changed: is there room, and may this user write "
-            "there?"
-        ) from error
+        problem = f"{path}: the file cannot be made ({error}); nothing was changed"
+        raise StoreError(f"{problem}: is there room, and may this user write there?") from error
 
 
 def _sync(path: Path) -> None:
@@ -385,9 +379,7 @@ def _let_go_of_parents() -> None:
     for store in [store for store in _open if store.process != os.getpid()]:
         with suppress(sqlite3.ProgrammingError):  # closed already
             if store.database.in_transaction:
-                raise StoreError(
-                    f"this process was forked while another thread was busy with {store.path}: fork before that, or "
-                    "spawn"
-                )
+                problem = f"this process was forked while another thread was busy with {store.path}"
+                raise StoreError(f"{problem}: fork before that, or spawn")
         store.database.close()
         _open.discard(store)
