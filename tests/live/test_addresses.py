@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 
 import psycopg
 import pytest
@@ -11,7 +10,7 @@ from scenario import PLAYER
 
 import tarry
 from tarry.errors import StoreError
-from tarry.live.stores import open_store, sqlite, without_password
+from tarry.live.stores import open_store, sqlite, stored_names, without_password
 
 
 def make(path):
@@ -130,7 +129,6 @@ def test_opening_makes_no_tables_in_a_database(new_store):
         assert database.execute("SELECT to_regclass('tarry_format')").fetchone() == (None,)
     with tarry.Session(PLAYER, capacity=4, rng=1, store=url) as session:
         session.ask()
-    with closing(open_store(url, must_exist=True)) as store:
-        assert store.names() == ["main"]
+    assert stored_names(url) == ["main"]
     with tarry.Session.open(url) as again:
         assert again.ask().id == 2

@@ -140,6 +140,17 @@ def without_password(url: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{host}"
 
 
+def stored_names(url: str) -> list[str]:
+    """Return the names of the sessions in a database."""
+    store = open_store(url, must_exist=True)
+    if store is None:
+        return []
+    try:
+        return store.names()
+    finally:
+        store.close()
+
+
 def network_file_system(path: Path) -> str:
     """Return the kind of network file system a path lies on, or nothing."""
     try:
