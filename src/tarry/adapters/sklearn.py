@@ -25,8 +25,7 @@ except ImportError as error:
 
 
 def _if_model_has(name: str) -> Callable[[Callable[..., Any]], Any]:
-    found: Callable[[Callable[..., Any]], Any] = available_if(lambda self: hasattr(self.estimator, name))
-    return found
+    return available_if(lambda self: hasattr(self.estimator, name))  # type: ignore[no-any-return]
 
 
 class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -185,7 +184,6 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
 
     @property
     def classes_(self) -> Any:
-        """The model's classes."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.classes_
 
@@ -195,20 +193,18 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
 
     @_if_model_has("predict_proba")
     def predict_proba(self, X: ArrayLike) -> Any:  # noqa: N803
-        """Return the model's probabilities."""
         return self._ask("predict_proba", X)
 
     @_if_model_has("decision_function")
     def decision_function(self, X: ArrayLike) -> Any:  # noqa: N803
-        """Return the model's decision function."""
         return self._ask("decision_function", X)
 
     @_if_model_has("score")
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:  # noqa: N803
-        """Return the model's own score."""
         return self._ask("score", X, y, sample_weight)
 
-    def _decisions(self) -> Waiting:
+    @property
+    def _waiting(self) -> Waiting:  # type: ignore[override]
         check_is_fitted(self, "waiting_")
         return self.waiting_
 

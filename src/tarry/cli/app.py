@@ -36,7 +36,7 @@ COMMANDS = {
         "Play one game under every policy and capacity; print a table and write a page of curves.",
     ),
 }
-"""Where each command is, and its line in the help."""
+"""Where each command is, and its help."""
 
 
 class Commands(TyperGroup):

@@ -76,7 +76,6 @@ def new(
 def _make_domain(
     kind: str, dimension: int | None, *, radius: float, lower: str | None, upper: str | None, scale: float
 ) -> Domain:
-    """Return the domain of this kind."""
     if kind == "box":
         if lower is None or upper is None:
             raise ValueError("a box needs --lower and --upper: a number each, or one for every entry, as in 0,0,-1")
@@ -101,7 +100,6 @@ def _numbers(text: str, name: str, dimension: int | None) -> float | np.ndarray:
 
 
 def _make_learner(domain: Domain, feedback: str, rate: float, smoothing: float | None) -> DWFTRL | DWFTBL:
-    """Return a learner with the caller's own rate."""
     if feedback not in FEEDBACK:
         raise ValueError(f"--feedback must be gradient or value, got {feedback!r}")
     if feedback == "gradient":

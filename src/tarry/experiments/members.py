@@ -24,11 +24,7 @@ GAME = "game."
 # Parameters that are members themselves, so that a bare name in them is looked up.
 NESTED = frozenset(("base", "domain", "first", "norm", "rate", "rows", "second", "smoothing", "targets"))
 # What a part of the game may be told, in the order in which parts are made; players may ask for everything.
-TOLD = {
-    "domain": ("dimension",),
-    "delays": ("horizon", "rng"),
-    "losses": ("dimension", "horizon", "rng", "domain"),
-}
+TOLD = {"domain": ("dimension",), "delays": ("horizon", "rng"), "losses": ("dimension", "horizon", "rng", "domain")}
 
 
 def _spread(game: Game) -> float:
@@ -81,7 +77,6 @@ def find(key: str, name: str, place: str, inside: bool = False) -> Callable[...,
 
 @functools.cache
 def parameters_of(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Return a constructor's parameters by name."""
     return inspect.signature(constructor).parameters
 
 

@@ -64,7 +64,6 @@ def build_game(content: dict[str, Any], seed: int) -> tuple[Game, bool]:
 
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
-    """Return the player for a game."""
 
     @cache  # the bounds of losses take a pass over all rounds
     def known(name: str) -> Any:

@@ -34,12 +34,10 @@ class Page(NamedTuple):
 
     @property
     def figures(self) -> list[Figure]:
-        """The figures among the parts."""
         return [part for part in self.parts if isinstance(part, Figure)]
 
     @property
     def tables(self) -> list[Table]:
-        """The tables among the parts."""
         return [part for part in self.parts if isinstance(part, Table)]
 
     def svgs(self) -> dict[str, str]:
