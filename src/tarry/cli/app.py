@@ -56,7 +56,6 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """Import a command of the table and return it."""
     place, line = COMMANDS[name]
     module, _, attribute = place.partition(":")
     try:

@@ -220,7 +220,6 @@ class Expansion:
         return tree, {key: tree[key] for key in GAME_PARTS}
 
     def _player(self, room: Room, axes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Spec | None]]:
-        """Return a player's content, checked, and its members by column."""
         tree = {key: value for key, value in filled(self._trees[room], axes).items() if value is not None}
         place = self._text.place(*room)
         if ("player" in tree) == ("learner" in tree):

@@ -131,7 +131,6 @@ class Folder:
         )
 
     def fail(self, cell: str, sentence: str) -> None:
-        """Write down why a cell could not be computed."""
         write_whole(self.failures / f"{cell}.json", json.dumps({"cell": cell, "error": sentence}).encode())
 
     def forgive(self, cells: list[str]) -> None:
@@ -140,7 +139,6 @@ class Folder:
             (self.failures / f"{cell}.json").unlink(missing_ok=True)
 
     def failed(self) -> dict[str, str]:
-        """Return the sentences of failed cells by cell."""
         found = {}
         for path in sorted(self.failures.glob("*.json")):
             # Forgiven meanwhile, damaged, or not ours.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,7 @@ def _spread(game: Game) -> float:
 
 # What a game knows about itself, for players that are tuned to it.
 FACTS: dict[str, Callable[[Game], Any]] = {
-    "domain": lambda game: game.domain,
-    "horizon": lambda game: game.horizon,
-    "dimension": lambda game: game.dimension,
-    "capacity": lambda game: game.capacity,
+    **{name: attrgetter(name) for name in ("domain", "horizon", "dimension", "capacity")},
     "diameter": lambda game: float(game.domain.diameter),
     "inner_radius": lambda game: float(game.domain.inner_radius),
     "outer_radius": lambda game: float(game.domain.outer_radius),

@@ -106,7 +106,6 @@ def _digest(data: bytes) -> str:
 
 
 def list_parts(folder: Path) -> list[Path]:
-    """Return every part of a folder, in a fixed order."""
     return sorted(folder.glob("part-*.parquet"))
 
 
@@ -171,6 +170,5 @@ class Writer:
 
 
 def frame_of(cells: list[Columns]) -> pl.DataFrame:
-    """Return the rows of finished cells as one frame."""
     columns = {name: [value for cell in cells for value in cell[name]] for name in PART}
     return pl.DataFrame(columns, schema=PART, strict=False)

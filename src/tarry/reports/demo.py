@@ -70,7 +70,6 @@ def summary_table(results: list[PolicyResult]) -> Table:
 
 
 def demo_page(results: list[PolicyResult], path: Path, *, title: str, story: str) -> Path:
-    """Write the page of a demonstration and return its absolute path."""
     curves = {}
     for capacity in sorted({result.capacity for result in results if result.capacity is not None}):
         shown = [result for result in results if result.capacity in (capacity, None)]

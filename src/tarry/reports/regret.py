@@ -97,7 +97,6 @@ class _Scene(NamedTuple):
     fits: list[Fit]
 
     def rows(self, frame: pl.DataFrame, panel: str) -> Rows:
-        """Return a panel's rows with the group each is drawn in."""
         mine = frame.filter(frame["panel"] == panel).drop("panel", "setting", "seeds")
         return [{**row, "group": self.cast.of(row["name"])} for row in mine.to_dicts()]
 

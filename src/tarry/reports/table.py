@@ -102,7 +102,6 @@ def _written(columns: Sequence[str], rows: Sequence[Sequence[str]], sides: list[
 
 
 def markdown(tables: Iterable[Table]) -> str:
-    """Return tables as one Markdown file."""
     return "\n".join(table.markdown() for table in tables)
 
 
