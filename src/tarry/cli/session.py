@@ -54,7 +54,11 @@ def new(
         known: dict[str, Any] = {"feedback": feedback, "strong_convexity": strong_convexity, "backlog": backlog}
         chosen = recommended(place, **known, **rules, **bounds)
     else:
-        learner = _make_learner(place, feedback, rate, smoothing)
+        if feedback not in FEEDBACK:
+            raise ValueError(f"--feedback must be gradient or value, got {feedback!r}")
+        if feedback != "gradient" and smoothing is None:
+            raise ValueError("a bandit learner with a rate of yours also needs --smoothing")
+        learner = DWFTRL(place, rate) if feedback == "gradient" else DWFTBL(place, rate, smoothing)
         # No more than the rate is the caller's: who is tracked is chosen as it is recommended.
         player = Player(learner, choose_scheduler(capacity, backlog, preemption=preemption))
         chosen = Recommendation(player, f"the constant rate {rate} you gave; no bound is claimed for it", False)
@@ -97,16 +101,6 @@ def _numbers(text: str, name: str, dimension: int | None) -> float | np.ndarray:
     if dimension not in (None, len(numbers)):
         raise ValueError(f"{name} has {len(numbers)} entries, --dimension is {dimension}")
     return np.array(numbers)
-
-
-def _make_learner(domain: Domain, feedback: str, rate: float, smoothing: float | None) -> DWFTRL | DWFTBL:
-    if feedback not in FEEDBACK:
-        raise ValueError(f"--feedback must be gradient or value, got {feedback!r}")
-    if feedback == "gradient":
-        return DWFTRL(domain, rate)
-    if smoothing is None:
-        raise ValueError("a bandit learner with a rate of yours also needs --smoothing")
-    return DWFTBL(domain, rate, smoothing)
 
 
 @command("ask", Session)
