@@ -174,7 +174,7 @@ def test_workers_that_join_later_with_other_code_are_refused(tmp_path):
     contents = sweep_of(tmp_path).contents
     client, play = StandIn(lambda _: None), play_group
     submit = client.submit
-    client.submit = lambda _, group, pure: submit(lambda g: play(g)._replace(code="0.0.9", host="old"), group, pure)
+    client.submit = lambda _, group, pure: submit(lambda g: (*play(g)[:2], "old", "0.0.9"), group, pure)
     client.cancel = lambda tasks, force: None
     sentence = rf"the worker on old has tarry 0.0.9, here is {code_here().replace('(', '.').replace(')', '.')}: install"
     with pytest.raises(ValueError, match=sentence):

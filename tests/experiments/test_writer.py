@@ -92,7 +92,7 @@ def test_a_merge_that_fails_keeps_the_news_of_what_is_written(tmp_path, columns,
     monkeypatch.setattr(parts, "MERGED", 2)
     folder = Folder(tmp_path / "results")
     writer, told = Writer(folder.parts), []
-    monkeypatch.setattr(parts, "merged", _raising(OSError(5, "Input/output error")))
+    monkeypatch.setattr(parts, "read_part", _raising(OSError(5, "Input/output error")))
     for number in range(3):
         writer.add(named(columns, number))
         try:

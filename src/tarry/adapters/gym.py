@@ -134,7 +134,6 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Play one round."""
         if not hasattr(self, "_buffers"):
             raise ValueError("no game has begun: call reset() before step()")
         if self._t >= self._game.horizon:
@@ -191,9 +190,6 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         return {"delay": int(delay(self._game.delays, self._t + 1))}
 
 
-_OPTIONS = ("dimension", "horizon", "capacity", "mean_delay", "information", "scheduler", "reveal_loss")
-
-
 def standard_game(
     feedback: str = GRADIENT,
     dimension: int = 5,
@@ -207,7 +203,8 @@ def standard_game(
 ) -> DelayedGame:
     """Return a registered environment: quadratic losses about drawn targets on the unit ball, geometric delays."""
     if unknown:
-        raise ValueError(f"there is no option {next(iter(unknown))!r}: the options are {', '.join(_OPTIONS)}")
+        options = "dimension, horizon, capacity, mean_delay, information, scheduler, reveal_loss"
+        raise ValueError(f"there is no option {next(iter(unknown))!r}: the options are {options}")
     dimension, horizon = as_int(dimension, "dimension", 1), as_int(horizon, "horizon", 1)
 
     def draw(seed: int) -> Game:

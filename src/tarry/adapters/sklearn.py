@@ -25,8 +25,7 @@ except ImportError as error:
 
 
 def _if_model_has(name: str) -> Callable[[Callable[..., Any]], Any]:
-    found: Callable[[Callable[..., Any]], Any] = available_if(lambda self: hasattr(self.estimator, name))
-    return found
+    return available_if(lambda self: hasattr(self.estimator, name))  # type: ignore[no-any-return]
 
 
 class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -65,7 +64,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         self.classes = classes
         self.random_state = random_state
 
-    def decide(self, X: ArrayLike, ids: Iterable[Hashable] | None = None) -> list[Ticket]:  # noqa: N803
+    def decide(self, X: ArrayLike, ids: Iterable[Hashable] | None = None) -> list[Ticket]:
         """Register the rows of X as decisions, under these ids or under their numbers."""
         self._begin(self.classes)
         rows = self._rows(X)
@@ -96,7 +95,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
                 raise
         return len(heard)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Begin afresh: nothing is awaited any more, and the model knows these rows only."""
         check_weighted(self.estimator)
         # What a first call sets, so that the next is one.
@@ -106,11 +105,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         return self.partial_fit(X, y, self.classes if is_told else np.unique(y), sample_weight)
 
     def partial_fit(
-        self,
-        X: ArrayLike,  # noqa: N803
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from rows whose labels are at hand and were awaited by nobody; those of weight zero are left out."""
         known = self.classes if classes is None else classes
@@ -147,7 +142,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         if classes is not None and np.ndim(classes) == 0:
             raise ValueError(f"classes must be a list of all classes, got {classes!r}")
 
-    def _rows(self, X: ArrayLike) -> np.ndarray:  # noqa: N803
+    def _rows(self, X: ArrayLike) -> np.ndarray:
         # Models of texts take them as they are; others are given numbers.
         dtype = None if get_tags(self.estimator).input_tags.string else "numeric"
         rows: np.ndarray = validate_data(self, X, reset=not hasattr(self, "n_features_in_"), dtype=dtype)
@@ -169,7 +164,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         # What is no number may be a target of several outputs; a regressor's is none.
         return not isfinite(y) if isinstance(y, Real) else is_regressor(self) or y is None
 
-    def _ask(self, method: str, X: ArrayLike, *given: ArrayLike | None) -> Any:  # noqa: N803
+    def _ask(self, method: str, X: ArrayLike, *given: ArrayLike | None) -> Any:
         check_is_fitted(
             self, msg="%(name)s has learnt from no label yet, so it cannot predict: label some, or call fit"
         )
@@ -186,30 +181,27 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
 
     @property
     def classes_(self) -> Any:
-        """The model's classes."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.classes_
 
-    def predict(self, X: ArrayLike) -> Any:  # noqa: N803
+    def predict(self, X: ArrayLike) -> Any:
         """Return the model's predictions; nothing is registered."""
         return self._ask("predict", X)
 
     @_if_model_has("predict_proba")
-    def predict_proba(self, X: ArrayLike) -> Any:  # noqa: N803
-        """Return the model's probabilities."""
+    def predict_proba(self, X: ArrayLike) -> Any:
         return self._ask("predict_proba", X)
 
     @_if_model_has("decision_function")
-    def decision_function(self, X: ArrayLike) -> Any:  # noqa: N803
-        """Return the model's decision function."""
+    def decision_function(self, X: ArrayLike) -> Any:
         return self._ask("decision_function", X)
 
     @_if_model_has("score")
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:  # noqa: N803
-        """Return the model's own score."""
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
         return self._ask("score", X, y, sample_weight)
 
-    def _decisions(self) -> Waiting:
+    @property
+    def _waiting(self) -> Waiting:  # type: ignore[override]
         check_is_fitted(self, "waiting_")
         return self.waiting_
 

@@ -67,10 +67,7 @@ class LateLabels(LateModel):
         return self.step() if len(self._batch) >= self.batch_size else None
 
     def step(self) -> float | None:
-        """Learn from the rows gathered so far, if there are any; their weighted loss before the step.
-
-        If that fails, the rows' decisions may be labelled again.
-        """
+        """Learn from the rows gathered so far, if there are any; return their weighted loss before the step."""
         if not self._batch:
             return None
         batch, self._batch = self._batch, []  # gone before the step, for what fails is labelled anew

@@ -91,17 +91,14 @@ class Waiting:
         if not is_named:
             id = t
         # Most rounds release nobody, and to ask costs more than to look.
-        released = tuple(map(self._forget, slots.released())) if slots.table[RELEASED] else ()
+        released = tuple(self._ids.pop(s) for s in slots.released()) if slots.table[RELEASED] else ()
+        for name in released:
+            del self._kept[name]
         if tracked:
             self._kept[id] = t, kept
             self._ids[t] = id
         slots.is_midway = False
         return new_ticket((id, tracked, released))
-
-    def _forget(self, t: int) -> Hashable:
-        id = self._ids.pop(t)
-        del self._kept[id]
-        return id
 
     def label(self, id: Hashable) -> tuple[Any, float]:
         """Return what was kept and its weight, now that a label has come; None and 0 where it is not tracked."""
@@ -177,20 +174,17 @@ class LateModel:
 
     _waiting: Waiting
 
-    def _decisions(self) -> Waiting:
-        return self._waiting
-
     def forget(self, id: Hashable) -> bool:
         """Give up on a decision that the model failed on, and free its room; return False if it is none."""
-        return self._decisions().forget(id)
+        return self._waiting.forget(id)
 
     def fates(self) -> dict[str, int]:
         """Return decisions by fate; they sum to the decisions made."""
-        return self._decisions().fates()
+        return self._waiting.fates()
 
     def weights(self) -> Weights:
         """Return the moments of the weights; their mean tends to 1."""
-        return self._decisions().slots.weights()
+        return self._waiting.slots.weights()
 
 
 def check_id(id: object) -> None:

@@ -36,7 +36,7 @@ COMMANDS = {
         "Play one game under every policy and capacity; print a table and write a page of curves.",
     ),
 }
-"""Where each command is, and its line in the help."""
+"""Where each command is, and its help."""
 
 
 class Commands(TyperGroup):
@@ -56,7 +56,6 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """Import a command of the table and return it."""
     place, line = COMMANDS[name]
     module, _, attribute = place.partition(":")
     try:

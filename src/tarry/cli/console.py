@@ -18,7 +18,6 @@ from tarry.errors import ArgumentError, TarryError
 
 REFUSED = 2  # exit code: the arguments are wrong, and nothing was changed
 PIPED = 132  # columns where no screen says otherwise
-ENGINES = "tarry.experiments"  # the logger of engines, whose warnings are shown at once
 
 
 class Format(StrEnum):
@@ -97,7 +96,7 @@ def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
 def engine_warnings() -> Iterator[None]:
     """Print on standard error at once what engines warn of; what games warn of is kept with the results."""
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # else Python prints what nobody handles
-    handler, logger = logging.StreamHandler(), logging.getLogger(ENGINES)
+    handler, logger = logging.StreamHandler(), logging.getLogger("tarry.experiments")
     logger.addHandler(handler)
     try:
         yield

@@ -48,7 +48,6 @@ def plan_command(
     chart: Annotated[Path | None, typer.Option(help="Write a picture (.svg, .png) or a page (.html).")] = None,
     output: FormatOption = Format.table,
 ) -> None:
-    """How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target."""
     with refusing():
         if chart is not None:
             check_chart(chart)
@@ -157,7 +156,6 @@ def bound_command(
     dimension: Annotated[int | None, typer.Option(help="Dimension k of the domain.")] = None,
     output: FormatOption = Format.table,
 ) -> None:
-    """The regret bounds that follow from these constants: the paper's, printed and sharpened, and this project's."""
     with refusing():
         # Every option but the last is a constant, by its own name.
         constants = Constants(**{name: value for name, value in context.params.items() if name != "output"})
@@ -181,7 +179,6 @@ def demo_command(
     seeds: Annotated[int, typer.Option(min=2, help="Runs per policy and capacity.")] = 64,
     horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
 ) -> None:
-    """Play one game under every policy and capacity; print a table and write a page of curves."""
     console = screen()
     with refusing():
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,10 +12,6 @@ from rich.console import Console
 from tarry import experiments
 from tarry.cli.console import Format, FormatOption, refusing, screen
 from tarry.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from tarry.experiments import Folder, Tables
-    from tarry.reports.sweeps import Story
 
 results_app = typer.Typer(no_args_is_help=True)
 
@@ -88,9 +84,8 @@ def report_command(
         bool, typer.Option(help="Whether to play one setting again for timeline, survival and moving comparators.")
     ] = True,
 ) -> None:
-    """Write one self-contained page, figures (SVG, PDF, PNG) and tables (Markdown, LaTeX) of a sweep's results."""
     from tarry.experiments.replays import replay_lines
-    from tarry.reports.sweeps import KINDS, make_report, ranking, save_report
+    from tarry.reports.sweeps import KINDS, make_report, ranking, save_report, tell_story
     from tarry.reports.view import view, with_baselines
 
     with refusing():
@@ -100,7 +95,7 @@ def report_command(
         results = experiments.Folder(folder)
         tables = experiments.read_tables(folder)
         with Console(stderr=True).status("drawing") as status:
-            seen, story, again = view(*tables), _story(results, tables, file), None
+            seen, story, again = view(*tables), tell_story(results, tables, file), None
             if replay:
                 losses = with_baselines(seen).runs
                 again, note = replay_lines(
@@ -115,25 +110,3 @@ def report_command(
     figures = [path for path in paths if path.parent.name == "figures"]
     if figures:
         typer.echo(f"{figures[0].parent}: {len(figures)} files")
-
-
-def _story(results: Folder, tables: Tables, file: Path | None) -> Story:
-    """Return what the page says of the sweep besides its figures."""
-    from tarry.reports.sweeps import Story
-
-    cells = tables.cells
-    text = results.text() if file is None else file.read_text(encoding="utf-8")
-    planned = set(cells["cell"])  # a folder may hold failures of cells that the sweep has no more
-    versions = cells["versions"].drop_nulls().unique(maintain_order=True)
-    name = str(cells["sweep"][0])
-    command = f"tarry sweep run {file or f'{name}.toml'} --results {results.path}\ntarry report {results.path}"
-    return Story(
-        name=name,
-        command=command,
-        planned=len(planned),
-        finished=tables.runs["cell"].n_unique(),
-        failed={cell: sentence for cell, sentence in results.failed().items() if cell in planned},
-        damaged=len(results.read(["cell"]).damaged),
-        file=text,
-        versions=tuple(", ".join(f"{name} {number}" for name, number in json.loads(said).items()) for said in versions),
-    )

@@ -54,7 +54,11 @@ def new(
         known: dict[str, Any] = {"feedback": feedback, "strong_convexity": strong_convexity, "backlog": backlog}
         chosen = recommended(place, **known, **rules, **bounds)
     else:
-        learner = _make_learner(place, feedback, rate, smoothing)
+        if feedback not in FEEDBACK:
+            raise ValueError(f"--feedback must be gradient or value, got {feedback!r}")
+        if feedback != "gradient" and smoothing is None:
+            raise ValueError("a bandit learner with a rate of yours also needs --smoothing")
+        learner = DWFTRL(place, rate) if feedback == "gradient" else DWFTBL(place, rate, smoothing)
         # No more than the rate is the caller's: who is tracked is chosen as it is recommended.
         player = Player(learner, choose_scheduler(capacity, backlog, preemption=preemption))
         chosen = Recommendation(player, f"the constant rate {rate} you gave; no bound is claimed for it", False)
@@ -76,7 +80,6 @@ def new(
 def _make_domain(
     kind: str, dimension: int | None, *, radius: float, lower: str | None, upper: str | None, scale: float
 ) -> Domain:
-    """Return the domain of this kind."""
     if kind == "box":
         if lower is None or upper is None:
             raise ValueError("a box needs --lower and --upper: a number each, or one for every entry, as in 0,0,-1")
@@ -98,17 +101,6 @@ def _numbers(text: str, name: str, dimension: int | None) -> float | np.ndarray:
     if dimension not in (None, len(numbers)):
         raise ValueError(f"{name} has {len(numbers)} entries, --dimension is {dimension}")
     return np.array(numbers)
-
-
-def _make_learner(domain: Domain, feedback: str, rate: float, smoothing: float | None) -> DWFTRL | DWFTBL:
-    """Return a learner with the caller's own rate."""
-    if feedback not in FEEDBACK:
-        raise ValueError(f"--feedback must be gradient or value, got {feedback!r}")
-    if feedback == "gradient":
-        return DWFTRL(domain, rate)
-    if smoothing is None:
-        raise ValueError("a bandit learner with a rate of yours also needs --smoothing")
-    return DWFTBL(domain, rate, smoothing)
 
 
 @command("ask", Session)

@@ -258,7 +258,6 @@ def as_ids(opened: StoredObject, texts: Sequence[str]) -> list[Hashable]:
 
 
 def read_ids(opened: StoredObject, texts: Sequence[str]) -> list[Hashable]:
-    """Return ids from arguments, or from standard input."""
     return column(read_lines("id"), "id") if texts == [STANDARD_INPUT] else as_ids(opened, texts)
 
 

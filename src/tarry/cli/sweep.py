@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,9 +13,6 @@ from rich.console import Console
 from tarry import experiments
 from tarry.cli.console import Format, FormatOption, ended, engine_warnings, progress_bar, refusing
 from tarry.outcomes import counted
-
-if TYPE_CHECKING:
-    from tarry.experiments import Folder, Standing, Sweep
 
 FAILED, INTERRUPTED = 1, 130  # exit codes; the second is a shell's for Ctrl-C
 SHOWN = 5  # values of an axis in a plan
@@ -120,12 +117,14 @@ def collect(
         typer.echo(f"{counted(missing, 'cell')} of {len(sweep.contents)} not finished and left out", err=True)
 
 
-def _opened(file: Path, results: Path | None) -> tuple[Sweep, Folder]:
+def _opened(file: Path, results: Path | None) -> tuple[experiments.Sweep, experiments.Folder]:
     sweep = experiments.load_sweep(file)
     return sweep, experiments.Folder(results or Path("out") / "sweeps" / sweep.name)
 
 
-def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bool = False, **chosen: Any) -> None:
+def play_sweep(
+    sweep: experiments.Sweep, folder: experiments.Folder, again: str, *, task: str, aside: bool = False, **chosen: Any
+) -> None:
     """Play what is missing with a bar, and print how it ended (``aside``: not on standard output).
 
     ``again`` is the command that goes on after an interrupt; what was chosen here is added to it.
@@ -150,7 +149,7 @@ def play_sweep(sweep: Sweep, folder: Folder, again: str, *, task: str, aside: bo
         raise typer.Exit(FAILED)
 
 
-def _print_failures(sweep: Sweep, failed: dict[str, str]) -> None:
+def _print_failures(sweep: experiments.Sweep, failed: dict[str, str]) -> None:
     """Print one line for every sentence, with the first cell that met it."""
     names = {
         cell.id: f"{cell.columns['game']}, {cell.columns['player']}, {cell.columns['axes']}" for cell in sweep.cells
@@ -163,7 +162,7 @@ def _print_failures(sweep: Sweep, failed: dict[str, str]) -> None:
         typer.echo(f"failed: {names[cells[0]]}{also}: {sentence}", err=True)
 
 
-def _cost(found: Standing) -> str:
+def _cost(found: experiments.Standing) -> str:
     """Return what is left to play, in words."""
     if not found.missing:
         return "nothing is left to play"

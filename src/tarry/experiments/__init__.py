@@ -12,21 +12,8 @@ if TYPE_CHECKING:
     from tarry.experiments.run import Standing, Summary, run_sweep, standing
     from tarry.experiments.sweep import Cell, Sweep, load_sweep
 
-__all__ = [
-    "Cell",
-    "Folder",
-    "Standing",
-    "Summary",
-    "Sweep",
-    "Tables",
-    "load_sweep",
-    "make_engine",
-    "play_cell",
-    "read_tables",
-    "run_sweep",
-    "standing",
-    "write_tables",
-]
+__all__ = ["Cell", "Folder", "Standing", "Summary", "Sweep", "Tables"]
+__all__ += ["load_sweep", "make_engine", "play_cell", "read_tables", "run_sweep", "standing", "write_tables"]
 
 
 def __getattr__(name: str) -> Any:

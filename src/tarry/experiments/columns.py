@@ -29,9 +29,8 @@ PLAYER_KEYS = ("learner", "scheduler", "epochs", "ready")
 READY = {"ready": "player"}
 Contents = list[dict[str, Any]]
 
-
-# Types by column; docs/experiments.md has the meaning of each. CELLS has one row for each cell of the plan, and one
-# more column, ``axis_NAME``, for every axis that is not a key of the game.
+# Types by column; docs/experiments.md has the meaning of each. CELLS has one more column, ``axis_NAME``, for every axis
+# that is not a key of the game.
 CELLS: dict[str, Any] = {
     **dict.fromkeys(("cell", "combination", "sweep", "game", "player"), pl.String()),
     **dict.fromkeys(GAME_SIZES, pl.Int64()),
@@ -46,7 +45,6 @@ CELLS: dict[str, Any] = {
     **dict.fromkeys(("warnings", "versions"), pl.String()),
     "schema": pl.Int64(),
 }
-# One row for each seed of each finished cell.
 RUNS: dict[str, Any] = {
     "cell": pl.String(),
     **dict.fromkeys(("seed", "horizon", "dimension", "capacity"), pl.Int64()),
@@ -59,7 +57,6 @@ RUNS: dict[str, Any] = {
     **dict.fromkeys(("occupancy_mean", "occupancy_peak", "occupancy_full"), pl.Float64()),
     **dict.fromkeys(("weight_mean", "weight_second_moment", "weight_max", "effective_sample_size"), pl.Float64()),
 }
-# One row for each checkpoint of each run.
 CURVES: dict[str, Any] = {
     "cell": pl.String(),
     **dict.fromkeys(("seed", "t"), pl.Int64()),

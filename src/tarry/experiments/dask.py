@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from tarry._version import __version__
 from tarry.experiments.engines import PAUSE, Outcome, play_one
@@ -43,7 +43,6 @@ class Dask:
         self._workers, self._scheduler = workers or core_count(), scheduler
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
-        """Play the cells, a few tasks ahead of the workers."""
         if not contents:
             return
         with self._client() as client:
@@ -108,21 +107,12 @@ def _cannot_load(error: Exception) -> ImportError:
     return ImportError(f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {told}")
 
 
-class Played(NamedTuple):
-    """What became of a group's cells, how long it took, where, and with which code."""
-
-    outcomes: list[Outcome]
-    seconds: float
-    host: str
-    code: str
-
-
-def play_group(group: Group) -> Played:
-    """Play the cells of a group: this is what a worker does."""
+def play_group(group: Group) -> tuple[list[Outcome], float, str, str]:
+    """Play the cells of a group on a worker; return what became of them, seconds taken, host, and code."""
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings travel with the results
     started = time.perf_counter()
     outcomes = [play_one(*one) for one in group]
-    return Played(outcomes, time.perf_counter() - started, socket.gethostname(), code_here())
+    return outcomes, time.perf_counter() - started, socket.gethostname(), code_here()
 
 
 def code_here() -> str:
@@ -170,7 +160,7 @@ class Groups:
 
         first = group[0][0]
         try:
-            played = future.result()
+            outcomes, seconds, host, code = future.result()
         except KilledWorker:
             # Dask blames a death on every task of the worker, those not begun too. So a group is taken apart, and a
             # cell is tried once more at the end, when nothing else is under way that could have killed its workers.
@@ -197,10 +187,10 @@ class Groups:
             else:
                 yield Outcome(first, None, f"{type(error).__name__}: {error}")
         else:
-            _refuse_other(played.code, f"on {played.host}")
+            _refuse_other(code, f"on {host}")
             # The size of the next groups follows from how long this one took.
-            self._size = min(LARGEST_GROUP, max(1, round(TASK_SECONDS * len(group) / max(played.seconds, 1e-6))))
-            yield from played.outcomes
+            self._size = min(LARGEST_GROUP, max(1, round(TASK_SECONDS * len(group) / max(seconds, 1e-6))))
+            yield from outcomes
 
 
 class Cluster:

@@ -50,7 +50,6 @@ class Threads:
         self._workers = workers or core_count()
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
-        """Play the cells, a few ahead of the workers."""
         stop, left = threading.Event(), iter(contents.items())
         pool = ThreadPoolExecutor(self._workers)
         under_way: set[Future[Outcome]] = set()

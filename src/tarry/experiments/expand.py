@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from tarry.checks import pick
 from tarry.experiments.columns import GAME_KEYS, GAME_PARTS, PLAYER_KEYS, READY, Labels
@@ -19,6 +19,8 @@ from tarry.experiments.tables import AXIS, UNLIMITED, BlockTable, SweepTable, ch
 Key = tuple[str | int, ...]
 Room = tuple[str, str]  # ("games", NAME) or ("players", NAME)
 Links = Mapping[str, set[str]]  # for each axis the axes that its values refer to
+# A game or a player as canonical JSON, the same without names of files, and the columns it is known by.
+Resolved = tuple[str, str, dict[str, Any]]
 
 
 def references(tree: Any) -> set[str]:
@@ -60,14 +62,6 @@ def _reached(start: Iterable[str], linked: Links) -> set[str]:
             found.add(name)
             left += linked.get(name, ())
     return found
-
-
-class Resolved(NamedTuple):
-    """A game or a player as canonical JSON, the same without names of files, and the columns it is known by."""
-
-    content: str
-    nameless: str
-    columns: dict[str, Any]
 
 
 class Expansion:
@@ -173,9 +167,10 @@ class Expansion:
                 raise ValueError(f"{place}: lacks {name}, which {users[0]} uses: give {name} = …, or make it an axis")
 
     def _cells(self, game: Room, player: Room, axes: dict[str, Any], chunks: list[list[int]]) -> Iterator[Cell]:
-        rules, actor = self._resolve(game, axes), self._resolve(player, axes)
-        before, named = self._before(rules.content, actor.content), self._before(rules.nameless, actor.nameless)
-        columns = {"game": game[1], "player": player[1], **rules.columns, **actor.columns}
+        rules, nameless_rules, game_columns = self._resolve(game, axes)
+        actor, nameless_actor, player_columns = self._resolve(player, axes)
+        before, named = self._before(rules, actor), self._before(nameless_rules, nameless_actor)
+        columns = {"game": game[1], "player": player[1], **game_columns, **player_columns}
         columns |= {"combination": identity(named), "axes": axes}
         where = canonical(axes)
         for seeds in chunks:
@@ -204,7 +199,7 @@ class Expansion:
                 if spec is not None:  # one line, which no other member of the sweep has in this column
                     labels[column] = self._labels[column](describe(spec), canonical(without_file_names(spec)))
             columns = tree | labels if is_game else labels
-            self._resolved[key] = Resolved(canonical(tree), canonical(without_file_names(tree)), columns)
+            self._resolved[key] = canonical(tree), canonical(without_file_names(tree)), columns
         return self._resolved[key]
 
     def _game(self, room: Room, axes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Spec | None]]:
@@ -225,7 +220,6 @@ class Expansion:
         return tree, {key: tree[key] for key in GAME_PARTS}
 
     def _player(self, room: Room, axes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Spec | None]]:
-        """Return a player's content, checked, and its members by column."""
         tree = {key: value for key, value in filled(self._trees[room], axes).items() if value is not None}
         place = self._text.place(*room)
         if ("player" in tree) == ("learner" in tree):

@@ -84,19 +84,6 @@ class Text:
         return merged
 
 
-def one_after_another(sources: dict[Path, str]) -> str:
-    """Return the first file as it is, then each it includes under a line with its name: to be read, not to be run.
-
-    >>> print(one_after_another({Path("a.toml"): 'include = ["b.toml"]', Path("b.toml"): "seeds = 3"}))
-    include = ["b.toml"]
-    <BLANKLINE>
-    # --- b.toml ---
-    seeds = 3
-    """
-    first, *others = sources.items()
-    return "\n\n".join([first[1].rstrip(), *(f"# --- {path.name} ---\n{said.rstrip()}" for path, said in others)])
-
-
 def is_data(value: Any) -> bool:
     """Return whether this stands for an array in a file."""
     return isinstance(value, dict) and "file" in value and "type" not in value

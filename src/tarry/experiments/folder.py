@@ -20,7 +20,7 @@ import polars as pl
 
 from tarry.checks import pick
 from tarry.experiments import columns as cols
-from tarry.experiments.files import one_after_another, without_file_names
+from tarry.experiments.files import without_file_names
 from tarry.experiments.parts import list_parts, read_part, sweep_away, write_whole
 from tarry.experiments.sweep import Sweep, canonical
 
@@ -48,7 +48,6 @@ class Contents(NamedTuple):
 
     @property
     def cells(self) -> set[str]:
-        """The finished cells."""
         return {cell for frame in self.frames for cell in frame["cell"].unique()}
 
 
@@ -100,7 +99,10 @@ class Folder:
         """Write the cells of a sweep and what its file says, so that the folder can be read without it."""
         _write_frame(plan_frame(sweep), self._plan)
         if sweep.sources and self._text.resolve() not in sweep.sources:  # a sweep that is run where it lies stays
-            write_whole(self._text, f"{one_after_another(sweep.sources)}\n".encode())
+            # The first file as it is, then each it includes under a line with its name: to be read, not to be run.
+            first, *others = sweep.sources.items()
+            told = [first[1].rstrip(), *(f"# --- {path.name} ---\n{said.rstrip()}" for path, said in others)]
+            write_whole(self._text, ("\n\n".join(told) + "\n").encode())
 
     def text(self) -> str:
         """Return what the file of the sweep said that was run last; empty if it was not kept."""
@@ -129,7 +131,6 @@ class Folder:
         )
 
     def fail(self, cell: str, sentence: str) -> None:
-        """Write down why a cell could not be computed."""
         write_whole(self.failures / f"{cell}.json", json.dumps({"cell": cell, "error": sentence}).encode())
 
     def forgive(self, cells: list[str]) -> None:
@@ -138,7 +139,6 @@ class Folder:
             (self.failures / f"{cell}.json").unlink(missing_ok=True)
 
     def failed(self) -> dict[str, str]:
-        """Return the sentences of failed cells by cell."""
         found = {}
         for path in sorted(self.failures.glob("*.json")):
             # Forgiven meanwhile, damaged, or not ours.
@@ -156,8 +156,7 @@ def read_tables(path: Path) -> Tables:
     schemas = {path / f"{name}.parquet": getattr(cols, name.upper()) for name in Tables._fields}
     if not all(file.is_file() for file in schemas):
         raise ValueError(f"{path} {EMPTY}")
-    again = "tarry sweep collect FILE"
-    return Tables(*(_read_frame(file, table, again) for file, table in schemas.items()))
+    return Tables(*(_read_frame(file, table, "tarry sweep collect FILE") for file, table in schemas.items()))
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:

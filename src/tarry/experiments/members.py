@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,7 @@ GAME = "game."
 # Parameters that are members themselves, so that a bare name in them is looked up.
 NESTED = frozenset(("base", "domain", "first", "norm", "rate", "rows", "second", "smoothing", "targets"))
 # What a part of the game may be told, in the order in which parts are made; players may ask for everything.
-TOLD = {
-    "domain": ("dimension",),
-    "delays": ("horizon", "rng"),
-    "losses": ("dimension", "horizon", "rng", "domain"),
-}
+TOLD = {"domain": ("dimension",), "delays": ("horizon", "rng"), "losses": ("dimension", "horizon", "rng", "domain")}
 
 
 def _spread(game: Game) -> float:
@@ -39,10 +36,7 @@ def _spread(game: Game) -> float:
 
 # What a game knows about itself, for players that are tuned to it.
 FACTS: dict[str, Callable[[Game], Any]] = {
-    "domain": lambda game: game.domain,
-    "horizon": lambda game: game.horizon,
-    "dimension": lambda game: game.dimension,
-    "capacity": lambda game: game.capacity,
+    **{name: attrgetter(name) for name in ("domain", "horizon", "dimension", "capacity")},
     "diameter": lambda game: float(game.domain.diameter),
     "inner_radius": lambda game: float(game.domain.inner_radius),
     "outer_radius": lambda game: float(game.domain.outer_radius),
@@ -81,7 +75,6 @@ def find(key: str, name: str, place: str, inside: bool = False) -> Callable[...,
 
 @functools.cache
 def parameters_of(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Return a constructor's parameters by name."""
     return inspect.signature(constructor).parameters
 
 

@@ -14,7 +14,6 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -114,7 +113,6 @@ def _digest(data: bytes) -> str:
 
 
 def list_parts(folder: Path) -> list[Path]:
-    """Return every part of a folder, in a fixed order."""
     return sorted(folder.glob("part-*.parquet"))
 
 
@@ -168,24 +166,16 @@ class Writer:
         if len(mine) < MERGED:
             return
         self._levels[level] = []
-        frame = merged(mine)
-        if frame is not None:
-            self._levels.setdefault(level + 1, []).append(write_part(self._folder, frame, level + 1))
+        frames = []
+        with contextlib.suppress(FileNotFoundError):  # damaged, and another run has set it aside
+            frames = [frame for path in mine if (frame := read_part(path)) is not None]
+        if len(frames) == len(mine):  # else one is damaged, and all stay where they are
+            self._levels.setdefault(level + 1, []).append(write_part(self._folder, pl.concat(frames), level + 1))
             for old in mine:  # only now: a kill in between leaves cells twice, and readers take each once
                 old.unlink(missing_ok=True)
             self._merge(level + 1)
 
 
-def merged(paths: Iterable[Path]) -> pl.DataFrame | None:
-    """Return the rows of several parts, or None if one of them is damaged: it then stays where it is."""
-    try:
-        frames = [read_part(path) for path in paths]
-    except FileNotFoundError:  # damaged too, and another run has set it aside
-        return None
-    return None if any(frame is None for frame in frames) else pl.concat(frames)  # type: ignore[type-var]
-
-
 def frame_of(cells: list[Columns]) -> pl.DataFrame:
-    """Return the rows of finished cells as one frame."""
     columns = {name: [value for cell in cells for value in cell[name]] for name in PART}
     return pl.DataFrame(columns, schema=PART, strict=False)

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from functools import cache, partial
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,6 @@ def build_game(content: dict[str, Any], seed: int) -> tuple[Game, bool]:
 
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
-    """Return the player for a game."""
 
     @cache  # the bounds of losses take a pass over all rounds
     def known(name: str) -> Any:
@@ -139,7 +139,10 @@ def _columns(record: Record, summaries: list[Any]) -> Columns:
         "loss": record.loss,
         "comparator_gap": [one.gap for one in record.comparators],
         "bound": record.bound,
-        **{name: [_part(one, part) for one in record.certificates] for name, part in PARTS.items()},
+        **{
+            name: [nan if one is None else float(np.float64(getattr(one, part))) for one in record.certificates]
+            for name, part in PARTS.items()
+        },
         "holds": [None if one is None else one.holds for one in record.certificates],
         **{name: record.fates[:, i] for i, name in enumerate(FATES)},
         **{f"occupancy_{name}": getattr(books, name) for name in ("mean", "peak", "full")},
@@ -150,10 +153,6 @@ def _columns(record: Record, summaries: list[Any]) -> Columns:
         "curve_loss": list(record.loss_at),
         "curve_bound": list(record.bound_at),
     }
-
-
-def _part(certificate: Any, name: str) -> float:
-    return float("nan") if certificate is None else float(np.float64(getattr(certificate, name)))
 
 
 def refusal(content: str) -> str:

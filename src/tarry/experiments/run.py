@@ -89,15 +89,10 @@ def run_sweep(
 
 
 def parse_task(text: str) -> tuple[int, int]:
-    """Return the numbers of ``"3/8"``.
-
-    >>> parse_task("3/8")
-    (3, 8)
-    """
+    """Return the numbers of ``"3/8"``, 3 and 8; raise ArgumentError unless the first is from 1 to the second."""
     number, _, count = text.partition("/")
     if not (number.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(number) <= int(count)):
-        remedy = "arrays that count from 0 add 1"
-        raise ArgumentError("task", "must be i/n with i from 1 to n, as in 3/8", text, remedy)
+        raise ArgumentError("task", "must be i/n with i from 1 to n, as in 3/8", text, "arrays that count from 0 add 1")
     return int(number), int(count)
 
 
@@ -117,7 +112,6 @@ class Standing(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """Cells still to be played."""
         return self.cells - self.finished
 
 

@@ -29,7 +29,6 @@ def is_reference(value: Any) -> bool:
 
 
 def _refused(wanted: str) -> PydanticCustomError:
-    """Return an error whose message is what would have been taken."""
     return PydanticCustomError("wanted", "{wanted}", {"wanted": wanted})
 
 
@@ -188,7 +187,6 @@ def seed_numbers(seeds: Any) -> list[int]:
 
 
 def _sentence(error: ValidationError, text: Text) -> str:
-    """Return what is wrong in one sentence."""
     found = error.errors()
     # A misspelt key comes first, since it explains a missing one.
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from tarry.charts import CONFIDENCE, INK, altair, data_of, dressed, grouped, regret_chart, student
+from tarry.game import Record
 from tarry.reports.page import Page, save_page
 from tarry.reports.style import Figure, captions, figure, panels
 from tarry.reports.table import DASH, Table, moment
-
-if TYPE_CHECKING:
-    from tarry.game import Record
 
 COLUMNS = ("slots", "policy", "regret ± s.e.", "seen", "mean w", "mean w²", "refused", "bound")
 
@@ -72,7 +70,6 @@ def summary_table(results: list[PolicyResult]) -> Table:
 
 
 def demo_page(results: list[PolicyResult], path: Path, *, title: str, story: str) -> Path:
-    """Write the page of a demonstration and return its absolute path."""
     curves = {}
     for capacity in sorted({result.capacity for result in results if result.capacity is not None}):
         shown = [result for result in results if result.capacity in (capacity, None)]

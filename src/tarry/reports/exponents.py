@@ -1,26 +1,23 @@
 """Exponents: what varies in a sweep, and the slope of regret in it as a power law, with an interval.
 
-The slope is that of the least squares line through (log x_i, log m_i), where m_i is the mean over seeds at x_i. It is
-a fixed combination Σ c_i log m_i, so an error e of a mean moves it by c_i e/m_i. Runs under one seed share their
-draws and err together; summed seed by seed, these movements keep that. The interval is their standard error times
-Student's quantile. It says where the slope would be found with endlessly many seeds at these x; whether the points
-lie on a line at all is another question, which ``residual`` answers.
+The least squares line through (log x_i, log m_i), with m_i the mean over seeds at x_i, has the slope Σ c_i log m_i: an
+error e of a mean moves the slope by c_i e/m_i. Runs under one seed share their draws and err together, so movements
+are summed seed by seed; the interval is their standard error times Student's quantile. Whether the points lie on a
+line at all, ``residual`` answers.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import isnan, nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.charts import CONFIDENCE, lost, student
-from tarry.reports.view import AXIS
-
-if TYPE_CHECKING:
-    from tarry.reports.view import View
+from tarry.reports.view import AXIS, View
 
 Array = NDArray[np.float64]
 
@@ -71,21 +68,14 @@ def fit_exponent(x: ArrayLike, y_by_seed: ArrayLike) -> Exponent:
     pulls = away / np.sum(away**2)
     slope = float(pulls @ heights)
     level = float(heights.mean() - slope * logs.mean())
-    half = _half_width(pulls / means[kept], runs[kept], means[kept])
+    half, counts, means = nan, counts[kept], means[kept]
+    if (fewest := int(counts.min())) > 1:
+        # Each mean's variance is Σ(y − m)²/(n(n − 1)): the root of that goes to every seed's share.
+        shares = pulls / means / np.sqrt(counts * (counts - 1.0))
+        moved = np.nansum(shares[:, None] * (runs[kept] - means[:, None]), axis=0)
+        half = student(CONFIDENCE, fewest - 1) * float(np.sqrt(np.sum(moved**2)))
     residual = float(np.exp(np.max(np.abs(heights - level - slope * logs))))
     return Exponent(slope, slope - half, slope + half, level, residual, int(kept.sum()))
-
-
-def _half_width(pulls: Array, runs: Array, means: Array) -> float:
-    """Return the quantile times the standard error of Σ pulls·mean, from sums of movements seed by seed."""
-    counts = np.sum(np.isfinite(runs), axis=1)
-    fewest = int(counts.min())
-    if fewest < 2:
-        return nan
-    # Each mean's variance is Σ(y − m)²/(n(n − 1)): the root of that goes to every seed's share.
-    shares = pulls / np.sqrt(counts * (counts - 1.0))
-    moved = np.nansum(shares[:, None] * (runs - means[:, None]), axis=0)
-    return student(CONFIDENCE, fewest - 1) * float(np.sqrt(np.sum(moved**2)))
 
 
 class Quantity(NamedTuple):
@@ -140,20 +130,16 @@ def measured(view: View, quantity: Quantity) -> pl.DataFrame:
 
 
 def fits(view: View, quantity: Quantity) -> list[Fit]:
-    """Return an exponent for each panel and line."""
-    groups = measured(view, quantity).group_by("panel", "name", maintain_order=True)
-    return [Fit(quantity, str(panel), str(name), _fitted(runs)) for (panel, name), runs in groups]
-
-
-def _fitted(runs: pl.DataFrame) -> Exponent | None:
-    """Return the exponent; None with fewer than two positive means, or where a run has no finite regret."""
-    if lost(runs["regret"]):  # a run that went astray is not one that was never run
-        return None
-    table = runs.pivot(on="seed", index=["setting", "line", "x"], values="regret", aggregate_function="mean").sort("x")
-    try:
-        return fit_exponent(table["x"].to_numpy(), table.drop("setting", "line", "x").to_numpy())
-    except ValueError:
-        return None
+    """Return an exponent for each panel and line; None with too few positive means, or a regret that is not finite."""
+    found, keys = [], ["setting", "line", "x"]
+    for (panel, name), runs in measured(view, quantity).group_by("panel", "name", maintain_order=True):
+        exponent = None
+        if not lost(runs["regret"]):  # a run that went astray is not one that was never run
+            table = runs.pivot(on="seed", index=keys, values="regret", aggregate_function="mean").sort("x")
+            with suppress(ValueError):
+                exponent = fit_exponent(table["x"].to_numpy(), table.drop(keys).to_numpy())
+        found.append(Fit(quantity, str(panel), str(name), exponent))
+    return found
 
 
 def slope_text(exponent: Exponent | None) -> str:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tarry.charts import DARK, draw
 from tarry.reports.style import Figure
 from tarry.reports.table import Table
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 ROWS = 120  # of a table on a page: a browser lays out more slowly than a reader scrolls
 
@@ -34,12 +30,10 @@ class Page(NamedTuple):
 
     @property
     def figures(self) -> list[Figure]:
-        """The figures among the parts."""
         return [part for part in self.parts if isinstance(part, Figure)]
 
     @property
     def tables(self) -> list[Table]:
-        """The tables among the parts."""
         return [part for part in self.parts if isinstance(part, Table)]
 
     def svgs(self) -> dict[str, str]:
@@ -48,23 +42,17 @@ class Page(NamedTuple):
 
     def html(self, svgs: dict[str, str] | None = None) -> str:
         """Return the page as text; ``svgs`` has the figures by name where they are drawn already."""
-        from markupsafe import Markup
-
+        try:
+            from jinja2 import Environment, FileSystemLoader, StrictUndefined
+            from markupsafe import Markup
+        except ImportError as error:
+            raise ImportError("pages need jinja2: pip install 'tarry[report]'") from error
         svgs = self.svgs() if svgs is None else svgs
         # Figures and tables come escaped; everything else is escaped by the template.
         inside = [Markup(svgs[one.name] if isinstance(one, Figure) else one.html(ROWS)) for one in self.parts]
-        return _template().render(page=self, inside=inside, most=ROWS, dark=DARK)
-
-
-@cache
-def _template() -> Template:
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError("pages need jinja2: pip install 'tarry[report]'") from error
-    here = FileSystemLoader(Path(__file__).parent)
-    settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
-    return Environment(loader=here, autoescape=True, **settings).get_template("page.html")
+        settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
+        here = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, **settings)
+        return here.get_template("page.html").render(page=self, inside=inside, most=ROWS, dark=DARK)
 
 
 def save_page(page: Page, path: Path) -> Path:

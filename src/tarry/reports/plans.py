@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tarry.planning import Plan
+from tarry.planning.bounds import Bound
+from tarry.planning.measure import Figures
 from tarry.reports.page import Page, save_page
 from tarry.reports.style import Figure, captions, figure
 from tarry.reports.table import DASH, Table, moment
-
-if TYPE_CHECKING:
-    from tarry.planning import Plan
-    from tarry.planning.bounds import Bound
-    from tarry.planning.measure import Figures
 
 STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
 NOT_OFFERED = "– not offered at so few (or so many) slots: see docs/planning.md."

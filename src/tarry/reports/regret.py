@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from tarry.charts import altair, data_of, intervals, lost
+from tarry.experiments.replays import Replays
 from tarry.reports import style
 from tarry.reports.exponents import Fit, Quantity, fits, measured, quantities, slope_text
 from tarry.reports.style import Cast, Figure, short
 from tarry.reports.view import View, with_baselines
-
-if TYPE_CHECKING:
-    from tarry.experiments.replays import Replays
 
 Rows = list[dict[str, Any]]
 
@@ -99,7 +97,6 @@ class _Scene(NamedTuple):
     fits: list[Fit]
 
     def rows(self, frame: pl.DataFrame, panel: str) -> Rows:
-        """Return a panel's rows with the group each is drawn in."""
         mine = frame.filter(frame["panel"] == panel).drop("panel", "setting", "seeds")
         return [{**row, "group": self.cast.of(row["name"])} for row in mine.to_dicts()]
 

@@ -186,10 +186,6 @@ def left_out(chosen: list[str], names: list[str]) -> str:
 
 
 def not_finite(count: int) -> str:
-    """Return a sentence on runs that are in no mean, empty if there are none.
-
-    >>> not_finite(0), not_finite(2)
-    ('', ' 2 runs without a finite value are left out.')
-    """
+    """Return a sentence on runs that are in no mean, empty if there are none."""
     said = f" {counted(count, 'run')} without a finite value {'is' if count == 1 else 'are'} left out."
     return said if count else ""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from tarry.charts import draw, intervals, lost
+from tarry.experiments.folder import Folder, Tables
+from tarry.experiments.replays import Replays
 from tarry.outcomes import FATES
 from tarry.reports import regret as regrets
 from tarry.reports import tracking
@@ -17,11 +20,7 @@ from tarry.reports.exponents import Fit
 from tarry.reports.page import Page
 from tarry.reports.style import TOLD_APART, Cast, captions, not_finite
 from tarry.reports.table import DASH, Table, latex, markdown, number, share
-from tarry.reports.view import with_baselines
-
-if TYPE_CHECKING:
-    from tarry.experiments.replays import Replays
-    from tarry.reports.view import View
+from tarry.reports.view import View, with_baselines
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
 DENSITY = 200  # dots an inch of a .png, for print
@@ -40,6 +39,26 @@ class Story(NamedTuple):
     file: str = ""
     notes: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
+
+
+def tell_story(results: Folder, tables: Tables, file: Path | None) -> Story:
+    """Return what a page says of the sweep in a folder of results; ``file`` is the sweep's, if not as it was run."""
+    cells = tables.cells
+    text = results.text() if file is None else file.read_text(encoding="utf-8")
+    planned = set(cells["cell"])  # a folder may hold failures of cells that the sweep has no more
+    versions = cells["versions"].drop_nulls().unique(maintain_order=True)
+    name = str(cells["sweep"][0])
+    command = f"tarry sweep run {file or f'{name}.toml'} --results {results.path}\ntarry report {results.path}"
+    return Story(
+        name=name,
+        command=command,
+        planned=len(planned),
+        finished=tables.runs["cell"].n_unique(),
+        failed={cell: sentence for cell, sentence in results.failed().items() if cell in planned},
+        damaged=len(results.read(["cell"]).damaged),
+        file=text,
+        versions=tuple(", ".join(f"{name} {number}" for name, number in json.loads(said).items()) for said in versions),
+    )
 
 
 def make_report(view: View, story: Story, replays: Replays | None = None) -> Page:
@@ -133,7 +152,6 @@ def result_table(view: View) -> Table:
 
 
 def exponent_table(fits: list[Fit]) -> Table:
-    """Return a table with a row for each slope."""
     rows: list[tuple[str, ...]] = []
     for fit in fits:
         told = (DASH, DASH, "0", DASH)
@@ -148,7 +166,6 @@ def exponent_table(fits: list[Fit]) -> Table:
 
 
 def ledger_table(view: View) -> Table:
-    """Return a table of shares of rounds by fate."""
     shares = tracking.fate_shares(view).to_dicts()
     rows = [(row["setting"], row["line"], *(share(row[fate]) for fate in FATES)) for row in shares]
     return _table("ledger", ("setting", "player", *FATES), rows)

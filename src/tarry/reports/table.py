@@ -69,7 +69,6 @@ class Table(NamedTuple):
         )
 
     def rich(self) -> Grid:
-        """Return the table for ``rich`` to print."""
         from rich import box
         from rich.table import Table as Grid
         from rich.text import Text
@@ -103,7 +102,6 @@ def _written(columns: Sequence[str], rows: Sequence[Sequence[str]], sides: list[
 
 
 def markdown(tables: Iterable[Table]) -> str:
-    """Return tables as one Markdown file."""
     return "\n".join(table.markdown() for table in tables)
 
 
@@ -136,7 +134,6 @@ def number(mean: float | None, half: float | None = None) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a share as per cent."""
     if value is None or not isfinite(value):
         return DASH
     return f"{100 * value:.1f} %" if value == 0 or value >= 0.001 else "< 0.1 %"

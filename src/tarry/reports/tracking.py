@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from tarry.charts import FAINT, FATE_COLOURS, HALF, INK, WIDTH, altair, data_of, dressed, intervals
-from tarry.experiments.replays import DELAYS
+from tarry.experiments.replays import DELAYS, Replays
 from tarry.outcomes import FATES, counted
 from tarry.reports import style
 from tarry.reports.style import Cast, Figure, encodings, panels, short
-
-if TYPE_CHECKING:
-    from tarry.experiments.replays import Replays
-    from tarry.reports.view import View
+from tarry.reports.view import View
 
 ENDS = ("used", "preempted", "expired", "pending")  # fates of rounds that held a slot
 LANES = 40  # slots in a timeline: more would be thinner than a line
@@ -52,15 +49,14 @@ OCCUPANCY = [
 def metric_figures(view: View, cast: Cast) -> list[Figure]:
     """Return a figure of the weights, and one of the slots where there is a limit."""
     limited = view._replace(runs=view.runs.filter(pl.col("capacity").is_not_null()))
-    figures = [_figure("weights", view, cast, WEIGHTS), _figure("occupancy", limited, cast, OCCUPANCY)]
-    return [figure for figure in figures if figure is not None]
+    return [*_figure("weights", view, cast, WEIGHTS), *_figure("occupancy", limited, cast, OCCUPANCY)]
 
 
-def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> Figure | None:
-    """Return a chart for each metric side by side, of the setting in the middle; None where nothing is finished."""
+def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> list[Figure]:
+    """Return a chart for each metric side by side, of the setting in the middle; nothing where nothing is finished."""
     runs = view.named(view.runs, ["capacity"])
     if not runs.height:
-        return None
+        return []
     panels = list(dict.fromkeys(runs["panel"]))
     panel = panels[(len(panels) - 1) // 2]
     mine = runs.filter(pl.col("panel") == panel)
@@ -75,7 +71,7 @@ def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> Figure 
     known = mine.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
     more = f"; {counted(len(panels) - 1, 'more setting')} in the tables." if len(panels) > 1 else "."
     notes = f" Shown for {panel}{more}", style.not_finite(mine.height - int(known.sum())), cast.note
-    return style.figure(name, dressed(altair().hconcat(*charts, spacing=18)), *notes)
+    return [style.figure(name, dressed(altair().hconcat(*charts, spacing=18)), *notes)]
 
 
 def _base(frame: pl.DataFrame, cast: Cast, metric: Metric, channel: Any) -> tuple[Any, Any]:

@@ -18,7 +18,6 @@ AXIS = "axis_"
 PLAIN = (*GAME_SIZES, *GAME_RULES)
 # Keys of a game whose values take a line each; an axis that explains them is named instead.
 WORDY = tuple(reversed(GAME_PARTS))
-
 NAMES = {"capacity": "C", "horizon": "T", "dimension": "k"}
 
 

@@ -167,7 +167,6 @@ class LateClassifier(LateLabels, base.Classifier):
     """What :class:`LateLabels` makes of a classifier."""
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> Any:
-        """Return the model's probabilities; with ``on``, the decision is registered."""
         if self.on is None and not kwargs:
             return self.model.predict_proba_one(x)
         return self.model.predict_proba_one(self._asked(x), **kwargs)
