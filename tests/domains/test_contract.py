@@ -83,10 +83,10 @@ def _flawed(domain, x, scratch):
         ({"radius": 1.01}, "test_projection_lands_in_the_set"),
         ({"radius": 0.99}, "test_projection_is_nearest"),
         ({"push": 0.01}, "test_projection_is_nearest"),
-        ({"diameter": 1.9}, "test_diameter_covers_the_set"),
+        ({"diameter": 1.9}, "test_diameter_and_outer_ball_cover_the_set"),
         ({"inner_radius": 1.1}, "test_inner_ball_is_inside"),
         ({"inner_radius": 1.1}, "test_depth_is_room_around_a_point"),
-        ({"outer_radius": 0.9}, "test_outer_ball_covers_the_set"),
+        ({"outer_radius": 0.9}, "test_diameter_and_outer_ball_cover_the_set"),
         ({"radius": 1.01}, "test_linear_minimiser_attains_the_minimum"),
     ],
 )
