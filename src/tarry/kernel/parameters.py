@@ -36,16 +36,14 @@ class _Declared(type):
 
     def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], *, init: bool = True) -> Any:
         body.setdefault("__slots__", ())
-        named = body.get("__annotations__", {})
-        # A default is not a class attribute: the attribute of that name is the field itself.
-        defaults = {key: body.pop(key) for key in list(named) if key in body}
         cls: Any = super().__new__(mcs, name, bases, body)
+        # Asked of the class, not of its body: where annotations lie in a body depends on the version of Python.
+        named = inspect.get_annotations(cls)
+        defaults = {key: vars(cls)[key] for key in named if key in vars(cls)}
         if "__new__" in body:  # its arguments are what one may give, not the fields
             given = inspect.signature(body["__new__"]).parameters.values()
             cls.__signature__ = inspect.Signature(list(given)[1:])
         own = _fields_of(cls, defaults) if named else {}
-        for key in defaults.keys() - own.keys():
-            setattr(cls, key, defaults[key])  # a ClassVar
         if not own and hasattr(cls, "_fields"):
             return cls  # what it inherits stands
         fields: dict[str, inspect.Parameter] = {**getattr(cls, "_parameters", {}), **own}
