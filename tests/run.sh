@@ -33,7 +33,8 @@ if [ "${1:-}" != oldest ]; then
     stage "types" "$BIN/mypy"
 fi
 stage "system packages" "$BIN/python" tests/support/system.py
-stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 --dist loadgroup $cover -m "$chosen" tests src studies
+# A file goes to one worker, for what its tests share takes longer than they do.
+stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 --dist loadfile $cover -m "$chosen" tests src studies
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 -m "$compiled" "$where"
 printf '== all checks: %s s, at most %s MB a worker\n' \
     "$(($(date +%s) - started))" "$(sort -n "$TARRY_PEAKS" | tail -n 1)"

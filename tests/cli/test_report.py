@@ -30,10 +30,6 @@ def call(*arguments):
     return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120"})
 
 
-# One worker makes what the module's tests share.
-pytestmark = pytest.mark.xdist_group("report")
-
-
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep")

@@ -33,10 +33,6 @@ def flights():
     return frame.select("month", due.alias("start"), (due + pl.duration(minutes=flown)).alias("end"))
 
 
-# One worker makes what the module's tests share.
-pytestmark = pytest.mark.xdist_group("flights")
-
-
 @pytest.fixture(scope="module")
 def months(tmp_path_factory):
     """A CSV file per month."""

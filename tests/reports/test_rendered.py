@@ -54,10 +54,6 @@ OVERLAPPING = """[...document.querySelectorAll('svg')].flatMap(svg => {
 HIDDEN = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
-# One worker makes the module's pages: they take longer than the tests.
-pytestmark = pytest.mark.xdist_group("rendered")
-
-
 @pytest.fixture(scope="module")
 def browsers(tmp_path_factory):
     """By the family of its fonts: a browser that has no other."""

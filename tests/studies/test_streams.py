@@ -15,9 +15,6 @@ from studies.flights import ATLANTIC, _landing, _scheduled, flights
 from studies.streams import Stream, clinical, desk
 from tarry.delays import array
 
-# One worker makes what the module's tests share.
-pytestmark = pytest.mark.xdist_group("streams")
-
 
 @pytest.fixture(scope="module")
 def departures():
