@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -139,6 +140,8 @@ def show(answer: Sheet | list[Line], output: Format | None) -> None:
         raise
     # What was asked for is done: that must not read as if nothing was changed.
     except OSError as error:
+        # What is still in the buffer goes nowhere, or Python would fail again at its end, with a code of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise ended(
             f"this was done, but the answer cannot be written ({error}) and is not kept: make room where it goes; what "
             "has become of these ids, fate tells",
