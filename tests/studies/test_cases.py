@@ -59,16 +59,20 @@ def test_arrivals_are_a_case_of_their_own(tmp_path):
         (["--slots", "0"], "--slots must be a whole number of at least 2, got 0\n"),
         (["--first", "7"], "--first must be a whole number of at least 100, got 7\n"),
         (["--seeds", "1"], "--seeds must be a whole number of at least 2, got 1\n"),
-        (["--learners", "-1"], "--learners must be 0, to leave them out, or at least 100, got -1\n"),
     ],
 )
 @pytest.mark.parametrize("case", slow_but(["flights", "clinical", "queue", "pictures"], {"queue"}))
 def test_refusals_are_sentences(case, arguments, sentence):
-    if case == "pictures" and "--learners" in arguments:
-        pytest.skip("it has no other learners")
     done = run(case, *arguments)
     assert done.exit_code == 2
     assert done.output == sentence
+
+
+@pytest.mark.parametrize("case", slow_but(["flights", "clinical", "queue"], {"queue"}))
+def test_learners_are_left_out_or_given_enough(case):
+    done = run(case, "--learners", "-1")
+    assert done.exit_code == 2
+    assert done.output == "--learners must be 0, to leave them out, or at least 100, got -1\n"
 
 
 def test_signs_of_life(monkeypatch, capsys):
