@@ -18,7 +18,7 @@ from tarry.checks import as_bool, as_choice, as_int
 from tarry.delays.base import Delays
 from tarry.domains import Simplex
 from tarry.errors import NotGranted
-from tarry.game.rounds import CLAIRVOYANT, INFORMATION, NON, Setting
+from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
 from tarry.learners.base import Learner, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
 from tarry.losses.supervised import Supervised
@@ -202,8 +202,9 @@ def check_delays(delays: Any) -> None:
 def setting_of(player: Player, capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
     """Return the rules of play as numbers."""
     slots = UNLIMITED if capacity is None else int(capacity)
-    counts = any(part.needs_acknowledgements for part in player)  # refused before where they are not disclosed
-    return Setting(slots, INFORMATION[information], int(certify), int(hears or counts), int(counts))
+    asks = any(part.needs_acknowledgements for part in player)  # refused before where nothing answers
+    known = UNCOUNTED if not asks else HELD if INFORMATION[information] == NON else COUNTED
+    return Setting(slots, INFORMATION[information], int(certify), int(hears or known == COUNTED), known)
 
 
 def check_player(game: Game | WeightedGame, player: Any) -> Player:
@@ -283,10 +284,16 @@ def _refusals(
             "doubling empties the tracking set when it restarts, which is preemption, and this game or session forbids "
             "it: give a bound on the backlog instead, or preemption=True"
         )
-    if epochs.needs_acknowledgements and disclosed == NON:
+
+    def lacks_backlog(part: Any) -> bool:
+        """Return whether a part counts pending rounds, and nothing here tells their number or estimates it."""
+        estimated = scheduler.conserves_weight and part.takes_held_weight
+        return part.needs_acknowledgements and disclosed == NON and not estimated
+
+    if lacks_backlog(epochs):
         yield (
-            f"doubling watches the backlog and needs acknowledgements, but {here}: "
-            "give a bound on the backlog instead, or information='semi-clairvoyant'"
+            f"doubling over {epochs.over!r} watches the backlog and needs acknowledgements, but {here}: "
+            "give a bound on the backlog, use VarOpt with Doubling('total'), or information='semi-clairvoyant'"
         )
     if scheduler.needs_preemption and not preemption:
         yield (
@@ -300,8 +307,10 @@ def _refusals(
             f"{name} counts pending rounds and needs acknowledgements, but {here}: "
             f"use {instead}, or information='semi-clairvoyant'"
         )
-    if learner.needs_acknowledgements and disclosed == NON:
+    if lacks_backlog(learner):
         follower, remedy = learner.follows
+        if learner.takes_held_weight:
+            remedy = f"{remedy}, use VarOpt, whose held weight tells the backlog without them"
         yield (
             f"{follower} follows the backlog and needs acknowledgements, but {here}: "
             f"{remedy}, or information='semi-clairvoyant'"

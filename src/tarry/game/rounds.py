@@ -24,6 +24,7 @@ from tarry.tracking.player import Draws, Player, State
 from tarry.tracking.table import ENDED, RELEASED, TRACKED, index, occupy, release, unindex, vacancy, vacate
 
 NON, SEMI, CLAIRVOYANT = 0, 1, 2
+UNCOUNTED, COUNTED, HELD = range(3)
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
 
 # Plain numbers: compiled code would carry the enumeration along.
@@ -37,19 +38,24 @@ class Setting(NamedTuple):
     information: int  # NON, SEMI or CLAIRVOYANT
     certify: int  # UNCERTIFIED, or sums of a certificate are kept: of PLAIN weights, or with OBSERVED sizes of feedback
     hears: int  # whether a member or the log notices the end of an untracked round
-    counts: int  # whether a member does: only then is the number of pending rounds known
+    backlog: int  # UNCOUNTED where no member asks, COUNTED from acknowledgements, or HELD: estimated without them
 
 
 @step
 def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int) -> Any:
     """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
-    pending = t - 1 - state.table.counts[ENDED] if setting.counts else -1
-    is_first = enters_epoch(player.epochs, state.epochs, t, pending)
+    pending = t - 1 - state.table.counts[ENDED] if setting.backlog == COUNTED else -1
+    backlog = float(pending)
+    if setting.backlog == HELD:
+        # All weights add up to the rounds so far, so what has not arrived is held; its mean is the backlog. Below 0
+        # it is rounding.
+        backlog = max(0.0, t - 1 - state.tally.sums[tally.WEIGHT] - state.tally.sums[tally.FORFEITED])
+    is_first = enters_epoch(player.epochs, state.epochs, t, backlog)
     if is_first and setting.certify and t > 1:
         state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / learners.closing_rate(player.learner, state.learner, t - 1)
     if t > 1:
         flush_buffer(state.buffer, player, draws, state, t - 1, is_first)
-        learners.advance(player.learner, state.learner, t - 1, pending)
+        learners.advance(player.learner, state.learner, t - 1, backlog)
     table = state.table
     table.counts[RELEASED] = 0
     if is_first:

@@ -193,7 +193,7 @@ class TsallisFTRL(Arms, init=False):
         add_loss(state, slot, weight, feedback[0], 0.0)
         state.tracked[0] -= 1
 
-    def advance(self, state: ArmsState, t: int, pending: int) -> None:
+    def advance(self, state: ArmsState, t: int, pending: float) -> None:
         leader = state.leader
         leader.memory[SUM] += state.tracked[0] if self.counts == TRACKED else pending
         age = t + 1 - leader.before[0]  # of the next round, whose play this is

@@ -4,7 +4,7 @@
     notice(learner, state, t, tracked)                             |S_t|, before round t asks for a slot
     enter(learner, state, slot, t)                                 round t is tracked, in this slot
     absorb(learner, state, directions, slot, s, weight, feedback)  once per arrival, in increasing s
-    advance(learner, state, t, pending)                            prepare x_{t+1}; σ_{t+1}, or -1 if nobody counts
+    advance(learner, state, t, pending)                            prepare x_{t+1}; σ_{t+1} or its estimate, or -1
 
 Feedback is a vector: the gradient at x_s, the value f_s(x_s), or the example, features and then the label. A learner
 with ``queries`` > 1 is told that many values, at the points that ``query`` writes around the play, and loses their
@@ -90,6 +90,14 @@ class Learner(Parameters):
         return any(rule.needs_acknowledgements for rule in rules_of(self))
 
     @property
+    def takes_held_weight(self) -> bool:
+        """Whether an unbiased estimate of the number of pending rounds, the scheduler's held weight, does as well."""
+        if self.base is not None:
+            return bool(self.base.takes_held_weight)
+        asking = [rule for rule in rules_of(self) if rule.needs_acknowledgements]
+        return bool(asking) and all(rule.takes_held_weight for rule in asking)
+
+    @property
     def follows(self) -> tuple[str, str]:
         """What counts the pending rounds, and what to do where they are not disclosed."""
         return "the learner's rate", "use a rate that does not"
@@ -163,7 +171,7 @@ def absorb(
 
 
 @verb_with_default
-def advance(learner: Learner, state: Any, t: int, pending: int) -> None:
+def advance(learner: Learner, state: Any, t: int, pending: float) -> None:
     """Close round t: everything that arrived in it is in. By default nothing is done."""
 
 

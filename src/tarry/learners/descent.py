@@ -157,7 +157,7 @@ class DOGD(Descending):
         add_weighted(state.total, weight, feedback)
         state.clock[CHANGED] = 1
 
-    def advance(self, state: DescentState, t: int, pending: int) -> None:
+    def advance(self, state: DescentState, t: int, pending: float) -> None:
         # Also in quiet rounds: a rate that counts the backlog must see every one.
         rate = rates.next_rate(self.rate, state.memory, t - state.clock[BEFORE], pending)
         if state.clock[CHANGED] == 0:
@@ -205,7 +205,7 @@ class DOGDSC(Descending):
         add_weighted(state.total, weight, feedback)
         state.clock[CHANGED] = 1
 
-    def advance(self, state: DescentState, t: int, pending: int) -> None:
+    def advance(self, state: DescentState, t: int, pending: float) -> None:
         if state.clock[CHANGED] == 0:
             return
         _apply_total(self.domain, state, 1.0 / state.memory[SUM])

@@ -80,7 +80,7 @@ class SOLO(Starting):
             state.total[i] += g
             state.squares[0] += g * g
 
-    def advance(self, state: SOLOState, t: int, pending: int) -> None:
+    def advance(self, state: SOLOState, t: int, pending: float) -> None:
         if state.squares[0] == 0.0:
             return  # nothing but zeros has come: 0/0 would follow
         rate = self.scale / sqrt(state.squares[0])
@@ -169,7 +169,7 @@ class AdaFTRL(Learner, init=False):
             # The source's first gap needs a linear minimiser; this bound on it, which its proof allows, needs none.
             growth[0] = weight * sqrt(squares) * self.reach
 
-    def advance(self, state: AdaFTRLState, t: int, pending: int) -> None:
+    def advance(self, state: AdaFTRLState, t: int, pending: float) -> None:
         if state.growth[0] > 0.0:
             least_value(self, state, state.point)
 
@@ -259,7 +259,7 @@ class AdaDelay(Learner, init=False):
         state.sums[PRODUCTS] += size * (size + 2.0 * (state.sums[NORMS] - state.seen[slot]))
         state.sums[NORMS] += size
 
-    def advance(self, state: AdaDelayState, t: int, pending: int) -> None:
+    def advance(self, state: AdaDelayState, t: int, pending: float) -> None:
         rate = self.scale / sqrt(self.allowance + state.sums[PRODUCTS])
         for i in range(state.point.size):
             state.point[i] = self.start[i] - rate * state.total[i]

@@ -59,7 +59,7 @@ class Leading(Learner):
     def notice(self, state: Any, t: int, tracked: int) -> None:
         rates.count_tracked(self.rate, leader_of(state).memory, tracked)
 
-    def advance(self, state: Any, t: int, pending: int) -> None:
+    def advance(self, state: Any, t: int, pending: float) -> None:
         follow(self.domain, self.norm, self.rate, leader_of(state), t, pending)
 
     def rate_in_force(self, state: Any, t: int) -> float:
@@ -94,7 +94,7 @@ def restart_leader(start: Array, state: LeaderState, t: int, magnitude: float) -
 
 
 @step
-def follow(domain: Domain, norm: Norm, rule: Rate, state: LeaderState, t: int, pending: int) -> None:
+def follow(domain: Domain, norm: Norm, rule: Rate, state: LeaderState, t: int, pending: float) -> None:
     """Move the leader to its place after round t."""
     rate = rates.next_rate(rule, state.memory, t - state.before[0], pending)
     if rate != state.rate[0]:
@@ -168,7 +168,7 @@ class Growing(rates.Following):
     def first_rate(self, memory: Array) -> float:
         return self.diameter / sqrt(2.0 * self.floor)
 
-    def next_rate(self, memory: Array, t: int, pending: int) -> float:
+    def next_rate(self, memory: Array, t: int, pending: float) -> float:
         return self.diameter / sqrt(2.0 * (self.floor + memory[SUM]))
 
 

@@ -73,7 +73,7 @@ class Entropy(Norm):
 class Exponential(Leading, OnSimplex):
     """Move a leader over actions by exponential weights of its total."""
 
-    def advance(self, state: Any, t: int, pending: int) -> None:
+    def advance(self, state: Any, t: int, pending: float) -> None:
         leader = leader_of(state)
         rate = next_rate(self.rate, leader.memory, t - leader.before[0], pending)
         if rate == leader.rate[0] and leader.changed[0] == 0:

@@ -76,7 +76,7 @@ class DORM(Matching, init=False):
     False
     """
 
-    def advance(self, state: MatchingState, t: int, pending: int) -> None:
+    def advance(self, state: MatchingState, t: int, pending: float) -> None:
         optimistic.guess_missing(self.hint, state.guess, pending, state.hint)
         for i in range(state.point.size):
             state.regrets[i] += state.fresh[i]
@@ -96,7 +96,7 @@ class DORMPlus(Matching, init=False):
     True
     """
 
-    def advance(self, state: MatchingState, t: int, pending: int) -> None:
+    def advance(self, state: MatchingState, t: int, pending: float) -> None:
         for i in range(state.point.size):
             state.regrets[i] += state.fresh[i] - state.hint[i]
             state.fresh[i] = 0.0
@@ -187,7 +187,7 @@ class AdaHedgeD(Hedging, init=False):
         part = mixability_gap(total, missed, share, other, temperature) + lost_to(feedback, weight, played, other)
         state.tuning[NOW] += max(0.0, min(drift, min(whole, part))) / log(total.size)
 
-    def advance(self, state: AdaHedgeDState, t: int, pending: int) -> None:
+    def advance(self, state: AdaHedgeDState, t: int, pending: float) -> None:
         state.tuning[PLAYED] = state.tuning[NOW]
         optimistic.foresee(self.hint, state.leader, pending)
         softmin(state.leader.scratch, state.tuning[PLAYED], state.leader.point)
@@ -270,7 +270,7 @@ class DUB(Hedging, init=False):
         sums[ARRIVED] += own
         sums[SQUARES] += own * own + log(leader.total.size) * (error * error - beyond * beyond)
 
-    def advance(self, state: DUBState, t: int, pending: int) -> None:
+    def advance(self, state: DUBState, t: int, pending: float) -> None:
         optimistic.foresee(self.hint, state.leader, pending)
         softmin(state.leader.scratch, temperature_of(state.tuning, state.leader.total.size), state.leader.point)
 

@@ -139,7 +139,7 @@ class Estimating(OnShrunken):
         estimate(self, directions, s, feedback, state.estimate)
         verbs.absorb(self.base, state.base, directions, slot, s, weight, state.estimate)
 
-    def advance(self, state: Surrounded, t: int, pending: int) -> None:
+    def advance(self, state: Surrounded, t: int, pending: float) -> None:
         verbs.advance(self.base, state.base, t, pending)
 
 

@@ -69,7 +69,7 @@ class FTL(Starting):
             state.total[i] += weight * feedback[i]
             state.anchor[i] += weight * state.plays[slot, i]
 
-    def advance(self, state: FTLState, t: int, pending: int) -> None:
+    def advance(self, state: FTLState, t: int, pending: float) -> None:
         if state.mass[0] == 0.0:
             return  # nothing has come: the start stands
         for i in range(state.point.size):

@@ -83,7 +83,7 @@ def likened(hint: int, share: float, weight: float, guess: float, arrived: float
 
 
 @step
-def guess_missing(hint: int, guess: Array, pending: int, out: Array) -> None:
+def guess_missing(hint: int, guess: Array, pending: float, out: Array) -> None:
     """Write the hint for the next round, given the guess of one."""
     times = 0 if hint == NO_HINT else 1 if hint == PREVIOUS else pending + 1
     for i in range(out.size):
@@ -106,7 +106,7 @@ def hear(hint: int, state: OptimisticState, weight: float, arrived: Array) -> No
 
 
 @step
-def foresee(hint: int, state: OptimisticState, pending: int) -> None:
+def foresee(hint: int, state: OptimisticState, pending: float) -> None:
     """Write the hint for the next round, and into ``scratch`` the sum of gradients with it."""
     guess_missing(hint, state.guess, pending, state.hint)
     for i in range(state.total.size):
@@ -181,7 +181,7 @@ class ODFTRL(Hinted, init=False):
     ) -> None:
         hear(self.hint, state, weight, feedback)
 
-    def advance(self, state: OptimisticState, t: int, pending: int) -> None:
+    def advance(self, state: OptimisticState, t: int, pending: float) -> None:
         foresee(self.hint, state, pending)
         lead(self.norm, self, state)
 

@@ -75,7 +75,7 @@ class AdaptiveRevision(Starting):
             state.free[i] += (before - rate) * missed - rate * g
             state.applied[i] += g
 
-    def advance(self, state: RevisionState, t: int, pending: int) -> None:
+    def advance(self, state: RevisionState, t: int, pending: float) -> None:
         # Projecting x itself would break the revision, which takes back steps as they were made.
         states.show_point(state.free, state.point)
         project(self.domain, state.point, state.scratch)
@@ -152,7 +152,7 @@ class FTRLProximal(Learner):
             state.total[i] += g
             state.squares[i] += g * g
 
-    def advance(self, state: ProximalState, t: int, pending: int) -> None:
+    def advance(self, state: ProximalState, t: int, pending: float) -> None:
         low, high = self.domain.lower, self.domain.upper
         for i in range(state.point.size):
             root, scale = sqrt(state.squares[i]), self.scale[i]

@@ -100,7 +100,7 @@ class GOLD(Learner, init=False):
             into[i] *= scale
         push(state.ages, row, float(s))
 
-    def advance(self, state: PooledState, t: int, pending: int) -> None:
+    def advance(self, state: PooledState, t: int, pending: float) -> None:
         # The rate is asked for in quiet rounds too, since it may count the backlog.
         here = t - state.descent.clock[BEFORE]
         rate = next_rate(self.rate, state.descent.memory, here, pending)
@@ -247,7 +247,7 @@ class DFTBL(OnShrunken, init=False):
             state.pools[row, i] += scale * state.scratch[i]
         leave(state, slot)
 
-    def advance(self, state: BlockState, t: int, pending: int) -> None:
+    def advance(self, state: BlockState, t: int, pending: float) -> None:
         if (t - state.clock[EARLIER]) % self.block != 0:
             return
         row = state.clock[CURRENT] - 1

@@ -142,7 +142,7 @@ def teach(
         copies.turns[i] += 1
         state = view(copies.states, i)
         verbs.absorb(base, state, directions, slot, s, weight, feedback)
-        verbs.advance(base, state, copies.turns[i], 0)
+        verbs.advance(base, state, copies.turns[i], 0.0)
     return i
 
 
@@ -183,7 +183,7 @@ class SOLID(Reducing):
         verbs.predict(self.base, state.base, directions, s, state.point)
         verbs.enter(self.base, state.base, slot, s)
         verbs.absorb(self.base, state.base, directions, slot, s, weight, feedback)
-        verbs.advance(self.base, state.base, state.turns[0], 0)
+        verbs.advance(self.base, state.base, state.turns[0], 0.0)
 
 
 class SOLIDState(NamedTuple):

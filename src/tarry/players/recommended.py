@@ -30,7 +30,7 @@ SATURATED = "sat at most T/1000 while the backlog keeps to its bound"
 
 # What is proved of gradients, by scheduler; the part of the theorem, the factor of sat and the row follow the losses.
 PROVED: dict[type, str] = {
-    VarOpt: " for capacities of at least 3 (docs/theory.md, Theorems 4{part} and 6)",
+    VarOpt: " at every capacity (docs/theory.md, Theorem 1{part})",
     Morris: ", {factor}·sat on top, " + SATURATED + " (docs/theory.md, Theorem 7, row {row})",
     Always: " for weights 1 (docs/theory.md, (A) and Theorem 4{part})",
 }
@@ -91,11 +91,11 @@ def recommended(
     ``target`` is a domain, or a game, whose domain, constants and rules are read but never its delays. ``capacity`` is
     the number of slots, None for no limit.
 
-    *Schedulers*: VarOpt; Priority at 2 slots; without preemption Morris, which needs ``backlog``, a guess of it, and
-    the capacity. At 1 slot nothing is proved; no limit, no scheduling.
+    *Schedulers*: VarOpt; without preemption Morris, which needs ``backlog``, a guess of it, and the capacity, and of
+    which nothing is proved at 1 slot; no limit, no scheduling.
 
-    *Gradients*. Strong convexity given: 1/(λt), proved. Convex with acknowledgements: the anytime rate, proved. Convex
-    without: the adaptive rate, not proved. Without ``capacity`` the proof is for 3 slots and more.
+    *Gradients*. Strong convexity given: 1/(λt), proved. Convex: the anytime rate, from the backlog or from VarOpt's
+    held weight, proved at every capacity; without acknowledgements and preemption the adaptive rate, not proved.
 
     *Values*: need ``value_bound``, ``gradient_bound`` and ``capacity``. With acknowledgements and preemption the
     backlog is guessed, and the player restarted when the guess is outgrown; otherwise, or to spare the restarts, give
@@ -104,7 +104,7 @@ def recommended(
 
     >>> from tarry.domains import Ball
     >>> recommended(Ball(3), strong_convexity=0.5).reason.partition("; ")[2]
-    'proved by this project for capacities of at least 3 (docs/theory.md, Theorems 4c and 6)'
+    'proved by this project at every capacity (docs/theory.md, Theorem 1c)'
     """
     if isinstance(target, Game):
         rules = {"feedback": feedback, "information": information, "preemption": preemption, "capacity": capacity}
@@ -128,7 +128,7 @@ def recommended(
         player, chosen, proof = _from_values(
             target, *bounds, strong_convexity, slots, guess, is_told=is_told, preemption=preemption
         )
-    if _is_crowded(slots, guess):
+    if _is_crowded(slots, guess) and (feedback == "value" or not preemption):
         return Recommendation(player, f"{chosen}; no regret bound is proved at a capacity of 1", False)
     return Recommendation(player, f"{chosen}; {proof or 'no regret bound is proved'}", bool(proof))
 
@@ -152,11 +152,11 @@ def constants_of(game: Game) -> dict[str, Any]:
 
 
 def choose_scheduler(capacity: Room, backlog: int | None, *, preemption: bool) -> Any:
-    """Return VarOpt; Priority at two slots, where VarOpt's moments are not proved; without preemption Morris."""
+    """Return VarOpt; without preemption Morris, at one slot a coin."""
     if capacity is None:
         return Always()
     if preemption:
-        return Priority() if capacity == 2 else VarOpt()
+        return VarOpt()
     if backlog is None or capacity == "unknown":
         raise ValueError(
             "without preemption the scheduler is Morris, which needs a guess of the backlog and the capacity: "
@@ -183,13 +183,14 @@ def _from_gradients(
     if gradient_bound is None:
         raise ValueError("convex losses need gradient_bound, a bound on the norm of gradients on the domain")
     steepest = as_positive(gradient_bound, "gradient_bound")
-    if not is_told:
+    if not is_told and not scheduler.conserves_weight:
         return Adaptive(domain, gradient_bound=steepest), "adaptive rate from the gradients seen", ""
     # The rate makes up for the weights' second moments: 1 + εσ_t for Morris, 1/p for one coin.
     waiting = 2.0 + scheduler.epsilon if isinstance(scheduler, Morris) else 2.0
     own = 1.0 / scheduler.probability if isinstance(scheduler, Bernoulli) else 1.0
     learner = DWFTRL(domain, rate=Anytime(domain.diameter, steepest, own=own, waiting=waiting))
-    return learner, "anytime rate from the observed backlog", proof.format(part="b", factor="GD", row=6)
+    source = "observed backlog" if is_told else "weight that is held"
+    return learner, f"anytime rate from the {source}", proof.format(part="b", factor="GD", row=6)
 
 
 def spread_on(domain: Domain, gradient_bound: float | None, value_bound: float | None) -> tuple[float, float]:

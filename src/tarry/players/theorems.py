@@ -136,20 +136,20 @@ def _number(value: float, name: str) -> float:
 def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     """Return a player for experts (gradients) or arms (values) on the simplex, losses in [0, 1], C rounds tracked.
 
-    Scheduler: the two-point coin where delays are disclosed; batches where all delays are equal, or nothing may be
-    preempted, which take two slots if anything is late; else Pareto. Experts play exponential weights with rate and
+    Scheduler: VarOpt; where nothing may be preempted the two-point coin if delays are disclosed, else batches, which
+    take two slots if anything is late. Experts play exponential weights with rate and
     bound of ``theory.experts_tuning``, of the order √((T + d_tot) ln K). Arms play Exp3 by ``theory.arms_tuning``;
     ``regulariser="hybrid"`` takes the source's own, Tsallis' and entropy (TsallisFTRL with the mean of E[w_t²] as its
     level), which saves the logarithm on K and is not proved here for weights; it needs acknowledgements. All plus the
     rounds that are refused, which batches have none of.
 
     Ryabchenko, Attias and Roy, Capacity-Constrained Online Learning with Delays (COLT 2025); the constants are this
-    project's, from the paper's Pareto scheduler and from docs/methods.md.
+    project's (docs/theory.md).
 
     >>> import tarry
     >>> losses, delays = tarry.losses.Linear([[0.0, 1.0]] * 100), tarry.delays.fixed(horizon=100, delay=9)
     >>> finite_actions(tarry.Game(tarry.domains.Simplex(2), losses, delays, capacity=4)).scheduler
-    Batching(max_delay=9)
+    VarOpt()
     """
     as_choice(regulariser, "regulariser", REGULARISERS)
     if not isinstance(game.domain, Simplex) or game.domain.scale != 1:
@@ -170,30 +170,26 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     return Player(Exp3(actions, tuned.rate), scheduler)
 
 
-def _is_fixed(game: Game) -> bool:
-    """Return whether all delays are one, but for the end of the game."""
-    values = np.asarray(game.delays.values)  # cut to the horizon
-    return bool(np.array_equal(values, np.minimum(values[0], np.arange(values.size)[::-1])))
-
-
 def _actions_scheduler(game: Game) -> Any:
+    if game.preemption:
+        return schedulers.VarOpt()
     if game.information == "clairvoyant":
         return schedulers.Coin()
     late = game.delays.summary().max_delay
-    has_room = game.capacity != 1 or late == 0  # a batch's round may still wait when the next batch draws its own
-    if has_room and (_is_fixed(game) or not game.preemption):
-        return schedulers.Batching(late)
-    if not game.preemption:
+    if game.capacity == 1 and late > 0:  # a batch's round may still wait when the next batch draws its own
         raise ValueError(
             f"one slot that keeps its round for up to {late} more cannot take one of every batch: give the game a "
             'capacity of at least 2, preemption=True or information="clairvoyant"'
         )
-    return schedulers.Pareto()
+    return schedulers.Batching(late)
 
 
 def _costs(game: Game, scheduler: Any) -> Costs:
-    total, capacity = game.delays.summary().total_delay, _capacity(game)
-    sizes = {"horizon": game.horizon, "total_delay": total, "capacity": capacity}
-    if not isinstance(scheduler, schedulers.Batching):
+    values, capacity = np.asarray(game.delays.values), _capacity(game)  # cut to the horizon
+    if isinstance(scheduler, schedulers.VarOpt):
+        return theory.varopt_costs(values, capacity)
+    sizes = {"horizon": game.horizon, "total_delay": int(values.sum()), "capacity": capacity}
+    if isinstance(scheduler, schedulers.Coin):
         return theory.pareto_costs(**sizes)
-    return theory.batching_costs(**sizes, max_delay=scheduler.max_delay, is_fixed=_is_fixed(game))
+    is_fixed = bool(np.array_equal(values, np.minimum(values[0], np.arange(values.size)[::-1])))
+    return theory.batching_costs(**sizes, max_delay=scheduler.max_delay, is_fixed=is_fixed)

@@ -38,6 +38,7 @@ class Anytime(Following, init=False):
     waiting: float
 
     needs_acknowledgements = True
+    takes_held_weight = True
 
     def __new__(cls, diameter: float, gradient_bound: float, *, own: float = 1.0, waiting: float = 2.0) -> Self:
         scale = scale_of(diameter, gradient_bound)
@@ -51,7 +52,7 @@ class Anytime(Following, init=False):
     def first_rate(self, memory: np.ndarray) -> float:
         return self.scale / sqrt(self.own)
 
-    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+    def next_rate(self, memory: np.ndarray, t: int, pending: float) -> float:
         # The sum is over the rounds after the first, whose backlog is empty.
         memory[SUM] += self.own + self.waiting * pending
         return self.scale / sqrt(self.own + memory[SUM])
@@ -74,6 +75,7 @@ class BestOfBoth(Following, init=False):
     waiting: float
 
     needs_acknowledgements = True
+    takes_held_weight = True
 
     def __new__(cls, strong_convexity: float, gradient_bound: float, diameter: float | None = None) -> Self:
         curvature = as_positive(strong_convexity, "strong_convexity")
@@ -87,7 +89,7 @@ class BestOfBoth(Following, init=False):
     def first_rate(self, memory: np.ndarray) -> float:
         return 1.0 / self.strong_convexity
 
-    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+    def next_rate(self, memory: np.ndarray, t: int, pending: float) -> float:
         # The growth that makes the cost of waiting, c/(a + growth), equal to the growth itself: a quadratic's root.
         level = self.strong_convexity * t + memory[SUM]
         growth = 0.5 * (sqrt(level * level + 4.0 * self.waiting * pending) - level)
@@ -115,7 +117,7 @@ class DoublingRate(Following, init=False):
         # The magnitude is 0 before the first epoch is told.
         return self.scale / sqrt(max(memory[MAGNITUDE], 1.0))
 
-    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+    def next_rate(self, memory: np.ndarray, t: int, pending: float) -> float:
         return self.scale / sqrt(max(memory[MAGNITUDE], 1.0))
 
 
@@ -251,7 +253,7 @@ class BanditRate(Rate, init=False):
             return self.scale / sqrt(_noise(self, self.level, 1))
         return _for_backlog(self, memory, 1)
 
-    def next_rate(self, memory: np.ndarray, t: int, pending: int) -> float:
+    def next_rate(self, memory: np.ndarray, t: int, pending: float) -> float:
         if self.level > NO_LEVEL:
             # The sum is over the rounds after the first, whose backlog is empty.
             memory[SUM] += 1.5 * pending + _noise(self, self.level, t + 1)

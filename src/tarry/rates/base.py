@@ -84,6 +84,7 @@ class Rate(Parameters):
     follows_epochs = trait((), "Kinds of ``Doubling`` whose magnitude the rate reads; one of them must then be played.")
     follows_feedback = trait(False, "Whether the rate depends on the learner's feedback, and on nothing of the game.")
     needs_acknowledgements = trait(False, "Whether the rate counts pending rounds.")
+    takes_held_weight = trait(False, "Whether an unbiased estimate of their number, the held weight, does as well.")
     follows_backlog = trait(False, 'Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog.')
     tuned_horizon = trait(None, "The most rounds the rate is tuned to; None: any number.")
     tuned_capacity = trait(None, "The capacity the rate is tuned to; None: any.")
@@ -113,8 +114,8 @@ def count_tracked(rate: Rate, memory: np.ndarray, tracked: int) -> None:
 
 
 @verb_with_default
-def next_rate(rate: Rate, memory: np.ndarray, t: int, pending: int) -> float:
-    """Return η_t, t counted in the epoch; ``pending`` is σ_{t+1}, or -1 where it is not disclosed."""
+def next_rate(rate: Rate, memory: np.ndarray, t: int, pending: float) -> float:
+    """Return η_t, t counted in the epoch; ``pending`` is σ_{t+1} or its estimate, -1 where nobody asks."""
     return at(rate, t)
 
 

@@ -35,6 +35,7 @@ class Scheduler(Parameters):
     withholds_feedback = False  # it answers ``withholds``: feedback may wait in its slot after arrival
     announces_preemption = False  # every preemption goes through ``expired``; ``admit`` takes over no slot
     has_zero_weights = False  # some feedback weighs 0 and never reaches the learner
+    conserves_weight = False  # on every path, what arrived, was forfeited and is held adds up to the rounds played
     fits_anytime_rates = True  # the second moments of its weights grow no faster than the backlog
     max_wait = inf  # feedback later than so many rounds is never heard
     # The epochs, by what ``Doubling`` is over, one of which must tell this scheduler its guess; () for none.

@@ -29,6 +29,7 @@ class Always(Unweighted):
 
     needs_unlimited_capacity = True
     is_unbiased = True
+    conserves_weight = True
 
 
 def as_weights(values: Any, name: str, horizon: int | None = None) -> np.ndarray:

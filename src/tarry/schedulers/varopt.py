@@ -47,6 +47,7 @@ class VarOpt(base.Scheduler):
     """
 
     needs_preemption = True
+    conserves_weight = True
     recorded_draws = ("uniforms", "lost")
 
     def allocate(self, slots: int, capacity: int) -> VarOptState:

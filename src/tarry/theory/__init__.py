@@ -20,6 +20,7 @@ from tarry.theory.gradients import (
     morris_bound,
     pareto_bound,
     priority_bound,
+    varopt_bound,
 )
 from tarry.theory.weights import (
     arms_tuning,
@@ -31,6 +32,7 @@ from tarry.theory.weights import (
     optimised_rate,
     pareto_costs,
     priority_costs,
+    varopt_costs,
 )
 
 # Bounds on regret from gradients and from values, then rates and radii, what weights cost, and calibrated schedulers.
@@ -42,7 +44,7 @@ __all__ = [
     "morris_bound",
     "pareto_bound",
 ]
-__all__ += ["priority_bandit_bound", "priority_bound"]
+__all__ += ["priority_bandit_bound", "priority_bound", "varopt_bound"]
 __all__ += [
     "arms_tuning",
     "bandit_tuning",
@@ -52,5 +54,13 @@ __all__ += [
     "optimised_rate",
 ]
 __all__ += ["priority_bandit_tuning", "spread_of"]
-__all__ += ["batching_costs", "moment_level", "moment_limit", "morris_costs", "pareto_costs", "priority_costs"]
+__all__ += [
+    "batching_costs",
+    "moment_level",
+    "moment_limit",
+    "morris_costs",
+    "pareto_costs",
+    "priority_costs",
+    "varopt_costs",
+]
 __all__ += ["calibrated_probability", "calibrated_safety", "morris_epsilon"]

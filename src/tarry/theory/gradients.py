@@ -128,7 +128,7 @@ def priority_bound(
     strong_convexity: float = 0.0,
     rate: str = "tuned",
 ) -> float:
-    """GD√(T + (2+3κ_C)d_tot) for convex losses and Priority, C ≥ 2; for VarOpt pass C − 1 (Theorem 4).
+    """GD√(T + (2+3κ_C)d_tot) for convex losses and Priority, C ≥ 2.
 
     That is at its own rate, ``optimised_rate`` with the cost of ``priority_costs``. With rate="paper":
     1.5(1+κ_C)GD√(T + d_tot); "restarted" over T + d_tot: 4 times that; "anytime": GD√(T+2d_tot)·[1.5 +
@@ -159,6 +159,32 @@ def priority_bound(
     printed = 1.5 * (1.0 + kappa(c)) * scale * math.sqrt(horizon + late)
     # Epochs grow fourfold, so their roots add up to at most twice the last, which itself is at most doubled.
     return 4.0 * printed if rate == "restarted" else printed
+
+
+def varopt_bound(
+    *,
+    gradient_bound: float,
+    horizon: int,
+    diameter: float | None = None,
+    total_delay: float | None = None,
+    max_backlog: int | None = None,
+    strong_convexity: float = 0.0,
+    rate: str = "anytime",
+) -> float:
+    """1.5 GD√(T + 2d_tot) for convex losses and VarOpt at every capacity from 1 up, with nothing known.
+
+    That is at the rate ``Anytime``, fed with the held weight or with acknowledgements, and is the bound of unlimited
+    capacity. GD√(T + 2d_tot) with rate="tuned", which knows T + 2d_tot. Strongly convex: (G²/λ)(½ + σ_max)H_T.
+
+    >>> varopt_bound(diameter=1.0, gradient_bound=1.0, horizon=100, total_delay=150)
+    30.0
+    """
+    if strong_convexity != 0:
+        scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
+        return scale * (0.5 + needed(max_backlog, "max_backlog", "strongly convex")) * harmonic(horizon)
+    as_choice(rate, "rate", ("tuned", "anytime"))
+    root = math.sqrt(horizon + 2.0 * needed(total_delay, "total_delay"))
+    return (1.5 if rate == "anytime" else 1.0) * gradient_bound * needed(diameter, "diameter") * root
 
 
 def morris_bound(

@@ -60,13 +60,26 @@ def pareto_costs(*, horizon: int, total_delay: float, capacity: int) -> Costs:
 
 
 def priority_costs(*, horizon: int, total_delay: float, capacity: int) -> Costs:
-    """Σ E[w_t²] ≤ T + 3κ_C d_tot for Priority, C ≥ 2; for VarOpt pass C − 1 (Theorem 3 of this project).
+    """Σ E[w_t²] ≤ T + 3κ_C d_tot for Priority, C ≥ 2.
 
     >>> round(priority_costs(horizon=100, total_delay=1000, capacity=16).cost, 1)
     1301.0
     """
     factor = 3.0 * kappa(capacity)
     return Costs(0.5 * (horizon + (2.0 + factor) * total_delay), horizon + factor * total_delay, 0.0)
+
+
+def varopt_costs(delays: ArrayLike, capacity: int) -> Costs:
+    """T/2 + d_tot, exactly, for VarOpt at any capacity; Σ E[w_t²] ≤ T + (2/C) Σ_{σ_t≥C} (σ_t + 1) (docs/theory.md).
+
+    >>> varopt_costs([2, 1, 0], capacity=1)
+    Costs(cost=4.5, second_moments=13.0, saturation=0.0)
+    """
+    waits, slots = cut(delays), as_int(capacity, "capacity", 1)
+    t = np.arange(1, waits.size + 1)
+    backlog = t - 1 - np.searchsorted(np.sort(t + waits), t)  # the rounds before t, less those in before t
+    crowd = float(np.sum(backlog[backlog >= slots] + 1.0))
+    return Costs(0.5 * waits.size + float(waits.sum()), waits.size + 2.0 / slots * crowd, 0.0)
 
 
 def morris_costs(*, epsilon: float, horizon: int, total_delay: float, capacity: int) -> Costs:

@@ -29,7 +29,7 @@ _PAIR = 64  # a label of two exponents is h·64 + w: neither passes 63 in 64-bit
 
 
 @verb_with_default
-def enters_epoch(epochs: Any, memory: np.ndarray, t: int, pending: int) -> bool:
+def enters_epoch(epochs: Any, memory: np.ndarray, t: int, pending: float) -> bool:
     """Return whether round t is the first of an epoch."""
     return False
 
@@ -49,6 +49,7 @@ class Single(Parameters):
     """One epoch: nothing is ever restarted."""
 
     needs_acknowledgements = False
+    takes_held_weight = False
     needs_preemption = False
     over = ""
 
@@ -79,6 +80,11 @@ class Doubling(Parameters, init=False):
         return cls.make(kind, int(first), int(unit))
 
     @property
+    def takes_held_weight(self) -> bool:
+        """Whether the held weight will do for the backlog: its sums are unbiased, its peak is not."""
+        return self.over != "backlog"
+
+    @property
     def over(self) -> str:
         """What is guessed; over ``"backlog"`` the magnitude is a guess of the largest backlog, plus one."""
         return KINDS[self.kind]
@@ -87,7 +93,7 @@ class Doubling(Parameters, init=False):
         first = f", first={self.first}" if self.over == "backlog" else ""
         return f"Doubling({self.over!r}{first}{f', unit={self.unit}' if self.unit != 1 else ''})"
 
-    def enters_epoch(self, memory: np.ndarray, t: int, pending: int) -> bool:
+    def enters_epoch(self, memory: np.ndarray, t: int, pending: float) -> bool:
         old: Any = np.int64(memory[LABEL])
         label: Any = old
         if self.kind == 0:
