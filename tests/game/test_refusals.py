@@ -123,8 +123,8 @@ RECENT = tarry.learners.ODFTRL(BALL, 1.0, hint="recent")
         ),
         (
             {"information": "non-clairvoyant"},
-            tarry.learners.DWFTRL(BALL, tarry.rates.Anytime(2.0, 1.0)),
-            "the learner's rate follows the backlog .*: use a rate that does not",
+            tarry.Player(tarry.learners.DWFTRL(BALL, tarry.rates.Anytime(2.0, 1.0)), tarry.schedulers.Priority()),
+            "the learner's rate follows the backlog .*: use a rate that does not, use VarOpt, whose held weight tells",
         ),
         ({"domain": SIMPLEX}, tarry.learners.Exp3(2, 0.1), "this game gives gradient: use EntropicFTRL, or feedback="),
         ({"domain": SIMPLEX, "feedback": "value"}, tarry.learners.DORM(2), "this game gives value: use Exp3, or"),

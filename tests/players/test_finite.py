@@ -16,7 +16,7 @@ from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import RecordedDirections
 from tarry.outcomes import Fate
 from tarry.players import finite_actions
-from tarry.schedulers import Batching, Coin, Pareto
+from tarry.schedulers import Batching, Coin, Pareto, VarOpt
 from tarry.schedulers.base import RecordedUniforms
 from tarry.tracking import Draws, Player, fresh_state
 from tarry.tracking.buffer import flush_buffer
@@ -110,10 +110,10 @@ def one_good(horizon, k, delays, **options):
 GAMES = {
     "fixed": {"information": "non-clairvoyant", "preemption": False},
     "bounded": {"information": "non-clairvoyant", "preemption": False},
-    "proxy": {"information": "non-clairvoyant"},
+    "preemptive": {"information": "non-clairvoyant"},
     "coin": {"information": "clairvoyant", "preemption": False},
 }
-EXPECTED = {"fixed": Batching, "bounded": Batching, "proxy": Pareto, "coin": Coin}
+EXPECTED = {"fixed": Batching, "bounded": Batching, "preemptive": VarOpt, "coin": Coin}
 
 
 def named_game(kind, feedback, capacity, horizon):
@@ -128,6 +128,8 @@ def bound_of(kind, game, player):
     if isinstance(player.scheduler, Batching):
         most = {"max_delay": player.scheduler.max_delay}
         costs = theory.batching_costs(total_delay=summary.total_delay, is_fixed=kind == "fixed", **most, **sizes)
+    elif isinstance(player.scheduler, VarOpt):
+        costs = theory.varopt_costs(game.delays.values, game.capacity)
     else:
         costs = theory.pareto_costs(total_delay=summary.total_delay, **sizes)
     cost, second, _ = costs
@@ -143,19 +145,19 @@ def bound_of(kind, game, player):
 @pytest.mark.parametrize("feedback", ["gradient", "value"])
 def test_regret_is_below_the_bound_where_playing_at_random_is_not(kind, feedback):
     horizon = 2500
-    game = named_game(kind, feedback, 60 if kind in ("proxy", "coin") else 3, horizon)
+    game = named_game(kind, feedback, {"coin": 60, "preemptive": 1}.get(kind, 3), horizon)
     player = finite_actions(game)
     assert isinstance(player.scheduler, EXPECTED[kind])
     record = tarry.simulate(game, player, seeds=3)
-    refused = record.ledger["saturated"].to_numpy() if kind in ("proxy", "coin") else 0
+    refused = record.ledger["saturated"].to_numpy() if kind == "coin" else 0
     bound = bound_of(kind, game, player)
     assert np.all(record.regret <= bound + refused)
     assert bound < horizon * 2 / 3, "else no learner could fail"
 
 
-@pytest.mark.parametrize("kind", ["fixed", "proxy"])
+@pytest.mark.parametrize("kind", ["fixed", "preemptive"])
 def test_the_hybrid_takes_the_moments_as_its_level(kind):
-    game = named_game(kind, "value", 60 if kind == "proxy" else 3, 400)
+    game = named_game(kind, "value", 3, 400)
     game = tarry.Game(
         game.domain, game.losses, game.delays, feedback="value", capacity=game.capacity, preemption=game.preemption
     )
@@ -185,7 +187,7 @@ def test_what_is_no_such_game_is_refused():
 def test_one_slot_is_enough_where_it_may_be_given_up():
     delays = tarry.delays.fixed(horizon=40, delay=6)
     player = finite_actions(one_good(40, 3, delays, capacity=1, information="non-clairvoyant"))
-    assert isinstance(player.scheduler, Pareto)
+    assert isinstance(player.scheduler, VarOpt)
     unhurried = one_good(40, 3, tarry.delays.fixed(horizon=40, delay=0), capacity=1, preemption=False)
     assert finite_actions(unhurried).scheduler == Batching(0)
 

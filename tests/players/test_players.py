@@ -85,9 +85,13 @@ def test_recommended():
     assert isinstance(convex.learner.rate, Anytime)
     assert "proved by this project" in repr(convex)
     blind = players.recommended(_game(information="non-clairvoyant"))
-    assert isinstance(blind.learner, Adaptive)
-    assert not blind.is_proved
-    assert "no regret bound is proved" in repr(blind)
+    assert isinstance(blind.learner.rate, Anytime)
+    assert blind.is_proved
+    assert "anytime rate from the weight that is held; proved" in repr(blind)
+    silent = players.recommended(_game(information="non-clairvoyant", preemption=False), backlog=25)
+    assert isinstance(silent.learner, Adaptive)
+    assert not silent.is_proved
+    assert "no regret bound is proved" in repr(silent)
     kept = players.recommended(_game(preemption=False), backlog=25)
     assert isinstance(kept.scheduler, schedulers.Morris)
     assert kept.learner.rate.waiting == pytest.approx(2 + kept.scheduler.epsilon)
@@ -103,10 +107,9 @@ GIVEN = {"curved": {"strong_convexity": 0.5}, "convex": {"gradient_bound": 1.0, 
 @pytest.mark.parametrize(
     ("changes", "member", "proof"),
     [
-        ({}, schedulers.VarOpt, "for capacities of at least 3 (docs/theory.md, Theorems 4{part} and 6)"),
-        ({"capacity": 3}, schedulers.VarOpt, "for capacities of at least 3 (docs/theory.md, Theorems 4{part} and 6)"),
-        ({"capacity": 2}, schedulers.Priority, "proved by this project (docs/theory.md, Theorem 4{part})"),
-        ({"capacity": 1}, schedulers.VarOpt, None),
+        ({}, schedulers.VarOpt, "at every capacity (docs/theory.md, Theorem 1{part})"),
+        ({"capacity": 2}, schedulers.VarOpt, "at every capacity (docs/theory.md, Theorem 1{part})"),
+        ({"capacity": 1}, schedulers.VarOpt, "at every capacity (docs/theory.md, Theorem 1{part})"),
         ({"capacity": None}, schedulers.Always, "for weights 1 (docs/theory.md, (A) and Theorem 4{part})"),
         ({"capacity": None, "preemption": False}, schedulers.Always, "for weights 1"),
         ({"capacity": 8, "preemption": False, "backlog": 40}, schedulers.Morris, "Theorem 7, row {row})"),
@@ -114,10 +117,9 @@ GIVEN = {"curved": {"strong_convexity": 0.5}, "convex": {"gradient_bound": 1.0, 
     ],
 )
 def test_what_is_proved_of_gradients(kind, changes, member, proof):
-    """Theorem 4 is about Priority from 2 slots on, Theorem 6 carries it to VarOpt from 3 on."""
     player = players.recommended(DOMAIN, **GIVEN[kind], **changes)
     assert isinstance(player.scheduler, member)
-    assert player.is_proved == (proof is not None)
+    assert player.is_proved == (proof is not None and member is not schedulers.Morris)
     if proof is None:
         assert player.reason.endswith("no regret bound is proved at a capacity of 1")
     else:

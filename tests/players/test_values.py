@@ -36,10 +36,10 @@ DEAF = {**BLIND, **KEPT}
         ({"information": "clairvoyant"}, None, schedulers.VarOpt, False, 19),
         ({"capacity": 4}, None, schedulers.VarOpt, False, 19),
         ({"capacity": 3}, None, schedulers.VarOpt, False, 19),
-        ({"capacity": 2}, None, schedulers.Priority, False, 19),
+        ({"capacity": 2}, None, schedulers.VarOpt, False, 19),
         (SEMI, 25, schedulers.VarOpt, True, 21),
         ({"capacity": 3}, 25, schedulers.VarOpt, True, 21),
-        ({"capacity": 2}, 25, schedulers.Priority, True, 21),
+        ({"capacity": 2}, 25, schedulers.VarOpt, True, 21),
         (KEPT, 25, schedulers.Morris, True, 21),
         (BLIND, 25, schedulers.VarOpt, False, 18),
         (DEAF, 25, schedulers.Morris, False, 18),
@@ -56,7 +56,10 @@ def test_what_is_recommended(changes, backlog, scheduler, observes, row, losses)
     assert isinstance(player.scheduler, scheduler)
     restarts = backlog is None and game.capacity is not None
     assert isinstance(player.epochs, tarry.Doubling if restarts else Single)
-    assert player.is_proved
+    # At few slots the bound for VarOpt is more than any regret, and Morris may refuse a share of all rounds.
+    assert player.is_proved == (
+        scheduler is schedulers.Always or (scheduler is schedulers.VarOpt and game.capacity > 6)
+    )
     if losses is CURVED:
         row = 26 if restarts else 27
         assert at(player.learner.rate, 7) == pytest.approx(1 / (0.5 * 7))
@@ -87,8 +90,8 @@ def test_it_is_tuned_to_the_games_constants():
 
 
 KAPPA = {
-    2: "κ = e√T + 1",
-    3: "1.5(e√T+1) for C = 3",
+    2: "1.5(e√T+1) below",
+    3: "1.5(e√T+1) below",
     4: "κ = e·T^(1/(C−2))·C/(C−3) for C ≥ 4",
     16: "up to horizons of e^(C−2) that is e²·C/(C−3), then it grows",
 }

@@ -15,7 +15,7 @@ from tarry.domains.base import Domain
 from tarry.game import Game
 from tarry.learners import DWFTBL, DWFTRL, Adaptive
 from tarry.rates import Anytime, BanditRadius, BanditRate, inverse_time
-from tarry.schedulers import Always, Bernoulli, Morris, Priority, VarOpt
+from tarry.schedulers import Always, Bernoulli, Morris, VarOpt
 from tarry.tracking import Doubling, Player
 
 INFORMATION = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
@@ -37,9 +37,8 @@ PROVED: dict[type, str] = {
 ANY = " (docs/theory.md, Theorem 4{part})"
 # By how much bounds from values grow because radii are tuned below what is proved of the scheduler's moments.
 FACTORS: dict[type, str] = {
-    VarOpt: ", times at most κ = e·T^(1/(C−2))·C/(C−3) for C ≥ 4, 1.5(e√T+1) for C = 3: up to horizons of e^(C−2) that "
+    VarOpt: ", times at most κ = e·T^(1/(C−2))·C/(C−3) for C ≥ 4, 1.5(e√T+1) below: up to horizons of e^(C−2) that "
     "is e²·C/(C−3), then it grows",
-    Priority: ", times at most κ = e√T + 1",
     Morris: f", times at most κ = max{{1, εC}}, with sat on top, {SATURATED}",
 }
 
@@ -130,7 +129,19 @@ def recommended(
         )
     if _is_crowded(slots, guess) and (feedback == "value" or not preemption):
         return Recommendation(player, f"{chosen}; no regret bound is proved at a capacity of 1", False)
-    return Recommendation(player, f"{chosen}; {proof or 'no regret bound is proved'}", bool(proof))
+    empty = _emptiness(player.scheduler, slots, guess, feedback)
+    return Recommendation(player, f"{chosen}; {proof or 'no regret bound is proved'}{empty}", bool(proof) and not empty)
+
+
+def _emptiness(scheduler: Any, capacity: Room, backlog: int | None, feedback: str) -> str:
+    """Return why the bound that is stated says nothing; an empty string where it does."""
+    if not isinstance(capacity, int) or (backlog is not None and backlog < capacity):
+        return ""  # every round is tracked, or nothing is known of the slots
+    if isinstance(scheduler, Morris):
+        return "; a share of all rounds may be refused, so nothing is proved"
+    if feedback == "value" and capacity <= 6:
+        return "; at a capacity of at most 6 that is more than any regret, so nothing is proved"
+    return ""
 
 
 def _read(game: Game, rules: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
