@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recount import Heard, by_arrival
 
 import tarry
 from tests.oracles.theory import backlog_sums, weighted_regret_bound
@@ -41,8 +42,12 @@ def test_convex(seed, horizon, adversarial, half):
     worst = domain.linear_minimiser((weights[:, None] * rows).sum(axis=0))
     assert _weighted_regret(record, losses, weights, worst) <= bound + 1e-9
     if weights.any():
-        sharp = weighted_regret_bound(diameter=2.0, gradient_bound=1.0, last_rate=rates[-1], own=own, pairs=pairs)
-        np.testing.assert_allclose(record.bound[0], sharp, rtol=1e-10)
+        ends = np.arange(1, horizon + 1) + game.delays.values
+        heard = [Heard(s, at, w, 1.0) for s, (at, w) in enumerate(zip(ends, weights, strict=True), 1)]
+        by = by_arrival(heard, dict(enumerate((rates[0], *rates), 1)), horizon)
+        np.testing.assert_allclose(record.bound[0], 2.0 / rates[-1] + sum(by), rtol=1e-10)
+        assert _weighted_regret(record, losses, weights, worst) <= record.bound[0] + 1e-9
+        assert record.bound[0] <= 2.0 / rates[-1] + 0.5 * own + pairs + 1e-9
 
 
 @given(seed=st.integers(0, 10**6), horizon=st.integers(1, 40), half=st.booleans())

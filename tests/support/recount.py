@@ -27,6 +27,19 @@ def by_gradients(heard, rates):
     return own, pairs
 
 
+def by_arrival(heard, rates, now, epochs=None):
+    """Σ ½ η_v M_v² and Σ m_s Σ_{s≤v<a(s)} η_v M_v up to round ``now``; ``rates[t]`` is η_{t−1}.
+
+    The last round of an epoch (``epochs`` lists those of all rounds) is closed at the rate that the epoch had.
+    """
+    news = {v: sum(s.weight * s.size for s in heard if s.at == v) for v in range(1, now + 1)}
+    is_last = {v: epochs is not None and v < len(epochs) and epochs[v] != epochs[v - 1] for v in news}
+    eta = {v: rates[v] if is_last[v] else rates[v + 1] for v in news}
+    own = sum(0.5 * eta[v] * news[v] ** 2 for v in news)
+    moved = sum(s.weight * s.size * sum(eta[v] * news[v] for v in range(s.s, s.at)) for s in heard)
+    return own, moved
+
+
 def by_values(heard, rates, radii):
     """Σ ½ η (wf/δ)², Σ c√q, √(Σc · Σcq), Σ η w_t w_s and Σ wδ, all without k, M, G and r."""
     own = exact = lengths = spreads = plain = smoothed = 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recount import by_gradients, heard_by, rates_of
+from recount import by_arrival, heard_by, rates_of
 
 import tarry
 from tarry.learners import DWFTBL, DWFTRL
@@ -28,7 +28,7 @@ def test_strong_convexity_leaves_the_first_sum_out_and_says_so():
     record = tarry.simulate(_game(curved), tarry.Player(learner), seeds=[3], keep_rounds=True)
     rates = rates_of(Power(2.0, 1.0), HORIZON)
     steep = curved.gradient_bound(DOMAIN)
-    own, pairs = by_gradients(heard_by(record, HORIZON, lambda s: steep), rates)
+    own, pairs = by_arrival(heard_by(record, HORIZON, lambda s: steep), rates, HORIZON)
     found = record.certificates[0]
     np.testing.assert_allclose(found[1:5], (0.0, own, pairs, 0.0), rtol=1e-12)
     assert "second sum only, no bound on one path" in found.holds
@@ -51,10 +51,10 @@ def test_one_path_may_exceed_the_second_sum_but_not_the_full_bound():
     last = [session.ask() for _ in range(10)][-1]
     session.tell(last.id, gradient=[last.play[0] - 1.0])
     found = session.status().certificate
-    assert found.bound == pytest.approx(0.5 / 9)  # below the regret, ½
+    assert found.bound == pytest.approx(0.5 / 10)  # below the regret, ½
     assert "on every path" not in found.holds
     assert "no bound on one path" in found.holds
-    assert found.full_bound == pytest.approx(0.5 / 9 + 0.5 * 4.0 * 9)
+    assert found.full_bound == pytest.approx(0.5 / 10 + 0.5 * 4.0 * 9)
 
 
 @given(seed=st.integers(0, 10**6), rounds=st.integers(1, 30), capacity=st.integers(2, 6))

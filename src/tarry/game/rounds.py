@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
     capacity: int
     information: int  # NON, SEMI or CLAIRVOYANT
-    certify: int  # UNCERTIFIED, or sums of a certificate are kept: of PLAIN weights, or with OBSERVED sizes of feedback
+    certify: int  # UNCERTIFIED, or which sums of a certificate are kept, in the flags of the tally
     hears: int  # whether a member or the log notices the end of an untracked round
     backlog: int  # UNCOUNTED where no member asks, COUNTED from acknowledgements, or HELD: estimated without them
 
@@ -51,11 +51,16 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
         # it is rounding.
         backlog = max(0.0, t - 1 - state.tally.sums[tally.WEIGHT] - state.tally.sums[tally.FORFEITED])
     is_first = enters_epoch(player.epochs, state.epochs, t, backlog)
+    closing = 0.0
     if is_first and setting.certify and t > 1:
-        state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / learners.closing_rate(player.learner, state.learner, t - 1)
+        closing = learners.closing_rate(player.learner, state.learner, t - 1)
+        state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / closing
     if t > 1:
-        flush_buffer(state.buffer, player, draws, state, t - 1, is_first)
+        flush_buffer(state.buffer, player, draws, state, setting.certify, t - 1, is_first)
         learners.advance(player.learner, state.learner, t - 1, backlog)
+        if setting.certify & tally.BY_ARRIVAL:
+            rate = closing if is_first else learners.rate_in_force(player.learner, state.learner, t)
+            tally.close_round(state.tally, rate)
     table = state.table
     table.counts[RELEASED] = 0
     if is_first:
@@ -110,7 +115,8 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
     learners.enter(player.learner, state.learner, slot, t)
     if setting.certify:
         rate = learners.rate_in_force(player.learner, state.learner, t)
-        tally.book_entry(state.tally, rate, learners.smoothing_in_force(player.learner, state.learner, t), slot)
+        radius = learners.smoothing_in_force(player.learner, state.learner, t)
+        tally.book_entry(state.tally, setting.certify, rate, radius, slot)
     return slot
 
 
@@ -132,11 +138,12 @@ def deliver(
     if setting.certify:
         size = learners.feedback_size(player.learner, feedback)
         state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], size)
-        size = size if setting.certify == tally.OBSERVED else 1.0
-        tally.book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
+        if not setting.certify & tally.BY_ARRIVAL:
+            size = size if setting.certify & tally.OBSERVED else 1.0
+            tally.book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
     vacate(state.table, slot)
     if weight != 0.0:
-        deliver_or_buffer(state.buffer, player, draws, state, (s, t, slot, weight), feedback)
+        deliver_or_buffer(state.buffer, player, draws, state, setting.certify, (s, t, slot, weight), feedback)
     return weight
 
 

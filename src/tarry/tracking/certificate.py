@@ -1,14 +1,19 @@
-"""Certificates from the books: inequality (A) for gradients, (B) for values (docs/theory.md, section 2).
+"""Certificates from the books: inequality (A′) or (A) for gradients, (B) for values (docs/theory.md, section 2).
 
 Both hold for all weights, so they hold with those of the rounds that have arrived and zero for the rest:
 
-    (A)   D² Σ_epochs 1/(2η) + Σ_t η_{t−1} (½ m_t² + m_t Σ_{s∈B_t} m_s),    m_t = w_t|g_t|, or w_t G
+    (A′)  D² Σ_epochs 1/(2η) + Σ_v (½ η_v M_v² + η_v M_v Σ_{s≤v<a(s)} m_s),  m_s = w_s|g_s|, or w_s G
+    (A)   D² Σ_epochs 1/(2η) + Σ_t η_{t−1} (½ m_t² + m_t Σ_{s∈B_t} m_s)
     (B)   D² Σ_epochs 1/(2η) + ½ Σ_t η_{t−1} (w_t k f_t/δ_t)²               |f_t|, or M
           + kMG √(Σ_t c_t · Σ_t c_t q_t) + G² Σ_t η_{t−1} w_t Σ_{s∈B_t} w_s + (β/r) Σ_t w_t δ_t
 
-with c_t = η_{t−1} w_t/δ_t and q_t = Σ_{s∈B_t} w_s². The root is at least (B)'s own Σ c_t √q_t, which cannot be kept in
-bounded memory: a q_t may grow long after t has arrived. β is 3GD, or 10G²/λ. Observed values will not do in the root,
-since a root's mean is below the root of the mean.
+M_v sums the m_s that arrive in round v, and a(s) is when s arrives: (A′) adds up in the order of arrival, O(1) each,
+and is never above (A). It needs steps of at most η_v|c_v|, as those of DW-FTRL are. With entropy the play moves with
+the rate as well, so (A) is kept for it unless its rate is one number.
+
+In (B) c_t = η_{t−1} w_t/δ_t and q_t = Σ_{s∈B_t} w_s². The root is at least (B)'s own Σ c_t √q_t, which cannot be kept
+in bounded memory: a q_t may grow long after t has arrived. β is 3GD, or 10G²/λ. Observed values will not do in the
+root, since a root's mean is below the root of the mean.
 
 For η_t = 1/(λt) and losses as strongly convex, D² Σ 1/(2η) gives way to the first sum Σ_t ½λ(1 − w_t)|x_t − u|² over
 the rounds played, which depends on u. It is left out of the bound; it is at most ½λD² Σ_t (1 − w_t)₊ = D² Σ 1/(2η) −
@@ -26,10 +31,10 @@ from numpy.typing import NDArray
 from tarry.learners.base import VALUE, closing_rate
 from tarry.learners.norms import diameter_in
 from tarry.outcomes import Certificate, Fate
-from tarry.rates import Power
+from tarry.rates import Constant, Power
 from tarry.tracking import tally
 from tarry.tracking.player import Player, State
-from tarry.tracking.tally import LONGEST, OBSERVED, PLAIN
+from tarry.tracking.tally import BY_ARRIVAL, LONGEST, OBSERVED, PLAIN
 
 Array = NDArray[np.float64]
 _SLACK = 1e-9  # of a size above its bound: rounding
@@ -45,6 +50,7 @@ class Terms(NamedTuple):
     inner_radius: float  # r, 0 for gradients
     dimension: int
     restarts: bool  # whether epochs drop what is pending
+    by_arrival: bool  # (A′) in place of (A)
 
     @property
     def level(self) -> float:
@@ -54,7 +60,7 @@ class Terms(NamedTuple):
     @property
     def sizes(self) -> int:
         """What the books must keep."""
-        return PLAIN if isfinite(self.level) else OBSERVED
+        return PLAIN + OBSERVED * (not isfinite(self.level)) + BY_ARRIVAL * self.by_arrival
 
 
 def terms_of(
@@ -83,6 +89,7 @@ def terms_of(
         inner_radius=float(learner.inner_radius) if learner.feedback == VALUE else 0.0,
         dimension=int(learner.dimension),
         restarts=restarts,
+        by_arrival=learner.feedback != VALUE and (learner.norm.is_quadratic or isinstance(rate, Constant)),
     )
 
 
@@ -92,15 +99,17 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> tuple[Array, Array, Array,
     flat = np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
     level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
-    square = level**2 if terms.sizes == PLAIN else 1.0
+    square = 1.0 if terms.sizes & OBSERVED else level**2
     spread, omitted = terms.diameter**2 * (sums[..., tally.CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
     if terms.strong_convexity:
         heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., tally.CAPPED]
         spread, omitted = flat, np.maximum(0.0, spread - heard)
     squares, overlaps = sums[..., tally.SQUARES], sums[..., tally.OVERLAPS]
+    if terms.by_arrival:  # the last round is closed here, as if the game ended with it
+        squares = squares + np.asarray(rate) * sums[..., tally.NEWS] ** 2
     if not terms.inner_radius:
         return spread, 0.5 * square * squares, square * overlaps, flat, omitted
-    k, r, most = terms.dimension, terms.inner_radius, level if terms.sizes == PLAIN else nan
+    k, r, most = terms.dimension, terms.inner_radius, nan if terms.sizes & OBSERVED else level
     lengths = np.sqrt(sums[..., tally.INVERSE_RADII] * sums[..., tally.RADIUS_OVERLAPS])
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
     overlap = k * most * steep * lengths + steep**2 * overlaps

@@ -1,8 +1,9 @@
 """The books of a run: fates, weight moments, occupancy, and the sums of :mod:`tarry.tracking.certificate`.
 
-A pair (s, t) of these sums contributes once both weights are known, that is when the later of the two arrives; the
-other one arrived during its life. So every tracked slot carries the sums over arrivals during its life, O(tracked) per
-used arrival. Epochs empty the set, so no pair crosses from one to the next.
+In order of arrival, O(1) a round: E = Σ η_v m_v over closed rounds, m_v what arrived in round v, and every slot
+remembers E as it was when its round began. For the other certificates a pair (s, t) of rounds contributes once both
+weights are known, when the later one arrives; the other arrived during its life. So every tracked slot carries sums
+over arrivals during its life, O(tracked) per used arrival. Epochs empty the set, so no pair crosses to the next.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SUMS = 13
     OCCUPANCY,  # Σ |S| as rounds find it
     FORFEITED,  # Σ w of tracked rounds that ended without an outcome
     SQUARES,  # Σ η m²; for values Σ η (w f/δ)²
-    OVERLAPS,  # Σ η_{t−1} m_t m_s over pairs; for values of the weights alone
+    OVERLAPS,  # Σ η m_t m_s over rounds that were out together; for values of the weights alone
     CLOSED_EPOCHS,  # Σ 1/(2η) over epochs that have ended
     LONGEST,  # the largest |g| or |f| that was used
     INVERSE_RADII,  # Σ c_t
@@ -36,8 +37,11 @@ SUMS = 13
     RADII,  # Σ w δ
     CAPPED,  # Σ min(w, 1)
 ) = range(SUMS)
+# In order of arrival there are no radii; their places, which every store has, hold E and what the open round brought.
+RISE, NEWS = INVERSE_RADII, RADIUS_OVERLAPS
 FULL_ROUNDS, PEAK = range(2)
-UNCERTIFIED, PLAIN, OBSERVED = range(3)
+# What is certified: nothing, or flags added up. Sizes of feedback are 1 unless OBSERVED; pairs unless BY_ARRIVAL.
+UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
 
 
 class Tally(NamedTuple):
@@ -46,7 +50,7 @@ class Tally(NamedTuple):
     fates: np.ndarray  # by Fate
     sums: np.ndarray  # by the names above, as are counts; all else is by slot
     counts: np.ndarray
-    pair_sum: np.ndarray  # Σ η m_s, times m_t when t arrives
+    pair_sum: np.ndarray  # Σ η m_s, times m_t when t arrives; by arrival −E, so that E then adds up the same
     rate: np.ndarray  # η_{t−1} of the round t in the slot
     inverse_radius: np.ndarray  # 1/δ_t, 0 for gradients
     pair_sum_w2: np.ndarray  # Σ η w_s²/δ, times w_t: the pair's c is that of t
@@ -92,13 +96,29 @@ def check_balance(player: Player, state: State, t: int) -> None:
 
 
 @step
-def book_entry(tally: Tally, rate: float, radius: float, slot: int) -> None:
+def book_entry(tally: Tally, certify: int, rate: float, radius: float, slot: int) -> None:
     """Open a slot's sums; ``rate`` is η_{t−1}, the one that made the play, ``radius`` δ_t or 0."""
     tally.rate[slot] = rate
     tally.inverse_radius[slot] = 1.0 / radius if radius > 0.0 else 0.0
-    tally.pair_sum[slot] = 0.0
+    tally.pair_sum[slot] = -tally.sums[RISE] if certify & BY_ARRIVAL else 0.0
     tally.pair_sum_w2[slot] = 0.0
     tally.pair_sum_w[slot] = 0.0
+
+
+@step
+def book_by_arrival(tally: Tally, slot: int, mass: float) -> None:
+    """Add what the learner is told of a round; plays moved by at most the growth of E since the round began."""
+    tally.sums[OVERLAPS] += mass * (tally.sums[RISE] + tally.pair_sum[slot])
+    tally.sums[NEWS] += mass
+
+
+@step
+def close_round(tally: Tally, rate: float) -> None:
+    """Add the squares of what a round brought, and let E rise; ``rate`` is η of the round's end."""
+    news = tally.sums[NEWS]
+    tally.sums[SQUARES] += rate * news * news
+    tally.sums[RISE] += rate * news
+    tally.sums[NEWS] = 0.0
 
 
 @step
