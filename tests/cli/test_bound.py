@@ -33,7 +33,7 @@ def test_the_table_shows_the_bounds():
     assert done.exit_code == 0, done.output
     game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000}
     assert f"{theory.pareto_bound(**game, capacity=32):,.0f}" in done.stdout
-    assert f"{theory.priority_bound(**game, capacity=31):,.0f}" in done.stdout
+    assert f"{theory.varopt_bound(**game):,.0f}" in done.stdout
     assert "GDT = 20,000" in done.stdout
     assert "strongly convex" not in done.stdout
 
@@ -81,6 +81,6 @@ def test_a_longest_delay_adds_batching():
     assert read["constants"]["max_delay"] == 150
 
 
-def test_two_slots_are_one_too_few_for_varopt():
-    done = call(*CONVEX[:3], "2", *CONVEX[4:])
-    assert "VarOpt's bound needs a capacity of at least 3, got 2" in " ".join(done.stdout.split())
+def test_one_slot_is_one_too_few_for_priority():
+    done = call(*CONVEX[:3], "1", *CONVEX[4:])
+    assert "Priority's bound needs a capacity of at least 2, got 1" in " ".join(done.stdout.split())

@@ -16,10 +16,10 @@ def test_new_says_what_was_chosen(session, url):
     assert told == {
         "store": url,
         "name": "main",
-        "learner": "Adaptive",
+        "learner": "DWFTRL",
         "scheduler": "VarOpt",
         "reason": tarry.players.recommended(tarry.domains.Ball(3), gradient_bound=1).reason,
-        "is_proved": False,
+        "is_proved": True,
         "capacity": 4,
         "information": "non-clairvoyant",
         "preemption": True,
