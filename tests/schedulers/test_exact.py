@@ -9,6 +9,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 from marking import slow_but
+from paths import overflow, varopt_paths
 
 from tarry.schedulers import Bernoulli, Coin, Morris, Pareto, Priority, Proxy, VarOpt
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
@@ -18,38 +19,6 @@ HORIZON = 4
 SEQUENCES = list(product(range(4), range(3), range(2), range(1)))
 PAIRS = list(combinations(range(HORIZON), 2))
 CAPACITIES = [1, 2, 3]
-
-
-def overflow(members, capacity):
-    """θ and the chance of each candidate to be lost, from the defining equation."""
-    ordered = sorted(members.values())
-    for k in range(2, len(ordered) + 1):
-        theta = sum(ordered[:k]) / (k - 1)
-        if sum(min(Fraction(1), w / theta) for w in ordered) == capacity:
-            return theta, {s: 1 - min(Fraction(1), w / theta) for s, w in members.items()}
-    raise AssertionError("no θ solves the equation")
-
-
-def varopt_paths(delays, capacity, t=1, members=None, probability=Fraction(1), lost=(), weights=None):
-    """(probability, lost round per round, weights) of every path, in rational numbers."""
-    members, weights = dict(members or {}), dict(weights or {})
-    if t > HORIZON:
-        yield probability, lost, [weights.get(s, Fraction(0)) for s in range(1, HORIZON + 1)]
-        return
-    members[t] = Fraction(1)
-    branches = [(Fraction(1), 0, members)]
-    if len(members) > capacity:
-        theta, chances = overflow(members, capacity)
-        branches = [
-            (chance, out, {s: max(w, theta) for s, w in members.items() if s != out})
-            for out, chance in chances.items()
-            if chance > 0
-        ]
-    for chance, out, survivors in branches:
-        due = [s for s in survivors if s + delays[s - 1] == t]
-        arrived = {**weights, **{s: survivors[s] for s in due}}
-        waiting = {s: w for s, w in survivors.items() if s not in due}
-        yield from varopt_paths(delays, capacity, t + 1, waiting, probability * chance, (*lost, out), arrived)
 
 
 def moments(paths):
@@ -63,7 +32,7 @@ def moments(paths):
 def test_varopt(capacity):
     for delays in SEQUENCES:
         paths = []
-        for probability, lost, exact in varopt_paths(delays, capacity):
+        for probability, lost, exact, _ in varopt_paths(delays, capacity):
             draws = RecordedLosers(np.array(lost))
             found = follow(VarOpt(), delays, capacity=capacity, draws=draws).weight
             assert np.allclose(found, [float(w) for w in exact], rtol=1e-13, atol=0)

@@ -42,6 +42,14 @@ def worst_regret(weights, delays, rates):
     return problem.solve(verbose=0, solver="CLARABEL")
 
 
+def bound_by_arrival(weights, delays, rates, half=0.5):
+    """D²/(2η_T) + Σ_v η_v (½ A_v² + A_v Σ_{s≤v<a(s)} w_s), as certificates add it up."""
+    ends, t = np.arange(len(delays)) + delays, np.arange(len(delays))
+    news = np.array([np.sum(np.asarray(weights)[ends == v]) for v in t])
+    waiting = np.array([np.sum(np.asarray(weights)[(t <= v) & (v < ends)]) for v in t])
+    return 0.5 / rates[-1] + float(np.sum(rates * (half * news**2 + news * waiting)))
+
+
 def bound_of(weights, delays, rates):
     own, pairs = theory.backlog_sums(weights, delays, rates)
     return float(
@@ -67,6 +75,9 @@ def test_known_values(weights, delays, square, worst, attained):
     assert found == pytest.approx(worst, abs=CLOSE)
     assert found <= bound + 1e-5
     assert (bound - found < CLOSE) == attained
+    tighter = bound_by_arrival(weights, delays, rates)
+    assert found - 1e-5 <= tighter <= bound + 1e-9
+    assert bound_by_arrival(weights, delays, rates, half=0.25) < found or not attained
 
 
 def best_rate(weights, delays):
@@ -83,7 +94,9 @@ def test_every_delay_of_four_rounds(delays):
     drawn[-1] += 1.0
     for weights, power in ((np.ones(4), 0.0), (drawn, 0.5)):
         rates = best_rate(weights, delays) * (2.0 / np.arange(1, 5)) ** power
-        assert worst_regret(weights, delays, rates) <= bound_of(weights, delays, rates) + 1e-5
+        by_arrival = bound_by_arrival(weights, delays, rates)
+        assert worst_regret(weights, delays, rates) <= by_arrival + 1e-5
+        assert by_arrival <= bound_of(weights, delays, rates) + 1e-9
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 4, 6])
