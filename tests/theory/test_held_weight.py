@@ -154,3 +154,12 @@ def test_restarts_need_no_acknowledgements(epochs):
     assert np.all(tarry.simulate(game, player, seeds=5).regret < 200)
     with pytest.raises(tarry.errors.NotGranted, match="doubling over 'backlog' watches the backlog"):
         tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(BALL, rate=0.1), epochs=tarry.Doubling("backlog")))
+
+
+def test_what_expired_is_held_no_longer():
+    session = tarry.Session(tarry.Player(FREE), capacity=1, information="non-clairvoyant", rng=1)
+    session.expire(session.ask().id)
+    session.ask()  # h_2 = 0
+    assert isclose(session.status().certificate.regularisation, 4 / 2 * sqrt(2) / 2, rel_tol=1e-12)
+    session.ask()  # h_3 = 1
+    assert isclose(session.status().certificate.regularisation, 4 / 2 * sqrt(2 + 3) / 2, rel_tol=1e-12)
