@@ -10,7 +10,7 @@ import tarry
 from tarry.live import expected_size
 
 STEP = 500
-LARGE = pytest.param(100_000, marks=pytest.mark.jit(only=True))
+LARGE = pytest.param(100_000, marks=[pytest.mark.jit(only=True), pytest.mark.slow])
 
 
 def player(dimension):

@@ -38,7 +38,7 @@ MEMBERS = {
 
 
 @pytest.mark.jit(only=True)
-@pytest.mark.parametrize("name", MEMBERS)
+@pytest.mark.parametrize("name", slow_but(MEMBERS, {"VarOpt"}))
 def test_mean_weight(name):
     """Over the odd rounds, weight plus missing room is 1; two per cent more or less is noticed."""
     scheduler, saturates = MEMBERS[name]
