@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 from examples import SCHEDULERS
 from tarry import schedulers
@@ -17,6 +18,11 @@ class TestSchedulers(SchedulerContract):
         policy = SCHEDULERS[name]
         self.scheduler, self.capacity, self.information, self.preemption, self.saturates = policy[:5]
         self._longest = policy.longest
+
+    @pytest.mark.parametrize("seeds", slow_but([50, 200], {50}))
+    def test_mean_weight(self, seeds):
+        self.seeds = seeds
+        super().test_mean_weight()
 
     @property
     def delays(self):
@@ -32,6 +38,7 @@ class WeightsOne(SchedulerContract):
 
     scheduler = schedulers.DropOldest()
     saturates = False
+    seeds = 50
 
 
 def test_contract_can_fail():
