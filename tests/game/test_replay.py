@@ -45,8 +45,8 @@ def test_a_replay_tracks_what_the_game_tracks(scheduler, capacity, information):
             replay(scheduler, DELAYS, capacity=capacity, information=information)
         return
     game = tarry.Game(DOMAIN, LOSSES, DELAYS, capacity=capacity, information=information)
-    record = tarry.simulate(game, tarry.Player(LEARNER, scheduler), seeds=[3, 0, 8])
-    run = replay(scheduler, DELAYS, capacity=capacity, information=information, seeds=[3, 0, 8])
+    record = tarry.simulate(game, tarry.Player(LEARNER, scheduler), seeds=[3, 0])
+    run = replay(scheduler, DELAYS, capacity=capacity, information=information, seeds=[3, 0])
     assert run.seeds == record.seeds
     assert np.array_equal(run.fates, record.fates)
     for ours, theirs in zip((*run.weights, *run.occupancy), (*record.weights, *record.occupancy), strict=True):

@@ -142,7 +142,7 @@ def test_experts_are_learnt_under_any_scheduler(name):
     """Weights have mean 1 and know nothing of the plays, so the certificate, whose regret is weighted, holds in the
     mean for regret itself, but for rounds that were refused; playing at random would lose more than that."""
     scheduler, capacity = SCHEDULERS[name]
-    horizon, k = 1500, 4
+    horizon, k = 1000, 4
     losses = np.ones((horizon, k))
     losses[:, 2] = 0.0
     delays = tarry.delays.fixed(horizon=horizon, delay=10)

@@ -36,7 +36,7 @@ def fill(path: Path, rounds, *, dimension=0, capacity=64, memory=1_000_000, id_b
     return path.stat().st_size
 
 
-@pytest.mark.parametrize("rounds", [10_000, LARGE])
+@pytest.mark.parametrize("rounds", [5_000, LARGE])
 @pytest.mark.parametrize(
     "given",
     [

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-DECISIONS, CAPACITY, QUICK, SLOW, RATE = 8000, 16, 5, 400, 0.25
+DECISIONS, CAPACITY, QUICK, SLOW, RATE = 5000, 16, 5, 250, 0.25
 CLOSE, FAR = 0.05, 0.1
 
 
