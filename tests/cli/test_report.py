@@ -54,8 +54,15 @@ def replayed(seen):
     return replay_lines(seen.cells, seen.runs, ranking(seen), with_baselines(seen).runs, lambda _: None)
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Figures take longest, and other tests look at them."""
+    monkeypatch.setattr("tarry.reports.sweeps.Page.svgs", lambda page: {f.name: "<svg></svg>" for f in page.figures})
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_a_page_from_a_folder(results, tmp_path):
-    pytest.importorskip("vl_convert")
+    pytest.importorskip("altair")
     done = call("report", results / "results", "--out", tmp_path, "--only", "html", "--only", "tables")
     assert done.exit_code == 0, done.output
     assert done.stdout.split() == [str(tmp_path / name) for name in ("index.html", "tables.md", "tables.tex")]
@@ -64,12 +71,6 @@ def test_a_page_from_a_folder(results, tmp_path):
     assert "give max_backlog or probability" in page
     for name in ("regret", "comparators", "timeline", "survival", "tracked", "exponents", "ledger"):
         assert f'id="{name}"' in page, name
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Figures take longest, and other tests look at them."""
-    monkeypatch.setattr("tarry.reports.sweeps.Page.svgs", lambda page: {f.name: "<svg></svg>" for f in page.figures})
 
 
 @pytest.mark.usefixtures("undrawn")

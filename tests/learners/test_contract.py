@@ -18,7 +18,7 @@ COSTLY = {"Differences", "Mahalanobis", "Product", "Ridge", "TsallisFTRL"}
 
 @pytest.mark.parametrize("name", LEARNERS)
 class TestLearners(LearnerContract):
-    horizon = 40
+    horizon = 32
 
     @pytest.fixture(autouse=True)
     def _choose(self, name):
