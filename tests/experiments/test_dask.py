@@ -212,6 +212,7 @@ def test_workers_with_other_code_are_refused_at_the_start(tmp_path):
         Cluster(Old(None), None).check_code()
 
 
+@pytest.mark.slow
 def test_workers_of_a_local_cluster_leave_interrupts_to_whoever_started_them():
     with make_engine("dask", 1)._client() as client:
         assert list(client.run(_ignores_interrupts).values()) == [True]

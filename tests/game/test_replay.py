@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry.errors import NotGranted
@@ -38,7 +39,7 @@ MATRIX = [
 
 
 @pytest.mark.parametrize(("scheduler", "capacity"), MATRIX, ids=str)
-@pytest.mark.parametrize("information", ["semi-clairvoyant", "clairvoyant"])
+@pytest.mark.parametrize("information", slow_but(["semi-clairvoyant", "clairvoyant"], {"clairvoyant"}))
 def test_a_replay_tracks_what_the_game_tracks(scheduler, capacity, information):
     if scheduler.needs_delays and information != "clairvoyant":
         with pytest.raises(tarry.errors.NotGranted):

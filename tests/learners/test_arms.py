@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marking import slow_but
 from scipy.optimize import brentq
 
 import tarry
@@ -204,7 +205,7 @@ def test_regret_is_below_the_bound_where_playing_at_random_is_not(name):
 @pytest.mark.parametrize(
     "learner", [Exp3(3, rate=Anytime(sqrt(log(3)), 1.0, own=9.0, waiting=1.0)), TsallisFTRL(3, level=3.0)]
 )
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("scheduler", slow_but(SCHEDULERS, SCHEDULERS[:1]))
 def test_arms_are_learnt_under_capacity(learner, scheduler):
     """Playing at random loses 2T/3, give or take √(2T/9): ten times that less is no luck."""
     horizon = 1000

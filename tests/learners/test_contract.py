@@ -16,7 +16,11 @@ COSTLY = {"Differences", "Mahalanobis", "Product", "Ridge", "TsallisFTRL"}
 """A round costs O(k²), or two nested searches: a hundred dimensions, not a thousand."""
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+PLAIN = {type(example.learner()): name for name, example in reversed(LEARNERS.items())}.values()
+"""The first example of each class."""
+
+
+@pytest.mark.parametrize("name", slow_but(LEARNERS, PLAIN))
 class TestLearners(LearnerContract):
     horizon = 32
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marking import slow_but
 from scipy.optimize import minimize
 
 import tarry
@@ -137,7 +138,7 @@ SCHEDULERS = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEDULERS)
+@pytest.mark.parametrize("name", slow_but(SCHEDULERS, {"VarOpt", "Always"}))
 def test_experts_are_learnt_under_any_scheduler(name):
     """Weights have mean 1 and know nothing of the plays, so the certificate, whose regret is weighted, holds in the
     mean for regret itself, but for rounds that were refused; playing at random would lose more than that."""

@@ -195,7 +195,7 @@ def test_cells_without_a_figure_are_explained():
 
 
 def test_without_preemption_nobody_preempts():
-    made = plan(SMALL, capacities=[16], preemption=False, target=0.1, **QUICK)
+    made = plan(SMALL, capacities=[8], preemption=False, target=0.1, **QUICK)
     assert {f.scheduler for f in made.figures} == {
         "Bernoulli (calibrated)",
         "Bernoulli (paper)",
