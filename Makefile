@@ -9,41 +9,48 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+# What is never imported is never compiled to bytecode, which takes as long as all else of the set-up.
+INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
+# The environment and Debian's packages are set up side by side.
+MAKEFLAGS += --jobs=2
 
-.PHONY: setup setup-bench demo test test-all test-oldest studies table1 test-torch crash bench clean
+.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash bench clean
 
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) (first time: a minute or two)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[test]'
 	@touch $@
 
 $(VENV)/.ready-bench: $(VENV)/.ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[bench]'
 	@touch $@
 
 $(VENV)/.ready-torch: $(VENV)/.ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]'
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[torch]'
 	@touch $@
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
-	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-oldest.txt --editable '.[test]'
+	@$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt --editable '.[test]'
 	@touch $@
 
 demo: setup
 	@$(BIN)/tarry demo
 
-test: setup
+system:
+	@$(PYTHON) tests/support/system.py
+
+test: setup system
 	@BIN=$(BIN) sh tests/run.sh
 
-test-all: setup
+test-all: setup system
 	@BIN=$(BIN) sh tests/run.sh all
 	@$(MAKE) --no-print-directory test-oldest
 
-test-oldest: $(OLDEST)/.ready
+test-oldest: $(OLDEST)/.ready system
 	@BIN=$(OLDEST)/bin sh tests/run.sh oldest
 
 studies: setup

@@ -32,7 +32,6 @@ if [ "${1:-}" != oldest ]; then
     stage "imports" "$BIN/lint-imports" --no-cache
     stage "types" "$BIN/mypy"
 fi
-stage "system packages" "$BIN/python" tests/support/system.py
 # A file goes to one worker, for what its tests share takes longer than they do.
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 --dist loadfile $cover -m "$chosen" tests src studies
 stage "tests, compiled" "$BIN/python" -m pytest -n 2 -m "$compiled" "$where"

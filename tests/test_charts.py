@@ -7,6 +7,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from marking import slow_but
 from scipy import stats
 
 from tarry.charts import draw, dressed, intervals, lost, regret_chart
@@ -58,7 +59,7 @@ def test_a_chart_says_what_it_leaves_out():
     assert "1 values are not finite" in title
 
 
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("kind", slow_but(["svg", "png", "pdf"], {"svg", "png"}))
 def test_pictures_are_saved_as_all_others_are_drawn(tmp_path, kind):
     pytest.importorskip("vl_convert")
     curve = pl.DataFrame({"seed": [0, 0, 1, 1], "t": [1, 2, 1, 2], "regret": [1.0, 2.0, 2.0, 4.0]})

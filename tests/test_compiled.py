@@ -52,7 +52,9 @@ def members_of(room):
 def test_every_member_is_compiled():
     games = GAMES.values()
     learners = {one for one in members_of(tarry.learners) if hasattr(one, "feedback")}
-    assert learners - {tarry.learners.Idle} == {type(LEARNERS[cast.learner].learner()) for cast in games}
+    assert learners - {tarry.learners.Idle} == {
+        type(LEARNERS[name].learner()) for cast in games for name in cast.learners
+    }
     assert members_of(tarry.schedulers) == {type(SCHEDULERS[cast.scheduler].scheduler) for cast in games}
     losses = {one for one in members_of(tarry.losses) if issubclass(one, tarry.losses.Losses)}
     assert losses - {tarry.losses.Losses} == {type(LOSSES[cast.loss]()) for cast in games}

@@ -53,7 +53,7 @@ MATRIX = [
 ]
 
 
-@pytest.mark.parametrize(("feedback", "capacity", "information", "scheduler"), jit_for(MATRIX, MATRIX[:1]))
+@pytest.mark.parametrize(("feedback", "capacity", "information", "scheduler"), jit_for(MATRIX, (), MATRIX[:1]))
 def test_is_the_game_that_simulation_plays(feedback, capacity, information, scheduler):
     game = some_game(feedback, capacity, information)
     if feedback == "gradient":

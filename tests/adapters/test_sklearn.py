@@ -59,6 +59,7 @@ def test_recovers_the_truth_only_with_weights():
     assert_weights_matter(learn)
 
 
+@pytest.mark.slow
 def test_a_real_model_recovers_the_truth():
     late = play(LateLabels(GaussianNB(var_smoothing=0.1), CAPACITY, classes=[0, 1], random_state=1))
     assert late.estimator_.class_prior_[1] == pytest.approx(0.25, abs=0.05)

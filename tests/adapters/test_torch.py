@@ -8,6 +8,7 @@ import autograd_stand_in
 import numpy as np
 import pytest
 from latecomers import CAPACITY, assert_weights_matter, events
+from marking import slow_but
 
 from tarry.adapters.torch import LateLabels
 
@@ -92,7 +93,7 @@ def test_untracked_labels_change_nothing(kit):
     assert k.value() == 0.0
 
 
-@pytest.mark.parametrize("batch_size", [1, 5])
+@pytest.mark.parametrize("batch_size", slow_but([1, 5], {5}))
 def test_recovers_the_truth_only_with_weights(kit, batch_size):
     def learn(change):
         k = kit()

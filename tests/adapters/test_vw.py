@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from latecomers import CAPACITY, Average, assert_weights_matter, events
+from marking import slow_but
 
 import tarry
 from tarry.adapters.vw import as_json, as_text, lines
@@ -61,7 +62,7 @@ def test_nothing_is_lost_on_the_way(features, label, weight, tag):
         assert read == features
 
 
-@pytest.mark.parametrize("form", [as_text, as_json])
+@pytest.mark.parametrize("form", slow_but([as_text, as_json], {as_text}))
 def test_recovers_the_truth_only_with_weights(form):
     def learn(change):
         join, average, ids = tarry.LabelJoin(CAPACITY, rng=1), Average(), {}

@@ -227,6 +227,7 @@ def test_passwords_are_not_shown():
     assert without_password("postgresql://db/x") == "postgresql://db/x"
 
 
+@pytest.mark.slow
 def test_one_process_asks_and_another_tells(url, tmp_path):
     """Through pipes, in a folder of its own, with the default store."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}

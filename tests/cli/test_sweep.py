@@ -12,12 +12,13 @@ import time
 
 import polars as pl
 import pytest
-from sweeping import TINY
+from marking import slow_but
+from sweeping import TINY, sweep_of
 from typer.testing import CliRunner
 
 from tarry import experiments
 from tarry.cli.app import app
-from tarry.experiments import engines, play
+from tarry.experiments import Folder, engines, play, run_sweep
 from tarry.experiments.engines import Threads
 from tarry.experiments.parts import list_parts, read_part, write_part
 from tarry.kernel import cache
@@ -78,10 +79,16 @@ def test_jobs_of_an_array_share_the_work(file):
     assert call("sweep", "run", file).stdout.startswith("0 cells finished, 16 were there")
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("played")
+    run_sweep(sweep_of(folder), Folder(folder / "results"))
+    return folder / "results"
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl", "a.parquet"])
-def test_exports(file, tmp_path, name):
-    call("sweep", "run", file, "--results", tmp_path / "r")
-    done = call("results", "export", tmp_path / "r", tmp_path / "new" / name, "--table", "curves")
+def test_exports(played, tmp_path, name):
+    done = call("results", "export", played, tmp_path / "new" / name, "--table", "curves")
     assert done.exit_code == 0, done.output
     readers = {".csv": pl.read_csv, ".json": pl.read_json, ".jsonl": pl.read_ndjson, ".parquet": pl.read_parquet}
     frame = readers[(tmp_path / name).suffix](tmp_path / "new" / name)
@@ -133,7 +140,9 @@ def test_what_will_fail_is_said_before_and_after(file):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends an interrupt")
-@pytest.mark.parametrize(("chosen", "place"), [([], "out/sweeps/tiny"), (["--results", "mine"], "mine")])
+@pytest.mark.parametrize(
+    ("chosen", "place"), slow_but([([], "out/sweeps/tiny"), (["--results", "mine"], "mine")], lambda one: not one[0])
+)
 def test_an_interrupt_says_how_to_go_on(file, tmp_path, chosen, place):
     file.write_text(TINY.replace("horizon = 60", "horizon = 20000"))
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -142,7 +151,7 @@ def test_an_interrupt_says_how_to_go_on(file, tmp_path, chosen, place):
         deadline = time.monotonic() + 60
         while not (tmp_path / place / "plan.parquet").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(0.5)
+        time.sleep(0.2)
         running.send_signal(signal.SIGINT)
         _, told = running.communicate(timeout=60)
     assert running.returncode == 130

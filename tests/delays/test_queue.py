@@ -77,7 +77,7 @@ def test_enough_servers_means_no_waiting() -> None:
 
 def first_times(service: str, mean: float, **options: float) -> np.ndarray:
     """Whole service times of jobs that never wait."""
-    found = delays.queue(horizon=60_000, servers=60_000, service=service, mean=mean, rng=5, **options)
+    found = delays.queue(horizon=40_000, servers=40_000, service=service, mean=mean, rng=5, **options)
     return found.values[:20_000]
 
 

@@ -7,7 +7,6 @@ import logging
 import numba
 import numpy as np
 import pytest
-from marking import slow_but
 
 import tarry
 from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product
@@ -53,7 +52,8 @@ def test_plain_equals_built_in():
 
 
 @pytest.mark.jit(only=True)
-@pytest.mark.parametrize("function", slow_but([project_alone, project_with_scratch], {project_alone}))
+@pytest.mark.slow  # compiles three games; test_compiled has one projection of the user's
+@pytest.mark.parametrize("function", [project_alone, project_with_scratch])
 def test_compiled_equals_built_in(function):
     before = len(run_rounds.dispatchers)
     pair = Product(cube(function), Ball(1))

@@ -12,6 +12,7 @@ from collections import Counter
 from concurrent.futures import CancelledError
 
 import pytest
+from marking import slow_but
 from sweeping import LONGER, sweep_of, tables_of
 
 from tarry.experiments import Folder, make_engine, run_sweep
@@ -211,6 +212,7 @@ def test_workers_with_other_code_are_refused_at_the_start(tmp_path):
         Cluster(Old(None), None).check_code()
 
 
+@pytest.mark.slow
 def test_workers_of_a_local_cluster_leave_interrupts_to_whoever_started_them():
     with make_engine("dask", 1)._client() as client:
         assert list(client.run(_ignores_interrupts).values()) == [True]
@@ -221,7 +223,7 @@ def _ignores_interrupts():
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_room, "PATIENCE", 1.0)
+    monkeypatch.setattr(engine_room, "PATIENCE", 0.6)  # is told as 1
     with socket.socket() as held:  # bound, but nobody listens
         held.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{held.getsockname()[1]}"
@@ -246,7 +248,7 @@ def scheduler(tmp_path):
         running.kill()
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", slow_but([signal.SIGKILL, signal.SIGTERM], {signal.SIGKILL}))
 def test_a_scheduler_without_workers_is_told_of_and_one_that_goes_stops_the_run(
     tmp_path, monkeypatch, caplog, scheduler, how
 ):
@@ -254,7 +256,7 @@ def test_a_scheduler_without_workers_is_told_of_and_one_that_goes_stops_the_run(
     engine = make_engine("dask", scheduler=address)
     outcomes = engine.play(sweep_of(tmp_path).contents)
     assert next(outcomes) is None
-    monkeypatch.setattr(engine_room, "PATIENCE", 1.0)
+    monkeypatch.setattr(engine_room, "PATIENCE", 0.6)  # is told as 1
     deadline = time.monotonic() + 10
     while not caplog.messages and time.monotonic() < deadline:
         assert next(outcomes) is None

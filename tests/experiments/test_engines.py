@@ -9,18 +9,23 @@ import time
 from pathlib import Path
 
 import pytest
+from marking import slow_but
 from sweeping import LONGER, sweep_of, tables_of
 
 from tarry.errors import ArgumentError
 from tarry.experiments import make_engine
 
 
-@pytest.fixture
-def reference(tmp_path):
-    return tables_of(sweep_of(tmp_path), tmp_path / "reference", make_engine("threads", 1))
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reference")
+    return tables_of(sweep_of(folder), folder / "reference", make_engine("threads", 1))
 
 
-@pytest.mark.parametrize(("engine", "workers"), [("threads", 2), ("threads", 5), ("processes", 2)])
+ENGINES = [("threads", 2), ("threads", 5), ("processes", 2)]
+
+
+@pytest.mark.parametrize(("engine", "workers"), slow_but(ENGINES, ENGINES[1:]))
 def test_the_same_bits(tmp_path, reference, engine, workers):
     if engine == "processes":
         pytest.importorskip("distributed")

@@ -20,8 +20,8 @@ from tarry.experiments import parts as parts_of_folder
 from tarry.experiments.parts import Writer, list_parts, read_part, sign, sweep_away, write_whole
 from tarry.experiments.play import play_cell
 
-KILLS = 4
-MANY = TINY.replace("seeds = 3", "seeds = 50").replace("seeds_per_cell = 2", "seeds_per_cell = 1")
+KILLS = 2
+MANY = TINY.replace("seeds = 3", "seeds = 8").replace("seeds_per_cell = 2", "seeds_per_cell = 1")
 # Not forked: Polars' threads do not survive that. It writes often and merges often, so that kills meet both.
 CLIENT = """
 import sys
@@ -53,7 +53,7 @@ def start(sweep, results):
 
 @pytest.mark.slow
 def test_two_runs_and_a_reader_at_once(tmp_path):
-    sweep, results, seen = sweep_of(tmp_path, MANY.replace("= 50", "= 20")), tmp_path / "results", [set()]
+    sweep, results, seen = sweep_of(tmp_path, MANY.replace("= 8", "= 20")), tmp_path / "results", [set()]
     with start(sweep, results) as one, start(sweep, results) as other:
         for client in (one, other):
             assert client.stdout.readline() == b"playing\n"
@@ -72,7 +72,7 @@ def test_killed_again_and_again(tmp_path):
     kept, grown = {}, 0
     for _ in range(KILLS):
         with start(sweep, results) as client:
-            for _ in range(rng.integers(2, 12)):  # a line at the start, and one whenever cells reach the disk
+            for _ in range(rng.integers(2, 6)):  # a line at the start, and one whenever cells reach the disk
                 assert client.stdout.readline() == b"playing\n"
             time.sleep(rng.uniform(0.0, 0.05))
             client.kill()

@@ -12,7 +12,7 @@ from tarry import losses as room
 from tarry.kernel import is_compiled
 from tarry.learners import DWFTRL
 
-T, K = 300, 3
+T, K = 150, 3
 RNG = np.random.default_rng(2)
 X, Y = RNG.normal(size=(T, K)), RNG.normal(size=T)
 S = np.where(Y > 0, 1.0, -1.0)

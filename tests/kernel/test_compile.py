@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from marking import slow_but
 from numba.core.registry import cpu_target
 
 import tarry
@@ -47,7 +48,7 @@ def test_verbs_are_registered_for_every_target(name):
 
 
 @pytest.mark.jit(only=True)
-@pytest.mark.parametrize("learner", ["DWFTRL", "DWFTBL"])
+@pytest.mark.parametrize("learner", slow_but(["DWFTRL", "DWFTBL"], ["DWFTBL"]))
 def test_compiled_rounds_allocate_nothing_and_touch_no_python(learner, monkeypatch):
     fresh = Entry(run_rounds.function)  # code loaded from the disk cache cannot be inspected
     monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)

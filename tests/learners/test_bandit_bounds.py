@@ -90,7 +90,7 @@ def test_two_points_of_strongly_convex_losses():
     """Targets that turn every round: regret of order ln T, at most (vG²/(2λ))(1 + ln T) + (2r + R)G ln T."""
     targets = np.where(np.arange(HORIZON) % 2 == 0, 1.0, -1.0)[:, None] * SLOPE
     losses = tarry.losses.Quadratic(targets)
-    regret = mean_regret(TwoPoint.strongly_convex(BALL, 1.0, HORIZON), 0, losses)
+    regret = mean_regret(TwoPoint.strongly_convex(BALL, 1.0, HORIZON), 0, losses, 1)
     bound = 4 * 2.0**2 / 2 * (1 + log(HORIZON)) + 3 * 2.0 * log(HORIZON)
     assert bound / 30 <= regret <= bound
 
@@ -111,4 +111,4 @@ def test_blocks_of_strongly_convex_losses_learn():
     learner = DFTBL.strongly_convex(BALL, 1.0, gradient_bound=1.6, value_bound=1.28, horizon=HORIZON)
     assert 1 < learner.block < HORIZON
     idle = DFTBL(BALL, rate=1e-9, smoothing=learner.smoothing, block=learner.block)
-    assert mean_regret(learner, 3, losses, 3) < 0.8 * mean_regret(idle, 3, losses, 3)
+    assert mean_regret(learner, 3, losses, 1) < 0.8 * mean_regret(idle, 3, losses, 1)

@@ -6,6 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry.domains import Ball, Box, contains
@@ -221,7 +222,7 @@ def test_a_session_takes_as_many_values_as_were_asked_for():
     assert not np.array_equal(session.ask().play, rounds.plays[2])
 
 
-@pytest.mark.parametrize("k", [1, 1000])
+@pytest.mark.parametrize("k", slow_but([1, 50, 1000], {1, 50}))
 def test_any_dimension(k):
     ball, horizon = Ball(k), 3
     losses = tarry.losses.Linear(np.ones((horizon, k)) / sqrt(k))

@@ -6,6 +6,7 @@ from math import ceil, sqrt
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry.domains import Ball, Box
@@ -194,7 +195,7 @@ def test_growth_and_reopening_keep_the_pools(learner, tmp_path):
     session.close()
 
 
-@pytest.mark.parametrize("k", [1, 1000])
+@pytest.mark.parametrize("k", slow_but([1, 50, 1000], {1, 50}))
 def test_any_dimension(k):
     ball, horizon = Ball(k), 12
     losses = tarry.losses.Linear(np.ones((horizon, k)) / sqrt(k))

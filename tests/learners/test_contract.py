@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from marking import slow_but
 
 import tarry
 from examples import LEARNERS
@@ -15,8 +16,14 @@ COSTLY = {"Differences", "Mahalanobis", "Product", "Ridge", "TsallisFTRL"}
 """A round costs O(k²), or two nested searches: a hundred dimensions, not a thousand."""
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+PLAIN = {type(example.learner()): name for name, example in reversed(LEARNERS.items())}.values()
+"""The first example of each class."""
+
+
+@pytest.mark.parametrize("name", slow_but(LEARNERS, PLAIN))
 class TestLearners(LearnerContract):
+    horizon = 32
+
     @pytest.fixture(autouse=True)
     def _choose(self, name):
         self._example = LEARNERS[name]
@@ -29,6 +36,11 @@ class TestLearners(LearnerContract):
         least = LEAST.get(type(learner.domain), 1)
         most = 100 if any(kind in repr(learner) for kind in COSTLY) else 1000
         return self._example.learner(min(max(dimension, least), most))
+
+    @pytest.mark.parametrize("largest", slow_but([100, 1000], {100}))
+    def test_small_and_large(self, largest):
+        self.sizes = 1, largest
+        super().test_small_and_large()
 
 
 def test_every_exported_learner_is_covered():

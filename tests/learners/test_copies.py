@@ -6,6 +6,7 @@ import numpy as np
 import poold
 import pytest
 from copied import BASES, DELAYS, HORIZON, SEED, WEIGHTS, K, heard, losses_for, plays, separate
+from marking import slow_but
 from poold.learners import ReplicatedOnlineLearner
 
 import tarry
@@ -17,7 +18,7 @@ from tarry.learners.base import KeyedDirections, absorb, advance, allocate, ente
 COMPILED = ["TwoPoint", "GOLD"]  # several values, and a heap
 
 
-@pytest.mark.parametrize("delay", [0, 1, 4])
+@pytest.mark.parametrize("delay", slow_but([0, 1, 4], {4}))
 @pytest.mark.parametrize("name", BASES)
 def test_interleaving_is_separate_learners(name, delay):
     found = plays(Interleaving(BASES[name], delay), np.full(HORIZON, delay))
@@ -120,7 +121,9 @@ def test_under_a_capacity_only_tracked_rounds_keep_a_copy(name):
     np.testing.assert_allclose(record.plays(), replay_bold(base, weights), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("scheduler", [tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()])
+@pytest.mark.parametrize(
+    "scheduler", slow_but([tarry.schedulers.VarOpt(), tarry.schedulers.RandomEvict()], [tarry.schedulers.VarOpt()])
+)
 @pytest.mark.parametrize("name", BASES)
 def test_preemption_never_runs_out_of_copies(name, scheduler):
     base = BASES[name]
@@ -175,7 +178,7 @@ def test_without_a_copy_forgetting_is_nothing():
 @pytest.mark.parametrize(
     ("name", "ours"), [("dorm", DORM), ("dormplus", DORMPlus), ("adahedged", AdaHedgeD), ("dub", DUB)]
 )
-@pytest.mark.parametrize("delay", [0, 1, 5])
+@pytest.mark.parametrize("delay", slow_but([0, 1, 5], {5}))
 def test_interleaving_is_the_replicated_learner_of_poold(name, ours, delay):
     rows = np.random.default_rng(delay).normal(size=(120, 4)) + np.outer(np.sin(np.arange(120) / 12), [2, -1, 0.5, 0])
     single = poold.create(name, model_list=list("abcd"), T=len(rows))

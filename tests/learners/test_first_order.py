@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marking import slow_but
 
 import tarry
 from tarry.domains import Ball, Box, CustomDomain, Ellipsoid, Product, Shift, Simplex, nearest
@@ -101,7 +102,7 @@ def test_adadelay_is_below_its_bound():
 
     The same learner with a rate forty times as large exceeds the bound.
     """
-    horizon, delay = 4000, 10
+    horizon, delay = 2000, 10
     signs = np.where((np.arange(horizon) + delay) // (2 * delay) % 2 == 0, 1.0, -1.0)
     delays = tarry.delays.fixed(horizon=horizon, delay=delay)
     game = tarry.WeightedGame(Ball(1), tarry.losses.Linear(signs[:, None]), delays, np.ones(horizon))
@@ -176,11 +177,11 @@ def test_fpl_in_the_mean_is_below_its_bound_and_without_noise_is_not():
     )
     learner = FPL.tuned(domain, size=1.0, span=1.0, width=2.0, horizon=horizon, total_delay=0)
     bound = 2 * np.sqrt(2 * horizon)
-    assert tarry.simulate(game, learner, seeds=60).regret.mean() <= bound
+    assert tarry.simulate(game, learner, seeds=20).regret.mean() <= bound
     assert tarry.simulate(game, FPL(domain, spread=1e-3), seeds=3).regret.mean() > bound
 
 
-@pytest.mark.parametrize("k", [1, 1000])
+@pytest.mark.parametrize("k", slow_but([1, 50, 1000], {1, 50}))
 @pytest.mark.parametrize(
     "make",
     [

@@ -43,7 +43,7 @@ def _ours(name, rows, delay, hint="none"):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("delay", slow_but([0, 1, 5], {5}))
-@pytest.mark.parametrize("kind", ["mixed", "drifting", "positive"])
+@pytest.mark.parametrize("kind", slow_but(["mixed", "drifting", "positive"], {"drifting"}))
 @pytest.mark.parametrize("hint", ["none", "recent", "previous", "mean"])
 def test_plays_are_those_of_poold(name, delay, kind, hint):
     rng = np.random.default_rng(delay + 17)

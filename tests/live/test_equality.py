@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from marking import jit_for
+from marking import jit_for, slow_but
 
 import tarry
 
@@ -42,8 +42,7 @@ MODELS = ("clairvoyant", "semi-clairvoyant", "non-clairvoyant")
 MATRIX = [(a, b, c) for a in LEARNERS for b in SCHEDULERS for c in MODELS]
 
 COMPILED = [("DWFTRL", "VarOpt", "semi-clairvoyant"), ("DWFTBL", "Morris", "non-clairvoyant")]
-
-COMPILED = [("DWFTRL", "VarOpt", "semi-clairvoyant"), ("DWFTBL", "Morris", "non-clairvoyant")]
+QUICK = [one for one in MATRIX if one[0] == "DWFTRL" or one[1] in ("VarOpt", "Morris")]
 
 
 def test_every_scheduler_is_in_the_matrix():
@@ -51,7 +50,10 @@ def test_every_scheduler_is_in_the_matrix():
     assert members - {"Given"} == set(SCHEDULERS)
 
 
-@pytest.mark.parametrize(("learner", "scheduler", "information"), jit_for(MATRIX, COMPILED))
+@pytest.mark.parametrize(
+    ("learner", "scheduler", "information"),
+    jit_for(QUICK, COMPILED[:1], COMPILED) + slow_but([one for one in MATRIX if one not in QUICK], ()),
+)
 def test_session_equals_simulation(learner, scheduler, information):
     player = tarry.Player(LEARNERS[learner], SCHEDULERS[scheduler], EPOCHS.get(scheduler))
     capacity = None if scheduler == "Always" else CAPACITY

@@ -142,7 +142,7 @@ def compare(stream, make, store, reopen):
     stored.close()
 
 
-few = settings(deadline=None, max_examples=60, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+few = settings(suppress_health_check=list(HealthCheck))
 
 
 @given(st.lists(calls, min_size=5, max_size=40))

@@ -8,6 +8,7 @@ import signal
 import sys
 
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry import Answer
@@ -55,11 +56,14 @@ def interrupted_after(join, lines, call):
     return False
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_an_interrupt_at_any_line(kind, tmp_path):
+LINES = [("memory", 1), ("sqlite", 1), ("sqlite", 4)]
+
+
+@pytest.mark.parametrize(("kind", "every"), slow_but(LINES, {LINES[0], LINES[2]}))
+def test_an_interrupt_at_any_line(kind, every, tmp_path):
     """Afterwards the books add up, or (in memory only) the session refuses to go on."""
     refused, says = 0, []
-    for n in range(1, MOST):
+    for n in range(1, MOST, every):
         store = "memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'join.db'}"
         join = make(store, name=f"run {n}", durability="process")
         for i in range(5):
@@ -77,7 +81,7 @@ def test_an_interrupt_at_any_line(kind, tmp_path):
         assert join.decide({"i": 9}, id="d9").id == "d9"
         assert join.status().rounds == 6
         join.close()
-    assert n < MOST - 1
+    assert n < MOST - every
     assert refused == len(says), set(says)
 
 

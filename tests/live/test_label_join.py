@@ -41,7 +41,7 @@ def test_rows_carry_their_own_features():
 
 
 def test_weighted_sums_are_unbiased_and_naive_ones_are_not():
-    n, seeds = 300, 60
+    n, seeds = 300, 40
     truth = _stream(n, 1)[0].sum()
     sums = [sum(r.weight * r.label for r in _run(None, n, s)[1]) for s in range(seeds)]
     error = np.std(sums, ddof=1) / np.sqrt(seeds)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import product
 
 import numpy as np
 import pytest
+from marking import slow_but
 from processes import Child
 from scenario import PLAYER, gradient
 
@@ -23,8 +25,9 @@ def make(store, **options):
     return tarry.Session(PLAYER, store=store, **options)
 
 
-@pytest.mark.parametrize("own_ids", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "own_ids"), slow_but(product(KINDS, (True, False)), {("sqlite", True), ("postgresql", False)})
+)
 def test_the_calls_of_several_processes_have_one_order(kind, own_ids, new_store, tmp_path):
     store, stop = new_store(kind), tmp_path / "stop"
     make(store).close()
@@ -146,7 +149,7 @@ def test_a_process_that_stopped_in_the_middle_loses_its_turn(new_store, monkeypa
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_processes_may_make_the_same_session_at_once(kind, new_store, tmp_path):
-    for _ in range(4):
+    for _ in range(2):
         store, start = new_store(kind), time.monotonic() + 0.1
 
         def begin(store=store, start=start):

@@ -10,7 +10,7 @@ import tarry
 from tarry.live import expected_size
 
 STEP = 500
-LARGE = pytest.param(100_000, marks=pytest.mark.jit(only=True))
+LARGE = pytest.param(100_000, marks=[pytest.mark.jit(only=True), pytest.mark.slow])
 
 
 def player(dimension):
@@ -36,17 +36,17 @@ def fill(path: Path, rounds, *, dimension=0, capacity=64, memory=1_000_000, id_b
     return path.stat().st_size
 
 
-@pytest.mark.parametrize("rounds", [10_000, LARGE])
+@pytest.mark.parametrize("rounds", [5_000, LARGE])
 @pytest.mark.parametrize(
     "given",
     [
         {},
         {"id_bytes": 12, "payload_bytes": 300},
         {"id_bytes": 12, "memory": 4000},
-        {"capacity": 500, "payload_bytes": 1000},
+        pytest.param({"capacity": 500, "payload_bytes": 1000}, marks=pytest.mark.slow),
         {"capacity": 100, "payload_bytes": 6000},
         {"dimension": 10},
-        {"dimension": 200},
+        pytest.param({"dimension": 200}, marks=pytest.mark.slow),
     ],
     ids=str,
 )

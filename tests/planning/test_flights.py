@@ -55,6 +55,7 @@ def played(path, scheduler, capacity):
     return record.observed.mean(), record.weights.second_moment.mean()
 
 
+@pytest.mark.slow
 def test_the_log_is_the_real_one(months):
     """Counts known from the data itself."""
     log = read_log(months[JANUARY])

@@ -7,6 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 import tarry
 from tarry import theory
@@ -142,13 +143,13 @@ def bound_of(kind, game, player):
 
 
 @pytest.mark.parametrize("kind", GAMES)
-@pytest.mark.parametrize("feedback", ["gradient", "value"])
+@pytest.mark.parametrize("feedback", slow_but(["gradient", "value"], {"value"}))
 def test_regret_is_below_the_bound_where_playing_at_random_is_not(kind, feedback):
-    horizon = 2500
+    horizon = 1500
     game = named_game(kind, feedback, {"coin": 60, "preemptive": 1}.get(kind, 3), horizon)
     player = finite_actions(game)
     assert isinstance(player.scheduler, EXPECTED[kind])
-    record = tarry.simulate(game, player, seeds=3)
+    record = tarry.simulate(game, player, seeds=2)
     refused = record.ledger["saturated"].to_numpy() if kind == "coin" else 0
     bound = bound_of(kind, game, player)
     assert np.all(record.regret <= bound + refused)

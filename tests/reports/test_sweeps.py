@@ -11,7 +11,10 @@ import pytest
 from sweep_tables import tables
 
 from tarry.reports.exponents import fits, quantities
+from tarry.reports.regret import scaling_figures
+from tarry.reports.style import Cast
 from tarry.reports.sweeps import KINDS, Story, make_report, ranking, save_report, warning_lines
+from tarry.reports.tracking import metric_figures
 from tarry.reports.view import view
 
 pytest.importorskip("vl_convert")
@@ -27,7 +30,8 @@ def table(report, name):
 
 
 def test_every_file_is_written_and_means_what_it_says(tmp_path):
-    report = make_report(view(*tables({"VarOpt": 1.0, "Pareto": 3.0})), STORY)
+    whole = make_report(view(*tables({"VarOpt": 1.0, "Pareto": 3.0}, capacities=(4,))), STORY)
+    report = whole._replace(parts=[*whole.figures[:2], *whole.tables])
     paths = save_report(report, tmp_path)
     written = {str(path.relative_to(tmp_path)) for path in paths}
     figures = {f"figures/{name}.{kind}" for name in names(report) for kind in ("svg", "pdf", "png")}
@@ -125,7 +129,7 @@ def test_regret_below_zero_is_drawn_on_plain_axes(tmp_path):
 
 
 def test_results_while_they_come(tmp_path):
-    cells, runs, curves = tables({"A": 1.0, "B": 2.0})
+    cells, runs, curves = tables({"A": 1.0, "B": 2.0}, capacities=(4, 16))
     blank = pl.lit(None)
     waiting = cells.with_columns(warnings=blank.cast(pl.String), versions=blank.cast(pl.String))
     nothing = make_report(view(waiting, runs.clear(), curves.clear()), STORY._replace(finished=0))
@@ -182,24 +186,24 @@ def test_runs_without_a_finite_regret_are_counted(tmp_path):
 def test_metrics_without_a_finite_value_are_counted():
     cells, runs, curves = tables({"A": 1.0}, seeds=4)
     unknown = runs.with_columns(weight_max=pl.when(pl.col("seed") == 0).then(float("nan")).otherwise("weight_max"))
-    text = next(f.text for f in make_report(view(cells, unknown, curves), STORY).figures if f.name == "weights")
+    text = next(f.text for f in metric_figures(view(cells, unknown, curves), Cast(["A"], 0)) if f.name == "weights")
     assert "3 runs without a finite value" in text
 
 
 def test_players_without_a_limit_are_drawn_across():
     seen = view(*tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None)))
-    figure = next(f for f in make_report(seen, STORY).figures if f.name == "regret-capacity")
+    figure = next(f for f, _ in scaling_figures(seen, Cast(ranking(seen), 0)) if f.name == "regret-capacity")
     assert "Dotted across: a player's regret where there is no limit." in figure.text, "A is met with limits, too"
     drawn = json.loads(figure.chart.to_json())
     level = next(layer for layer in drawn["layer"] if layer.get("mark", {}).get("strokeDash") == [2, 3])
     heights = {row["name"]: row["mean"] for row in json.loads(level["data"]["values"])}
     assert heights["free"] == pytest.approx(0.5 * np.sqrt(1000), rel=0.1)
     free = tables({"A": 1.0}, capacities=(None,))
-    assert "occupancy" not in names(make_report(view(*free), STORY))
+    assert "occupancy" not in {figure.name for figure in metric_figures(view(*free), Cast(["A"], 0))}
 
 
 def test_a_player_looks_the_same_in_every_figure():
-    report = make_report(view(*tables({"A": 3.0, "B": 2.0, "C": 1.0}, capacities=(4, 16))), STORY)
+    report = make_report(view(*tables({"A": 3.0, "B": 2.0, "C": 1.0}, capacities=(4, 16), seeds=2)), STORY)
     for figure in report.figures:
         for scale in _scales(json.loads(figure.chart.to_json())):
             if scale.get("domain") == ["C", "B", "A"] and str(scale.get("range", [""])[0]).startswith("#"):

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from marking import slow_but
 
 from examples import SCHEDULERS
 from tarry import schedulers
 from tarry.testing import SchedulerContract, follow
 
+PLAIN = {type(policy.scheduler): name for name, policy in reversed(SCHEDULERS.items())}.values()
+"""The first example of each class."""
 
-@pytest.mark.parametrize("name", SCHEDULERS)
+
+@pytest.mark.parametrize("name", slow_but(SCHEDULERS, PLAIN))
 class TestSchedulers(SchedulerContract):
     @pytest.fixture(autouse=True)
     def _choose(self, name):
         policy = SCHEDULERS[name]
         self.scheduler, self.capacity, self.information, self.preemption, self.saturates = policy[:5]
         self._longest = policy.longest
+
+    @pytest.mark.parametrize("seeds", slow_but([50, 200], {50}))
+    def test_mean_weight(self, seeds):
+        self.seeds = seeds
+        super().test_mean_weight()
 
     @property
     def delays(self):
@@ -32,6 +41,7 @@ class WeightsOne(SchedulerContract):
 
     scheduler = schedulers.DropOldest()
     saturates = False
+    seeds = 50
 
 
 def test_contract_can_fail():

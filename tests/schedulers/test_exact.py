@@ -176,7 +176,7 @@ def test_priority_given_the_other_uniforms(capacity):
             others = uniforms.copy()
             others[t] = TINY
             weight = priority_weights(delays, capacity, others)[t]
-            for u in (np.arange(8) + 0.5) / 8:
+            for u in (np.arange(4) + 0.5) / 4:
                 others[t] = u
                 expected = weight if u * weight < 1 else 0.0
                 assert priority_weights(delays, capacity, others)[t] == expected
@@ -186,7 +186,7 @@ def test_priority_given_the_other_uniforms(capacity):
 def test_priority_pairs(capacity):
     """E[w_s w_t] = 1; with one slot, 0 for rounds whose lives overlap."""
     rng = np.random.default_rng(capacity + 10)
-    grid = (np.arange(5) + 0.5) / 5
+    grid = (np.arange(3) + 0.5) / 3
     for delays in SEQUENCES:
         uniforms = rng.random(HORIZON)
         for s, t in PAIRS:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marking import slow_but
 
 from tarry.schedulers import Priority, priority
 from tarry.schedulers.base import RecordedUniforms
@@ -35,7 +36,7 @@ def ramps(rng, horizon, length):
     return np.where(rng.random(horizon) < 0.1, rng.random(horizon), (position + rng.random(horizon)) / length)
 
 
-@pytest.mark.parametrize("capacity", [1, 2, 3, 8, 40])
+@pytest.mark.parametrize("capacity", slow_but([1, 2, 3, 8, 40], {1, 8}))
 def test_stack_equals_the_definition(capacity, monkeypatch):
     prunings = []
     prune = priority.prune

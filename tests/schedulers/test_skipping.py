@@ -97,7 +97,7 @@ def test_a_few_endless_rounds_cost_no_more_than_their_number():
     delays = np.where(endless, horizon, 1)
     game = arms_game(horizon, delays, information="non-clairvoyant")
     player = tarry.Player(TsallisFTRL(3, counts="tracked"), Skipping(3, patience=c))
-    record = tarry.simulate(game, player, seeds=2)
+    record = tarry.simulate(game, player)
     ignored = int(endless.sum())
     bound = 4 * sqrt(3 * horizon) + (sqrt(8) + 2 / c) * (sqrt((horizon + ignored) * log(3)) + c * ignored)
     assert np.all(record.regret <= bound)

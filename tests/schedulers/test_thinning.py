@@ -51,7 +51,7 @@ def test_calibrated_members():
 
 def test_calibration_keeps_its_promise():
     """On a steady backlog the set is full no more often than asked for."""
-    horizon, delay, capacity = 4000, 60, 8
+    horizon, delay, capacity = 2000, 60, 8
     game = tarry.Game(
         tarry.domains.Ball(1),
         tarry.losses.Linear(np.ones((horizon, 1))),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marking import slow_but
 
 from tarry.schedulers import VarOpt, varopt
 from tarry.schedulers.base import held
@@ -50,7 +51,7 @@ def slow_weights(delays, capacity, trace):
     return weights
 
 
-@pytest.mark.parametrize("capacity", [1, 2, 3, 7, 16, 40])
+@pytest.mark.parametrize("capacity", slow_but([1, 2, 3, 7, 16, 40], {1, 3, 16}))
 def test_runs_equal_the_slow_reference(capacity, monkeypatch):
     compactions = []
     compact = varopt.compact

@@ -17,14 +17,14 @@ def run(*arguments):
 
 def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
     file = tmp_path / "numbers" / "queue.json"
-    arguments = ["--first", "200", "--seeds", "2", "--learners", "120", "--slots", "3"]
+    arguments = ["--first", "120", "--seeds", "2", "--learners", "100", "--slots", "3"]
     done = run("queue", *arguments, "--out", str(tmp_path), "--json", str(file))
     assert done.exit_code == 0, done.output
-    for words in ("queue, refunds of a help desk, 3 slots: true mean", "drop oldest *", "In this run, 200 decisions"):
+    for words in ("queue, refunds of a help desk, 3 slots: true mean", "drop oldest *", "In this run, 120 decisions"):
         assert words in done.output
-    assert "Other learners, first 120 decisions" in done.output
+    assert "Other learners, first 100 decisions" in done.output
     numbers = json.loads(file.read_text())
-    assert numbers["decisions"] == 200
+    assert numbers["decisions"] == 120
     assert [one["policy"] for one in numbers["policies"]][-1] == "Bernoulli (by d_max)"
     assert numbers["policies"][0]["believed"]["mean"] == pytest.approx(numbers["mean"], rel=1e-5)
     assert len(numbers["other_learners"]) == 16

@@ -52,6 +52,7 @@ def test_departures_by_brute_force(departures):
         assert departures.delays.values[t] == np.sum(dues <= told) - (t + 1)
 
 
+@pytest.mark.slow
 def test_features_are_what_the_text_says(departures):
     x = departures.features
     assert np.all(x[:, 0] == 1)

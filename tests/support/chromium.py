@@ -41,9 +41,9 @@ def launch(playwright: Playwright, family: str, scratch: Path) -> Browser:
 
 
 @contextmanager
-def opened(browser: Browser, path: Path, *, dark: bool = False, width: int = 1000) -> Iterator[Sight]:
+def opened(browser: Browser, path: Path) -> Iterator[Sight]:
     """Show a page in a tab of its own, and close the tab at the end."""
-    page = browser.new_page(viewport={"width": width, "height": 1400}, color_scheme="dark" if dark else "light")
+    page = browser.new_page(viewport={"width": 1000, "height": 1400}, color_scheme="light")
     sight = Sight(page, [], [])
     page.on("request", lambda request: sight.requests.append(request.url))
     page.on("requestfailed", lambda request: sight.complaints.append(f"{request.url}: {request.failure}"))
@@ -51,7 +51,7 @@ def opened(browser: Browser, path: Path, *, dark: bool = False, width: int = 100
     page.on("console", lambda message: sight.complaints.extend(_complaint(message)))
     try:
         page.goto(path.resolve().as_uri())
-        page.wait_for_timeout(300)  # milliseconds, for what a page asks for late
+        page.wait_for_timeout(100)  # milliseconds, for what a page asks for late
         yield sight
     finally:
         page.close()

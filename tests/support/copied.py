@@ -53,7 +53,7 @@ from tarry.learners.ftl import noise
 from tarry.rates import Power, inverse_time
 
 RNG = np.random.default_rng(71)
-HORIZON, K, SEED = 60, 3, 9
+HORIZON, K, SEED = 40, 3, 9
 ROWS = RNG.normal(size=(HORIZON, K))
 DELAYS = tarry.delays.array(RNG.integers(0, 9, HORIZON)).values
 WEIGHTS = RNG.exponential(size=HORIZON) + 0.1

@@ -391,7 +391,6 @@ def timestamps(horizon, rng):
 
 
 DELAYS = {
-    "array": lambda horizon, rng: delays.array(np.random.default_rng(rng).integers(0, 50, 1000)[:horizon]),
     "fixed": lambda horizon, rng: delays.fixed(horizon=horizon, delay=5),
     "bursts": lambda horizon, rng: delays.bursts(horizon=horizon, length=10, slow=25, fast=1),
     "uniform": lambda horizon, rng: delays.uniform(horizon=horizon, low=2, high=30, rng=rng),
@@ -400,4 +399,5 @@ DELAYS = {
     "pareto": lambda horizon, rng: delays.pareto(horizon=horizon, shape=0.9, scale=20, rng=rng),
     "trace": lambda horizon, rng: delays.trace(*timestamps(horizon, rng)),
     "queue": lambda horizon, rng: delays.queue(horizon=horizon, servers=3, service="exponential", load=0.9, rng=rng),
+    "array": lambda horizon, rng: delays.array(np.random.default_rng(rng).integers(0, 50, 1000)[:horizon]),
 }

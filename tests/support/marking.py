@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 
-def jit_for(values: Iterable[Any], compiled: Collection[Any] | Callable[[Any], bool]) -> list[Any]:
-    """Return a parameter for each value; those in ``compiled`` run compiled too."""
-    return [_marked(value, pytest.mark.jit, compiled) for value in values]
+def jit_for(values: Iterable[Any], compiled: Collection[Any], slow: Collection[Any] = ()) -> list[Any]:
+    """Return a parameter for each value; those in ``compiled`` run compiled too, those in ``slow`` by test-all."""
+    late = pytest.mark.jit(slow=True)
+    return [_marked(value, pytest.mark.jit if value in compiled else late, (*compiled, *slow)) for value in values]
 
 
 def slow_but(values: Iterable[Any], quick: Collection[Any] | Callable[[Any], bool]) -> list[Any]:

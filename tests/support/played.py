@@ -8,29 +8,105 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from itertools import cycle
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tarry
 from examples import DELAYS, LEARNERS, LOSSES, SCHEDULERS, first_of_each
+from tarry.learners.base import (
+    Directions,
+    Learner,
+    absorb,
+    advance,
+    allocate,
+    closing_rate,
+    enter,
+    notice,
+    predict,
+    restart,
+)
 
-DIMENSION, HORIZON, SEED = 3, 25, 5  # the dimension and the horizon of the examples of losses
+DIMENSION, HORIZON, SEED, SEEDS = 3, 25, 5, 8  # the dimension and the horizon of the examples of losses
 # Losses made of Python functions leave the loop uncompiled, so no learner is compiled in their games.
 PLAIN = (tarry.losses.Callables, tarry.losses.Custom)
+
+
+class PairState(NamedTuple):
+    """The states of two learners, and a row for the last play of each."""
+
+    first: Any
+    second: Any
+    plays: np.ndarray
+
+
+class Pair(Learner):
+    """Play the mean of two learners, both of which are told everything: one compiled game meets both."""
+
+    first: Any
+    second: Any
+
+    def allocate(self, slots: int) -> PairState:
+        return PairState(allocate(self.first, slots), allocate(self.second, slots), np.zeros((2, DIMENSION)))
+
+    @property
+    def feedback(self) -> str:
+        return str(self.first.feedback)
+
+    @property
+    def domain(self) -> Any:
+        return tarry.domains.Ball(DIMENSION, radius=10.0)  # around the domains of both
+
+    @property
+    def needs_acknowledgements(self) -> bool:
+        return bool(self.first.needs_acknowledgements or self.second.needs_acknowledgements)
+
+    watches_tracked = False  # of the first examples of all learners, none does
+
+    def restart(self, state: PairState, t: int, magnitude: float) -> None:
+        restart(self.first, state.first, t, magnitude)
+        restart(self.second, state.second, t, magnitude)
+
+    def predict(self, state: PairState, directions: Directions, t: int, play: np.ndarray) -> None:
+        predict(self.first, state.first, directions, t, state.plays[0])
+        predict(self.second, state.second, directions, t, state.plays[1])
+        for i in range(play.size):
+            play[i] = (state.plays[0, i] + state.plays[1, i]) / 2
+
+    def notice(self, state: PairState, t: int, tracked: int) -> None:
+        notice(self.first, state.first, t, tracked)
+        notice(self.second, state.second, t, tracked)
+
+    def enter(self, state: PairState, slot: int, t: int) -> None:
+        enter(self.first, state.first, slot, t)
+        enter(self.second, state.second, slot, t)
+
+    def absorb(
+        self, state: PairState, directions: Directions, slot: int, s: int, weight: float, feedback: np.ndarray
+    ) -> None:
+        absorb(self.first, state.first, directions, slot, s, weight, feedback)
+        absorb(self.second, state.second, directions, slot, s, weight, feedback)
+
+    def advance(self, state: PairState, t: int, pending: int) -> None:
+        advance(self.first, state.first, t, pending)
+        advance(self.second, state.second, t, pending)
+
+    def closing_rate(self, state: PairState, t: int) -> float:
+        return float(closing_rate(self.first, state.first, t) + closing_rate(self.second, state.second, t))
 
 
 class Cast(NamedTuple):
     """Names of the examples that meet in one game."""
 
-    learner: str
+    learners: tuple[str, ...]
     scheduler: str
     loss: str
     delays: str
 
     def play(self) -> np.ndarray:
         """Return plays, weights and fates as one array."""
-        learner, policy = LEARNERS[self.learner].learner(DIMENSION), SCHEDULERS[self.scheduler]
+        learners = [LEARNERS[name].learner(DIMENSION) for name in self.learners]
+        learner, policy = Pair(*learners) if len(learners) == 2 else learners[0], SCHEDULERS[self.scheduler]
         game = tarry.Game(
             learner.domain,
             LOSSES[self.loss](),
@@ -41,25 +117,37 @@ class Cast(NamedTuple):
             queries=learner.queries,
         )
         player = tarry.Player(learner, policy.scheduler, policy.epochs)
-        record = tarry.simulate(game, player, seeds=[SEED], keep_rounds=True, bound=False)
-        return np.concatenate((record.plays().ravel(), record.rounds()["weight"].to_numpy(), record.fates[0]))
+        record = tarry.simulate(game, player, seeds=SEEDS, keep_rounds=True, bound=False)
+        weights = np.concatenate([record.rounds(seed)["weight"].to_numpy() for seed in record.seeds])
+        assert weights.any(), "no seed heard any feedback, so nothing that learns was run"
+        return np.concatenate((*(record.plays(seed).ravel() for seed in record.seeds), weights, record.fates.ravel()))
+
+
+def pairs() -> Iterator[tuple[str, ...]]:
+    """Yield all learners by two; who needs an example or several values is alone."""
+    told: dict[tuple[str, int], list[str]] = {}
+    for name in LEARNER_OF.values():
+        learner = LEARNERS[name].learner()
+        told.setdefault((learner.feedback, learner.queries), []).append(name)
+    for names in told.values():
+        yield from (tuple(names[i : i + 2]) for i in range(0, len(names), 2))
 
 
 def casts() -> Iterator[Cast]:
-    """Yield a game for each learner; schedulers, losses and delays take turns, as each game is compiled for seconds."""
+    """Yield a game for each pair of learners; the others take turns, as each game is compiled for seconds."""
     schedulers = cycle(first_of_each(SCHEDULERS, lambda policy: type(policy.scheduler)).values())
     losses = cycle(name for kind, name in LOSS_OF.items() if kind not in PLAIN)
-    for (_, learner), law in zip(LEARNER_OF.items(), cycle(DELAYS), strict=False):
-        told = LEARNERS[learner].learner().feedback == "example"
-        yield Cast(learner, next(schedulers), LOSS_OF[tarry.losses.LeastSquares] if told else next(losses), law)
+    for learners, law in zip(pairs(), cycle(DELAYS), strict=False):
+        told = LEARNERS[learners[0]].learner().feedback == "example"
+        yield Cast(learners, next(schedulers), LOSS_OF[tarry.losses.LeastSquares] if told else next(losses), law)
     first = next(iter(LEARNER_OF.values()))
     for kind in PLAIN:
-        yield Cast(first, "VarOpt", LOSS_OF[kind], "array")
+        yield Cast((first,), "VarOpt", LOSS_OF[kind], "array")
 
 
 LEARNER_OF = first_of_each(LEARNERS, lambda example: type(example.learner()))
 LOSS_OF = first_of_each(LOSSES, lambda make: type(make()))
-GAMES = {", ".join(cast): cast for cast in casts()}
+GAMES = {", ".join((*cast.learners, *cast[1:])): cast for cast in casts()}
 
 
 if __name__ == "__main__":

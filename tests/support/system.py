@@ -12,8 +12,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
 FONTS = Path("/usr/share/fonts")
 
@@ -52,6 +54,8 @@ def find(package: str) -> Path:
 
 def skip_without(*packages: str) -> None:
     """Skip the test that runs, with the name of the first package that is missing."""
+    import pytest  # here alone: packages are installed while the environment is
+
     for package in packages:
         if PACKAGES[package]() is None:
             pytest.skip(_advice(package))

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from latecomers import CAPACITY, RATE, assert_weights_matter, events
+from marking import slow_but
 from river import base, checks, evaluate, linear_model, metrics, optim
 from river_models import PHISHING, Mean, Spy, classifier, regressor, trees
 
@@ -56,7 +57,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_but(KINDS, lambda kind: kind not in ("unseeded", "scheduler")))
 def test_passes_river_s_own_checks(kind):
     model = KINDS[kind]()
     skipped = {"check_bounded_memory_growth"}  # slow; test_waiting bounds the memory

@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pytest
 from latecomers import CAPACITY, assert_weights_matter, labels, wait
+from marking import slow_but
 from river import evaluate, linear_model, metrics
 from river_models import PHISHING, TRUMP, Mean, Spy, classifier, regressor, trees
 
@@ -46,7 +47,7 @@ def told(reports):
     return [{name: repr(value) for name, value in report.items() if name != "Samples used"} for report in reports]
 
 
-@pytest.mark.parametrize("capacity", [None, 500])
+@pytest.mark.parametrize("capacity", slow_but([None, 500], {500}))
 @pytest.mark.parametrize("case", CASES)
 def test_gives_river_s_numbers(case, capacity):
     data, model, metric, times = CASES[case]
