@@ -168,7 +168,7 @@ def test_strongly_convex_bandit_bound_is_above_its_sum(shape, level, spread):
     game = {"horizon": 600, "max_backlog": int(sigma.max())}
     closed = theory.bandit_bound(gradient_bound=2.0, strong_convexity=0.5, spread=spread, level=level, **game)
     assert value <= closed
-    literal = 1.5 * sigma.max() * (2 + math.log(600)) + 18 * (level * spread**2 * 600**2 * math.log(601)) ** (1 / 3)
+    literal = 1.5 * sigma.max() * (2 + math.log(600)) + 17 * (level * spread**2 * 600**2 * math.log(601)) ** (1 / 3)
     agree(closed, 8 * literal)
     if shape == "none":
         assert value > 0.6 * closed
