@@ -97,9 +97,16 @@ def of_langford(game: Any) -> float:
 
 
 def of_dogdsc(game: Any) -> float:
-    """(G²/(2λ) + (G(G + λD)/λ)σ_max)(1 + ln T)."""
+    """(G/λ) Σ_v N_v (G N_v/2 + (G + λD) o_v)/n_v: N_v arrive in round v, n_v up to then, o_v are out after it.
+
+    At most (G²/(2λ) + (G(G + λD)/λ)σ_max)(1 + ln T).
+    """
     steep, more = steepness(game), steepness(game) + curve(game) * float(game.domain.diameter)
-    return steep / curve(game) * (steep / 2 + more * game.delays.max_backlog) * (1 + log(game.horizon))
+    rounds = np.arange(1, game.horizon + 1)
+    news = np.bincount(rounds + game.delays.values, minlength=game.horizon + 1)[1:]
+    come = np.cumsum(news)
+    terms = news * (0.5 * steep * news + more * (rounds - come)) / np.maximum(come, 1)
+    return float(steep / curve(game) * np.sum(terms))
 
 
 def of_best_of_both(game: Any, record: Record) -> float:
