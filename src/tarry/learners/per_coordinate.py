@@ -37,8 +37,8 @@ class AdaptiveRevision(Starting):
         x ← x − ηg + (η₀ − η)m,   b ← b + g          in every coordinate, at the feedback g = w_s g_s of round s
 
     b is the sum of gradients applied so far, b_s as it was when round s was played. The source speaks of the whole
-    space and of feedback in order; here the projection of x is played, a heuristic that states no regret. McMahan, Streeter, *Delay-Tolerant Algorithms for
-    Asynchronous Distributed Online Learning*, NIPS 2014.
+    space and of feedback in order; here the projection of x is played, a heuristic that states no regret. McMahan,
+    Streeter, *Delay-Tolerant Algorithms for Asynchronous Distributed Online Learning*, NIPS 2014.
     """
 
     domain: AnyDomain
