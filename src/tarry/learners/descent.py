@@ -102,9 +102,10 @@ class OGD(Descending):
 
     @classmethod
     def langford(cls, domain: Any, gradient_bound: float, delay: int) -> Self:
-        """Set η_n = F/(G√(2τn)), F² = D²/2, for one fixed delay τ ≥ 1: regret at most 4FG√(τT) from T = τ² on.
+        """Set η_n = F/(G√(2τn)), F² = D²/2, for one fixed delay τ ≥ 1: regret at most (2 + 1/(2τ))·GD√(τT).
 
-        The constant is quoted from memory. Langford, Smola, Zinkevich, *Slow Learners are Fast*, NIPS 2009.
+        The rate is quoted from memory, the constant proved in docs/methods.md. Langford, Smola, Zinkevich, *Slow
+        Learners are Fast*, NIPS 2009.
         """
         # The n-th feedback comes in round n + τ, so this is the source's η_t = F/(G√(2τ(t − τ))).
         late, steepest = as_int(delay, "delay", 1), as_positive(gradient_bound, "gradient_bound")
@@ -183,9 +184,9 @@ class DOGDSC(Descending):
 
         h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
 
-    c = 1 is Hazan's descent where nothing is late; the source has, we believe, c = 1/2. Regret of the order
-    (G²/λ)·max delay·ln T for unit weights. Wan, Tu, Zhang, *Online Strongly Convex Optimization with Unknown Delays*,
-    Machine Learning 111, 2022 (arXiv 2103.11354).
+    c = 1 is Hazan's descent where nothing is late; the source has, we believe, c = 1/2. For c = 1 and unit weights the
+    regret is at most (G²/(2λ) + (G(G + λD)/λ)σ_max)(1 + ln T), proved in docs/methods.md. Wan, Tu, Zhang, *Online
+    Strongly Convex Optimization with Unknown Delays*, Machine Learning 111, 2022 (arXiv 2103.11354).
     """
 
     domain: AnyDomain

@@ -25,9 +25,9 @@ NO_LEVEL = 0.0  # of ``level``, which is at least 1: it follows from the backlog
 class Anytime(Following, init=False):
     """η_{t−1} = D / (G √Σ_{s≤t} (own + waiting·σ_s)), σ_s the backlog when round s begins.
 
-    Needs acknowledgements, neither the horizon nor the total delay: with Priority or VarOpt the regret is of the order
-    GD√(T + 2·total delay), up to a logarithm at small capacities; without a limit at most 1.5·GD√(T + 2·total delay).
-    ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all. Proved by this project: docs/theory.md.
+    Needs neither the horizon nor the total delay. Where nothing acknowledges, VarOpt's held weight stands for σ_s. With
+    VarOpt at any capacity, or no limit, the expected regret is at most 1.5·GD√(T + 2·total delay): docs/theory.md,
+    Theorem 1b. ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all.
 
     >>> round(float(Anytime(diameter=2.0, gradient_bound=1.0).next_rate(np.zeros(2), 1, 1)), 6)  # σ_2 = 1: 2/√(1 + 3)
     1.0
@@ -61,9 +61,9 @@ class Anytime(Following, init=False):
 class BestOfBoth(Following, init=False):
     """1/η_t = λt + β_t, where β grows by (√(a² + 4c) − a)/2, a = λt + β_{t−1}, c = 2G²σ_{t+1}/D².
 
-    For strongly convex losses, and no worse than the convex rate. With DWFTRL and unit weights, where every round is
-    tracked, the regret is at most 2 min{(G²/λ) Σ σ_t/(t−1), GD√(2·total delay)} + (G²/(2λ))(1 + H_{T−1}). ``diameter``
-    defaults to 2G/λ, which no domain of λ-strongly convex losses exceeds. Needs acknowledgements.
+    For strongly convex losses, and no worse than the convex rate. With DWFTRL and VarOpt at any capacity, or no limit,
+    the expected regret is at most 2 min{(G²/λ) Σ σ_t/(t−1), GD√(2·total delay)} + (G²/(2λ))H_T: docs/theory.md, Theorem
+    1d. ``diameter`` defaults to 2G/λ, which no domain of λ-strongly convex losses exceeds. σ as in :class:`Anytime`.
     Qiu, Esposito, Zhang, *Exploiting Curvature in Online Convex Optimization with Delayed Feedback*, ICML 2025, with
     another regulariser; this project's form balances both by the lemma of Bartlett, Hazan, Rakhlin.
 

@@ -3,7 +3,7 @@
 A game is known by its *spread* νk = kM/(Gr). Losses are convex, or strongly convex where ``strong_convexity``, λ, is
 positive: then η_t = 1/(λt). Bernoulli's bounds are the paper's, printed for C ≥ ln T + 1 and ``sharpened`` as for
 gradients: η_{t−1} itself instead of 2η_t, and no factor 2 on the terms of the estimates. The others, Theorem 5, are
-this project's. The ``energy`` functions are of *Beyond Peak Backlog*, **unreviewed and not checked here**.
+this project's. The ``energy`` functions are of *Beyond Peak Backlog*, of which nothing is proved here.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def bandit_bound(
     """GD[1.74√d_tot + 4.13 ρ^(1/4)√(νk)T^(3/4) + sat] for moments of at most ρ, at ``bandit_tuning``.
 
     With anytime rates 2.45 and 6: Theorem 5 (a), (b). Strongly convex, smoothed by ``BanditRadius(…, curved=True)``:
-    (G²/λ)[1.5σ_max(2 + ln T) + 18(ρ(νk)²T² ln(T+1))^(1/3) + 4·sat]: (d). ``saturation`` is sat of schedulers that
+    (G²/λ)[1.5σ_max(2 + ln T) + 17(ρ(νk)²T² ln(T+1))^(1/3) + 4·sat]: (d). ``saturation`` is sat of schedulers that
     refuse rounds, as in ``morris_costs``.
 
     >>> game = dict(gradient_bound=1.0, spread=1.0, level=1.0, horizon=16, diameter=1.0, total_delay=0)
@@ -164,7 +164,7 @@ def bandit_bound(
     scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
     noise = float(np.cbrt(level * spread**2 * horizon**2 * math.log(horizon + 1.0)))
     peak = needed(max_backlog, "max_backlog", "strongly convex")
-    return scale * (1.5 * peak * (2.0 + math.log(horizon)) + 18.0 * noise) + 4.0 * scale * saturation
+    return scale * (1.5 * peak * (2.0 + math.log(horizon)) + 17.0 * noise) + 4.0 * scale * saturation
 
 
 def priority_bandit_tuning(

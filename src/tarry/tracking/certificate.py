@@ -1,4 +1,4 @@
-"""Certificates from the books: inequality (A′) or (A) for gradients, (B) for values (docs/theory.md, section 2).
+"""Certificates from the books: inequality (A′) or (A) for gradients, (B) for values (docs/theory.md, section 3).
 
 Both hold for all weights, so they hold with those of the rounds that have arrived and zero for the rest:
 

@@ -77,8 +77,8 @@ def of_constant_step(game: Any, rate: float) -> float:
 
 
 def of_inverse_time(game: Any, record: Record) -> float:
-    """(G²/λ) Σ(½ + σ_t)/max(1, t − 1)."""
-    age = np.maximum(1, np.arange(game.horizon))
+    """(G²/λ) Σ(½ + σ_t)/t."""
+    age = np.arange(1, game.horizon + 1)
     return float(steepness(game) ** 2 / curve(game) * np.sum((0.5 + game.delays.backlog()) / age))
 
 
@@ -90,12 +90,31 @@ def of_ftl(game: Any) -> float:
     return float(more / curve(game) * np.sum((0.5 * more + steep * out) / rounds))
 
 
+def of_langford(game: Any) -> float:
+    """(2 + 1/(2τ))·GD√(τT)."""
+    late = game.delays.max_delay
+    return (2 + 0.5 / late) * reach(game) * sqrt(late * game.horizon)
+
+
+def of_dogdsc(game: Any) -> float:
+    """(G/λ) Σ_v N_v (G N_v/2 + (G + λD) o_v)/n_v: N_v arrive in round v, n_v up to then, o_v are out after it.
+
+    At most (G²/(2λ) + (G(G + λD)/λ)σ_max)(1 + ln T).
+    """
+    steep, more = steepness(game), steepness(game) + curve(game) * float(game.domain.diameter)
+    rounds = np.arange(1, game.horizon + 1)
+    news = np.bincount(rounds + game.delays.values, minlength=game.horizon + 1)[1:]
+    come = np.cumsum(news)
+    terms = news * (0.5 * steep * news + more * (rounds - come)) / np.maximum(come, 1)
+    return float(steep / curve(game) * np.sum(terms))
+
+
 def of_best_of_both(game: Any, record: Record) -> float:
-    """2 min{(G²/λ) Σσ_t/(t−1), GD√(2d)} + (G²/(2λ))(1 + H_{T−1})."""
+    """2 min{(G²/λ) Σσ_t/(t−1), GD√(2d)} + (G²/(2λ))H_T."""
     age, scale = np.arange(1, game.horizon), steepness(game) ** 2 / curve(game)
     curved = scale * float(np.sum(game.delays.backlog()[1:] / age))
     flat = reach(game) * sqrt(2 * game.delays.total_delay)
-    return 2 * min(curved, flat) + scale / 2 * (1 + float(np.sum(1 / age)))
+    return 2 * min(curved, flat) + scale / 2 * float(np.sum(1 / age) + 1 / game.horizon)
 
 
 def of_adadelay(game: Any, record: Record) -> float:
