@@ -16,7 +16,7 @@ from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
-from tarry.live.core import Slots
+from tarry.live.core import ROUNDS, Slots
 from tarry.live.label_join import new_ticket
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler
@@ -87,7 +87,7 @@ class Waiting:
             if len(self._recent) > RECENT:  # memory is bounded, however long one decides
                 del self._recent[next(iter(self._recent))]
         tracked = slots.open() >= 0
-        t = slots.rounds
+        t = slots.counts[ROUNDS]
         if not is_named:
             id = t
         # Most rounds release nobody, and to ask costs more than to look.

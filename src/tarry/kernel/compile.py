@@ -75,17 +75,14 @@ class Verb:
         self.arguments = _arguments_of(signature)
         self.default: Callable[..., Any] | None = None
         self.members: dict[type, Callable[..., Any]] = {}
-        self._found: dict[type, Callable[..., Any]] = {}  # what ``find`` said: the ancestors of a type do not change
+        self._found = functools.cache(self.find)  # the ancestors of a type do not change
 
         @overload(self, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
         def choose(first: Any, *_rest: Any) -> Any:
             return self.find(getattr(first, "instance_class", type(first)))
 
     def __call__(self, first: Any, *rest: Any) -> Any:
-        cls = type(first)
-        if cls not in self._found:
-            self._found[cls] = self.find(cls)
-        return self._found[cls](first, *rest)
+        return self._found(type(first))(first, *rest)  # type: ignore[arg-type]
 
     def __reduce__(self) -> str:
         return self.__qualname__  # by name, like any function: Numba would not know a copy
@@ -105,7 +102,7 @@ class Verb:
 
         def register(implementation: F) -> F:
             self._check(implementation)
-            self._found.clear()
+            self._found.cache_clear()
             for cls in classes:
                 self.members[cls] = implementation
                 _sources_of.setdefault(cls, set()).add(implementation.__code__.co_filename)
@@ -116,7 +113,7 @@ class Verb:
     def otherwise(self, implementation: F) -> F:
         """Register the decorated function for all types that have none."""
         self._check(implementation)
-        self._found.clear()
+        self._found.cache_clear()
         self.default = implementation
         return implementation
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator
-from copy import copy
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Real
@@ -95,10 +94,8 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
 
     def decide(self, x: Features, id: Hashable = None) -> Ticket:
         """Register a decision (under the id of ``on``, if there is one); return its id and whether it is tracked."""
-        if not isinstance(x, dict | str):
-            raise ValueError(f"features must be a dict of names to values, got {x!r}")
         if self.on is None:
-            return self._waiting.decide(x, id, copy)
+            return self._waiting.decide(_copied(x), id)
         return self._waiting.decide(x, self._name(x) if id is None else id, self._features)
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
@@ -115,7 +112,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         if own != 1.0:
             check_weight(own, _WHOSE, id)
         if self.on is None and id is not x:  # features without a name: a label that came at once
-            self._waiting.decide(x, None, copy)
+            self._waiting.decide(_copied(x))
         features, weight = self._waiting.label(id)
         if weight != 0.0 and own != 0.0:
             try:
@@ -153,7 +150,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
 
     def _features(self, x: Features) -> Features:
         """Return what the model sees: a copy, since x may change until the label comes."""
-        features = copy(x)
+        features = _copied(x)
         if not callable(self.on) and isinstance(features, dict):
             features.pop(self.on, None)
         return features
@@ -201,6 +198,13 @@ def check_weighted(model: Any) -> None:
 
 def _takes_weight(model: base.Estimator) -> bool:
     return "w" in inspect.signature(type(model).learn_one).parameters  # type: ignore[attr-defined]
+
+
+def _copied(x: Any) -> Features:
+    """Return features that stay as they are, of a dict a copy; raise ValueError for what are none."""
+    if not isinstance(x, (dict, str)):  # River's text pipelines take strings
+        raise ValueError(f"features must be a dict of names to values, got {x!r}")
+    return x.copy() if isinstance(x, dict) else x
 
 
 def _weightless(model: base.Estimator) -> ValueError:
