@@ -208,8 +208,8 @@ class AdaDelay(Learner, init=False):
         Λ_t = Σ_s n_s² + 2 Σ_{r<s out together} n_r n_s + G²(τ + 1)(3τ + 1),   n_s = w_s|g_s|
 
     Sums are over what came by the end of round t. With unit weights and every round tracked the regret is at most
-    √2·D√Λ_T. The form is the source's, the allowance and the constant are this project's; weights above 1 may exceed
-    the allowance. Hsieh, Iutzeler, Malick, Mertikopoulos, *Multi-Agent Online Optimization with Delays: Asynchronicity,
+    √2·D√Λ_T. The form is the source's, the allowance and the constant are this project's (docs/methods.md); weights
+    above 1 may exceed the allowance. Hsieh, Iutzeler, Malick, Mertikopoulos, *Multi-Agent Online Optimization with Delays: Asynchronicity,
     Adaptivity, and Optimism*, JMLR 23, 2022.
 
     >>> from tarry.domains import Ball
@@ -268,5 +268,5 @@ class AdaDelay(Learner, init=False):
 
 def allowance_for(gradient_bound: float, max_delay: int) -> float:
     """Return G²(τ + 1)(3τ + 1)."""
-    # For what is still out: at most τ + 1 rounds, and 1.5·τ(τ + 1) pairs. So Λ is never below what the analysis sums.
+    # Rounds not in by t − 1 lie in B_t ∪ {t}: at most τ + 1, in at most 1.5·τ(τ + 1) pairs of which one is not in.
     return gradient_bound**2 * (max_delay + 1) * (3 * max_delay + 1)

@@ -36,10 +36,9 @@ class AdaptiveRevision(Starting):
         m = b − b_s,   η₀ = a/√z′,   z ← z + g² + 2gm,   z′ ← max(z′, z),   η = a/√z′
         x ← x − ηg + (η₀ − η)m,   b ← b + g          in every coordinate, at the feedback g = w_s g_s of round s
 
-    b is the sum of gradients applied so far, b_s as it was when round s was played. In the whole space, with feedback
-    in order, regret of the order |u|√(Σ g² + 2 g·(gradients applied while g was out)) per coordinate, a of the order of
-    |u|. The projection of x is played, for which no bound is proved. McMahan, Streeter, *Delay-Tolerant Algorithms for
-    Asynchronous Distributed Online Learning*, NIPS 2014.
+    b is the sum of gradients applied so far, b_s as it was when round s was played; a is of the order of |u|. The
+    projection of x is played, a heuristic: the source's bound is for the whole space, and none is proved here.
+    McMahan, Streeter, *Delay-Tolerant Algorithms for Asynchronous Distributed Online Learning*, NIPS 2014.
     """
 
     domain: AnyDomain

@@ -3,7 +3,7 @@
 A game is known by its *spread* νk = kM/(Gr). Losses are convex, or strongly convex where ``strong_convexity``, λ, is
 positive: then η_t = 1/(λt). Bernoulli's bounds are the paper's, printed for C ≥ ln T + 1 and ``sharpened`` as for
 gradients: η_{t−1} itself instead of 2η_t, and no factor 2 on the terms of the estimates. The others, Theorem 5, are
-this project's. The ``energy`` functions are of *Beyond Peak Backlog*, **unreviewed and not checked here**.
+this project's. The ``energy`` functions are of *Beyond Peak Backlog*: **unreviewed, not in public records**, not checked here.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def priority_bandit_bound(
 
 
 def energy_probability(threshold: int, *, capacity: int) -> float:
-    """p = min{1, C/(8(H + 1))} (unreviewed).
+    """p = min{1, C/(8(H + 1))} (unreviewed, not in public records).
 
     >>> energy_probability(7, capacity=16)
     0.25
@@ -214,7 +214,7 @@ def energy_probability(threshold: int, *, capacity: int) -> float:
 
 
 def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:
-    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed; the constant c is left open).
+    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed, not in public records; c is left open).
 
     >>> energy_smoothing(spread=1.0, horizon=256, probability=1.0)
     0.25
