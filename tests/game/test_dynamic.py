@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def test_every_loss_is_compared_with_that_of_the_path(name):
         curve = found.curve.filter(seed=seed)
         assert curve["t"].to_list() == record.checkpoints.tolist()
         np.testing.assert_allclose(curve["regret"], np.cumsum(apart)[record.checkpoints - 1], rtol=1e-10, atol=1e-12)
-    assert found.path_length == pytest.approx(sum(np.linalg.norm(b - a) for a, b in zip(PATH, PATH[1:], strict=False)))
+    assert found.path_length == pytest.approx(sum(np.linalg.norm(b - a) for a, b in pairwise(PATH)))
 
 
 def _rounds(plays):
@@ -68,8 +69,7 @@ def test_every_seed_is_compared_in_its_own_game():
 
 def test_the_chart_has_both_curves():
     chart = json.loads(_record(_game()).plot(PATH).to_json())
-    groups = {row["group"] for row in chart["data"]["values"]} if "data" in chart else None
-    groups = groups or {row["group"] for row in chart["layer"][0]["data"]["values"]}
+    groups = {row["group"] for row in chart["data"]["values"]}
     assert groups == {"against the path", "against the best fixed action"}
 
 

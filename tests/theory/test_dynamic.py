@@ -77,7 +77,7 @@ LATE, TURNS = 10, 1.0
 
 
 def _drifting(horizon, capacity):
-    """Losses on the unit ball of R³ that turn slowly in a plane, and to and fro across it against the delay; the path."""
+    """Losses that turn slowly in a plane, and go to and fro across it against the delay; the path that follows."""
     angle = np.linspace(0, 2 * np.pi * TURNS, horizon)
     turning = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     across = np.where(np.arange(horizon) // (LATE + 1) % 2 == 0, 1.0, -1.0)

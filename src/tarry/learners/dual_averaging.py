@@ -209,8 +209,8 @@ class AdaDelay(Learner, init=False):
 
     Sums are over what came by the end of round t. With unit weights and every round tracked the regret is at most
     √2·D√Λ_T. The form is the source's, the allowance and the constant are this project's (docs/methods.md); weights
-    above 1 may exceed the allowance. Hsieh, Iutzeler, Malick, Mertikopoulos, *Multi-Agent Online Optimization with Delays: Asynchronicity,
-    Adaptivity, and Optimism*, JMLR 23, 2022.
+    above 1 may exceed the allowance. Hsieh, Iutzeler, Malick, Mertikopoulos, *Multi-Agent Online Optimization with
+    Delays: Asynchronicity, Adaptivity, and Optimism*, JMLR 23, 2022.
 
     >>> from tarry.domains import Ball
     >>> AdaDelay(Ball(2), gradient_bound=1.0, max_delay=3).allowance

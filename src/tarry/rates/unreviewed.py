@@ -1,8 +1,8 @@
 """Rates and radii for values that follow the tracking set: the follow-up's conditional energy (**unreviewed**).
 
 Xiang, Yang, Shen, *Beyond Peak Backlog*: unreviewed, not in public records, not checked here. The rate may look at the
-scheduler's side only, |S_t| and p, never at weights, plays or values that came of it: its proof fails with them. Rate, radius and
-scheduler must speak of the same coin, which :class:`tarry.Player` checks.
+scheduler's side only, |S_t| and p, never at weights, plays or values that came of it: its proof fails with them. Rate,
+radius and scheduler must speak of the same coin, which :class:`tarry.Player` checks.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class _Energy(Rate):
 class EnergyRadius(_Energy):
     """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)}.
 
-    **Unreviewed, not in public records.** Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``DoublingBernoulli(safety)``, up to the
-    horizon T; ``factor`` is c, which the notes we have leave open.
+    **Unreviewed, not in public records.** Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler
+    ``DoublingBernoulli(safety)``, up to the horizon T; ``factor`` is c, which the notes we have leave open.
 
     >>> rule = EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000)
     >>> round(float(rule.radius(np.array([0.0, 1.0]), 1)), 6)

@@ -3,7 +3,8 @@
 A game is known by its *spread* νk = kM/(Gr). Losses are convex, or strongly convex where ``strong_convexity``, λ, is
 positive: then η_t = 1/(λt). Bernoulli's bounds are the paper's, printed for C ≥ ln T + 1 and ``sharpened`` as for
 gradients: η_{t−1} itself instead of 2η_t, and no factor 2 on the terms of the estimates. The others, Theorem 5, are
-this project's. The ``energy`` functions are of *Beyond Peak Backlog*: **unreviewed, not in public records**, not checked here.
+this project's. The ``energy`` functions are of *Beyond Peak Backlog*: **unreviewed, not in public records**, not
+checked here.
 """
 
 from __future__ import annotations

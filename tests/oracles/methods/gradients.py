@@ -113,7 +113,7 @@ GRADIENTS: dict[str, Method] = {
         lambda game: DOGDSC(game.domain, curve(game)),
         logarithm,
         lambda game, record: of_dogdsc(game),
-        Tight(4096, length=8, stage=shallow),
+        Tight(4096, stage=shallow),
         stage=bowl,
         **CURVED,
     ),
