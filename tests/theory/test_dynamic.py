@@ -73,7 +73,7 @@ def test_the_rate_of_a_path_is_the_least_of_its_bound():
     assert theory.dynamic_bound(**stated, max_backlog=2) == pytest.approx(bounds[1] + 3 * 2 * 1.5)
 
 
-LATE, TURNS = 10, 1.0
+LATE, TURNS = 20, 1.0
 
 
 def _drifting(horizon, capacity):
@@ -81,7 +81,7 @@ def _drifting(horizon, capacity):
     angle = np.linspace(0, 2 * np.pi * TURNS, horizon)
     turning = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     across = np.where(np.arange(horizon) // (LATE + 1) % 2 == 0, 1.0, -1.0)
-    rows = (across[:, None] * [0.0, 0.0, 1.0] - turning) / sqrt(2)
+    rows = across[:, None] * [0.0, 0.0, 0.9] - sqrt(0.19) * turning
     waits = tarry.delays.fixed(horizon=horizon, delay=LATE)
     game = tarry.Game(Ball(3), tarry.losses.Linear(rows), waits, capacity=capacity, information="non-clairvoyant")
     return game, turning
@@ -107,7 +107,7 @@ def _share(game, path, learner, rate, seeds):
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize("capacity", [1, 2, 16, None])
 def test_dynamic_regret_on_drifting_games(capacity):
-    horizon, seeds = 16_000, 48
+    horizon, seeds = 64_000, 12
     game, path = _drifting(horizon, capacity)
     length, total = 2 * np.pi * TURNS, game.delays.total_delay
     tuned = DOGD.tuned(game.domain, 1.0, horizon, total, path_length=length)

@@ -86,7 +86,7 @@ def _second_moments(game: Game, scheduler: Any, capacity: int) -> float:
     if isinstance(scheduler, schedulers.Bernoulli):
         return game.horizon / float(scheduler.probability)
     if isinstance(scheduler, schedulers.Morris):
-        return game.horizon + float(scheduler.epsilon) * game.delays.summary().total_delay
+        return float(game.horizon + scheduler.epsilon * game.delays.summary().total_delay)
     t = rounds(game.horizon)
     inverse = scheduler.safety / capacity * np.cumsum(1.0 / t) * (game.delays.values + 1.0)
     return float(np.sum(np.maximum(1.0, inverse)))
