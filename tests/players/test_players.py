@@ -53,7 +53,7 @@ def test_the_optimised_rate_is_least_for_its_own_scheduler(name):
     game = _game(**changes)
     player = players.convex(game, tuning="optimised", **options)
     if name == "Morris":
-        record = tarry.simulate(game, player, 60, bound=False, checkpoints=1)
+        record = tarry.simulate(game, player, 30, bound=False, checkpoints=1)
         assert record.refused * HORIZON < 1
         moments, slack = record.weights.second_moment.mean() * HORIZON, 0.85
     else:
@@ -67,7 +67,7 @@ def test_the_optimised_rate_is_least_for_its_own_scheduler(name):
 def test_an_optimised_player_is_refused_one_round_in_all_however_long_the_game(name):
     changes, options = MODELS[name]
     for horizon in (2_000, 20_000):
-        rows, late = tarry.losses.Drawn(3, finish="sphere", rng=1), tarry.delays.fixed(horizon=horizon, delay=40)
+        rows, late = tarry.losses.Drawn(3, finish="sphere", rng=1), tarry.delays.array(np.full(horizon, 40))
         game = tarry.Game(DOMAIN, tarry.losses.Linear(rows), late, capacity=8, **changes)
         peak = late.max_backlog
         chosen = players.convex(game, tuning="optimised", **({"max_backlog": peak} if options else {})).scheduler
