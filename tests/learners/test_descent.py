@@ -182,7 +182,7 @@ def test_best_of_both_needs_acknowledgements_and_defaults_to_the_largest_diamete
         UNIT, tarry.losses.Linear(ROWS), tarry.delays.array(DELAYS), capacity=3, information="non-clairvoyant"
     )
     with pytest.raises(tarry.errors.NotGranted, match="needs acknowledgements"):
-        tarry.simulate(game, DWFTRL(UNIT, rate=BestOfBoth(0.5, 1.0)))
+        tarry.simulate(game, tarry.Player(DWFTRL(UNIT, rate=BestOfBoth(0.5, 1.0)), tarry.schedulers.Priority()))
 
 
 @pytest.mark.parametrize(("delay", "strong_convexity"), [(60, 0.01), (5, 0.5)])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import bdtrc, gammainc
 
 import tarry
 from tarry import players, schedulers
 from tarry.learners import DWFTBL, DWFTRL, Adaptive
 from tarry.rates import Anytime
 from tarry.rates.base import at
+from tarry.theory.calibrate import HARMONIC_SUM, morris_tail
 
 RNG = np.random.default_rng(4)
 HORIZON = 120
@@ -34,6 +36,48 @@ def test_convex_as_printed():
     assert np.isfinite(tarry.simulate(game, player).regret[0])
     tight = players.convex(game, tuning="optimised")
     assert tight.scheduler.safety < 16
+
+
+MODELS = {
+    "Pareto": ({}, {}),
+    "Coin": ({"information": "clairvoyant"}, {}),
+    "Bernoulli": ({"preemption": False}, {"max_backlog": DELAYS.max_backlog}),
+    "Morris": ({"preemption": False}, {}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_optimised_rate_is_least_for_its_own_scheduler(name):
+    """Second moments are one over what survives, round by round; Morris's are measured, and its bound is not tight."""
+    changes, options = MODELS[name]
+    game = _game(**changes)
+    player = players.convex(game, tuning="optimised", **options)
+    if name == "Morris":
+        record = tarry.simulate(game, player, 30, bound=False, checkpoints=1)
+        assert record.refused * HORIZON < 1
+        moments, slack = record.weights.second_moment.mean() * HORIZON, 0.85
+    else:
+        late = DELAYS.values
+        moments, slack = sum(1 / player.scheduler.survival(t + 1, late[t], 6) for t in range(HORIZON)), 1 - 1e-9
+    best = 2 / game.gradient_bound / np.sqrt(moments + 2 * DELAYS.total_delay)
+    assert slack * best <= player.learner.rate.value <= (2 - slack) * best
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_optimised_player_is_refused_one_round_in_all_however_long_the_game(name):
+    changes, options = MODELS[name]
+    for horizon in (2_000, 20_000):
+        rows, late = tarry.losses.Drawn(3, finish="sphere", rng=1), tarry.delays.array(np.full(horizon, 40))
+        game = tarry.Game(DOMAIN, tarry.losses.Linear(rows), late, capacity=8, **changes)
+        peak = late.max_backlog
+        chosen = players.convex(game, tuning="optimised", **({"max_backlog": peak} if options else {})).scheduler
+        if name == "Morris":
+            tail = morris_tail(epsilon=chosen.epsilon, backlog=peak, capacity=8)
+        elif name == "Bernoulli":
+            tail = bdtrc(7, peak, chosen.probability)
+        else:
+            tail = gammainc(8, HARMONIC_SUM * 8 / chosen.safety)
+        assert horizon * tail <= 1 + 1e-6
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,9 @@ def test_the_follow_ups_players():
     assert at(curved.learner.smoothing, 9) == pytest.approx((a / (a + 9)) ** (1 / 3))
     for player, row in ((flat, 23), (curved, 28)):
         assert not player.is_proved
-        assert f"unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row {row})" in repr(player)
+        assert f"unreviewed, not in public records: Xiang, Yang and Shen's claim (docs/theory.md, row {row})" in repr(
+            player
+        )
     assert np.isfinite(tarry.simulate(_game(capacity=40), flat).regret[0])
     assert np.isfinite(tarry.simulate(_game(CURVED), curved).regret[0])
 

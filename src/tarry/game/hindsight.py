@@ -62,7 +62,7 @@ def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda:
             best.found = (rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))
         known, found = best.found
         if not np.array_equal(known, rounds):
-            found = found._replace(losses=_losses_up_to(game.losses, found.point, rounds, stopped))
+            found = found._replace(losses=losses_up_to(game.losses, found.point, rounds, stopped))
             best.found = (rounds, found)
     return found  # type: ignore[no-any-return]
 
@@ -76,14 +76,14 @@ def comparator(
         best = minimise(domain, losses, horizon, stopped)
         found = best.point, best.gap
     point, gap = np.ascontiguousarray(found[0]), found[1]
-    return Comparator(point, _losses_up_to(losses, point, rounds, stopped), gap)
+    return Comparator(point, losses_up_to(losses, point, rounds, stopped), gap)
 
 
 def compile_passes(game: Any) -> None:
     """Compile, in the calling thread, the passes over rounds that ``compare`` makes, by passes over none."""
     losses, row = game.losses, np.zeros(game.losses.rows.width)
     x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
-    _losses_at.dispatcher_for(losses)(losses, x, row, 1, 0, rounds, total, total)
+    _losses_at.dispatcher_for(losses)(losses, x[np.newaxis], row, 1, 0, rounds, total, total)
     if _shape(losses) is not None:
         _sum_rows.dispatcher_for(losses)(losses.rows, 1, 0, row, row)
         return
@@ -93,12 +93,14 @@ def compile_passes(game: Any) -> None:
         _sum_curvatures.dispatcher_for(losses)(losses, 1, 0, x, row, np.zeros((0, 0)))
 
 
-def _losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[], bool]) -> Vector:
+def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False) -> Vector:
+    """Return the sum of losses up to each of ``rounds``: of one action, or of a path with an action for each round."""
     row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
+    path = np.ascontiguousarray(np.atleast_2d(x))
     add = _losses_at.dispatcher_for(losses)
     for first, last in blocks(int(rounds[-1]), stopped):
         i, j = np.searchsorted(rounds, (first, last + 1))
-        add(losses, x, row, first, last, rounds[i:j], out[i:j], total)
+        add(losses, path, row, first, last, rounds[i:j], out[i:j], total)
     return out
 
 
@@ -144,12 +146,12 @@ def _sum_rows(rows: Any, first: int, last: int, row: Vector, out: Vector) -> Non
 
 @entry
 def _losses_at(
-    losses: Any, x: Vector, row: Vector, first: int, last: int, rounds: np.ndarray, out: Vector, total: Vector
+    losses: Any, path: Vector, row: Vector, first: int, last: int, rounds: np.ndarray, out: Vector, total: Vector
 ) -> None:
     i = 0
     for t in range(first, last + 1):
         fetch(losses.rows, t, row)
-        total[0] += value(losses, row, x)
+        total[0] += value(losses, row, path[min(t, path.shape[0]) - 1])  # one action is a path of one row
         while i < rounds.size and rounds[i] == t:
             out[i] = total[0]
             i += 1

@@ -8,12 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tarry.charts import regret_chart
-from tarry.game.hindsight import Comparator
+from tarry.domains.base import as_array
+from tarry.errors import ArgumentError
+from tarry.game.descent import Projection
+from tarry.game.hindsight import Comparator, losses_up_to
 from tarry.game.problem import assumption_warnings
-from tarry.game.run import Played
+from tarry.game.run import OUTSIDE, Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.rates.base import Facts
@@ -35,6 +38,14 @@ class Occupancy(NamedTuple):
     mean: Array
     peak: Array
     full: Array  # the share of rounds that found no room
+
+
+class DynamicRegret(NamedTuple):
+    """Regret against a path u_1, …, u_T that moves: Σ_t f_t(x_t) − f_t(u_t), per seed."""
+
+    regret: Array
+    curve: pl.DataFrame  # columns seed, t, regret at the record's checkpoints
+    path_length: float  # Σ_t |u_{t+1} − u_t|
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -127,6 +138,7 @@ class Record(SeedResults):
     bound_at: Array
     last_plays: Array  # a row per seed
     player: Player
+    _games: list[Any]  # of the seeds whose rounds are kept
     assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
 
     @classmethod
@@ -150,6 +162,7 @@ class Record(SeedResults):
             bound_at=bounds,
             last_plays=np.array([one.play for one in played]),
             player=run.player,
+            _games=[one.run.game for one in played if one.log is not None],
             assumption_warnings=_assumption_warnings(played),
             **cls.books(played),
         )
@@ -157,16 +170,31 @@ class Record(SeedResults):
     @property
     def curve(self) -> pl.DataFrame:
         """Columns seed, t, regret, bound at the checkpoints; the bound is on the regret over what has arrived."""
+        return self._at_checkpoints(regret=self.regret_at, bound=self.bound_at)
+
+    def _at_checkpoints(self, **columns: Array) -> pl.DataFrame:
         import polars as pl
 
-        return pl.DataFrame(
-            {
-                "seed": np.repeat(self.seeds, self.checkpoints.size),
-                "t": np.tile(self.checkpoints, len(self.seeds)),
-                "regret": self.regret_at.ravel(),
-                "bound": self.bound_at.ravel(),
-            }
-        )
+        seeds, rounds = np.repeat(self.seeds, self.checkpoints.size), np.tile(self.checkpoints, len(self.seeds))
+        return pl.DataFrame({"seed": seeds, "t": rounds, **{name: values.ravel() for name, values in columns.items()}})
+
+    def regret_against(self, path: ArrayLike) -> DynamicRegret:
+        """Return the regret of every seed against a path, an action for each round; needs ``keep_rounds=True``.
+
+        ``path`` has the shape (horizon, dimension) and lies in the domain; ArgumentError is raised where it does not.
+        ``theory.dynamic_bound`` bounds the mean for projected descent.
+        """
+        self._log(None)  # raises where rounds were not kept: neither were the games
+        moving, shape = as_array(path, "path"), (self.horizon, self.last_plays.shape[1])
+        if moving.shape != shape:
+            raise ArgumentError("path", f"must have the shape {shape}, an action for each round", moving.shape)
+        found: dict[int, Array] = {}
+        for game in {id(one): one for one in self._games}.values():
+            _check_path(game.domain, moving)
+            found[id(game)] = losses_up_to(game.losses, moving, self.checkpoints)
+        regret = self.loss_at - np.array([found[id(game)] for game in self._games])
+        length = float(np.sum(np.linalg.norm(np.diff(moving, axis=0), axis=1)))
+        return DynamicRegret(regret[:, -1], self._at_checkpoints(regret=regret), length)
 
     @property
     def exploration_rounds(self) -> int | None:
@@ -203,10 +231,20 @@ class Record(SeedResults):
             found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
         return tuple(found)
 
-    def plot(self) -> Any:
-        """Return a chart (Altair) of mean regret with its 95 % interval; ``.save("regret.svg")`` writes a picture."""
+    def plot(self, path: ArrayLike | None = None) -> Any:
+        """Return a chart (Altair) of mean regret with its 95 % interval; ``.save("regret.svg")`` writes a picture.
+
+        With a ``path`` the regret against it stands beside that against the best fixed action.
+        """
         learner, scheduler = type(self.player.learner).__name__, type(self.player.scheduler).__name__
-        return regret_chart(self.curve, title=f"Regret of {learner} with {scheduler}, capacity {self.capacity}")
+        title = f"Regret of {learner} with {scheduler}, capacity {self.capacity}"
+        if path is None:
+            return regret_chart(self.curve, title=title)
+        import polars as pl
+
+        curves = {"the path": self.regret_against(path).curve, "the best fixed action": self.curve.drop("bound")}
+        named = [curve.with_columns(against=pl.lit(f"against {name}")) for name, curve in curves.items()]
+        return regret_chart(pl.concat(named), title=title, group="against")
 
     def summary(self) -> dict[str, float]:
         """Return means over seeds, and the standard error of the regret."""
@@ -243,6 +281,18 @@ def _assumption_warnings(played: list[Played]) -> tuple[str, ...]:
         for warning in assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler)):
             found.setdefault(re.sub(r"[\d.]+", "", warning), warning)
     return tuple(found.values())
+
+
+def _check_path(domain: Any, path: Array) -> None:
+    """Raise ArgumentError for a path that leaves the domain."""
+    if not np.all(np.isfinite(path)):
+        t = int(np.argmin(np.isfinite(path).all(axis=1))) + 1
+        raise ArgumentError("path", f"must be finite, in round {t} too", path[t - 1])
+    away = np.linalg.norm(Projection(domain)(path) - path, axis=1)
+    t = int(np.argmax(away)) + 1
+    if away[t - 1] > OUTSIDE * (1.0 + float(domain.outer_radius)):
+        problem = f"must lie in the domain {domain!r}, in round {t} it is {away[t - 1]:.3g} outside"
+        raise ArgumentError("path", problem, remedy="project every action with tarry.domains.base.nearest")
 
 
 def _certified(one: Played) -> tuple[Array, Certificate | None]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import Positive, as_int, as_positive
+from tarry.checks import Positive, as_int, as_nonnegative, as_positive
 from tarry.domains.base import Domain, as_domain, project
 from tarry.kernel import KW_ONLY, step
 from tarry.learners.base import Directions, Starting
@@ -69,7 +69,7 @@ class OGD(Descending):
 
     ``rate`` is η_n: a number, a sequence, a function or a rule of time alone. Without delay and with unit weights
     :meth:`falling` has regret at most 1.5·GD√T, :meth:`fixed` GD√T (attained) and :meth:`strongly_convex`
-    (G²/(2λ))(1 + ln T). With delays only :meth:`langford` has a bound.
+    (G²/(2λ))(1 + ln T). With delays a constant η has the bounds of :class:`DOGD`, and :meth:`langford` its own.
     Zinkevich, *Online Convex Programming and Generalized Infinitesimal Gradient Ascent*, ICML 2003; Hazan, Agarwal,
     Kale, *Logarithmic Regret Algorithms for Online Convex Optimization*, Machine Learning 69, 2007.
 
@@ -107,7 +107,7 @@ class OGD(Descending):
         The rate is quoted from memory, the constant proved in docs/methods.md. Langford, Smola, Zinkevich, *Slow
         Learners are Fast*, NIPS 2009.
         """
-        # The n-th feedback comes in round n + τ, so this is the source's η_t = F/(G√(2τ(t − τ))).
+        # The n-th feedback comes in round n + τ, so this is the source's η_t = F/(G√(2τ(t − τ))) with F² = D²/2.
         late, steepest = as_int(delay, "delay", 1), as_positive(gradient_bound, "gradient_bound")
         return cls(domain, rates.Power(as_domain(domain, "domain").diameter / (2 * steepest * sqrt(late)), 0.5))
 
@@ -124,8 +124,9 @@ class DOGD(Descending):
         x_{t+1} = Π( x_t − η_t Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t} what arrives in round t
 
     With a constant η and unit weights the regret is at most D²/(2η) + ηG²(T/2 + d_tot), so GD√(T + 2d_tot) for
-    :meth:`tuned`; proved in docs/methods.md, and attained by worst cases up to T = 6. Where no projection is active the
-    plays are DWFTRL's. Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015.
+    :meth:`tuned`; proved in docs/methods.md, and attained by worst cases up to T = 6. With VarOpt the same holds in
+    expectation at every capacity, also against comparators that move (``theory.dynamic_bound``). Where no projection is
+    active the plays are DWFTRL's. Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015.
 
     >>> from tarry.domains import Ball
     >>> DOGD.tuned(Ball(2), gradient_bound=1.0, horizon=100, total_delay=150).rate
@@ -138,9 +139,17 @@ class DOGD(Descending):
     start: AnyPoint = None
 
     @classmethod
-    def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
-        """Set η = D/(G√(T + 2·total delay)), which makes the bound least."""
-        rounds = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
+    def tuned(
+        cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int, *, path_length: float = 0.0
+    ) -> Self:
+        """Set η = √(D² + 2DP)/(G√(T + 2·total delay)), which makes the bound least.
+
+        P = ``path_length`` = Σ|u_{t+1} − u_t| is how far the comparators move, 0 for one fixed action.
+        """
+        rounds: float = as_int(horizon, "horizon", 1) + 2 * as_int(total_delay, "total_delay")
+        moved = as_nonnegative(path_length, "path_length")
+        if moved > 0:
+            rounds /= 1.0 + 2.0 * moved / as_domain(domain, "domain").diameter
         return cls(domain, _step(domain, gradient_bound, rounds))
 
     @classmethod
@@ -166,7 +175,7 @@ class DOGD(Descending):
         _apply_total(self.domain, state, rate)
 
 
-def _step(domain: Any, gradient_bound: float, rounds: int) -> rates.Constant:
+def _step(domain: Any, gradient_bound: float, rounds: float) -> rates.Constant:
     scale = as_domain(domain, "domain").diameter / as_positive(gradient_bound, "gradient_bound")
     return rates.Constant(scale / sqrt(rounds))
 

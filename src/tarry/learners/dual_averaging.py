@@ -268,5 +268,5 @@ class AdaDelay(Learner, init=False):
 
 def allowance_for(gradient_bound: float, max_delay: int) -> float:
     """Return G²(τ + 1)(3τ + 1)."""
-    # For what is still out: at most τ + 1 rounds, and 1.5·τ(τ + 1) pairs. So Λ is never below what the analysis sums.
+    # Rounds not in by t − 1 lie in B_t ∪ {t}: at most τ + 1, in at most 1.5·τ(τ + 1) pairs of which one is not in.
     return gradient_bound**2 * (max_delay + 1) * (3 * max_delay + 1)

@@ -77,7 +77,7 @@ class Outcome(NamedTuple):
 class LabelJoin(StoredObject):
     """Keep at most ``capacity`` decisions waiting for labels; return each label with its weight.
 
-    The weight is one over the probability of having kept the decision, so weighted sums, means and
+    The weight has mean 1, given all that came before the decision, so weighted sums, means and
     gradients over the rows that come out are unbiased for all decisions, also when the delay depends
     on the label. Features are stored for tracked decisions only: anything in memory, JSON values or bytes in a
     durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).

@@ -1,4 +1,4 @@
-"""The player of *Beyond Peak Backlog* (Xiang, Yang, Shen): **unreviewed, and not checked by this project**."""
+"""The player of *Beyond Peak Backlog* (Xiang, Yang, Shen): **unreviewed, not in public records**, not checked here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tarry.schedulers import Bernoulli, DoublingBernoulli
 from tarry.theory.bandits import energy_probability
 from tarry.tracking import Doubling, Player
 
-CLAIM = "unreviewed, Xiang, Yang and Shen's claim (docs/theory.md"
+CLAIM = "unreviewed, not in public records: Xiang, Yang and Shen's claim (docs/theory.md"
 
 
 def beyond_peak_backlog(
@@ -27,7 +27,7 @@ def beyond_peak_backlog(
     backlog: int | None = None,
     factor: float = 1.0,
 ) -> Recommendation:
-    """Return a player for values with the rate from the tracking set of *Beyond Peak Backlog*: **unreviewed**.
+    """Return a player for values with the rate of *Beyond Peak Backlog*: **unreviewed, not in public records**.
 
     Convex: epochs whenever the backlog passes 2^j max(1, ⌊C/8⌋) − 1, needs the horizon, acknowledgements and
     preemption. Strongly convex: η_t = 1/(λ(A+t)), δ_t = r(A/(A+t))^(1/3), A = (νk)²/p, needs ``backlog``, a bound.
@@ -37,7 +37,7 @@ def beyond_peak_backlog(
     >>> from tarry.domains import Ball
     >>> game = dict(horizon=1000, capacity=16, gradient_bound=1.0, value_bound=1.0)
     >>> beyond_peak_backlog(Ball(3), **game).reason
-    "conditional energy; unreviewed, Xiang, Yang and Shen's claim (docs/theory.md, row 23)"
+    "conditional energy; unreviewed, not in public records: Xiang, Yang and Shen's claim (docs/theory.md, row 23)"
     """
     if isinstance(target, Game):
         if target.feedback != "value":

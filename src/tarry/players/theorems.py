@@ -35,34 +35,61 @@ def convex(game: Game, *, tuning: str = "paper", max_backlog: int | None = None)
     """Return DW-FTRL with η = (D/G)/√(d_tot + T) and the Pareto scheduler, for convex losses and gradients.
 
     In the clairvoyant model the two-point coin takes Pareto's place; without preemption the coin, or Bernoulli if
-    ``max_backlog`` is given, or Morris. ``tuning="optimised"`` takes the rate that minimises the scheduler's bound.
+    ``max_backlog`` is given, or Morris. ``tuning="optimised"`` makes the scheduler as bold as one refused round in all
+    allows, in the mean, and takes the rate that minimises its own bound.
     """
     _check(game, "gradient", tuning)
-    sizes = {"horizon": game.horizon, "total_delay": game.delays.summary().total_delay}
     bounds = {"diameter": game.domain.diameter, "gradient_bound": _number(game.gradient_bound, "gradient_bound")}
-    capacity = _capacity(game)
-    scheduler = _convex_scheduler(game, tuning, max_backlog, capacity)
+    capacity, total = _capacity(game), game.delays.summary().total_delay
     if tuning == "paper":
-        rate = theory.convex_rate(**bounds, **sizes)
-    elif isinstance(scheduler, schedulers.Morris):
-        costs = theory.morris_costs(epsilon=scheduler.epsilon, capacity=capacity, **sizes)
-        rate = theory.optimised_rate(**bounds, cost=costs.cost)
+        scheduler = _convex_scheduler(game, max_backlog, capacity)
+        rate = theory.convex_rate(**bounds, horizon=game.horizon, total_delay=total)
     else:
-        rate = theory.optimised_rate(**bounds, cost=theory.pareto_costs(capacity=capacity, **sizes).cost)
+        scheduler = _bold_scheduler(game, max_backlog, capacity)
+        # Two rounds are drawn apart by each of these schedulers, so a pair that waits together costs at most 1.
+        cost = 0.5 * _second_moments(game, scheduler, capacity) + total
+        rate = theory.optimised_rate(**bounds, cost=cost)
     return Player(DWFTRL(game.domain, rate=rate), scheduler)
 
 
-def _convex_scheduler(game: Game, tuning: str, max_backlog: int | None, capacity: int) -> Any:
+def _convex_scheduler(game: Game, max_backlog: int | None, capacity: int) -> Any:
     if game.information == "clairvoyant":
         return schedulers.Coin()
-    if game.preemption and tuning == "paper":
-        return schedulers.Pareto()
     if game.preemption:
-        return schedulers.Pareto.calibrated(capacity, saturation=SATURATION)
+        return schedulers.Pareto()
     if max_backlog is not None:
         return schedulers.Bernoulli(max_backlog=max_backlog)
     # (1+ε)^C is then about e^(εC) = T + d_tot, so that about one round is refused in all.
     return schedulers.Morris(log(game.horizon + game.delays.summary().total_delay) / capacity)
+
+
+def _bold_scheduler(game: Game, max_backlog: int | None, capacity: int) -> Any:
+    """Return the same kind, calibrated: the expected number of refused rounds is at most 1."""
+    rare = _rare(game)
+    if game.information == "clairvoyant":
+        # At every age its chance is at most Pareto's, so what keeps Pareto's set from filling keeps its too.
+        return schedulers.Coin(theory.calibrated_safety(capacity=capacity, target=rare))
+    if game.preemption:
+        return schedulers.Pareto.calibrated(capacity, saturation=rare)
+    if max_backlog is not None:
+        return schedulers.Bernoulli.calibrated(max_backlog, capacity, saturation=rare)
+    return schedulers.Morris.for_backlog(game.delays.summary().max_backlog, capacity, saturation=rare)
+
+
+def _rare(game: Game) -> float:
+    """Return a chance of a full set that refuses one round in all, at most."""
+    return min(SATURATION, 1.0 / game.horizon)
+
+
+def _second_moments(game: Game, scheduler: Any, capacity: int) -> float:
+    """Return Σ E[w_t²], or a bound on it, of a scheduler of convex players."""
+    if isinstance(scheduler, schedulers.Bernoulli):
+        return game.horizon / float(scheduler.probability)
+    if isinstance(scheduler, schedulers.Morris):
+        return float(game.horizon + scheduler.epsilon * game.delays.summary().total_delay)
+    t = rounds(game.horizon)
+    inverse = scheduler.safety / capacity * np.cumsum(1.0 / t) * (game.delays.values + 1.0)
+    return float(np.sum(np.maximum(1.0, inverse)))
 
 
 def strongly_convex(game: Game, *, tuning: str = "paper") -> Player:
@@ -105,7 +132,7 @@ def _coin(game: Game, tuning: str) -> Any:
     peak, capacity = game.delays.summary().max_backlog, _capacity(game)
     if tuning == "paper":
         return schedulers.Bernoulli(max_backlog=peak)
-    return schedulers.Bernoulli.calibrated(peak, capacity, saturation=SATURATION)
+    return schedulers.Bernoulli.calibrated(peak, capacity, saturation=_rare(game))
 
 
 def _check(game: Game, feedback: str, tuning: str) -> None:

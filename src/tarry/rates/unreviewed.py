@@ -1,8 +1,8 @@
 """Rates and radii for values that follow the tracking set: the follow-up's conditional energy (**unreviewed**).
 
-Xiang, Yang, Shen, *Beyond Peak Backlog*, unreviewed and not checked here. The rate may look at the scheduler's side
-only, |S_t| and p, never at weights, plays or values that came of it: its proof fails with them. Rate, radius and
-scheduler must speak of the same coin, which :class:`tarry.Player` checks.
+Xiang, Yang, Shen, *Beyond Peak Backlog*: unreviewed, not in public records, not checked here. The rate may look at the
+scheduler's side only, |S_t| and p, never at weights, plays or values that came of it: its proof fails with them. Rate,
+radius and scheduler must speak of the same coin, which :class:`tarry.Player` checks.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class _Energy(Rate):
 
 
 class EnergyRadius(_Energy):
-    """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)} (**unreviewed**).
+    """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)}.
 
-    Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler ``DoublingBernoulli(safety)``, up to the
-    horizon T; ``factor`` is c, which the notes we have leave open.
+    **Unreviewed, not in public records.** Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler
+    ``DoublingBernoulli(safety)``, up to the horizon T; ``factor`` is c, which the notes we have leave open.
 
     >>> rule = EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000)
     >>> round(float(rule.radius(np.array([0.0, 1.0]), 1)), 6)
@@ -64,12 +64,12 @@ class EnergyRadius(_Energy):
 
 
 class EnergyRate(_Energy, init=False):
-    """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch (**unreviewed**), where
+    """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch, where
 
         h_t = 1{c_t < C} (z² + z√c_t + c_t)/p,   A_0 = 2(z² + min(C−1, H) + 1)/p,
 
     c_t = |S_t| before round t asks for a slot, z = νk/(δ/r) with the δ and p of ``smoothing``, the learner's
-    :class:`EnergyRadius`, and H + 1 the epoch's magnitude.
+    :class:`EnergyRadius`, and H + 1 the epoch's magnitude. **Unreviewed, not in public records.**
 
     >>> rule = EnergyRate(2.0, 1.0, EnergyRadius(1.0, spread=1.0, capacity=8, horizon=10_000))
     >>> round(float(rule.first_rate(np.array([0.0, 1.0]))), 4)  # z = 10, p = 1, H = 0

@@ -17,6 +17,7 @@ from tarry.theory.gradients import (
     batching_bound,
     bernoulli_bound,
     convex_rate,
+    dynamic_bound,
     morris_bound,
     pareto_bound,
     priority_bound,
@@ -41,6 +42,7 @@ __all__ = [
     "batching_bound",
     "bernoulli_bandit_bound",
     "bernoulli_bound",
+    "dynamic_bound",
     "morris_bound",
     "pareto_bound",
 ]

@@ -205,7 +205,7 @@ def priority_bandit_bound(
 
 
 def energy_probability(threshold: int, *, capacity: int) -> float:
-    """p = min{1, C/(8(H + 1))} (unreviewed).
+    """p = min{1, C/(8(H + 1))} (unreviewed, not in public records).
 
     >>> energy_probability(7, capacity=16)
     0.25
@@ -214,7 +214,7 @@ def energy_probability(threshold: int, *, capacity: int) -> float:
 
 
 def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:
-    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed; the constant c is left open).
+    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed, not in public records; c is left open).
 
     >>> energy_smoothing(spread=1.0, horizon=256, probability=1.0)
     0.25
