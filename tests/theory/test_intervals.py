@@ -158,23 +158,24 @@ def leaves(path, delays, numbers, level):
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 def test_the_mixture_is_solved(level):
     """Against another root finder; and never below what one time alone needs, nor far above."""
-    for drift, theta in product([0.3, 7.0, 1e3, 1e8, 1e16], [1.01, 3.0, 50.0]):
+    for drift, theta in product([0.3, 7.0, 1e3, 1e8, 1e11], [1.01, 3.0, 50.0]):
         def excess(x, drift=drift, theta=theta):
-            slopes = [2.0**-k for k in range(32) if 2.0**-k * theta < 3]
+            slopes = [2.0**-k for k in range(2, 18) if 2.0**-k * theta < 3]
             exponents = [a * x - 0.5 * a * a * drift / (1 - a * theta / 3) for a in slopes]
-            return np.logaddexp.reduce(exponents) - log(2 * 32 / (1 - level))
+            return np.logaddexp.reduce(exponents) - log(2 * 16 / (1 - level))
 
         found = float(deviation(drift, theta, level))
         assert found == pytest.approx(brentq(excess, 0.0, 1e13, rtol=1e-14, xtol=1e-12), rel=1e-9)
         once = log(2 / (1 - level))
-        assert sqrt(2 * drift * once) < found < 4 * (sqrt(2 * drift * (once + 2)) + theta * (once + 2))
+        assert sqrt(2 * drift * once) < found < 2 * (sqrt(2 * drift * (once + 3)) + (theta + 2) * (once + 3))
     assert deviation([[0.0, 1.0], [2.0, 3.0]], 1.5).shape == (2, 2)
     assert deviation(0.0, 0.0) == 0.0
+    assert deviation(1e9, 1e9) == np.inf
 
 
 def test_a_random_walk_crosses_rarely_and_not_never():
     """Steps of ±½ have the variance that Λ stands for, exactly: the bound is crossed in less than 1 − level of runs."""
-    rng, runs, rounds, level = np.random.default_rng(1), 4000, 2000, 0.5
+    rng, runs, rounds, level = np.random.default_rng(1), 2000, 2000, 0.5
     bound = deviation(np.arange(1, rounds + 1) / 4, 1.0, level)
     walks = np.cumsum(rng.integers(0, 2, (runs, rounds)) - 0.5, axis=1)
     crossed = np.mean(np.any(np.abs(walks) > bound, axis=1))
