@@ -114,7 +114,9 @@ def test_the_books_hold_what_the_definition_says(capacity):
             capacity=capacity,
         )
         for path in varopt_paths(delays, capacity):
-            record = tarry.simulate(game, tarry.learners.DWFTRL(game.domain, rate=0.1), draws=tarry.Recorded(lost=path.lost))
+            record = tarry.simulate(
+                game, tarry.learners.DWFTRL(game.domain, rate=0.1), draws=tarry.Recorded(lost=path.lost)
+            )
             drift = sum(float(growth(theta)) for theta in path.thresholds if theta)
             assert record._strays[0, DRIFT] == pytest.approx(drift, rel=1e-12)
             assert record._strays[0, THRESHOLD] == pytest.approx(float(max(path.thresholds)), rel=1e-12)
@@ -129,7 +131,9 @@ def test_intervals_fail_no_more_often_than_they_may(capacity):
             failed = {True: Fraction(0), False: Fraction(0)}
             for path in varopt_paths(delays, capacity):
                 for with_drift in failed:
-                    failed[with_drift] += path.probability * leaves(path, delays, numbers, level if with_drift else None)
+                    failed[with_drift] += path.probability * leaves(
+                        path, delays, numbers, level if with_drift else None
+                    )
             assert failed[True] <= 1 - level
             worst = max(worst, failed[False])
     assert worst > 0.9, "the control must fail"
@@ -159,6 +163,7 @@ def leaves(path, delays, numbers, level):
 def test_the_mixture_is_solved(level):
     """Against another root finder; and never below what one time alone needs, nor far above."""
     for drift, theta in product([0.3, 7.0, 1e3, 1e8, 1e11], [1.01, 3.0, 50.0]):
+
         def excess(x, drift=drift, theta=theta):
             slopes = [2.0**-k for k in range(2, 18) if 2.0**-k * theta < 3]
             exponents = [a * x - 0.5 * a * a * drift / (1 - a * theta / 3) for a in slopes]

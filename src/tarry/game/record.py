@@ -93,8 +93,8 @@ class SeedResults:
     ) -> tuple[float, float]:
         """Return bounds on Σ_t values_t from the values of rounds that were heard alone; needs ``keep_rounds=True``.
 
-        All values, heard or not, must lie between ``low`` and ``high``. Of VarOpt's draws, a share ``level`` gives bounds
-        that hold at every horizon at once (docs/live.md); other schedulers are refused.
+        All values, heard or not, must lie between ``low`` and ``high``. With probability ``level`` over VarOpt's draws
+        the bounds hold, at every horizon at once (docs/live.md). Raise ValueError for other schedulers.
         """
         low, high = as_range(low, high)
         weights, given = self._log(seed).weights, np.asarray(values, dtype=float)

@@ -116,8 +116,8 @@ class Held(NamedTuple):
 class Slots:
     """The slots of a player that was checked before.
 
-    ``counts``, ``sums``, ``table`` (the counts of the tracking set) and ``strays`` are views of the buffer. ``is_midway`` is set by
-    every step; whoever keeps books beside the slots sets it back when they agree again.
+    ``counts``, ``sums``, ``table`` (the counts of the tracking set) and ``strays`` are views of the buffer.
+    ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Slots:
         self._place(Held(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(NAIVE + 1)))
 
     def lay_out_as_before(self) -> None:
-        """Go back to before the first round, in the layout of stores that know not how far sums may stray."""
+        """Go back to before the first round, in the layout of stores that do not say how far sums may stray."""
         self._is_former = True
         self.clear(self.size)
 

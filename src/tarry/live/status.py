@@ -42,9 +42,9 @@ class Estimate(NamedTuple):
     decisions, by weight, whose labels are still awaited: while large, both means lean towards the labels that come
     quickly; NaN where a scheduler does not know the share (VarOpt does).
 
-    ``anytime_low`` and ``anytime_high`` bound the mean label of *all* decisions so far, heard or not, and ``sum_low`` and
-    ``sum_high`` its sum: with the probability asked for they do so at every time at once, wherever labels lie between
-    the stated ends. They are NaN where nothing can be said; ``caveat`` then tells why.
+    ``anytime_low`` and ``anytime_high`` bound the mean label of *all* decisions so far, heard or not, ``sum_low`` and
+    ``sum_high`` the sum. With the probability asked for they do so at every time at once, if all labels lie in the
+    range stated. Where nothing can be said they are NaN, and ``caveat`` tells why.
     """
 
     mean: float
@@ -116,8 +116,8 @@ def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: 
     heard = Heard(count, count * sums[core.NAIVE], sums[core.WEIGHTS], sums[core.WEIGHTED] + sums[core.LOST])
     reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level))
     lower, upper = sum_interval(heard, tracker.rounds, reach, low, high)
-    whole = {"sum_low": lower, "sum_high": upper}
-    return found._replace(anytime_low=lower / tracker.rounds, anytime_high=upper / tracker.rounds, **whole)
+    n = tracker.rounds
+    return found._replace(anytime_low=lower / n, anytime_high=upper / n, sum_low=lower, sum_high=upper)
 
 
 def _doubt(tracker: Tracker, low: float, high: float) -> str:

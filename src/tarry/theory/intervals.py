@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# The grid of λ, all of one weight. One is best at Λ near 13/λ²: these are for Λ from 200 to 2·10¹¹, and hold everywhere.
+# The grid of λ, all of one weight. One is best at Λ near 13/λ²: these are for Λ from 200 to 2·10¹¹, and hold always.
 _SLOPES = 2.0 ** -np.arange(2.0, 18.0)
 _STEPS = 12  # of Newton's method, mostly five; it comes from above, so that each step gives a bound
 _CLOSE = 1e-12  # relative, to the solution
@@ -32,7 +32,7 @@ _CLOSE = 1e-12  # relative, to the solution
 class Heard(NamedTuple):
     """What the numbers heard of so far come to: how many there are, Σφ, Σw and Σwφ."""
 
-    count: float
+    labels: float
     plain: float
     weight: float
     weighted: float
@@ -70,10 +70,10 @@ def sum_interval(heard: Heard, rounds: int, reach: float, low: float, high: floa
     What was not heard of, whether it is awaited, lost or expired, has all the weight that has not arrived. Its numbers
     are only known to lie between ``low`` and ``high``.
 
-    >>> sum_interval(Heard(count=2, plain=1.0, weight=6.0, weighted=4.0), 10, 0.5, 0.0, 1.0)
+    >>> sum_interval(Heard(labels=2, plain=1.0, weight=6.0, weighted=4.0), 10, 0.5, 0.0, 1.0)
     (3.5, 8.5)
     """
     unheard, off = max(0.0, rounds - heard.weight), reach * (high - low)
     lower, upper = heard.weighted + low * unheard - off, heard.weighted + high * unheard + off
-    rest = rounds - heard.count  # what is sure whatever was drawn
+    rest = rounds - heard.labels  # what is sure whatever was drawn
     return max(lower, heard.plain + low * rest), min(upper, heard.plain + high * rest)

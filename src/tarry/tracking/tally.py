@@ -40,7 +40,9 @@ SUMS = 13
 # In order of arrival there are no radii; their places, which every store has, hold E and what the open round brought.
 RISE, NEWS = INVERSE_RADII, RADIUS_OVERLAPS
 FULL_ROUNDS, PEAK = range(2)
-DRIFT, THRESHOLD, LEAST, MOST = range(4)  # Λ and the largest θ of ``theory.intervals``; of labels, the ends of their range
+DRIFT, THRESHOLD, LEAST, MOST = range(
+    4
+)  # Λ and the largest θ of ``theory.intervals``; of labels, the ends of their range
 # What is certified: nothing, or flags added up. Sizes of feedback are 1 unless OBSERVED; pairs unless BY_ARRIVAL.
 UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
 
@@ -62,7 +64,9 @@ class Tally(NamedTuple):
 def make_tally(slots: int) -> Tally:
     """Return empty books for this many slots."""
     by_slot = (np.zeros(slots) for _ in range(5))
-    return Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot, np.zeros(MOST + 1))
+    return Tally(
+        np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot, strays=np.zeros(MOST + 1)
+    )
 
 
 def weights_of(sums: np.ndarray, settled: int) -> Weights:
