@@ -51,6 +51,23 @@ def as_int(value: Any, name: str, least: int = 0) -> int:
     return int(value)
 
 
+def as_level(value: Any) -> float:
+    """Return the probability with which something is to hold."""
+    if not (_is_finite(value) and 0 < value < 1):
+        raise ArgumentError("level", "must lie between 0 and 1", value)
+    return float(value)
+
+
+def as_range(low: Any, high: Any) -> tuple[float, float]:
+    """Return the ends of a range of numbers."""
+    for name, value in (("low", low), ("high", high)):
+        if not _is_finite(value):
+            raise ArgumentError(name, "must be a finite number", value)
+    if not low < high:
+        raise ArgumentError("high", f"must be above low={low!r}", high)
+    return float(low), float(high)
+
+
 def as_choice(value: str, name: str, choices: Iterable[str]) -> str:
     """Return the value if it is one of the choices."""
     known = tuple(choices)

@@ -38,8 +38,8 @@ def test_decisions_and_labels_are_those_from_python(call):
         row = twin.label(f"o{i}", i - 2)
         assert found["row"] == (None if row is None else row._asdict())
         assert found["fate"] == twin.fate(f"o{i}").name.lower()
-    estimate = json.loads(call("estimate").stdout)
-    assert estimate == twin.estimate()._asdict()
+    estimate = json.loads(call("estimate", "--low", -2, "--high", 3).stdout)
+    assert estimate == twin.estimate(low=-2, high=3)._asdict()
     assert json.loads(call("estimate", "--level", "0.5").stdout)["low"] > estimate["low"]
     assert json.loads(call("status").stdout)["fates"] == twin.status().fates
 
@@ -130,7 +130,9 @@ def test_audits(call):
     assert json.loads(call("export").stdout)["tracked"][0]["payload_bytes"] == len('{"age": 41}')
     assert json.loads(call("export", "--payloads").stdout)["tracked"][0]["payload"] == {"age": 41}
     nothing = {"mean": None, "low": None, "high": None, "naive": None, "labels": 0, "left_out": 0}
-    assert json.loads(call("estimate").stdout) == nothing | {"outstanding": 1.0}
+    sure = {"anytime_low": 0.0, "anytime_high": 1.0, "sum_low": 0.0, "sum_high": 1.0, "caveat": ""}
+    assert json.loads(call("estimate").stdout) == nothing | {"outstanding": 1.0} | sure
+    assert json.loads(call("estimate", "--low", -3, "--high", 2).stdout)["sum_low"] == -3
     assert "naive" in call("estimate", "-f", "table").stdout
 
 
@@ -181,6 +183,7 @@ def test_a_join_without_preemption(call):
         (["new", "--capacity", 3, "--labels", "sum"], None, "another value of labels ('first', not 'sum')"),
         (["finish", "a"], None, "ends a decision with its first label"),
         (["estimate", "--level", 95], None, "level must lie between 0 and 1, got 95"),
+        (["estimate", "--low", 1], None, "high must be above low=1.0, got 1.0"),
         (["new", "--labels", "mean"], None, "labels must be"),
         (["new", "--capacity", 2, "--no-preemption"], None, "needs a guess of the backlog"),
         (["new", "--capacity", 9], None, "another capacity (3, not 9)"),

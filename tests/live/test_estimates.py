@@ -38,7 +38,9 @@ def test_against_a_direct_computation(level):
     effective = np.sum(w) ** 2 / np.sum(w**2)
     error = sqrt(np.sum((w * (y - mean)) ** 2) * effective / (effective - 1)) / np.sum(w)
     reach = stats.t(effective - 1).ppf((1 + level) / 2) * error
-    assert found == pytest.approx((mean, mean - reach, mean + reach, y.mean(), len(rows), 0, 0), rel=1e-9, abs=1e-12)
+    assert found[:7] == pytest.approx(
+        (mean, mean - reach, mean + reach, y.mean(), len(rows), 0, 0), rel=1e-9, abs=1e-12
+    )
     assert np.ptp(w) > 0
 
 

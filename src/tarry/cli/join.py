@@ -106,10 +106,13 @@ def finish(
 
 @command("estimate", LabelJoin, stored.LOOKS)
 def estimate(
-    join: LabelJoin, level: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95
+    join: LabelJoin,
+    level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    low: Annotated[float, typer.Option(help="The smallest that any label may be.")] = 0.0,
+    high: Annotated[float, typer.Option(help="The largest that any label may be.")] = 1.0,
 ) -> Sheet:
-    """Print the mean label with a confidence interval, and the naive mean of those seen."""
-    found = join.estimate(level)
+    """Print the mean label with confidence intervals, and the naive mean of those seen."""
+    found = join.estimate(level, low=low, high=high)
     return Sheet(found, found.rows())
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.charts import regret_chart
+from tarry.checks import as_level, as_range
 from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
 from tarry.game.descent import Projection
@@ -20,9 +21,10 @@ from tarry.game.run import OUTSIDE, Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.rates.base import Facts
+from tarry.theory.intervals import Heard, deviation, sum_interval
 from tarry.tracking import Player, restart_warnings
 from tarry.tracking.certificate import bounds_at, certificate
-from tarry.tracking.tally import FULL_ROUNDS, OCCUPANCY, PEAK, weights_of
+from tarry.tracking.tally import DRIFT, FULL_ROUNDS, OCCUPANCY, PEAK, THRESHOLD, weights_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +61,7 @@ class SeedResults:
     weights: Weights
     occupancy: Occupancy
     _logs: list[Log | None]
+    _strays: Array | None  # rows of a scheduler that conserves weight: how far weighted sums may stray
 
     @staticmethod
     def books(played: list[Played]) -> dict[str, Any]:
@@ -74,6 +77,7 @@ class SeedResults:
             "weights": Weights(*np.transpose([weights_of(one.sums, run.horizon) for one in played])),
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
             "_logs": [one.log for one in played],
+            "_strays": np.array([one.strays for one in played]) if run.player.scheduler.conserves_weight else None,
         }
 
     @property
@@ -93,6 +97,29 @@ class SeedResults:
     def refused(self) -> float:
         """The share of rounds that found no room, over all seeds."""
         return float(self.fates[:, Fate.SATURATED].mean()) / self.horizon
+
+    def sum_interval(
+        self, values: Any, *, low: float = 0.0, high: float = 1.0, level: float = 0.95, seed: int | None = None
+    ) -> tuple[float, float]:
+        """Return bounds on Σ_t values_t from the values of rounds that were heard alone; needs ``keep_rounds=True``.
+
+        All values, heard or not, must lie between ``low`` and ``high``. With probability ``level`` over VarOpt's draws
+        the bounds hold, at every horizon at once (docs/live.md). Raise ValueError for other schedulers.
+        """
+        low, high = as_range(low, high)
+        weights, given = self._log(seed).weights, np.asarray(values, dtype=float)
+        if self._strays is None:
+            raise ValueError("how far weighted sums may stray is known for VarOpt alone: play with it")
+        if given.shape != weights.shape:
+            raise ArgumentError("values", f"must have {self.horizon} entries, one a round", given.shape)
+        used = weights > 0
+        w, y = weights[used], given[used]
+        if not np.all((low <= y) & (y <= high)):
+            raise ArgumentError("values", f"must lie between low={low:g} and high={high:g}")
+        strays = self._strays[0 if seed is None else self._index[seed]]
+        reach = float(deviation(strays[DRIFT], strays[THRESHOLD], as_level(level)))
+        heard = Heard(y.size, float(y.sum()), float(w.sum()), float(w @ y))
+        return sum_interval(heard, self.horizon, reach, low, high)
 
     def events(self, seed: int | None = None) -> pl.DataFrame:
         """Return columns t, event, s, weight (in a "delay" event the delay) of a seed; needs ``keep_rounds=True``."""

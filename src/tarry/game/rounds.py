@@ -101,6 +101,8 @@ def consider(player: Player, setting: Setting, draws: Draws, state: State, t: in
     learners.notice(player.learner, state.learner, t, tracked)
     request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay)
     slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
+    if free < 0:
+        tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler))
     if slot < 0:
         state.tally.fates[_SATURATED if slot == schedulers.SATURATED else _UNTRACKED] += 1
         return slot

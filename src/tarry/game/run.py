@@ -70,6 +70,7 @@ class Played(NamedTuple):
     curve: np.ndarray
     play: np.ndarray
     log: Log | None
+    strays: np.ndarray  # how far weighted sums may stray
     best: Comparator | None = None
 
 
@@ -136,7 +137,7 @@ class Run(NamedTuple):
             if time.perf_counter() - started < BLOCK_SECONDS / 2:
                 block = min(2 * block, LARGEST_BLOCK)
         tally, log = buffers.state.tally, buffers.log if self.keep_rounds else None
-        return Played(seed, self, *tally[:3], buffers.world.curve, buffers.state.play, log)
+        return Played(seed, self, *tally[:3], buffers.world.curve, buffers.state.play, log, tally.strays)
 
     def make_room(self, buffers: Buffers, rounds: int) -> Buffers:
         """Return the buffers with room for this many more pending rounds, tracked and in the wheel."""

@@ -10,6 +10,7 @@ from tarry.checks import as_int
 from tarry.errors import StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
+from tarry.live.buffers import are_alike
 from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, other_version, parse, settled
 from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, export_of, ledger_of, status_of
@@ -140,7 +141,9 @@ def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: s
 def _continued(plain: dict[str, Any], stored: Configuration, place: Store) -> Stored:
     """Return calls on what a store holds; raise StoreError about bytes that another version laid out otherwise."""
     tracker = _tracker_of(stored, Rows(place))
-    if plain["layout"] != tracker.slots.layout:
+    if not are_alike(plain["layout"], tracker.slots.layout):
+        tracker.slots.lay_out_as_before()
+    if not are_alike(plain["layout"], tracker.slots.layout):
         raise other_version(plain)
     return Stored(tracker, place)
 

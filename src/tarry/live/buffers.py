@@ -155,6 +155,13 @@ def describe(tree: Any) -> str:
     return ";".join(f"{a.dtype.str}{'x'.join(map(str, a.shape))}" for a in leaves(tree))
 
 
+def are_alike(layout: str, other: str) -> bool:
+    """Return whether two descriptions lay bytes out alike: empty arrays have none."""
+    # Three letters of a type, then the shape.
+    one, two = ([part for part in text.split(";") if part[3:] != "0"] for text in (layout, other))
+    return one == two
+
+
 def leaves(tree: Any) -> list[np.ndarray]:
     """Return the arrays of a tree of tuples, in order."""
     if isinstance(tree, np.ndarray):

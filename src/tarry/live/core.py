@@ -17,7 +17,7 @@ from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Weights
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
-from tarry.tracking.tally import UNCERTIFIED, check_balance, weights_of
+from tarry.tracking.tally import LEAST, MOST, UNCERTIFIED, check_balance, weights_of
 
 FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full
 CHECKED = 4096  # rounds between two checks of the weights' balance: often enough, and not seen in the speed
@@ -71,7 +71,7 @@ def give_up(box: Any, s: int, t: int) -> None:
         forfeit(context.player, context.state, s, t, slot)
 
 
-def book_label(sums: Any, weight: float, label: Any) -> None:
+def book_label(sums: Any, weight: float, label: Any, strays: Any = ()) -> None:
     """Count a label that is a number below 1e100 in size; others are left out.
 
     Σwy is summed with its rounding errors (Neumaier), and the spread by the differences from a running mean (West):
@@ -89,6 +89,12 @@ def book_label(sums: Any, weight: float, label: Any) -> None:
     after = before + share
     sums[LOST] += (before - after) + share if abs(before) >= abs(share) else (share - after) + before
     sums[WEIGHTED] = after
+    if len(strays):
+        is_first = sums[LABELS] == 0.0
+        if is_first or y < strays[LEAST]:
+            strays[LEAST] = y
+        if is_first or y > strays[MOST]:
+            strays[MOST] = y
     sums[WEIGHTS] += weight
     sums[LABELS] += 1.0
     sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
@@ -110,8 +116,8 @@ class Held(NamedTuple):
 class Slots:
     """The slots of a player that was checked before.
 
-    ``counts``, ``sums`` and ``table`` (the counts of the tracking set) are views of the buffer. ``is_midway`` is set by
-    every step; whoever keeps books beside the slots sets it back when they agree again.
+    ``counts``, ``sums``, ``table`` (the counts of the tracking set) and ``strays`` are views of the buffer.
+    ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
 
     def __init__(
@@ -124,13 +130,22 @@ class Slots:
         certify: Any = UNCERTIFIED,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
+        self._is_former = False
         self._setting = setting_of(player, capacity, information, certify=certify)
         self.clear(capacity or FIRST_SLOTS)
 
     def clear(self, slots: int) -> None:
         """Go back to before the first round, with room for this many."""
-        play = fresh_state(self.player, slots, self._setting.capacity)
+        play = self._shaped(fresh_state(self.player, slots, self._setting.capacity))
         self._place(Held(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(NAIVE + 1)))
+
+    def lay_out_as_before(self) -> None:
+        """Go back to before the first round, in the layout of stores that do not say how far sums may stray."""
+        self._is_former = True
+        self.clear(self.size)
+
+    def _shaped(self, play: State) -> State:
+        return play._replace(tally=play.tally._replace(strays=np.zeros(0))) if self._is_former else play
 
     def _place(self, held: Held) -> None:
         """Lay the arrays out in one buffer."""
@@ -138,7 +153,7 @@ class Slots:
         self.state: State = self._held.play
         # Memory views are cheaper than arrays to read and add to, one number at a time.
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
-        self.table = memoryview(self.state.table.counts)
+        self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
         self.is_midway = False
         self._box: Any = None  # made again, since the arrays have moved
         self._steps: dict[Any, Any] = {}
@@ -160,7 +175,7 @@ class Slots:
             check_balance(self.player, self.state, t - 1)
         if self.capacity is None and self.table[TRACKED] == self.size:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
-            self._place(self._held._replace(play=play))
+            self._place(self._held._replace(play=self._shaped(play)))
         step = self._steps.get(open_round) or self._compiled(open_round, 1, -1)
         self.is_midway = True
         slot: int = step(self._box, t, delay)
@@ -220,4 +235,5 @@ class Slots:
     def __setstate__(self, kept: dict[str, Any]) -> None:
         for name in ("player", "capacity", "seed", "_setting"):  # one by one: faster than a dictionary ever after
             setattr(self, name, kept[name])
+        self._is_former = not kept["_held"].play.tally.strays.size
         self._place(kept["_held"])

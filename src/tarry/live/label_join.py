@@ -239,12 +239,14 @@ class LabelJoin(StoredObject):
             return status, None
         return status, _new_row((self._tracker.items.unpack(item.payload), label, weight, item.id))
 
-    def estimate(self, level: float = 0.95) -> Estimate:
+    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
         """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
 
-        While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are.
+        While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are. Where all labels,
+        heard or not, lie between ``low`` and ``high``, ``anytime_low`` to ``anytime_high`` covers the mean of all
+        decisions so far, however often one looks.
         """
-        return self._turns.look(estimate_now, self._tracker, level)
+        return self._turns.look(estimate_now, self._tracker, level, low, high)
 
     def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.

@@ -8,7 +8,7 @@ from math import isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 from tarry._version import __version__
-from tarry.checks import as_int
+from tarry.checks import as_int, as_level, as_range
 from tarry.learners import Idle
 from tarry.live import core
 from tarry.live.buffers import CHUNK
@@ -18,8 +18,9 @@ from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Answer, Certificate, Weights
 from tarry.schedulers.base import held
+from tarry.theory.intervals import Heard, deviation, sum_interval
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
-from tarry.tracking.tally import balance
+from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LEAST, MOST, THRESHOLD, balance
 
 FEW = 30  # so many equal labels are needed before their spread is believed to be small
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
@@ -40,6 +41,10 @@ class Estimate(NamedTuple):
     ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
     decisions, by weight, whose labels are still awaited: while large, both means lean towards the labels that come
     quickly; NaN where a scheduler does not know the share (VarOpt does).
+
+    ``anytime_low`` and ``anytime_high`` bound the mean label of *all* decisions so far, heard or not, ``sum_low`` and
+    ``sum_high`` the sum. With the probability asked for they do so at every time at once, if all labels lie in the
+    range stated. Where nothing can be said they are NaN, and ``caveat`` tells why.
     """
 
     mean: float
@@ -49,10 +54,16 @@ class Estimate(NamedTuple):
     labels: int
     left_out: int = 0
     outstanding: float = nan
+    anytime_low: float = nan
+    anytime_high: float = nan
+    sum_low: float = nan
+    sum_high: float = nan
+    caveat: str = ""
 
     def rows(self) -> dict[str, str]:
         """Return the same as text, for tables."""
-        return {name.replace("_", " "): f"{value:.6g}" for name, value in self._asdict().items()}
+        shown = {name.replace("_", " "): f"{value:.6g}" for name, value in zip(self._fields, self[:-1], strict=False)}
+        return shown | ({"caveat": self.caveat} if self.caveat else {})
 
 
 class Status(NamedTuple):
@@ -85,24 +96,45 @@ class Status(NamedTuple):
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
 
 
-def estimate_now(tracker: Tracker, level: float = 0.95) -> Estimate:
-    """Return the estimate of a join's books."""
-    try:
-        is_level = 0 < level < 1
-    except (TypeError, ValueError):
-        is_level = False
-    if not is_level:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
+    """Return the estimate of a join's books, where labels lie between ``low`` and ``high``."""
+    level, (low, high) = as_level(level), as_range(low, high)
     sums, scheduler, outstanding = tracker.slots.sums, tracker.configuration.player.scheduler, nan
     mean, error, effective = moments_of(sums)
     labels = int(sums[core.LABELS])
-    reach = reach_of(labels, error, effective, float(level))
+    reach = reach_of(labels, error, effective, level)
     if tracker.rounds and scheduler.is_unbiased:
         holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
         outstanding = nan if holding < 0 else min(1.0, holding / tracker.rounds)
     naive = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan
     left_out = tracker.slots.fates()["used"] - labels
-    return Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding)
+    found = Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding)
+    caveat = _doubt(tracker, low, high)
+    if caveat:
+        return found._replace(caveat=caveat)
+    strays, count = tracker.slots.strays, sums[core.LABELS]
+    heard = Heard(count, count * sums[core.NAIVE], sums[core.WEIGHTS], sums[core.WEIGHTED] + sums[core.LOST])
+    reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level))
+    lower, upper = sum_interval(heard, tracker.rounds, reach, low, high)
+    n = tracker.rounds
+    return found._replace(anytime_low=lower / n, anytime_high=upper / n, sum_low=lower, sum_high=upper)
+
+
+def _doubt(tracker: Tracker, low: float, high: float) -> str:
+    """Return why no interval is known to hold at every time at once; nothing where one is."""
+    scheduler, strays, sums = tracker.configuration.player.scheduler, tracker.slots.strays, tracker.slots.sums
+    if not tracker.rounds:
+        return "nothing has been decided yet"
+    if not len(strays):
+        return "this join was begun by an earlier version, which did not note how far sums may stray: begin a new one"
+    if not scheduler.conserves_weight or (tracker.slots.state.tally.counts[FULL_ROUNDS] and not strays[DRIFT]):
+        return "how far sums may stray is known for VarOpt alone: use it, it is the default"
+    ends = (strays[LEAST], strays[MOST]) if sums[core.LABELS] else ()
+    for label in ends:
+        if not low <= label <= high:
+            problem = f"a label was {label:.6g}, and none may lie outside of {low:.6g} to {high:.6g}"
+            return f"{problem}: state the range of all labels, estimate(low=…, high=…)"
+    return ""
 
 
 def moments_of(sums: Any) -> tuple[float, float, float]:

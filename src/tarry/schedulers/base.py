@@ -44,7 +44,7 @@ class Scheduler(Parameters):
     recorded_draws: ClassVar[tuple[str, ...]] = ("uniforms",)
 
     def __init_subclass__(cls) -> None:
-        register_methods(cls, (allocate, expired, admit, arrive, withholds, renew, held))
+        register_methods(cls, (allocate, expired, admit, arrive, withholds, renew, held, threshold))
 
     def check_capacity(self, capacity: int | None) -> None:
         """Raise ValueError if this scheduler cannot serve the capacity."""
@@ -132,6 +132,12 @@ def renew(scheduler: Scheduler, state: Any, magnitude: float) -> None:
 def held(scheduler: Scheduler, state: Any) -> float:
     """Return the total weight of tracked rounds where arrived + held = rounds on every path, else -1 (the default)."""
     return -1.0
+
+
+@verb_with_default
+def threshold(scheduler: Scheduler, state: Any) -> float:
+    """Return θ of VarOpt after a round that found the set full; 0 (the default) of schedulers that have none."""
+    return 0.0
 
 
 @step

@@ -119,6 +119,9 @@ class VarOpt(base.Scheduler):
             total += state.size[run] * state.weight[run]
         return total
 
+    def threshold(self, state: VarOptState) -> float:
+        return state.weight[state.top[0] - 1]  # an overflow leaves its θ to the last run
+
 
 @step
 def compact(state: VarOptState) -> None:

@@ -40,6 +40,8 @@ SUMS = 13
 # In order of arrival there are no radii; their places, which every store has, hold E and what the open round brought.
 RISE, NEWS = INVERSE_RADII, RADIUS_OVERLAPS
 FULL_ROUNDS, PEAK = range(2)
+# How far weighted sums may stray: Λ and the largest θ of ``theory.intervals``; beside them a join's extreme labels.
+DRIFT, THRESHOLD, LEAST, MOST = range(4)
 # What is certified: nothing, or flags added up. Sizes of feedback are 1 unless OBSERVED; pairs unless BY_ARRIVAL.
 UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
 
@@ -55,12 +57,14 @@ class Tally(NamedTuple):
     inverse_radius: np.ndarray  # 1/δ_t, 0 for gradients
     pair_sum_w2: np.ndarray  # Σ η w_s²/δ, times w_t: the pair's c is that of t
     pair_sum_w: np.ndarray  # Σ η w_s/δ, times w_t²: the pair's c is that of s
+    strays: np.ndarray = np.zeros(0)  # by the names above; empty in stores begun without
 
 
 def make_tally(slots: int) -> Tally:
     """Return empty books for this many slots."""
     by_slot = (np.zeros(slots) for _ in range(5))
-    return Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
+    books = Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
+    return books._replace(strays=np.zeros(MOST + 1))
 
 
 def weights_of(sums: np.ndarray, settled: int) -> Weights:
@@ -158,6 +162,14 @@ def book_weight(tally: Tally, weight: float) -> None:
     tally.sums[SQUARE] += weight * weight
     tally.sums[CAPPED] += min(weight, 1.0)
     tally.sums[LARGEST] = max(tally.sums[LARGEST], weight)
+
+
+@step
+def book_overflow(tally: Tally, theta: float) -> None:
+    """Add the most that the variance of a weighted sum grows by at an overflow, for numbers in a range of length 1."""
+    if tally.strays.size > 0:
+        tally.strays[DRIFT] += 0.25 * theta * theta if theta < 2.0 else theta - 1.0
+        tally.strays[THRESHOLD] = max(tally.strays[THRESHOLD], theta)
 
 
 @step
