@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studies.table1 import QUICK
 from tarry.experiments import load_sweep, play_cell
 from tarry.experiments.play import refusal
 
@@ -44,10 +43,6 @@ def test_every_game_and_player_of_a_ready_sweep_plays(path):
 def test_nothing_in_a_ready_sweep_is_refused(path):
     for key, content in firsts(load_sweep(path), "game", "player", "scheduler", "capacity", "delays").items():
         assert refusal(shortened(content)) == "", key
-
-
-def test_the_sweep_of_table_1_is_that_of_the_command():
-    assert load_sweep(ROOT / "examples" / "sweeps" / "table1.toml").contents == load_sweep(QUICK).contents
 
 
 def test_who_needs_less_plays_the_same_where_less_is_told():
