@@ -4,10 +4,11 @@ Rounds come in busy spells and quiet ones. In a busy spell feedback is S rounds 
 once; one straggler may wait for half the game. So d_tot, σ_max and d_max are moved apart: by how many spells there
 are, by S, by the straggler. All losses are of one coordinate.
 
-* ``convex``: g_t·x. In the first half spells have the signs +, −, +, … and quiet rounds alternate, so that who
-  follows them too fast pays in every spell. In the second half busy rounds have the one sign and quiet rounds, half as
-  strong in all, the other: who stands still pays in every round, and who hears quiet rounds only goes the wrong way.
-* ``curved``: ½(x − a_t)², a_t = 1, ½, 1, … in busy spells and ½, −½, … in quiet rounds: for the same reasons.
+* ``convex``: |x − ½| in busy rounds and c|x + ½| in quiet ones, c so small that these are half as strong in all. The
+  best action is ½. Who stands still pays in every round; who steps too far keeps jumping over ½; who hears of quiet
+  rounds more often than of busy ones, and does not weigh, goes to −½.
+* ``curved``: ½(x − a_t)², a_t = ¾, −¾, ¾, … in busy spells, one after the other, and 0, 1, 0, … in quiet rounds. The
+  best action is ¼, the mean; the same three fail for the same reasons.
 * ``signs``: a sign drawn for each S + 1 rounds, whose losses come when these are over. Nothing can be learnt.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from math import pow, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +57,7 @@ class Facts(NamedTuple):
 
 
 def layout(at: Setting, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Return the delay of every round, whether it is busy, and the number of its cycle; the seed draws where one begins."""
+    """Return of every round the delay, whether it is busy, and the number of its cycle, which begins at random."""
     cycle = round(2 * at.spell / at.share)
     shifted = np.arange(at.horizon) + np.random.default_rng(seed).integers(cycle)
     busy = shifted % cycle < 2 * at.spell
@@ -128,12 +130,12 @@ OURS, FREE = "this work, calibrated", "nothing known"
 TUNING = "optimised"  # the printed scheduler has the same orders, and constants that hide them at these sizes
 
 
-def _bounds(game: Game) -> dict[str, float]:
+def _bounds(game: Game) -> dict[str, Any]:
     value = float(game.losses.value_bound(DOMAIN))
     return {"gradient_bound": float(game.gradient_bound), "value_bound": value}
 
 
-def _sizes(game: Game) -> dict[str, int]:
+def _sizes(game: Game) -> dict[str, Any]:
     return {"horizon": game.horizon, "total_delay": game.delays.total_delay}
 
 
@@ -172,32 +174,32 @@ def _free_curved(game: Game) -> Player:
 
 
 def _root(f: Facts) -> float:
-    return float(np.sqrt(f.T + 2.0 * f.d_tot))
+    return sqrt(f.T + 2.0 * f.d_tot)
 
 
 # Rates from values have terms of different powers, which are added up with the constants of docs/methods.md (at
 # k = G = R = r = 1 and M = 1.5) or, of this work, of docs/theory.md: 4 and 17 in front of T^(3/4) and T^(2/3).
 def _wan_rate(f: Facts) -> float:
-    return (2.0 * f.T * (5.5 * f.T**0.5 + 2.0 * f.d_max)) ** 0.5 + 3.3 * f.T**0.75
+    return sqrt(2.0 * f.T * (5.5 * sqrt(f.T) + 2.0 * f.d_max)) + 3.3 * pow(f.T, 0.75)
 
 
 def _ryabchenko_rate(f: Facts) -> float:
-    return (6.4 * f.T**1.5 + 3.0 * f.d_tot) ** 0.5 + 2.5 * f.T**0.75
+    return sqrt(6.4 * pow(f.T, 1.5) + 3.0 * f.d_tot) + 2.5 * pow(f.T, 0.75)
 
 
 def _values_rate(f: Facts) -> float:
-    return (f.T * f.sigma_max) ** 0.5 + 4.0 * f.T**0.75 * (1.0 + f.sigma_max / f.C) ** 0.25
+    return sqrt(f.T * f.sigma_max) + 4.0 * pow(f.T, 0.75) * pow(1.0 + f.sigma_max / f.C, 0.25)
 
 
 def _curved_values_rate(f: Facts) -> float:
-    return f.sigma_max + 17.0 * f.T ** (2 / 3) * (1.0 + f.sigma_max / f.C) ** (1 / 3)
+    return f.sigma_max + 17.0 * pow(f.T, 2 / 3) * pow(1.0 + f.sigma_max / f.C, 1 / 3)
 
 
 # What is proved at every capacity (docs/theory.md, Theorem 1): 1.5·GD√(T + 2 d_tot) with G = 1 and D = 2, and
 # (G²/λ) Σ (½ + σ_t)/t with G = 2 and λ = 1.
-ROOT = {"rate": _root, "ceiling": lambda f: 3.0 * _root(f)}
-HARMONIC = {"rate": lambda f: f.harmonic, "ceiling": lambda f: 4.0 * f.harmonic}
-BLIND = {"information": "non-clairvoyant"}
+ROOT: dict[str, Any] = {"rate": _root, "ceiling": lambda f: 3.0 * _root(f)}
+HARMONIC: dict[str, Any] = {"rate": lambda f: f.harmonic, "ceiling": lambda f: 4.0 * f.harmonic}
+BLIND: dict[str, Any] = {"information": "non-clairvoyant"}
 RECONSTRUCTED = ("after wan2024, our reconstruction", "after ryabchenko2026, our reconstruction")
 
 COLUMNS = [
@@ -216,13 +218,10 @@ COLUMNS = [
         *(BANDIT, OURS, "convex", "value", partial(players.bandit_convex, tuning=TUNING)),
         *("√(T σ_max) + T^(3/4) (1 + σ_max/C)^(1/4)", _values_rate),
     ),
-    Column(
-        *(BANDIT_CURVED, RECONSTRUCTED[0], "curved", "value", _wan_curved, "d_max + T^(2/3)"),
-        _curved_values_rate,
-    ),
+    Column(BANDIT_CURVED, RECONSTRUCTED[0], "curved", "value", _wan_curved, "d_max + T^(2/3)", _curved_values_rate),
     Column(
         *(BANDIT_CURVED, RECONSTRUCTED[1], "curved", "value", _ryabchenko_curved, "σ_max + T^(2/3)"),
-        _curved_values_rate,
+        rate=_curved_values_rate,
     ),
     Column(
         *(BANDIT_CURVED, OURS, "curved", "value", partial(players.bandit_strongly_convex, tuning=TUNING)),

@@ -25,9 +25,9 @@ from tarry.reports.table import DASH, Table, latex, markdown
 TITLE = "Table 1, as measured"
 HEADS = ("column", "along", "claimed", "measured", "95 % interval", "of bound", *CONTROLS, "seeds", "verdict")
 SAID = (
-    "Each line is a series of games along one quantity. Claimed is the slope that the column's rate has over these very "
-    "games, on logarithmic axes and with its terms added up; measured is that of the player's regret. A logarithm is "
-    "regressed on ln T: its figure is the curvature q, the power of T by which the growth per unit of ln T grows."
+    "Each line is a series of games along one quantity. Claimed is the slope that the column's rate has over these "
+    "very games, on logarithmic axes and with its terms added up; measured is that of the player's regret. A logarithm "
+    "is regressed on ln T: its figure is the curvature q, the power of T by which the growth per unit of ln T grows."
 )
 CONTROLLED = (
     "Three controls play every line: the player with a rate of nearly 0, which never moves; with a rate 30 times too "

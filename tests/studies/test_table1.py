@@ -75,7 +75,7 @@ ASTRAY = (found(1.0), found(0.95), found(1.0))
 def test_capacity_binds_on_every_line(scale):
     for line in lines(scale):
         if line.kind != LOWER:
-            assert all(f.sigma_max >= 4 * f.C for f in line.facts if f.C < inf), line
+            assert all(f.sigma_max >= 4 * f.C for f in line.facts if inf > f.C), line
             assert len(set(line.at)) == len(line.settings) >= 3
 
 
@@ -133,7 +133,8 @@ T = 2.0 ** np.arange(10, 17)
 
 
 @pytest.mark.parametrize(
-    ("curve", "q"), [(3 + 5 * np.log(T), 0.0), (T**0.2, 0.2), (T**0.1 - 1.5, 0.1), (np.log(T) ** 2, 2 / np.log(T).mean() / 2)]
+    ("curve", "q"),
+    [(3 + 5 * np.log(T), 0.0), (T**0.2, 0.2), (T**0.1 - 1.5, 0.1), (np.log(T) ** 2, 2 / np.log(T).mean() / 2)],
 )
 def test_curvature_is_that_power_by_which_the_growth_grows(curve, q):
     assert fit_curvature(T, np.stack([curve, curve], axis=1)).slope == pytest.approx(q, abs=0.02)

@@ -29,7 +29,9 @@ def planted(line):
 @pytest.fixture(scope="module")
 def measured():
     # Shorter games: what is on the page does not depend on their length, and their facts take time.
-    short = [line._replace(settings=tuple(at._replace(horizon=at.horizon // 8) for at in line.settings)) for line in lines()]
+    short = [
+        line._replace(settings=tuple(at._replace(horizon=at.horizon // 8) for at in line.settings)) for line in lines()
+    ]
     made = [planted(line) for line in short]
     made[0] = made[0]._replace(slopes=made[0].slopes | {"never moves": slope(made[0].line.claim)})
     made[1] = made[1]._replace(slopes=made[1].slopes | {PLAYER: slope(0.9)})
@@ -99,7 +101,9 @@ def test_as_json(measured, monkeypatch, tmp_path):
 def test_the_command_plays(monkeypatch, tmp_path):
     """One short line, played for true."""
     line = lines()[0]
-    short = line._replace(settings=tuple(at._replace(horizon=n, spell=4) for at, n in zip(line.settings, (32, 48, 64), strict=False)))
+    short = line._replace(
+        settings=tuple(at._replace(horizon=n, spell=4) for at, n in zip(line.settings, (32, 48, 64), strict=False))
+    )
     monkeypatch.setattr(table1_page, "lines", lambda _scale: [short])
     monkeypatch.setattr(table1_page, "QUICK_SEEDS", 8)
     done = CliRunner().invoke(app, ["table1", "--quick", "--results", str(tmp_path)])
