@@ -120,9 +120,9 @@ def _collect(folder: Folder) -> None:
 
 
 def _table1(_quick: bool) -> Figure:
-    """`table1 --quick` as a user calls it, two workers, all cells to play; a first turn fills the cache."""
+    """`table1 --quick` as a user calls it; a first turn fills the cache."""
     with tempfile.TemporaryDirectory() as place:
-        asked = [sys.executable, "-m", "studies", "table1", "--quick", "--workers", "2", "--results"]
+        asked = [sys.executable, "-m", "studies", "table1", "--quick", "--results"]
         turns = [partial(subprocess.run, [*asked, f"{place}/{i}"], capture_output=True) for i in range(2)]
         turns[0]()
         seconds = _timed(turns[1])

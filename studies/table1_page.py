@@ -1,239 +1,221 @@
-"""Table 1 as measured: a table for each row of the table, a figure of all exponents, one page, and the command."""
+"""Table 1 as measured: a table for each row of the table, a figure of all slopes, one page, and the command."""
 
 from __future__ import annotations
 
 import json
+import logging
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from studies.table1 import (
-    ATTAINED,
-    CELLS,
-    FINE,
-    FLATTER,
-    FULL,
-    OK,
-    QUICK,
-    SLACK,
-    STEEPER,
-    SYMBOLS,
-    UPPER,
-    VERDICTS,
-    WIDE,
-    Claim,
-    MeasuredClaim,
-    claims,
-    measure,
-)
+from studies.table1 import EVIDENCE, LOGARITHM, LOWER, SLACK, UPPER, VERDICTS, MeasuredLine, Slope, lines, measure
+from studies.table1_games import COLUMNS, CONTROLS, CONVEX, PLAYER
 from tarry.charts import FAINT, INK, altair, data_of, dressed
 from tarry.cli.console import Format, refusing, screen
-from tarry.cli.sweep import EngineOption, SchedulerOption, TaskOption, WorkersOption, play_sweep
-from tarry.experiments import Folder, Sweep, load_sweep
 from tarry.experiments.parts import write_whole
-from tarry.experiments.run import parse_task
-from tarry.reports.exponents import Exponent
 from tarry.reports.page import Page
 from tarry.reports.style import Figure, rows_height
 from tarry.reports.table import DASH, Table, latex, markdown
 
-FAILED = 1  # the exit code of a sweep in which cells failed
 TITLE = "Table 1, as measured"
-COLUMNS = ("source", "in", "game", "claimed", "measured", "95 % interval", "points", "verdict")
+HEADS = ("column", "along", "claimed", "measured", "95 % interval", "of bound", *CONTROLS, "seeds", "verdict")
 SAID = (
-    "Each line is one exponent of the paper's Table 1: the power of T, of the delay, of the capacity C or of the "
-    "dimension k in a player's bound on regret, and beside it the slope of its measured regret on logarithmic axes. A "
-    "logarithm counts as the power 0."
+    "Each line is a series of games along one quantity. Claimed is the slope that the column's rate has over these "
+    "very games, on logarithmic axes and with its terms added up; measured is that of the player's regret. A logarithm "
+    "is regressed on ln T: its figure is the curvature q, the power of T by which the growth per unit of ln T grows."
 )
-JUDGED = (
-    "A slope is ok if it is at most 0.1 above the claim and, where the game attains the rate, at most 0.1 below. 'ok' "
-    "says so of the whole interval, 'ok, wide' of the slope only: its interval crosses a fence, and more seeds would "
-    "tell. 'steeper' and 'flatter' are beyond a fence. 'undecided' has been played and has no slope, 'missing' has "
-    "not been played; both say why. Points are the means that the slope goes through, of those played: a mean that "
-    "is not positive has no logarithm."
+CONTROLLED = (
+    "Three controls play every line: the player with a rate of nearly 0, which never moves; with a rate 30 times too "
+    "large; and with a scheduler that weighs nothing (drop newest, in 16 slots where the player has no limit). A line "
+    "is evidence only if the player's whole interval lies within 0.1 of the claim (for an upper bound: at most 0.1 "
+    "above), its regret is below the bound that is proved at every capacity, and every control misses that: no part of "
+    "its interval within the fences, or (†) its regret above the bound. An interval across a fence is no success."
 )
-WORDS = ("source", "in", "game", "verdict")  # columns of words; a verdict says why, where there is something to say
-
-FENCES = "Every slope with its interval, less its claim: what lies between the dashed lines at -0.1 and 0.1 is ok."
-MARKS = {ATTAINED: "circle", UPPER: "triangle-left"}
-COLOURS = {OK: INK, WIDE: "#0072B2", FLATTER: "#E69F00", STEEPER: "#D55E00"}
-UPPER_SAID = (
-    "Lines marked 'upper bound' are of games that have to be learnt: there the rate is a ceiling, and nothing says "
-    "that it is reached. In 'signs' no player whatsoever does better than the rate. In the games of cones and late "
-    "starts these players pay the rate because they are tuned as their theorems say; other players might pay less. So "
-    "the exponents of the bandits' half, and those of k and C, are attained by the methods, and are upper bounds only "
-    "on what a method must pay."
+APART = (
+    "On signs nothing can be learnt, and whoever plays has the slope of a random walk. The lines say that no player "
+    "can do better, and nothing about this one."
 )
+FENCES = "Slopes less their claims, the player's with its interval. Within the dashed lines is as claimed."
+
+SYMBOLS = {"T": "T", "d_tot": "d_tot", "harmonic": "Σ(½ + σ_t)/t", "C": "C, T ∝ C"}
+# Along convex games the total delay has rivals; where their slopes differ from the claim, the line rules them out.
+RIVALS = {
+    "√(T σ_max)": lambda f: (f.T * f.sigma_max) ** 0.5,
+    "√(T d_max)": lambda f: (f.T * f.d_max) ** 0.5,
+}
+NOT_SHOWN = [
+    ("√(T d_max), √d_tot, √(T σ_max), d_max, σ_max from values", "T^(3/4) and T^(2/3) are larger at these sizes"),
+    ("√k and k^(2/3) from values", "on cones exploration alone has these slopes; elsewhere T^(3/4) √k is near T"),
+    ("k^0 and C^0 at one T", "who never moves has the slope 0 too: C is doubled together with T instead"),
+    ("√d_tot of min{Σ σ_t/t, √d_tot}", "it is the smaller one only at delays near T/ln² T"),
+]
 
 
-def power(exponent: float) -> str:
-    """An exponent as a fraction.
-
-    >>> power(0.75), power(-1 / 3), power(0.0)
-    ('3/4', '-1/3', '0')
-    """
-    return str(Fraction(exponent).limit_denominator(12))
-
-
-def tables(measured: Sequence[MeasuredClaim]) -> list[Table]:
-    """Return a table of claims for each row of the paper's table."""
-    rates: dict[str, list[str]] = {}
-    for cell in CELLS:
-        rates.setdefault(cell.row, []).append(f"{cell.column}: {cell.rate}")
-    return [
-        Table(
-            row,
-            COLUMNS,
-            [_line(one) for one in measured if one.claim.row == row],
-            "; ".join(said),
-            text=WORDS,
-            wrap=("verdict",),
-            name=f"row-{i}",
-        )
-        for i, (row, said) in enumerate(rates.items(), 1)
-    ]
+def tables(measured: Sequence[MeasuredLine]) -> list[Table]:
+    """Return the count of evidence by column, a table of lines for each row, and what is shown apart."""
+    made = [_counted(measured)]
+    for i, row in enumerate(dict.fromkeys(column.row for column in COLUMNS), 1):
+        mine = [one for one in measured if one.line.column.row == row and one.line.kind != LOWER]
+        rates = "; ".join(f"{column.name}: {column.words}" for column in COLUMNS if column.row == row)
+        made.append(_table(row, mine, f"{rates}.{_rivals(mine) if row == CONVEX else ''}", f"row-{i}"))
+    lower = [one for one in measured if one.line.kind == LOWER]
+    made.append(_table("Lower bounds, for everybody", lower, APART, "lower"))
+    why = "What the paper's table claims beyond this, and why no line here shows it."
+    made.append(Table("Not shown", ("claim", "why"), NOT_SHOWN, why, text=("claim", "why"), wrap=("why",), name="not"))
+    return made
 
 
-def _line(one: MeasuredClaim) -> tuple[str, ...]:
-    claim = one.claim
-    kind = f" ({claim.kind})" if claim.kind == UPPER else ""
+def _table(title: str, measured: list[MeasuredLine], caption: str, name: str) -> Table:
+    words = ("column", "along", "verdict")
+    return Table(title, HEADS, [_row(one) for one in measured], caption, text=words, wrap=words, name=name)
+
+
+def _counted(measured: Sequence[MeasuredLine]) -> Table:
+    """Return how many lines are evidence by column, and how often a control passed one of these."""
+    rows = []
+    for column in COLUMNS:
+        mine = [one for one in measured if one.line.column == column and one.line.kind != LOWER]
+        shown = [one for one in mine if one.verdict == EVIDENCE]
+        passed = sum(bool(one.passed) for one in shown)
+        rows.append((column.row, column.name, str(len(mine)), str(len(shown)), str(passed)))
+    heads = ("row", "column", "lines", "evidence", "of these passed by a control")
+    return Table("Evidence by column", heads, rows, "", text=heads[:2], name="evidence")
+
+
+def _rivals(measured: list[MeasuredLine]) -> str:
+    """Return the slopes that other measures of delay would have along each line."""
+    told = {}
+    for one in measured:
+        slopes = (f"{name} {_rounded(one.line.slope_of(rate))}" for name, rate in RIVALS.items())
+        told[one.line.along] = f"along {SYMBOLS[one.line.along]} {' and '.join(slopes)}"
+    return f" Other measures of delay would have the slopes: {'; '.join(told.values())}." if told else ""
+
+
+def _row(one: MeasuredLine) -> tuple[str, ...]:
+    line, own = one.line, one.slopes[PLAYER]
+    claim = "ln T: q = 0" if line.kind == LOGARITHM else ("≤ " if line.kind == UPPER else "") + _rounded(line.claim)
+    interval = f"{_rounded(own.low)} to {_rounded(own.high)}" if isfinite(own.low) else DASH
     why = f": {one.reason}" if one.reason else ""
-    figures = _figures(one)
-    return claim.column, SYMBOLS[claim.by], claim.game, power(claim.exponent), *figures, one.verdict + kind + why
-
-
-def _figures(one: MeasuredClaim) -> tuple[str, str, str]:
-    """Return slope, interval and points as text."""
-    found = one.found
-    if found is None:
-        return DASH, DASH, DASH
-    interval = f"{_rounded(found.low)} to {_rounded(found.high)}" if isfinite(found.low) else DASH
-    points = str(found.points) if found.points == one.played else f"{found.points} of {one.played}"
-    return _rounded(found.slope), interval, points
+    share = f"{100 * own.level[1]:.0f} %" if own.level[1] > 0 else DASH
+    controls = (_rounded(one.slopes[who].slope) + "†" * (one.slopes[who].level[0] > 1) for who in CONTROLS)
+    figures = (_rounded(own.slope), interval, share, *controls, str(own.seeds))
+    return line.column.name, SYMBOLS[line.along], claim, *figures, one.verdict + why
 
 
 def _rounded(number: float) -> str:
-    return f"{round(number, 2) + 0.0:.2f}"  # adding 0 takes the sign off a zero
+    return f"{round(number, 2) + 0.0:.2f}" if isfinite(number) else DASH  # adding 0 takes the sign off a zero
 
 
-def exponent_chart(measured: Sequence[MeasuredClaim]) -> Any:
-    """Return a chart of every slope with its interval, less its claim: all between the lines at -0.1 and 0.1 is ok."""
+MARKS = {PLAYER: "circle", **dict(zip(CONTROLS, ("square", "triangle-up", "cross"), strict=True))}
+COLOURS = {PLAYER: INK, **dict(zip(CONTROLS, ("#0072B2", "#D55E00", "#009E73"), strict=True))}
+
+
+def slopes_chart(measured: Sequence[MeasuredLine]) -> Any:
+    """Return a chart of everybody's slope less the claim, line by line."""
     alt = altair()
-    rows = [_off(one, one.found) for one in measured if one.found is not None and isfinite(one.found.slope)]
-    base, known = (alt.Chart(data_of(part)) for part in (rows, [row for row in rows if row["low"] is not None]))
+    rows = [_off(one, who, slope) for one in measured for who, slope in one.slopes.items() if isfinite(slope.slope)]
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=460))
-    x = alt.X("off:Q", title="measured slope less the claimed exponent", axis=alt.Axis(tickCount=5))
-    kinds = [kind for kind in (ATTAINED, UPPER) if any(row["kind"] == kind for row in rows)]
-    legend = alt.Legend(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeColor=INK)
-    shapes = alt.Scale(domain=kinds, range=[MARKS[kind] for kind in kinds])
-    shape = alt.Shape("kind:N", scale=shapes, legend=legend)
-    met = [verdict for verdict in COLOURS if any(row["verdict"] == verdict for row in rows)]
-    scale = alt.Scale(domain=met, range=[COLOURS[verdict] for verdict in met])
-    strokes = alt.Legend(title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
-    colour = alt.Color("verdict:N", scale=scale, legend=strokes)
-    fences = alt.Chart(data_of([{"at": -SLACK}, {"at": 0.0}, {"at": SLACK}]))
+    x = alt.X("off:Q", title="measured slope less the claimed one", axis=alt.Axis(tickCount=6))
+    legend = alt.Legend(title=None, orient="bottom", symbolFillColor=INK)
+    domain = list(MARKS)
+    shape = alt.Shape("who:N", scale=alt.Scale(domain=domain, range=[MARKS[who] for who in domain]), legend=legend)
+    colour = alt.Color("who:N", scale=alt.Scale(domain=domain, range=[COLOURS[who] for who in domain]), legend=legend)
+    fences = alt.Chart(data_of([{"at": -SLACK}, {"at": SLACK}]))
+    own = alt.Chart(data_of([row for row in rows if row["who"] == PLAYER]))
     layers = alt.layer(
         fences.mark_rule(color=FAINT, strokeDash=[3, 3]).encode(x="at:Q"),
-        known.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q", y=y, color=colour),
-        base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, shape=shape, color=colour),
+        own.mark_rule(strokeWidth=1.4, color=INK).encode(x="low:Q", x2="high:Q", y=y),
+        alt.Chart(data_of(rows))
+        .mark_point(filled=True, size=50, opacity=1)
+        .encode(x=x, y=y, shape=shape, color=colour),
     )
-    return dressed(layers.properties(width=360, height=rows_height(len(rows))))
+    return dressed(layers.properties(width=360, height=rows_height(len(measured))))
 
 
-def _off(one: MeasuredClaim, found: Exponent) -> dict[str, Any]:
-    """Return how far a slope and its interval, if that is known, are from the claim."""
-    ends = {"low": found.low, "high": found.high, "off": found.slope}
-    away = {name: end - one.claim.exponent if isfinite(end) else None for name, end in ends.items()}
-    return {"name": _name(one.claim), "kind": one.claim.kind, "verdict": one.verdict, **away}
+def _off(one: MeasuredLine, who: str, slope: Slope) -> dict[str, Any]:
+    line = one.line
+    ends = {"off": slope.slope, "low": slope.low, "high": slope.high}
+    away = {name: end - line.claim if isfinite(end) else None for name, end in ends.items()}
+    apart = ", signs" if line.kind == LOWER else ""
+    return {"name": f"{line.column.row}: {line.column.name}, {SYMBOLS[line.along]}{apart}", "who": who, **away}
 
 
-def _name(claim: Claim) -> str:
-    return f"{claim.row}: {claim.column}, {SYMBOLS[claim.by]}^({power(claim.exponent)}), {claim.game}"
-
-
-def told(measured: Sequence[MeasuredClaim]) -> str:
-    """Return how many claims came out how, in a sentence."""
+def told(measured: Sequence[MeasuredLine]) -> str:
+    """Return how many lines came out how, in a sentence."""
     counts = Counter(one.verdict for one in measured)
-    return f"Of {len(measured)} exponents: {'; '.join(f'{counts[one]} {one}' for one in VERDICTS if counts[one])}."
+    return f"Of {len(measured)} lines: {'; '.join(f'{counts[one]} {one}' for one in VERDICTS if counts[one])}."
 
 
-def save_table1(measured: Sequence[MeasuredClaim], folder: Path, command: str) -> list[Path]:
-    """Write table1.html, table1.md and table1.tex, each whole or not at all; return their paths."""
-    made = tables(measured)
-    said = (SAID, JUDGED, UPPER_SAID, told(measured))
-    drawn = []
-    if any(one.found is not None for one in measured):
-        drawn.append(Figure("exponents", "All of them at once", FENCES, exponent_chart(measured)))
+def save_table1(measured: Sequence[MeasuredLine], folder: Path, command: str) -> list[Path]:
+    """Write table1.html, .md, .tex and .json, each whole or not at all; return their paths."""
+    made, said = tables(measured), (SAID, CONTROLLED, told(measured))
+    drawn = [Figure("slopes", "All of them at once", FENCES, slopes_chart(measured))] if measured else []
     texts = {
         "html": Page(TITLE, said, parts=[*made, *drawn], command=command).html(),
         "md": "\n\n".join([f"# {TITLE}", *said, markdown(made)]),
         "tex": latex(made),
+        "json": as_json(measured),
     }
+    folder.mkdir(parents=True, exist_ok=True)
     paths = {kind: folder / f"table1.{kind}" for kind in texts}
     for kind, path in paths.items():
         write_whole(path, texts[kind].encode())
     return list(paths.values())
 
 
+def as_json(measured: Sequence[MeasuredLine]) -> str:
+    """Return every slope with its interval, games and verdict."""
+    return json.dumps([_plain(one) for one in measured], indent=2) + "\n"
+
+
+def _plain(one: MeasuredLine) -> dict[str, Any]:
+    line = one.line
+    return {
+        "row": line.column.row,
+        "column": line.column.name,
+        "along": line.along,
+        "kind": line.kind,
+        "games": [fact._asdict() | {"C": at.capacity} for fact, at in zip(line.facts, line.settings, strict=True)],
+        "claim": line.claim,
+        "slopes": {who: _finite(slope._asdict()) for who, slope in one.slopes.items()},
+        "verdict": one.verdict,
+        "reason": one.reason,
+    }
+
+
+def _finite(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in fields.items()}
+
+
+QUICK_SEEDS, FULL_SEEDS = 96, 1024  # the most that a slope may take
+
+
 def table1_command(
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter games, minutes instead of hours.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter games and fewer seeds: minutes.")] = False,
     results: Annotated[
         Path | None, typer.Option("--results", "-r", help="Folder (default: out/table1[-quick]).")
     ] = None,
-    engine: EngineOption = "threads",
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    task: TaskOption = "1/1",
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads (default: one for each core).")] = None,
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
-    """Play what is missing of Table 1, fit every exponent, and write a page; exit code 1 if one is not as claimed.
-
-    With --task i/n only the i-th share is played: the same command without it measures once all are done.
-    """
+    """Play Table 1 with its controls and write a page; exit code 1 unless every line comes out as it should."""
+    folder = results or Path("out") / ("table1-quick" if quick else "table1")
+    command = f"python -m studies table1{' --quick' if quick else ''} --results {shlex.quote(str(folder))}"
+    # Warnings say what controls do on purpose.
+    logging.getLogger("tarry").setLevel(logging.ERROR)
     with refusing():
-        folder = Folder(results or Path("out") / ("table1-quick" if quick else "table1"))
-        sweep = load_sweep(QUICK if quick else FULL)
-        command = f"python -m studies table1{' --quick' if quick else ''} --results {shlex.quote(str(folder.path))}"
-        is_share = parse_task(task)[1] > 1
-        code = _played(sweep, folder, command, task, {"engine": engine, "workers": workers, "scheduler": scheduler})
-        if is_share:
-            typer.echo(f"once every task is done, {command} measures", err=True)
-            raise typer.Exit(code)
-        found = measure(folder.tables(), claims())
-        paths = save_table1(found, folder.path, command)
-    _show(found, paths, output)
-    raise typer.Exit(code or (0 if all(one.verdict in FINE for one in found) else 1))
-
-
-def _played(sweep: Sweep, folder: Folder, command: str, task: str, chosen: dict[str, Any]) -> int:
-    """Play, and return the exit code: where cells failed there is still something to measure."""
-    try:
-        play_sweep(sweep, folder, command, task=task, aside=True, **chosen)
-    except typer.Exit as ended:
-        if ended.exit_code != FAILED:
-            raise
-        return FAILED
-    return 0
-
-
-def _show(found: list[MeasuredClaim], paths: list[Path], output: Format) -> None:
+        most = QUICK_SEEDS if quick else FULL_SEEDS
+        found = list(measure(lines(1 if quick else 4), most, workers, lambda text: typer.echo(text, err=True)))
+        paths = save_table1(found, folder, command)
     if output is Format.json:
-        typer.echo(json.dumps([_plain(one) for one in found], indent=2))
-        return
-    for table in tables(found):
-        screen().print(table.rich())
-    typer.echo(told(found))
-    for path in paths:
-        typer.echo(str(path))
-
-
-def _plain(one: MeasuredClaim) -> dict[str, Any]:
-    figures = {} if one.found is None else one.found._asdict()
-    found = {name: value if isfinite(value) else None for name, value in figures.items()} or None
-    return one.claim._asdict() | {"measured": found, "verdict": one.verdict, "reason": one.reason}
+        typer.echo(as_json(found), nl=False)
+    else:
+        for table in tables(found):
+            screen().print(table.rich())
+        typer.echo("\n".join([told(found), *map(str, paths)]))
+    raise typer.Exit(0 if all(one.is_as_expected for one in found) else 1)

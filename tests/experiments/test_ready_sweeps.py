@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from marking import slow_but
 
-from studies.table1 import QUICK
 from tarry.experiments import load_sweep, play_cell
 from tarry.experiments.play import refusal
 
@@ -47,10 +46,6 @@ def test_nothing_in_a_ready_sweep_is_refused(path, columns):
     names = ("game", "player", "scheduler", "delays", "capacity")[:columns]
     for key, content in firsts(load_sweep(path), *names).items():
         assert refusal(shortened(content, 100)) == "", key
-
-
-def test_the_sweep_of_table_1_is_that_of_the_command():
-    assert load_sweep(ROOT / "examples" / "sweeps" / "table1.toml").contents == load_sweep(QUICK).contents
 
 
 def test_who_needs_less_plays_the_same_where_less_is_told():

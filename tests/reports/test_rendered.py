@@ -6,7 +6,6 @@ import re
 from contextlib import ExitStack
 from functools import cache
 
-import numpy as np
 import pytest
 from chromium import FONTS, launch, opened
 from marking import slow_but
@@ -17,12 +16,12 @@ from system import skip_without
 from typer.testing import CliRunner
 
 from studies.__main__ import app as studies_app
-from studies.table1 import MeasuredClaim, claims
+from studies.table1 import MeasuredLine, Slope, lines
+from studies.table1_games import CONTROLS, PLAYER
 from studies.table1_page import save_table1
 from tarry.cli.app import app
 from tarry.experiments import Folder, run_sweep
 from tarry.experiments.replays import replay_lines
-from tarry.reports.exponents import fit_exponent
 from tarry.reports.sweeps import Story, make_report, ranking, save_report
 from tarry.reports.view import view
 
@@ -146,15 +145,12 @@ def written(folder, name):
 
 
 def verdicts():
-    """Table 1 with a claim of every verdict."""
-    x = np.array([1.0, 10.0, 100.0])
-    found = [fit_exponent(x, np.stack([x**c.exponent, 1.1 * x**c.exponent], axis=1)) for c in claims()]
-    made = [MeasuredClaim(claim, one, 3) for claim, one in zip(claims(), found, strict=True)]
-    made[0] = MeasuredClaim(made[0].claim, None, reason="2 of 4 cells are not finished")
-    made[1] = MeasuredClaim(made[1].claim, None, 4, "only 2 of 4 means are positive")
-    changes = [{"slope": 0.9, "low": 0.8, "high": 1.0}, {"slope": 0.1, "low": 0.0, "high": 0.2}, {"low": -0.3}]
-    for i, change in enumerate(changes, 4):
-        made[i] = made[i]._replace(found=made[i].found._replace(**change))
+    """Table 1 with a line of every verdict."""
+    made = []
+    for i, line in enumerate(lines()):
+        away = (0.0, 0.3, -0.3, 0.1, 0.0)[i % 5]
+        own, others = (Slope(at, at - 0.05, at + 0.05, 8) for at in (line.claim + away, line.claim + 0.5 * (i % 5 < 4)))
+        made.append(MeasuredLine(line, {PLAYER: own} | dict.fromkeys(CONTROLS, others)))
     return made
 
 

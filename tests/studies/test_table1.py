@@ -1,252 +1,296 @@
-"""Table 1: every cell has its claims and its games, and slopes are taken along the right lines."""
+"""Table 1: lines are played where they can fail, and a line that a control passes is no evidence."""
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import numpy as np
-import polars as pl
 import pytest
 
-from studies.table1 import ATTAINED, CELLS, FINE, FULL, QUICK, UPPER, Claim, MeasuredClaim, claims, measure
-from tarry.experiments import Folder, Tables, load_sweep, run_sweep
-from tarry.reports.exponents import fit_exponent
+from studies import table1
+from studies.table1 import (
+    ABOVE,
+    ATTAINED,
+    EVIDENCE,
+    FLATTER,
+    HOLDS,
+    LOGARITHM,
+    LOWER,
+    NO_EVIDENCE,
+    STEEPER,
+    UNDECIDED,
+    UPPER,
+    Line,
+    MeasuredLine,
+    Slope,
+    fit,
+    fit_curvature,
+    lines,
+    measure,
+    regrets_at,
+    seeds_for,
+)
+from studies.table1_games import (
+    BANDIT,
+    BANDIT_CURVED,
+    COLUMNS,
+    CONTROLS,
+    CONVEX,
+    CURVED,
+    FREE,
+    OURS,
+    PLAYER,
+    Setting,
+    entrant,
+    facts_of,
+    layout,
+    scaled,
+    terms,
+)
+from studies.table1_page import RIVALS
+from tarry.delays.base import backlog_of
+from tarry.rates import Anytime, BestOfBoth, Constant, Sequence, inverse_time
+from tarry.rates.base import first_rate, next_rate
 
-# The paper's table as printed, both halves: its columns, and for each row the rates of these, "NA" where there is none.
-PAPER = {
-    "OCO": (
-        ("quanrud2015", "qiu2025", "this work"),
-        {
-            "convex": ("√d_tot + √T", "NA", "√d_tot + √T"),
-            "strongly convex": ("NA", "min{σ_max ln T, √d_tot} + ln T", "(σ_max + 1) ln T"),
-        },
-    ),
-    "BCO": (
-        ("wan2024", "ryabchenko2026", "this work"),
-        {
-            "convex": (
-                "√(T d_max) + T^(3/4) √k",
-                "√d_tot + T^(3/4) √k",
-                "√(T σ_max) + T^(3/4) (1 + σ_max/C)^(1/4) √k",
-            ),
-            "strongly convex": (
-                "d_max + T^(2/3) k^(2/3)",
-                "σ_max + T^(2/3) k^(2/3)",
-                "σ_max + T^(2/3) (1 + σ_max/C)^(1/3) k^(2/3)",
-            ),
-        },
-    ),
-}
-RATES = {
-    (f"{half}, {row}", column): rate
-    for half, (columns, rows) in PAPER.items()
-    for row, rates in rows.items()
-    for column, rate in zip(columns, rates, strict=True)
-    if rate != "NA"
-}
-# What the rates are powers of, in the regime that is measured; capacity only where the rate is one with a capacity.
-EXPONENTS = {
-    ("OCO, convex", "quanrud2015"): {"horizon": 1 / 2, "total_delay": 1 / 2, "dimension": 0},
-    ("OCO, convex", "this work"): {"horizon": 1 / 2, "total_delay": 1 / 2, "capacity": 0, "dimension": 0},
-    ("OCO, strongly convex", "qiu2025"): {"horizon": 0, "max_backlog": 1, "dimension": 0},
-    ("OCO, strongly convex", "this work"): {"horizon": 0, "max_backlog": 1, "capacity": 0, "dimension": 0},
-    ("BCO, convex", "wan2024"): {"horizon": 3 / 4, "max_delay": 1 / 2, "dimension": 1 / 2},
-    ("BCO, convex", "ryabchenko2026"): {"horizon": 3 / 4, "total_delay": 1 / 2, "dimension": 1 / 2},
-    ("BCO, convex", "this work"): {"horizon": 3 / 4, "max_backlog": 1 / 2, "capacity": -1 / 4, "dimension": 1 / 2},
-    ("BCO, strongly convex", "wan2024"): {"horizon": 2 / 3, "max_delay": 1, "dimension": 2 / 3},
-    ("BCO, strongly convex", "ryabchenko2026"): {"horizon": 2 / 3, "max_backlog": 1, "dimension": 2 / 3},
-    ("BCO, strongly convex", "this work"): {
-        "horizon": 2 / 3,
-        "max_backlog": 1,
-        "capacity": -1 / 3,
-        "dimension": 2 / 3,
-    },
-}
+COLUMN = {(column.row, column.name): column for column in COLUMNS}
+AT = tuple(Setting(T, 4, 0.5, 1) for T in (64, 128, 256))
+LINE = Line(COLUMN[CONVEX, FREE], "T", AT, ATTAINED)  # claims 1/2
 
 
-def test_every_row_and_column_of_the_paper_is_here():
-    mine = {(cell.row, cell.column): cell.rate for cell in CELLS if cell.column != "recommended"}
-    assert mine == RATES
-    rows = {row for row, _ in RATES}
-    assert {(row, "recommended") for row in rows} == {(c.row, c.column) for c in CELLS} - set(RATES)
-    claimed = {(claim.row, claim.column) for claim in claims()}
-    assert claimed == {(cell.row, cell.column) for cell in CELLS}
+def found(slope, half=0.02):
+    return Slope(slope, slope - half, slope + half, 8)
 
 
-@pytest.mark.parametrize("place", RATES)
-def test_the_exponents_are_the_papers(place):
-    found = {c.by: c.exponent for c in claims() if (c.row, c.column) == place and c.kind == ATTAINED}
-    assert found == EXPONENTS[place]
+def measured(player, *controls, kind=ATTAINED):
+    slopes = dict(zip((PLAYER, *CONTROLS), (player, *controls), strict=True))
+    return MeasuredLine(LINE._replace(kind=kind), slopes)
 
 
-def test_every_cell_of_the_table_is_measured_in_every_quantity():
-    for cell in CELLS:
-        mine = [c for c in claims() if (c.row, c.column) == (cell.row, cell.column)]
-        attained = {c.by for c in mine if c.kind == ATTAINED}
-        assert {"horizon", "dimension"} < attained
-        assert len(attained) == 3 + ("capacity" in attained)
-        assert any(c.kind == UPPER for c in mine)
-        assert {c.player for c in mine} == {cell.player}
+ASTRAY = (found(1.0), found(0.95), found(1.0))
 
 
-@pytest.mark.parametrize("file", [QUICK, FULL])
-def test_every_claim_has_a_line_of_cells(file):
-    """The sweep holds, for each claim, three cells or more along which only one thing changes."""
-    sweep = load_sweep(file)
-    keys = {"horizon": "horizon", "dimension": "dimension", "capacity": "capacity"}
-    for claim in claims():
-        mine = [
-            c.columns for c in sweep.cells if (c.columns["game"], c.columns["player"]) == (claim.game, claim.player)
-        ]
-        lines: dict[tuple[object, ...], set[object]] = {}
-        for columns in mine:
-            told = {"horizon": columns["horizon"], "dimension": columns["dimension"], "capacity": columns["capacity"]}
-            delay = columns["axes"]["delay"]
-            by = keys.get(claim.by, "delay")
-            at = delay if by == "delay" else told.pop(by)
-            key = (*told.items(), () if by == "delay" else delay)
-            lines.setdefault(key, set()).add(at)
-        assert max(map(len, lines.values()), default=0) >= 3, claim
+# Games
 
 
-CLAIM = Claim("row", "column", "horizon", 0.5, "p", "g", ATTAINED)
-PLACES = [(10, 8), (100, 8), (1000, 8), (100, 16), (100, 32)]
+@pytest.mark.parametrize("scale", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_capacity_binds_on_every_line(scale):
+    for line in lines(scale):
+        if line.kind != LOWER:
+            assert all(f.sigma_max >= 4 * f.C for f in line.facts if inf > f.C), line
+            assert len(set(line.at)) == len(line.settings) >= 3
 
 
-def made_up(power, places=PLACES):
-    """Runs of one player along T at one capacity, and along C at one T."""
-    told = pl.DataFrame([{"cell": f"{t}-{c}", "horizon": t, "capacity": c, "dimension": 1} for t, c in places])
-    rows = [
-        {"cell": f"{t}-{c}", "seed": s, "horizon": t, "capacity": c, "dimension": 1, "max_backlog": 4}
-        | {"total_delay": 4 * t, "max_delay": 4, "regret": (t**power) * (1 + 0.01 * s) * (2.0 if c == 8 else 1.0)}
-        for t, c in places
-        for s in range(3)
-    ]
-    cells = told.with_columns(game=pl.lit("g"), player=pl.lit("p"), axis_delay=pl.lit(4))
-    return Tables(cells, pl.DataFrame(rows), pl.DataFrame())
+def test_delay_is_measured_along_lines_on_which_its_measures_differ():
+    """Along T the largest delay, along d_tot the largest backlog and the largest delay would give other slopes."""
+    by = {line.along: line for line in lines() if line.column.row == CONVEX and line.kind == ATTAINED}
+    assert by["T"].claim == pytest.approx(0.5, abs=0.01)
+    assert by["T"].slope_of(RIVALS["√(T d_max)"]) == pytest.approx(1.0, abs=0.01)
+    assert by["d_tot"].claim > 0.4
+    assert [by["d_tot"].slope_of(rate) for rate in RIVALS.values()] == pytest.approx([0.0, 0.0], abs=0.02)
 
 
-def changed(tables, where, regret):
-    """The tables with another regret in some runs."""
-    return tables._replace(runs=tables.runs.with_columns(regret=pl.when(where).then(regret).otherwise("regret")))
+def test_every_column_has_lines_along_horizon_and_those_with_slots_along_capacity():
+    for column in COLUMNS:
+        along = {line.along for line in lines() if line.column == column and line.kind != LOWER}
+        assert "T" in along
+        assert ("C" in along) == (column.name in (OURS, FREE) and column.row != BANDIT_CURVED)
 
 
-def test_a_slope_is_that_of_the_longest_line():
-    found = measure(made_up(0.6), [CLAIM])[0]
-    assert found.found is not None
-    assert (found.found.points, found.played) == (3, 3)
-    assert found.found.slope == pytest.approx(0.6)
+def test_no_column_passes_for_a_source():
+    for column in COLUMNS:
+        assert column.name in (OURS, FREE) or column.name.startswith("after ")
+    assert {name for row, name in COLUMN if row in (CONVEX, CURVED)} > {FREE}
 
 
-def test_of_lines_as_long_the_first_is_taken_every_time():
-    places = [(t, c) for c in (16, 8, 32, 64) for t in (10, 100, 1000)]
-    tables = made_up(0.6, places)
-    steep = changed(tables, pl.col("capacity") != 16, pl.col("horizon").cast(float))
-    slopes = {measure(steep, [CLAIM])[0].found.slope for _ in range(20)}
-    assert max(slopes) == min(slopes) == pytest.approx(0.6)
+def test_the_layout_is_as_said():
+    late, busy, cycle = layout(Setting(400, 10, 0.5, straggler=True), seed=3)
+    assert late[0] == 200
+    assert set(late[1:380][busy[1:380]]) == {10}
+    assert set(late[1:][~busy[1:]]) == {0}
+    assert abs(busy.mean() - 0.5) < 0.1
+    assert np.all(np.diff(cycle) >= 0)
+    assert backlog_of(late).max() == 11
+    facts = facts_of(Setting(400, 10, 0.5, 2), "convex")
+    sigma = backlog_of(layout(Setting(400, 10, 0.5))[0])
+    assert facts.sigma_max == sigma.max()
+    assert facts.d_tot == sigma.sum()
+    assert facts.harmonic == pytest.approx(sum((0.5 + s) / t for t, s in enumerate(sigma, 1)))
 
 
-def test_a_game_without_delay_is_on_no_line_along_delays():
-    places = [(100, delay) for delay in (0, 1, 4, 16)]
-    rows = [
-        {"cell": f"{d}", "seed": s, "horizon": t, "capacity": 8, "dimension": 1, "max_backlog": d, "max_delay": d}
-        | {"total_delay": d * t, "regret": (1 + d) ** 0.5 * (1 + 0.01 * s)}
-        for t, d in places
-        for s in range(3)
-    ]
-    told = {"horizon": 100, "capacity": 8, "dimension": 1, "game": "g", "player": "p"}
-    cells = pl.DataFrame([{"cell": f"{d}", "axis_delay": d} | told for _, d in places])
-    found = measure(Tables(cells, pl.DataFrame(rows), pl.DataFrame()), [CLAIM._replace(by="total_delay")])[0]
-    assert (found.found.points, found.played) == (3, 3)
+# Claims and slopes
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
-def test_runs_without_a_finite_regret_are_never_ok(value):
-    astray = (pl.col("cell") == "100-8") & (pl.col("seed") == 1)
-    found = measure(changed(made_up(0.5), astray, value), [CLAIM])[0]
-    assert (found.verdict, found.reason) == ("undecided", "1 of 9 runs have no finite regret")
-    odd = MeasuredClaim(CLAIM, measure(made_up(0.5), [CLAIM])[0].found._replace(slope=value), 3)
-    assert odd.verdict == "undecided"
+def test_a_claim_is_the_slope_of_a_sum():
+    """T^(3/4)(1 + σ/C)^(1/4) at T ∝ C has no single power: its slope is that of the very sum, here by brute force."""
+    settings = tuple(Setting(1000 * c, 64, 0.5, c) for c in (2, 4, 8, 16))
+    line = Line(COLUMN[BANDIT, OURS], "C", settings, UPPER)
+    facts = line.facts
+    rate = [f.T**0.5 * f.sigma_max**0.5 + 4 * f.T**0.75 * (1 + f.sigma_max / f.C) ** 0.25 for f in facts]
+    assert line.claim == pytest.approx(np.polyfit(np.log([f.C for f in facts]), np.log(rate), 1)[0])
+    assert 0.5 < line.claim < 0.75
 
 
-def test_a_line_that_is_not_finished_is_missing():
-    """Without the last of four cells the others lie on the very line, and are not judged."""
-    tables = made_up(0.5, [(10, 8), (100, 8), (1000, 8), (10_000, 8)])
-    part = tables._replace(runs=tables.runs.filter(pl.col("cell") != "10000-8"))
-    found = measure(part, [CLAIM])[0]
-    assert (found.verdict, found.reason) == ("missing", "1 of 4 cells are not finished")
-    empty = measure(tables._replace(runs=tables.runs.clear()), [CLAIM])[0]
-    assert empty.reason == "4 of 4 cells are not finished"
-    other = measure(tables, [CLAIM._replace(game="elsewhere")])[0]
-    assert other.verdict == "missing"
-    assert "no 3 cells" in other.reason
-
-
-@pytest.mark.parametrize(("positive", "verdict"), [(4, "ok"), (3, "ok"), (2, "undecided"), (1, "undecided")])
-def test_a_slope_takes_three_positive_means(positive, verdict):
-    tables = made_up(0.5, [(10, 8), (100, 8), (1000, 8), (10_000, 8)])
-    found = measure(changed(tables, pl.col("horizon") > 10**positive, -1.0), [CLAIM])[0]
-    assert found.verdict == verdict
-    assert found.played == 4
-    if positive < 3:
-        assert found.reason == f"only {positive} of 4 means are positive"
-    else:
-        assert found.found.points == positive
+T = 2.0 ** np.arange(10, 17)
 
 
 @pytest.mark.parametrize(
-    ("slope", "kind", "verdict"),
-    [
-        (0.62, UPPER, "steeper"),
-        (0.58, UPPER, "ok"),
-        (0.2, UPPER, "ok"),
-        (0.38, ATTAINED, "flatter"),
-        (0.45, ATTAINED, "ok"),
-    ],
+    ("curve", "q"),
+    [(3 + 5 * np.log(T), 0.0), (T**0.2, 0.2), (T**0.1 - 1.5, 0.1), (np.log(T) ** 2, 2 / np.log(T).mean() / 2)],
 )
-def test_verdicts(slope, kind, verdict):
-    x = np.array([1.0, 10.0, 100.0])
-    found = fit_exponent(x, np.stack([x**slope] * 2, axis=1))
-    claim = CLAIM._replace(kind=kind)
-    assert MeasuredClaim(claim, found, 3).verdict == verdict
-    assert MeasuredClaim(claim, None).verdict == "missing"
+def test_curvature_is_that_power_by_which_the_growth_grows(curve, q):
+    assert fit_curvature(T, np.stack([curve, curve], axis=1)).slope == pytest.approx(q, abs=0.02)
+
+
+def test_what_is_linear_in_t_is_no_logarithm():
+    slope = fit_curvature(T, np.stack([T, 1.01 * T], axis=1))
+    assert slope.slope > 0.4
+    assert slope.is_outside((-0.1, 0.1))
+    assert fit_curvature(T, -np.stack([T, T], axis=1)).reason
+
+
+def test_the_interval_of_curvature_covers():
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(400):
+        runs = (2 + np.log(T))[:, None] + rng.normal(size=(T.size, 12))
+        slope = fit_curvature(T, runs)
+        hits += slope.low <= 0 <= slope.high
+    assert 0.92 < hits / 400 < 0.98
+
+
+def test_runs_without_a_slope_say_why():
+    good = np.ones((3, 2))
+    assert fit(LINE, -good).reason == "not every mean is positive"
+    assert fit(LINE, good * nan).reason == "not every regret is finite"
+    assert fit(LINE, good).slope == pytest.approx(0.0)
+
+
+# Verdicts
+
+
+def test_a_line_that_all_controls_miss_is_evidence():
+    assert measured(found(0.5), *ASTRAY).verdict == EVIDENCE
+    assert measured(found(0.2), *ASTRAY, kind=UPPER).verdict == EVIDENCE
+
+
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("slope", [found(0.5), found(0.61), Slope(nan, nan, nan, 8, "none")])
+def test_a_line_that_a_control_passes_is_none(which, slope):
+    """Also where only a part of its interval lies within the fences, or it has no slope at all."""
+    controls = list(ASTRAY)
+    controls[which] = slope
+    one = measured(found(0.5), *controls)
+    assert (one.verdict, one.passed) == (NO_EVIDENCE, [CONTROLS[which]])
+    assert CONTROLS[which] in one.reason
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "kind", "verdict"),
+    ("player", "kind", "verdict"),
     [
-        (0.41, 0.59, ATTAINED, "ok"),
-        (0.39, 0.55, ATTAINED, "ok, wide"),
-        (0.45, 0.61, ATTAINED, "ok, wide"),
-        (0.10, 0.59, UPPER, "ok"),
-        (0.10, 0.61, UPPER, "ok, wide"),
-        (float("nan"), float("nan"), UPPER, "ok, wide"),
+        (found(0.7), ATTAINED, STEEPER),
+        (found(0.3), ATTAINED, FLATTER),
+        (found(0.7), UPPER, STEEPER),
+        (found(0.3), UPPER, EVIDENCE),
+        (found(0.59), ATTAINED, UNDECIDED),
+        (found(0.5, 0.2), ATTAINED, UNDECIDED),
+        (Slope(0.5, nan, nan, 1), ATTAINED, UNDECIDED),
+        (found(0.7), LOGARITHM, STEEPER),
     ],
 )
-def test_an_interval_across_a_fence_is_told(low, high, kind, verdict):
-    found = fit_exponent([1.0, 10.0, 100.0], [[1.0], [10**0.5], [10.0]])._replace(low=low, high=high)
-    measured = MeasuredClaim(CLAIM._replace(kind=kind), found, 3)
-    assert measured.verdict == verdict
-    assert measured.verdict in FINE
+def test_a_player_is_judged_by_its_whole_interval(player, kind, verdict):
+    assert measured(player, *ASTRAY, kind=kind).verdict == verdict
 
 
-SMALL = """
-include = ["{base}"]
-seeds = 4
-[[blocks]]
-games = ["cone"]
-players = ["this work, convex, values", "ryabchenko2026"]
-axes = {{ horizon = [1024, 4096, 16384], capacity = [64] }}
-points = [{{ dimension = 2, delay = 0 }}]
-"""
+def test_regret_above_the_bound_is_a_miss_whatever_the_slope():
+    high = found(0.5)._replace(level=(1.2, 1.4))
+    assert measured(found(0.5), found(1.0), high, found(1.0)).verdict == EVIDENCE
+    assert measured(high, *ASTRAY).verdict == ABOVE
+    touching = found(0.5)._replace(level=(0.9, 1.1))
+    assert measured(found(0.5), found(1.0), touching, found(1.0)).verdict == NO_EVIDENCE
+    assert measured(touching, *ASTRAY).verdict == UNDECIDED
+
+
+def test_the_share_of_the_bound_is_taken_where_it_is_largest():
+    ceilings = np.array([3 * np.sqrt(f.T + 2 * f.d_tot) for f in LINE.facts])
+    runs = np.stack([ceilings * [0.1, 0.5, 0.2]] * 4, axis=1)
+    assert fit(LINE, runs).level == pytest.approx((0.5, 0.5))
+
+
+def test_an_open_line_may_be_no_evidence_and_may_not_be_refuted():
+    passed = measured(found(0.5), *[found(0.5)] * 3)
+    assert not passed.is_as_expected
+    assert passed._replace(line=LINE._replace(is_open=True)).is_as_expected
+    refuted = measured(found(0.7), *ASTRAY)
+    assert not refuted._replace(line=LINE._replace(is_open=True)).is_as_expected
+
+
+def test_lower_bounds_are_never_evidence():
+    assert measured(found(0.5), *ASTRAY, kind=LOWER).verdict == HOLDS
+    assert measured(found(0.5), *[found(0.5)] * 3, kind=LOWER).verdict == HOLDS
+    assert measured(found(0.7), *ASTRAY, kind=LOWER).verdict == STEEPER
+
+
+def test_seeds_are_chosen_by_power():
+    assert seeds_for(LINE, found(0.5, 0.04), 96) == 8
+    assert seeds_for(LINE, found(0.5, 0.1), 96) == 32
+    assert seeds_for(LINE, found(0.5, 1.0), 96) == 96
+    assert seeds_for(LINE, found(1.5, 0.5), 96) == 8, "outside already"
+
+
+# Players and controls
+
+
+@pytest.mark.parametrize(
+    "rate", [Constant(0.1), Sequence(1 / np.arange(1.0, 9)), inverse_time(2.0), Anytime(2.0, 1.0), BestOfBoth(1.0, 2.0)]
+)
+def test_a_scaled_rate_is_scaled_in_every_round(rate):
+    large, memories = scaled(rate, 30.0), (np.zeros(2), np.zeros(2))
+    pairs = [(first_rate(rate, memories[0]), first_rate(large, memories[1]))]
+    for t, pending in enumerate([0, 3, 5, 2, 0], 1):
+        pairs.append((next_rate(rate, memories[0], t, pending), next_rate(large, memories[1], t, pending)))
+    assert all(big == pytest.approx(30 * small) for small, big in pairs)
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda c: f"{c.row}, {c.name}")
+def test_everybody_plays(column):
+    at = Setting(96, 8, 0.5, {OURS: 2, FREE: 1}.get(column.name))
+    line = Line(column, "T", (at,), UPPER)
+    for who in (PLAYER, *CONTROLS):
+        ruled, where = terms(column, at, who)
+        regret = regrets_at(line, at, who, range(2))
+        assert np.isfinite(regret).all()
+        if who == "weighs nothing":
+            assert where.capacity is not None
+            assert type(entrant(ruled, who)(ruled.play_game(where, 0)).scheduler).__name__ == "DropNewest"
+
+
+def test_who_never_moves_pays_for_every_busy_round():
+    """By hand: at 0 every round costs half its strength, at the best action, ½, only a quiet one costs, its whole."""
+    at = AT[-1]
+    busy = layout(at, seed=0)[1]
+    regret = busy.sum() / 2 + (~busy).sum() / 4 - (~busy).sum() / 2
+    assert regrets_at(LINE, at, "never moves", range(1))[0] == pytest.approx(regret, rel=1e-6)
+
+
+def test_a_line_is_played_with_the_seeds_it_needs(monkeypatch):
+    asked = []
+
+    def regrets(line, at, who, seeds, workers):
+        asked.append((who, seeds))
+        noise = np.random.default_rng(list(seeds)).normal(1.0, 0.3, len(seeds)) if who == PLAYER else 1.0
+        power = {PLAYER: 0.5, "never moves": 1.0, "rate × 30": 0.5}.get(who, 0.9)
+        return noise * np.full(len(seeds), at.horizon**power)
+
+    monkeypatch.setattr(table1, "regrets_at", regrets)
+    (one,) = measure([LINE], 96)
+    assert one.slopes["never moves"].slope == pytest.approx(1.0)
+    assert (one.verdict, one.passed) == (NO_EVIDENCE, ["rate × 30"]) or one.verdict in (UNDECIDED, STEEPER, FLATTER)
+    assert {seeds for who, seeds in asked if who != PLAYER} == {range(8)}
+    assert one.slopes[PLAYER].seeds >= 8
 
 
 @pytest.mark.slow
 @pytest.mark.jit(only=True)
-def test_the_cone_attains_three_quarters(tmp_path):
-    file = tmp_path / "small.toml"
-    file.write_text(SMALL.format(base=QUICK.parent / "table1_base.toml"), encoding="utf-8")
-    folder = Folder(tmp_path / "results")
-    assert not run_sweep(load_sweep(file), folder).failed
-    wanted = [c for c in claims() if c.game == "cone" and c.by == "horizon" and "2024" not in c.player]
-    found = [m for m in measure(folder.tables(), wanted) if m.found is not None]
-    assert {m.claim.column for m in found} == {"this work", "ryabchenko2026"}
-    assert all(m.verdict in FINE for m in found)
+def test_the_knowledge_free_line_along_the_total_delay_is_evidence():
+    line = next(one for one in lines() if one.column == COLUMN[CONVEX, FREE] and one.along == "d_tot")
+    (one,) = measure([line], 96)
+    assert one.verdict == EVIDENCE

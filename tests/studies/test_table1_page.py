@@ -1,58 +1,72 @@
-"""Table 1's page: every claim is on it, with its slope and its verdict, and nothing is lost where cells are missing."""
+"""Table 1's page and command: everybody's slope is on it, and the exit code says whether every line is evidence."""
 
 from __future__ import annotations
 
+import json
 import os
 
-import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from studies.table1 import MeasuredClaim, claims
-from studies.table1_page import save_table1, tables
-from tarry.reports.exponents import fit_exponent
+from studies import table1_page
+from studies.__main__ import app
+from studies.table1 import EVIDENCE, LOWER, NO_EVIDENCE, MeasuredLine, Slope, lines
+from studies.table1_games import COLUMNS, CONTROLS, PLAYER
+from studies.table1_page import save_table1, tables, told
 
 pytest.importorskip("vl_convert")
 
-X = np.array([1.0, 10.0, 100.0])
+
+def slope(at, half=0.02):
+    return Slope(at, at - half, at + half, 8)
 
 
-def found(slope):
-    return fit_exponent(X, np.stack([X**slope, 1.1 * X**slope], axis=1))
+def planted(line):
+    """The line as it should come out: the player at its claim, the controls far from it."""
+    return MeasuredLine(line, {PLAYER: slope(line.claim)} | dict.fromkeys(CONTROLS, slope(line.claim + 0.5)))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def measured():
-    made = [MeasuredClaim(claim, found(claim.exponent), 3) for claim in claims()]
-    made[0] = MeasuredClaim(made[0].claim, None, reason="2 of 4 cells are not finished")
-    made[1] = made[1]._replace(found=found(0.9))
-    made[3] = made[3]._replace(found=made[3].found._replace(high=0.7), played=4)
+    # Shorter games: what is on the page does not depend on their length, and their facts take time.
+    short = [
+        line._replace(settings=tuple(at._replace(horizon=at.horizon // 8) for at in line.settings)) for line in lines()
+    ]
+    made = [planted(line) for line in short]
+    made[0] = made[0]._replace(slopes=made[0].slopes | {"never moves": slope(made[0].line.claim)})
+    made[1] = made[1]._replace(slopes=made[1].slopes | {PLAYER: slope(0.9)})
+    made[2] = made[2]._replace(slopes=made[2].slopes | {"rate × 30": Slope(*[float("nan")] * 3, 8, "none")})
     return made
 
 
-def test_every_claim_has_a_line(measured):
-    rows = [row for table in tables(measured) for row in table.rows]
-    assert len(rows) == len(claims())
-    assert rows[0][4:] == ("–", "–", "–", "missing: 2 of 4 cells are not finished")
-    assert rows[1][3:5] == ("1/2", "0.90")
+def test_every_line_stands_with_its_controls(measured):
+    counted, *rest = tables(measured)
+    by_row = [table for table in rest if "verdict" in table.columns]
+    rows = [row for table in by_row for row in table.rows]
+    assert len(rows) == len(measured)
+    assert rows[0][-1] == "no evidence: never moves not told apart"
+    assert rows[1][3] == "0.90"
     assert rows[1][-1] == "steeper"
-    assert rows[2][4] == "0.00"
-    assert rows[3][-2:] == ("3 of 4", "ok, wide (upper bound)")
-    assert {row[-2] for row in rows[4:]} == {"3"}
-    assert {row[-1] for row in rows[4:]} == {"ok", "ok (upper bound)"}
+    assert rows[2][7] == "–"
+    assert {row[-1] for row in by_row[-1].rows} == {"holds for everybody"}
+    assert len(counted.rows) == len(COLUMNS)
+    assert sum(int(row[3]) for row in counted.rows) == sum(one.verdict == EVIDENCE for one in measured)
+    assert {row[-1] for row in counted.rows} == {"0"}
 
 
 def test_the_page_is_whole(measured, tmp_path):
-    page, markdown, latex = save_table1(measured, tmp_path, "python -m studies table1 --quick")
+    page, markdown, latex, figures = save_table1(measured, tmp_path / "new", "python -m studies table1 --quick")
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") == 1
-    assert text.count("<tr>") == len(claims()) + 4
-    assert "upper bounds only" in text
+    assert "Not shown" in text
+    assert "no success" in text
     for path in (page, markdown):
-        text = path.read_text(encoding="utf-8")
-        assert "steeper" in text
-        assert "more seeds would tell" in text
-        assert f"Of {len(claims())} exponents: {len(claims()) - 3} ok; 1 ok, wide; 1 steeper; 1 missing." in text
-    assert latex.read_text(encoding="utf-8").count("\\begin{tabular}") == 4
+        assert told(measured) in path.read_text(encoding="utf-8")
+    assert latex.read_text(encoding="utf-8").count("\\begin{tabular}") == 7
+    plain = json.loads(figures.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert len(plain) == len(measured)
+    assert set(plain[0]["slopes"]) == {PLAYER, *CONTROLS}
+    assert plain[2]["slopes"]["rate × 30"]["slope"] is None
 
 
 def test_the_files_are_whole_or_not_there(measured, tmp_path, monkeypatch):
@@ -65,16 +79,34 @@ def test_the_files_are_whole_or_not_there(measured, tmp_path, monkeypatch):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_nothing_measured_is_a_page_without_a_figure(measured, tmp_path):
-    page, *_ = save_table1(
-        [one._replace(found=None, played=0) for one in measured], tmp_path, "python -m studies table1"
+def play(monkeypatch, made, tmp_path, *options):
+    monkeypatch.setattr(table1_page, "measure", lambda *_: iter(made))
+    return CliRunner().invoke(app, ["table1", "--quick", "--results", str(tmp_path / "out"), *options])
+
+
+def test_the_exit_code_asks_for_evidence_on_every_line(measured, monkeypatch, tmp_path):
+    good = [one for one in measured if one.verdict == EVIDENCE or one.line.kind == LOWER]
+    done = play(monkeypatch, good, tmp_path)
+    assert done.exit_code == 0, done.output
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".html", ".md", ".tex", ".json"}
+    passed = next(one for one in measured if one.verdict == NO_EVIDENCE)
+    for bad in (passed, measured[1]):
+        assert play(monkeypatch, [*good, bad], tmp_path).exit_code == 1
+
+
+def test_as_json(measured, monkeypatch, tmp_path):
+    done = play(monkeypatch, measured, tmp_path, "--format", "json")
+    assert [one["verdict"] for one in json.loads(done.stdout)] == [one.verdict for one in measured]
+
+
+def test_the_command_plays(monkeypatch, tmp_path):
+    """One short line, played for true."""
+    line = lines()[0]
+    short = line._replace(
+        settings=tuple(at._replace(horizon=n, spell=4) for at, n in zip(line.settings, (32, 48, 64), strict=False))
     )
-    assert "<svg" not in page.read_text(encoding="utf-8")
-
-
-def test_one_seed_has_no_interval(measured, tmp_path):
-    alone = fit_exponent(X, X[:, None] ** 0.5)
-    save_table1([measured[4]._replace(found=alone)], tmp_path, "python -m studies table1")
-    (row,) = [row for table in tables([measured[4]._replace(found=alone)]) for row in table.rows]
-    assert row[4:6] == ("0.50", "–")
-    assert row[-1].startswith("ok, wide")
+    monkeypatch.setattr(table1_page, "lines", lambda _scale: [short])
+    monkeypatch.setattr(table1_page, "QUICK_SEEDS", 8)
+    done = CliRunner().invoke(app, ["table1", "--quick", "--results", str(tmp_path)])
+    assert done.exit_code in (0, 1), done.output
+    assert "Of 1 lines:" in done.stdout

@@ -1,0 +1,272 @@
+"""The games and players of Table 1, and three controls that a line has to catch.
+
+Rounds come in busy spells and quiet ones. In a busy spell feedback is S rounds late, in a quiet one it is there at
+once; one straggler may wait for half the game. So d_tot, σ_max and d_max are moved apart: by how many spells there
+are, by S, by the straggler. All losses are of one coordinate.
+
+* ``convex``: |x − ½| in busy rounds and c|x + ½| in quiet ones, c so small that these are half as strong in all. The
+  best action is ½. Who stands still pays in every round; who steps too far keeps jumping over ½; who hears of quiet
+  rounds more often than of busy ones, and does not weigh, goes to −½.
+* ``curved``: ½(x − a_t)², a_t = ¾, −¾, ¾, … in busy spells, one after the other, and 0, 1, 0, … in quiet rounds. The
+  best action is ¼, the mean; the same three fail for the same reasons.
+* ``signs``: a sign drawn for each S + 1 rounds, whose losses come when these are over. Nothing can be learnt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from math import pow, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tarry import delays, losses, players
+from tarry.domains import Ball
+from tarry.game import Game
+from tarry.learners import DFTBL, DOGD, DWFTBL, DWFTRL, OnePoint
+from tarry.rates import Anytime, BanditRadius, BestOfBoth, Constant, Sequence, inverse_time
+from tarry.schedulers import DropNewest, VarOpt
+from tarry.tracking import Player
+
+DOMAIN = Ball(1)
+SLOTS = 4  # of the control that weighs nothing, where the player itself has no limit: σ_max ≥ 4C for it too
+FAST, STILL = 30.0, 1e-9  # what controls multiply the rate by
+
+
+class Setting(NamedTuple):
+    """Give the numbers of a game: T, the delay S in busy spells, the share of busy rounds, and the capacity C."""
+
+    horizon: int
+    spell: int
+    share: float = 0.5
+    capacity: int | None = None
+    straggler: bool = False
+
+
+class Facts(NamedTuple):
+    """Hold what rates are made of; ``harmonic`` is Σ_t (½ + σ_t)/t."""
+
+    T: float
+    d_tot: float
+    sigma_max: float
+    d_max: float
+    C: float
+    harmonic: float
+
+
+def layout(at: Setting, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Return of every round the delay, whether it is busy, and the number of its cycle, which begins at random."""
+    cycle = round(2 * at.spell / at.share)
+    shifted = np.arange(at.horizon) + np.random.default_rng(seed).integers(cycle)
+    busy = shifted % cycle < 2 * at.spell
+    late = np.where(busy, at.spell, 0)
+    if at.straggler:
+        late[0] = at.horizon // 2
+    return np.minimum(late, np.arange(at.horizon)[::-1]), busy, shifted // cycle
+
+
+def facts_of(at: Setting, game: str) -> Facts:
+    """Return the quantities of a setting, from the game of seed 0."""
+    room = np.inf if at.capacity is None else float(at.capacity)
+    return _facts(at._replace(capacity=None), game)._replace(C=room)
+
+
+@lru_cache(maxsize=256)
+def _facts(at: Setting, game: str) -> Facts:
+    late = np.asarray(delays_of(at, game, 0).values)
+    # Round s is out from s + 1 to s + d_s: one more waits from the former on, one less after the latter.
+    gone = np.bincount(np.arange(at.horizon) + late, minlength=at.horizon)
+    backlog = np.arange(at.horizon) - np.cumsum(gone) + gone
+    harmonic = float(np.sum((0.5 + backlog) / np.arange(1, at.horizon + 1)))
+    return Facts(at.horizon, float(late.sum()), float(backlog.max()), float(late.max()), np.inf, harmonic)
+
+
+def delays_of(at: Setting, game: str, seed: int) -> Any:
+    if game == "signs":
+        return delays.fixed(horizon=at.horizon, delay=at.spell)
+    return delays.array(layout(at, seed)[0])
+
+
+def losses_of(at: Setting, game: str, seed: int) -> Any:
+    if game == "signs":
+        return losses.Linear(losses.Drawn(1, block=at.spell + 1, finish="sphere", rng=seed))
+    _, busy, cycle = layout(at, seed)
+    rounds, sign = np.arange(at.horizon), 1.0 - 2.0 * (seed % 2)
+    if game == "curved":
+        targets = np.where(busy, 0.75 - 1.5 * (cycle % 2), rounds % 2)
+        return losses.Quadratic(sign * targets[:, None])
+    strength = np.where(busy, 1.0, 0.5 * at.share / (1.0 - at.share))
+    return losses.Absolute(strength[:, None], sign * strength * np.where(busy, 0.5, -0.5))
+
+
+class Column(NamedTuple):
+    """Hold a column of one row of the table: its player, and the rate that is claimed of it.
+
+    ``information`` and ``feedback`` are the game's; ``rate`` gives the claimed growth of a game's facts.
+    """
+
+    row: str
+    name: str
+    game: str
+    feedback: str
+    make: Callable[[Game], Player]
+    words: str
+    rate: Callable[[Facts], float]
+    ceiling: Callable[[Facts], float] = lambda _: np.inf
+    information: str = "semi-clairvoyant"
+
+    def play_game(self, at: Setting, seed: int, game: str = "") -> Game:
+        """Return the game of a seed."""
+        kind = game or self.game
+        made = losses_of(at, kind, seed), delays_of(at, kind, seed)
+        return Game(DOMAIN, *made, feedback=self.feedback, capacity=at.capacity, information=self.information)
+
+
+CONVEX, CURVED = "OCO, convex", "OCO, strongly convex"
+BANDIT, BANDIT_CURVED = "BCO, convex", "BCO, strongly convex"
+OURS, FREE = "this work, calibrated", "nothing known"
+TUNING = "optimised"  # the printed scheduler has the same orders, and constants that hide them at these sizes
+
+
+def _bounds(game: Game) -> dict[str, Any]:
+    value = float(game.losses.value_bound(DOMAIN))
+    return {"gradient_bound": float(game.gradient_bound), "value_bound": value}
+
+
+def _sizes(game: Game) -> dict[str, Any]:
+    return {"horizon": game.horizon, "total_delay": game.delays.total_delay}
+
+
+def _quanrud(game: Game) -> Player:
+    return Player(DOGD.tuned(DOMAIN, float(game.gradient_bound), **_sizes(game)))
+
+
+def _qiu(game: Game) -> Player:
+    return Player(DWFTRL(DOMAIN, BestOfBoth(1.0, float(game.gradient_bound), DOMAIN.diameter)))
+
+
+def _wan(game: Game) -> Player:
+    return Player(DFTBL.tuned(DOMAIN, **_bounds(game), horizon=game.horizon, max_delay=game.delays.max_delay))
+
+
+def _wan_curved(game: Game) -> Player:
+    return Player(DFTBL.strongly_convex(DOMAIN, 1.0, **_bounds(game), horizon=game.horizon))
+
+
+def _ryabchenko(game: Game) -> Player:
+    return Player(OnePoint.ryabchenko(DOMAIN, **_bounds(game), **_sizes(game)))
+
+
+def _ryabchenko_curved(game: Game) -> Player:
+    known = _bounds(game)
+    radius = BanditRadius(1.0, known["value_bound"] / known["gradient_bound"], 1.0, curved=True)
+    return Player(DWFTBL(DOMAIN, inverse_time(1.0), radius))
+
+
+def _free(game: Game) -> Player:
+    return Player(DWFTRL(DOMAIN, Anytime(DOMAIN.diameter, float(game.gradient_bound))), VarOpt())
+
+
+def _free_curved(game: Game) -> Player:
+    return Player(DWFTRL(DOMAIN, inverse_time(1.0)), VarOpt())
+
+
+def _root(f: Facts) -> float:
+    return sqrt(f.T + 2.0 * f.d_tot)
+
+
+# Rates from values have terms of different powers, which are added up with the constants of docs/methods.md (at
+# k = G = R = r = 1 and M = 1.5) or, of this work, of docs/theory.md: 4 and 17 in front of T^(3/4) and T^(2/3).
+def _wan_rate(f: Facts) -> float:
+    return sqrt(2.0 * f.T * (5.5 * sqrt(f.T) + 2.0 * f.d_max)) + 3.3 * pow(f.T, 0.75)
+
+
+def _ryabchenko_rate(f: Facts) -> float:
+    return sqrt(6.4 * pow(f.T, 1.5) + 3.0 * f.d_tot) + 2.5 * pow(f.T, 0.75)
+
+
+def _values_rate(f: Facts) -> float:
+    return sqrt(f.T * f.sigma_max) + 4.0 * pow(f.T, 0.75) * pow(1.0 + f.sigma_max / f.C, 0.25)
+
+
+def _curved_values_rate(f: Facts) -> float:
+    return f.sigma_max + 17.0 * pow(f.T, 2 / 3) * pow(1.0 + f.sigma_max / f.C, 1 / 3)
+
+
+# What is proved at every capacity (docs/theory.md, Theorem 1): 1.5·GD√(T + 2 d_tot) with G = 1 and D = 2, and
+# (G²/λ) Σ (½ + σ_t)/t with G = 2 and λ = 1.
+ROOT: dict[str, Any] = {"rate": _root, "ceiling": lambda f: 3.0 * _root(f)}
+HARMONIC: dict[str, Any] = {"rate": lambda f: f.harmonic, "ceiling": lambda f: 4.0 * f.harmonic}
+BLIND: dict[str, Any] = {"information": "non-clairvoyant"}
+RECONSTRUCTED = ("after wan2024, our reconstruction", "after ryabchenko2026, our reconstruction")
+
+COLUMNS = [
+    Column(CONVEX, "after quanrud2015, our constants", "convex", "gradient", _quanrud, "√d_tot + √T", **ROOT),
+    Column(CONVEX, OURS, "convex", "gradient", partial(players.convex, tuning=TUNING), "√d_tot + √T", **ROOT),
+    Column(CONVEX, FREE, "convex", "gradient", _free, "√d_tot + √T", **ROOT, **BLIND),
+    Column(CURVED, "after qiu2025, our form", "curved", "gradient", _qiu, "min{Σ σ_t/t, √d_tot} + ln T", **HARMONIC),
+    Column(
+        *(CURVED, OURS, "curved", "gradient", partial(players.strongly_convex, tuning=TUNING), "(σ_max + 1) ln T"),
+        **HARMONIC,
+    ),
+    Column(CURVED, FREE, "curved", "gradient", _free_curved, "Σ (½ + σ_t)/t", **HARMONIC, **BLIND),
+    Column(BANDIT, RECONSTRUCTED[0], "convex", "value", _wan, "√(T d_max) + T^(3/4)", _wan_rate),
+    Column(BANDIT, RECONSTRUCTED[1], "convex", "value", _ryabchenko, "√d_tot + T^(3/4)", _ryabchenko_rate),
+    Column(
+        *(BANDIT, OURS, "convex", "value", partial(players.bandit_convex, tuning=TUNING)),
+        *("√(T σ_max) + T^(3/4) (1 + σ_max/C)^(1/4)", _values_rate),
+    ),
+    Column(BANDIT_CURVED, RECONSTRUCTED[0], "curved", "value", _wan_curved, "d_max + T^(2/3)", _curved_values_rate),
+    Column(
+        *(BANDIT_CURVED, RECONSTRUCTED[1], "curved", "value", _ryabchenko_curved, "σ_max + T^(2/3)"),
+        rate=_curved_values_rate,
+    ),
+    Column(
+        *(BANDIT_CURVED, OURS, "curved", "value", partial(players.bandit_strongly_convex, tuning=TUNING)),
+        *("σ_max + T^(2/3) (1 + σ_max/C)^(1/3)", _curved_values_rate),
+    ),
+]
+
+PLAYER = "player"
+CONTROLS = ("never moves", "rate × 30", "weighs nothing")
+
+
+def entrant(column: Column, who: str) -> Callable[[Game], Player]:
+    """Return the function that makes the player, or a control of it, for a game."""
+
+    def made(game: Game) -> Player:
+        player = column.make(game)
+        if who == "weighs nothing":
+            return Player(player.learner, DropNewest())
+        if who == PLAYER:
+            return player
+        return Player(scaled(player.learner, STILL if who == "never moves" else FAST), player.scheduler)
+
+    return made
+
+
+def terms(column: Column, at: Setting, who: str) -> tuple[Column, Setting]:
+    """Return under what rules somebody plays: who weighs nothing has slots, and is told of what it lost."""
+    if who != "weighs nothing":
+        return column, at
+    return column._replace(information="semi-clairvoyant"), at._replace(capacity=at.capacity or SLOTS)
+
+
+def scaled(member: Any, factor: float) -> Any:
+    """Return a learner with its rate multiplied by a factor, or a rate that is."""
+    fields = member._asdict()
+    if "base" in fields:
+        fields["base"] = scaled(member.base, factor)
+    elif "rate" in fields:
+        fields["rate"] = scaled(member.rate, factor)
+    elif isinstance(member, Constant):
+        fields["value"] *= factor
+    elif isinstance(member, Sequence):
+        fields["values"] = fields["values"] * factor
+    elif isinstance(member, BestOfBoth):  # 1/η = λt + β, and β solves a quadratic whose last term is ``waiting``
+        fields |= {"strong_convexity": member.strong_convexity / factor, "waiting": member.waiting / factor**2}
+    else:
+        fields["scale"] *= factor
+    return type(member).make(*fields.values())
