@@ -67,8 +67,8 @@ def deviation(variance: ArrayLike, threshold: ArrayLike, level: float = 0.95) ->
 def sum_interval(heard: Heard, rounds: int, reach: float, low: float, high: float) -> tuple[float, float]:
     """Return bounds on Σφ over all rounds so far; ``reach`` is :func:`deviation`.
 
-    What was not heard of, whether it is awaited, lost or expired, has all the weight that has not arrived. Its numbers
-    are only known to lie between ``low`` and ``high``.
+    Weight that has not arrived belongs to rounds that are awaited or ended unheard. Their numbers are only known to lie
+    between ``low`` and ``high``.
 
     >>> sum_interval(Heard(labels=2, plain=1.0, weight=6.0, weighted=4.0), 10, 0.5, 0.0, 1.0)
     (3.5, 8.5)
