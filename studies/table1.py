@@ -181,11 +181,10 @@ class MeasuredLine(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why a line is no evidence, or undecided; empty where it is."""
+        """The controls for which a line is no evidence, or why there is no slope; else empty."""
         if self.verdict == NO_EVIDENCE:
-            return " and ".join(self.passed) + " not told apart"
-        own = self.slopes[PLAYER]
-        return own.reason or (f"the interval crosses a fence at {own.seeds} seeds" if self.verdict == UNDECIDED else "")
+            return ", ".join(self.passed)
+        return self.slopes[PLAYER].reason
 
 
 def measure(
@@ -196,7 +195,8 @@ def measure(
         slopes = {}
         for who in (PLAYER, *CONTROLS):
             tell(f"{line.column.row}, {line.column.name}, along {line.along}: {who}")
-            slopes[who] = _played(line, who, most, workers)
+            # Whether a control passes a lower bound decides nothing.
+            slopes[who] = _played(line, who, PILOT if line.kind == LOWER and who != PLAYER else most, workers)
         yield MeasuredLine(line, slopes)
 
 
@@ -251,7 +251,7 @@ def _convex(column: Column, scale: int) -> Iterator[Line]:
     long = [scale * 2**i for i in (14, 15, 16, 17, 18)]
     yield Line(column, "T", tuple(Setting(T, 64, 0.5, slots, straggler=True) for T in long), ATTAINED)
     shares = [1 / 8, 1 / 4, 1 / 2]
-    yield Line(column, "d_tot", tuple(Setting(2 * long[-1], 128, s, slots, straggler=True) for s in shares), ATTAINED)
+    yield Line(column, "d_tot", tuple(Setting(long[-1], 256, s, slots, straggler=True) for s in shares), ATTAINED)
     if slots is not None:
         yield Line(column, "C", _growing(column, long[0], 64 if slots == 1 else 512), UPPER)
 
