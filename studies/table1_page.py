@@ -41,7 +41,7 @@ APART = (
     "On signs nothing can be learnt, and whoever plays has the slope of a random walk. The lines say that no player "
     "can do better, and nothing about this one."
 )
-FENCES = "Slopes less their claims, the player's with its interval. Within the dashed lines is as claimed."
+FENCES = "Slopes less their claims, the player's with its interval. An upper bound has only the right-hand fence."
 
 SYMBOLS = {"T": "T", "d_tot": "d_tot", "harmonic": "Σ(½ + σ_t)/t", "C": "C, T ∝ C"}
 # Along convex games the total delay has rivals; where their slopes differ from the claim, the line rules them out.
