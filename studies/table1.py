@@ -40,6 +40,7 @@ Array = NDArray[np.float64]
 ATTAINED, UPPER, LOGARITHM, LOWER = "attained", "upper bound", "logarithm", "lower bound"
 SLACK = 0.1  # how far a slope may be from its claim
 PILOT = 8  # seeds from which the number of seeds is computed
+SHOWN = 96  # the most seeds of what is shown and not judged
 AIM = SLACK / 2  # half an interval: a slope at its claim is then inside with room to spare
 
 EVIDENCE, NO_EVIDENCE, UNDECIDED, HOLDS = "evidence", "no evidence", "undecided", "holds for everybody"
@@ -195,8 +196,9 @@ def measure(
         slopes = {}
         for who in (PLAYER, *CONTROLS):
             tell(f"{line.column.row}, {line.column.name}, along {line.along}: {who}")
-            # Whether a control passes a lower bound decides nothing.
-            slopes[who] = _played(line, who, PILOT if line.kind == LOWER and who != PLAYER else most, workers)
+            # Whether a control passes a lower bound decides nothing: it is shown, and needs no narrow interval.
+            few = line.kind == LOWER and who != PLAYER
+            slopes[who] = _played(line, who, min(most, SHOWN) if few else most, workers)
         yield MeasuredLine(line, slopes)
 
 
