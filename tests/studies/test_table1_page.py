@@ -44,11 +44,11 @@ def test_every_line_stands_with_its_controls(measured):
     by_row = [table for table in rest if "verdict" in table.columns]
     rows = [row for table in by_row for row in table.rows]
     assert len(rows) == len(measured)
-    assert rows[0][-1] == "no evidence: never moves not told apart"
-    assert rows[1][3] == "0.90"
-    assert rows[1][-1] == "steeper"
+    assert rows[0][2] == "no evidence: never moves"
+    assert rows[1][4] == "0.90 ± 0.02"
+    assert rows[1][2] == "steeper"
     assert rows[2][7] == "–"
-    assert {row[-1] for row in by_row[-1].rows} == {"holds for everybody"}
+    assert {row[2] for row in by_row[-1].rows} == {"holds for everybody"}
     assert len(counted.rows) == len(COLUMNS)
     assert sum(int(row[3]) for row in counted.rows) == sum(one.verdict == EVIDENCE for one in measured)
     assert {row[-1] for row in counted.rows} == {"0"}
