@@ -12,7 +12,7 @@ OLDEST := .venv-oldest
 # What is never imported is never compiled to bytecode, which takes as long as all else of the set-up.
 INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
-MAKEFLAGS += --jobs=2
+READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
 .PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash bench clean
 
@@ -43,14 +43,16 @@ demo: setup
 system:
 	@$(PYTHON) tests/support/system.py
 
-test: setup system
+test:
+	@$(READY)
 	@BIN=$(BIN) sh tests/run.sh
 
-test-all: setup system
+test-all:
+	@$(READY)
 	@BIN=$(BIN) sh tests/run.sh all
 	@$(MAKE) --no-print-directory test-oldest
 
-test-oldest: $(OLDEST)/.ready system
+test-oldest: $(OLDEST)/.ready
 	@BIN=$(OLDEST)/bin sh tests/run.sh oldest
 
 studies: setup

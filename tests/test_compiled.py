@@ -8,11 +8,12 @@ import sys
 
 import numpy as np
 import pytest
-from played import GAMES
+from played import GAMES, Pair
 
 import tarry
 from examples import DELAYS, DOMAINS, LEARNERS, LOSSES, SCHEDULERS
 from tarry.kernel import Parameters
+from tarry.learners.base import VERBS
 from tarry.testing import DomainContract
 
 
@@ -47,6 +48,11 @@ def members_of(room):
     """Return the classes that a room exports and that parameters of a game can be."""
     exported = (getattr(room, name) for name in room.__all__)
     return {one for one in exported if isinstance(one, type) and issubclass(one, Parameters)}
+
+
+def test_a_pair_passes_every_verb_on():
+    alone = {"query", "forget"}  # of several values, which pairs have not, and of copies
+    assert {verb.__name__ for verb in VERBS} - alone <= set(vars(Pair))
 
 
 def test_every_member_is_compiled():

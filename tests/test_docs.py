@@ -48,9 +48,8 @@ def test_block_runs(name, tmp_path, monkeypatch, capsys):
         pytest.skip("torch is not installed")
     monkeypatch.chdir(tmp_path)
     if found := re.search(r'Folder\("(.*?)"\)', BLOCKS[name]):
-        run_sweep(
-            sweep_of(tmp_path, PAIR.replace("[3, 6]", "[3]")), Folder(found[1])
-        )  # the results that the page looks at
+        few = PAIR.replace("[3, 6]", "[3]")
+        run_sweep(sweep_of(tmp_path, few), Folder(found[1]))  # the results that the page looks at
     # A module, as in a notebook: classes find the names of their annotations there.
     module = ModuleType("block")
     monkeypatch.setitem(sys.modules, "block", module)

@@ -69,16 +69,6 @@ def test_draws_are_the_seed_s():
     assert tracked(1) == tracked(1) != tracked(2)
 
 
-def test_a_copy_that_fails_registers_nothing():
-    waiting = Waiting(1, seed=1)
-    with pytest.raises(ZeroDivisionError):
-        waiting.decide(0, "a", lambda x: 1 / x)
-    assert waiting.slots.rounds == 0
-    assert waiting.decide(2, "a", lambda x: 1 / x).tracked
-    assert [waiting.decide(2, i).id for i in range(20)] == list(range(20))
-    assert sum(waiting.fates().values()) == 21
-
-
 def test_a_call_cut_short_in_the_middle_of_a_round_is_the_last(monkeypatch):
     def interrupt():
         raise KeyboardInterrupt

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 from typer.core import TyperCommand
+from typer.testing import CliRunner
 
 import tarry
-from tarry.cli.app import COMMANDS, load
+from tarry.cli.app import COMMANDS, app, load
 
 
 @pytest.mark.parametrize("module", ["tarry", "tarry.cli"])
@@ -31,3 +32,10 @@ def test_what_needs_no_compiler_does_not_load_it(command):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_they_say_themselves(name):
     assert load(name).get_short_help_str(1000) == TyperCommand(name, help=COMMANDS[name][1]).get_short_help_str(1000)
+
+
+def test_the_demonstration_prints_a_table_and_writes_a_page(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "--seeds", "2", "--horizon", "100", "--out", str(tmp_path / "demo")])
+    assert done.exit_code == 0, done.output
+    assert "VarOpt" in done.stdout
+    assert "<svg" in (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 from marking import slow_but
 
 import tarry
-from examples import LEARNERS
+from examples import LEARNERS, first_of_each
 from tarry.domains import Product, Simplex
 from tarry.testing import LearnerContract
 
@@ -14,13 +14,10 @@ LEAST = {Simplex: 2, Product: 3}
 """Fewer make no choice, or no product of two."""
 COSTLY = {"Differences", "Mahalanobis", "Product", "Ridge", "TsallisFTRL"}
 """A round costs O(k²), or two nested searches: a hundred dimensions, not a thousand."""
+FIRST = first_of_each(LEARNERS, lambda example: type(example.learner())).values()
 
 
-PLAIN = {type(example.learner()): name for name, example in reversed(LEARNERS.items())}.values()
-"""The first example of each class."""
-
-
-@pytest.mark.parametrize("name", slow_but(LEARNERS, PLAIN))
+@pytest.mark.parametrize("name", slow_but(LEARNERS, FIRST))
 class TestLearners(LearnerContract):
     horizon = 32
 

@@ -51,12 +51,12 @@ def test_the_estimator_is_the_gradient_of_the_smoothed_loss(k, kind):
 
 @pytest.mark.slow
 def test_the_bound_holds_in_the_mean_over_directions():
-    horizon, k, seeds = 60, 2, 400
-    rows = RNG.normal(size=(horizon, k))
+    horizon, k, seeds, rng = 60, 2, 400, np.random.default_rng(8)
+    rows = rng.normal([1.0, 0.0], size=(horizon, k))  # one way, so that there is something to learn
     rows /= np.linalg.norm(rows, axis=1)[:, None]
-    weights = np.where(RNG.random(horizon) < 0.5, 0.0, 2.0)
+    weights = np.where(rng.random(horizon) < 0.5, 0.0, 2.0)
     domain, losses = tarry.domains.Ball(k), tarry.losses.Linear(rows)
-    delays = tarry.delays.array(RNG.integers(0, 10, horizon))
+    delays = tarry.delays.array(rng.integers(0, 10, horizon))
     smoothing = Power(0.9, 0.25)
     learner = DWFTBL(domain, rate=0.02, smoothing=smoothing)
     game = tarry.WeightedGame(domain, losses, delays, weights, feedback="value")
@@ -79,7 +79,7 @@ def test_the_bound_holds_in_the_mean_over_directions():
     # A learner that climbs instead of descending would still be below this loose bound; its mean
     # tells them apart: with exact gradients the same rates beat standing still.
     still = np.sum(weights * (0.0 - rows @ best))
-    assert np.mean(regrets) < still
+    assert np.mean(regrets) + 4 * np.std(regrets) / np.sqrt(seeds) < still
 
 
 def test_plays_stay_in_the_domain_and_exploration_is_reported():

@@ -67,7 +67,7 @@ WAITS = {
 }
 
 
-QUICK = ("heavy", 80)
+QUICK = ("heavy", 80)  # delays that no bound likes, and rounds enough for a rate that is off by a constant factor
 
 
 def _waits(method, name, horizon):

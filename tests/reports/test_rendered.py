@@ -257,4 +257,4 @@ def test_paper(show):
 @ANY_FONT
 @pytest.mark.parametrize("name", slow_but(EXPECTED, {"replayed"}))
 def test_it_can_be_printed(show):
-    assert show(dark=True).pdf(format="A4").startswith(b"%PDF")
+    assert show(dark=True, media="print").pdf(format="A4").startswith(b"%PDF")

@@ -22,12 +22,16 @@ from tarry.learners.base import (
     allocate,
     closing_rate,
     enter,
+    feedback_size,
     notice,
     predict,
+    rate_in_force,
     restart,
+    smoothing_in_force,
 )
 
 DIMENSION, HORIZON, SEED, SEEDS = 3, 25, 5, 8  # the dimension and the horizon of the examples of losses
+RADIUS = 10.0  # of a ball around the domains of any two learners
 # Losses made of Python functions leave the loop uncompiled, so no learner is compiled in their games.
 PLAIN = (tarry.losses.Callables, tarry.losses.Custom)
 
@@ -55,7 +59,7 @@ class Pair(Learner):
 
     @property
     def domain(self) -> Any:
-        return tarry.domains.Ball(DIMENSION, radius=10.0)  # around the domains of both
+        return tarry.domains.Ball(DIMENSION, radius=RADIUS)
 
     @property
     def needs_acknowledgements(self) -> bool:
@@ -91,6 +95,15 @@ class Pair(Learner):
         advance(self.first, state.first, t, pending)
         advance(self.second, state.second, t, pending)
 
+    def feedback_size(self, feedback: np.ndarray) -> float:
+        return float(feedback_size(self.first, feedback) + feedback_size(self.second, feedback))
+
+    def smoothing_in_force(self, state: PairState, t: int) -> float:
+        return float(smoothing_in_force(self.first, state.first, t) + smoothing_in_force(self.second, state.second, t))
+
+    def rate_in_force(self, state: PairState, t: int) -> float:
+        return float(rate_in_force(self.first, state.first, t) + rate_in_force(self.second, state.second, t))
+
     def closing_rate(self, state: PairState, t: int) -> float:
         return float(closing_rate(self.first, state.first, t) + closing_rate(self.second, state.second, t))
 
@@ -106,6 +119,8 @@ class Cast(NamedTuple):
     def play(self) -> np.ndarray:
         """Return plays, weights and fates as one array."""
         learners = [LEARNERS[name].learner(DIMENSION) for name in self.learners]
+        assert not any(one.watches_tracked for one in learners), "a Pair says that none does"
+        assert len(learners) == 1 or all(one.domain.outer_radius <= RADIUS for one in learners)
         learner, policy = Pair(*learners) if len(learners) == 2 else learners[0], SCHEDULERS[self.scheduler]
         game = tarry.Game(
             learner.domain,
@@ -120,17 +135,20 @@ class Cast(NamedTuple):
         record = tarry.simulate(game, player, seeds=SEEDS, keep_rounds=True, bound=False)
         weights = np.concatenate([record.rounds(seed)["weight"].to_numpy() for seed in record.seeds])
         assert weights.any(), "no seed heard any feedback, so nothing that learns was run"
-        return np.concatenate((*(record.plays(seed).ravel() for seed in record.seeds), weights, record.fates.ravel()))
+        left = np.concatenate((*(record.plays(seed).ravel() for seed in record.seeds), weights, record.fates.ravel()))
+        assert np.isfinite(left).all(), "the play of one learner that is not finite would hide the other's"
+        return left
 
 
 def pairs() -> Iterator[tuple[str, ...]]:
-    """Yield all learners by two; who needs an example or several values is alone."""
+    """Yield learners of one gradient or value by two; who needs an example or several values is alone."""
     told: dict[tuple[str, int], list[str]] = {}
     for name in LEARNER_OF.values():
         learner = LEARNERS[name].learner()
         told.setdefault((learner.feedback, learner.queries), []).append(name)
-    for names in told.values():
-        yield from (tuple(names[i : i + 2]) for i in range(0, len(names), 2))
+    for (feedback, queries), names in told.items():
+        step = 2 if feedback != "example" and queries == 1 else 1
+        yield from (tuple(names[i : i + step]) for i in range(0, len(names), step))
 
 
 def casts() -> Iterator[Cast]:

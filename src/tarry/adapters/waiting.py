@@ -6,7 +6,7 @@ dictionary, which can be copied and pickled along with a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -57,11 +57,8 @@ class Waiting:
         self._forgotten = 0
         self._is_named: bool | None = None  # whether decisions have ids; None before the first
 
-    def decide(self, payload: Any, id: Hashable = None, keep: Callable[[Any], Any] | None = None) -> Ticket:
-        """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
-
-        What is kept is the payload, or ``keep(payload)``.
-        """
+    def decide(self, payload: Any, id: Hashable = None) -> Ticket:
+        """Register a decision under this id, or under its number; return its ticket, which says if it is tracked."""
         slots = self.slots
         if slots.is_midway:
             raise _cut_short()
@@ -81,7 +78,6 @@ class Waiting:
                 raise
             if id != id:  # NaN, which no dictionary would find again
                 check_id(id)
-        kept = payload if keep is None else keep(payload)  # before anything is changed, since it may fail
         if is_named:
             self._recent[id] = None
             if len(self._recent) > RECENT:  # memory is bounded, however long one decides
@@ -95,7 +91,7 @@ class Waiting:
         for name in released:
             del self._kept[name]
         if tracked:
-            self._kept[id] = t, kept
+            self._kept[id] = t, payload
             self._ids[t] = id
         slots.is_midway = False
         return new_ticket((id, tracked, released))

@@ -1,7 +1,4 @@
-"""Running a sweep: what is missing is played, what is finished is written, and only then counted.
-
-And what a run would cost, from what the sweep has cost so far.
-"""
+"""Running a sweep: what is missing is played, written, and only then counted; and what that would cost."""
 
 from __future__ import annotations
 

@@ -56,9 +56,9 @@ def simulate(
     ``seeds`` is a number (0, 1, …) or the seeds themselves; they draw the player only, so where it draws nothing all
     seeds are alike and ± is 0. ``games``, a function of the seed, draws the game too (give ``game=None``); ``player``
     may be a function of the game. ``draws`` replaces random draws by recorded ones. ``keep_rounds`` keeps every play,
-    loss, weight and event (memory grows with the horizon). ``bound`` keeps what certificates are made
-    of, at O(capacity) per observed label, and asks supervised losses for their gradient bound, one pass over the
-    rounds of a game. ``progress(done, total)`` is called with rounds.
+    loss, weight and event (memory grows with the horizon). ``bound`` keeps what certificates are made of, at
+    O(capacity) per observed label, and asks supervised losses for their gradient bound, one pass over a game's
+    rounds. ``progress(done, total)`` is called with rounds.
 
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
@@ -201,6 +201,9 @@ def in_threads(
         except Stopped:
             return []
 
+    if threads == 1 and threading.current_thread() is not threading.main_thread():
+        # An interrupt reaches the main thread alone: any other may play itself, and start none.
+        return [found for seed in seeds for found in one(seed)], False
     futures: list[Future[list[Played]]] = []
     with ThreadPoolExecutor(threads) as pool:
         try:

@@ -102,10 +102,10 @@ class Verb:
 
         def register(implementation: F) -> F:
             self._check(implementation)
-            self._found.cache_clear()
             for cls in classes:
                 self.members[cls] = implementation
                 _sources_of.setdefault(cls, set()).add(implementation.__code__.co_filename)
+            self._found = functools.cache(self.find)  # anew, after the change: another thread may be asking
             return implementation
 
         return register
@@ -113,8 +113,8 @@ class Verb:
     def otherwise(self, implementation: F) -> F:
         """Register the decorated function for all types that have none."""
         self._check(implementation)
-        self._found.cache_clear()
         self.default = implementation
+        self._found = functools.cache(self.find)
         return implementation
 
     def _check(self, implementation: Callable[..., Any]) -> None:

@@ -14,6 +14,7 @@ on several of them. A class whose arguments are not its fields writes its own ``
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from operator import itemgetter
 from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform, get_args, get_origin, get_type_hints
@@ -48,6 +49,9 @@ class _Declared(type):
             return cls  # what it inherits stands
         fields: dict[str, inspect.Parameter] = {**getattr(cls, "_parameters", {}), **own}
         cls._fields, cls._parameters = tuple(fields), fields
+        hints = {key: field.annotation for key, field in fields.items()}
+        # Looked up once: sweeps build members by the thousand.
+        cls._checks = {key: get_args(hint)[1] for key, hint in hints.items() if get_origin(hint) is Annotated}
         for index, key in enumerate(fields):
             setattr(cls, key, property(itemgetter(index)))
         if init:
@@ -98,18 +102,19 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
 
     _fields: ClassVar[tuple[str, ...]]
     _parameters: ClassVar[dict[str, inspect.Parameter]]
+    _checks: ClassVar[dict[str, Callable[[Any, str], Any]]]
+    __signature__: ClassVar[inspect.Signature]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Check the fields given and build the tuple."""
         try:
-            given = inspect.signature(cls).bind(*args, **kwargs)
+            given = cls.__signature__.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{cls.__name__}{inspect.signature(cls)}: {error}") from None
+            raise TypeError(f"{cls.__name__}{cls.__signature__}: {error}") from None
         given.apply_defaults()
         fields = given.arguments
-        for name, parameter in cls._parameters.items():
-            if get_origin(parameter.annotation) is Annotated:
-                fields[name] = get_args(parameter.annotation)[1](fields[name], name)
+        for name, check in cls._checks.items():
+            fields[name] = check(fields[name], name)
         cls.complete(fields)
         return cls.make(*(fields[name] for name in cls._fields))
 
@@ -154,9 +159,7 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
 
 def _show(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        if value.size <= 4:
-            return np.array2string(value, precision=4, separator=", ")
-        return f"array{value.shape}"
+        return np.array2string(value, precision=4, separator=", ") if value.size <= 4 else f"array{value.shape}"
     if isinstance(value, (float, np.floating)):
         return f"{value:g}"
     if callable(value) and not isinstance(value, tuple):

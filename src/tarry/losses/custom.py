@@ -103,7 +103,7 @@ class Numbered(RowSource):
 
 
 class Callables(Stated, init=False):
-    """f_t(x) = value(x, t), with ``gradient(x, t)`` returning a subgradient: plain Python functions.
+    """f_t(x) = value(x, t), t from 1, with ``gradient(x, t)`` returning a subgradient: plain Python functions.
 
     The game runs uncompiled, about a thousand times slower than with :class:`Custom`. ``horizon=None`` is endless.
 

@@ -240,11 +240,26 @@ def test_without_a_limit_every_failed_row_is_held():
 
 
 @pytest.mark.parametrize("wrong", [5, None, [1.0]])
-def test_features_that_are_none_are_refused_at_once(wrong):
-    model = late.LateLabels(Spy(), 3)
+@pytest.mark.parametrize("on", [None, "id", lambda x: x["id"]])
+def test_features_that_are_none_are_refused_at_once(wrong, on):
+    model = late.LateLabels(Spy(), 3, on=on)
     with pytest.raises(ValueError, match="features must be a dict of names to values, got"):
         model.decide(wrong)
     assert model.fates()["pending"] == 0
+
+
+class Brittle(dict):
+    def __copy__(self):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("on", [None, "id"])
+def test_a_copy_that_fails_registers_nothing(on):
+    model = late.LateLabels(Spy(), 3, on=on)
+    with pytest.raises(ZeroDivisionError):
+        model.decide(Brittle(id=1))
+    assert sum(model.fates().values()) == 0
+    assert model.decide({"id": 1}).tracked
 
 
 def test_documents_are_features_of_text_pipelines():
@@ -279,7 +294,9 @@ def test_names_by_features():
     model = late.LateLabels(Spy(), 3, on="id")
     with pytest.raises(ValueError, match="a decision cannot be named None"):
         model.predict_one({"id": None, "a": 1})
-    with pytest.raises(ValueError, match=r"x has no feature 'id' to name its decision, only \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"features must be a dict of names to values, got \[1, 2\]"):
         model.predict_one([1, 2])
+    with pytest.raises(ValueError, match=r"x has no feature 'id' to name its decision, only \['a'\]"):
+        model.predict_one({"a": 1})
     with pytest.raises(ValueError, match="LogisticRegression is a class"):
         late.progressive_val_score(PHISHING, linear_model.LogisticRegression, metrics.Accuracy())

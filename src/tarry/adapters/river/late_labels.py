@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Real
@@ -96,7 +97,8 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         """Register a decision (under the id of ``on``, if there is one); return its id and whether it is tracked."""
         if self.on is None:
             return self._waiting.decide(_copied(x), id)
-        return self._waiting.decide(x, self._name(x) if id is None else id, self._features)
+        kept = self._features(x)  # before a name is looked for, since what has none may be no features at all
+        return self._waiting.decide(kept, self._name(x) if id is None else id)
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
         """Return the model's prediction; with ``on``, the decision is registered."""
@@ -136,7 +138,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         """Register a decision that ``on`` names; return what the model sees of it."""
         if self.on is None:
             return x
-        self._waiting.decide(x, self._name(x), self._features)
+        self._waiting.decide(self._features(x), self._name(x))
         return self._features(x)
 
     def _name(self, x: Features) -> Hashable:
@@ -204,7 +206,7 @@ def _copied(x: Any) -> Features:
     """Return features that stay as they are, of a dict a copy; raise ValueError for what are none."""
     if not isinstance(x, (dict, str)):  # River's text pipelines take strings
         raise ValueError(f"features must be a dict of names to values, got {x!r}")
-    return x.copy() if isinstance(x, dict) else x
+    return x.copy() if type(x) is dict else copy(x)
 
 
 def _weightless(model: base.Estimator) -> ValueError:
