@@ -19,7 +19,7 @@ from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.rates.base import Facts
 from tarry.tracking import Player, restart_warnings
 from tarry.tracking.certificate import bounds_at, certificate
-from tarry.tracking.tally import FULL_ROUNDS, OCCUPANCY, PEAK, weights_of
+from tarry.tracking.tally import ARRIVED_SQUARE, BEGUN_SQUARE, FULL_ROUNDS, OCCUPANCY, PEAK, weights_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,6 +48,7 @@ class SeedResults:
     weights: Weights
     occupancy: Occupancy
     _logs: list[Log | None]
+    size_moments: Array | None = None  # Σ w²b²/Σ b² where rounds have sizes: the mean of w², sizes squared for weights
 
     @staticmethod
     def books(played: list[Played]) -> dict[str, Any]:
@@ -55,6 +56,7 @@ class SeedResults:
         run = played[0].run
         sums, counts = np.array([one.sums for one in played]), np.array([one.counts for one in played])
         full = counts[:, FULL_ROUNDS] / run.horizon
+        sized = None if run.game.sizes is None else np.array([one.sized for one in played])
         return {
             "seeds": [one.seed for one in played],
             "horizon": run.horizon,
@@ -63,6 +65,7 @@ class SeedResults:
             "weights": Weights(*np.transpose([weights_of(one.sums, run.horizon) for one in played])),
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
             "_logs": [one.log for one in played],
+            "size_moments": None if sized is None else sized[:, ARRIVED_SQUARE] / sized[:, BEGUN_SQUARE],
         }
 
     @property

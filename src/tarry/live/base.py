@@ -139,19 +139,20 @@ def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: s
 
 def _continued(plain: dict[str, Any], stored: Configuration, place: Store) -> Stored:
     """Return calls on what a store holds; raise StoreError about bytes that another version laid out otherwise."""
-    tracker = _tracker_of(stored, Rows(place))
-    if plain["layout"] != tracker.slots.layout:
-        raise other_version(plain)
-    return Stored(tracker, place)
+    for has_sizes in (True, False):  # stores that were made before rounds had sizes go on without
+        tracker = _tracker_of(stored, Rows(place), has_sizes=has_sizes)
+        if plain["layout"] == tracker.slots.layout:
+            return Stored(tracker, place)
+    raise other_version(plain)
 
 
-def _tracker_of(configuration: Configuration, items: Any = None) -> Tracker:
+def _tracker_of(configuration: Configuration, items: Any = None, *, has_sizes: bool = True) -> Tracker:
     """Return a tracker; raise ValueError where the machine has no room for it."""
     capacity, memory = configuration.capacity, configuration.memory
     try:
         if max(capacity or 0, memory) > _TOO_MANY:
             raise MemoryError
-        return Tracker(configuration, items)
+        return Tracker(configuration, items, has_sizes=has_sizes)
     except MemoryError:
         wanted = f"a {configuration.kind} of capacity {capacity} that remembers memory={memory} rounds"
         remedy = "give a smaller capacity or memory"
