@@ -1,43 +1,53 @@
-"""Revenue that is known late: baskets differ in value, and the join is told the value when it decides.
+"""Revenue that is known late: orders differ in value, and a join is told the value of each basket when it decides.
 
-Orders are paid, or sent back, some time after they were made. The sum of what is paid comes out of a join with a few
-slots; with ``size=`` large baskets are kept more surely and weigh less when they are. What is paid against a forecast
-(half of each basket) varies as the baskets do, so its error has a variance E b²/(E b)² times smaller; b is log-normal
-with σ = 1, for which that is e = 2.72. What is paid gains more, since sizes tell its mean too.
+An order is paid, or sent back, some time after it was made. With ``size=`` large baskets are kept more surely, and
+weigh less when they are. Of a sum of labels about as large as the baskets b the variance then falls by E b²/(E b)²,
+which is e = 2.72 for log-normal baskets with σ = 1: so for what is paid against a forecast, half of each basket. What
+is paid gains more, since sizes add up exactly: they tell its mean too.
 """
 
 import numpy as np
 
 import tarry
 
-ORDERS, SLOTS, RUNS = 6_000, 16, 24
-rng = np.random.default_rng(3)
+ORDERS, SLOTS, RUNS = 6_000, 4, 60
+rng = np.random.default_rng(2)
 baskets = np.exp(rng.normal(3.0, 1.0, ORDERS))
-waits = rng.geometric(1 / 200, ORDERS)
+is_paid = rng.random(ORDERS) < 0.5
+waits = np.minimum(rng.geometric(1 / 100, ORDERS), np.arange(ORDERS)[::-1])
 due: dict[int, list[int]] = {}
-for s, wait in enumerate(waits):
-    due.setdefault(s + int(wait), []).append(s)
+for s, wait in enumerate(waits.tolist(), 1):
+    due.setdefault(s + wait, []).append(s)
 
 
-def weights(seed: int, sized: bool) -> np.ndarray:
-    """What each order's label weighs when it comes, 0 where the order lost its slot."""
-    join = tarry.LabelJoin(SLOTS, rng=seed)
-    found = np.zeros(ORDERS)
-    for t in range(max(due) + 1):
-        if t < ORDERS:
-            join.decide(size=baskets[t] if sized else None)
+def paid(sized: bool) -> float:
+    """The sum of what is paid, as a join with a few slots estimates it."""
+    join = tarry.LabelJoin(SLOTS, rng=1)
+    total = 0.0
+    for t in range(1, ORDERS + 1):
+        join.decide(size=baskets[t - 1] if sized else None)
         for s in due.get(t, []):
-            row = join.label(s + 1, baskets[s])
-            found[s] = 0.0 if row is None else row.weight
-    return found
+            row = join.label(s, float(is_paid[s - 1] * baskets[s - 1]))
+            total += 0.0 if row is None else row.weight * row.label
+    return total
 
 
-drawn = {sized: np.array([weights(seed, sized) for seed in range(RUNS)]) for sized in (False, True)}
-# Who pays is drawn anew many times: which orders were seen does not depend on it.
-pays = rng.random((400, ORDERS)) < 0.5
-labels = {"against forecast": (pays - 0.5) * baskets, "paid": pays * baskets}
-print(f"{ORDERS} orders worth {baskets.sum():,.0f}, about {waits.mean():.0f} waiting, {SLOTS} slots")
-for name, values in labels.items():
-    plain, sized = (float(np.mean(((drawn[way] - 1) @ values.T) ** 2)) for way in (False, True))
-    print(f"{name:16} standard error {plain**0.5:6,.0f}, with sizes {sized**0.5:6,.0f}: variance {plain / sized:.1f} times")
-print(f"E b²/(E b)² of these baskets: {np.mean(baskets**2) / np.mean(baskets) ** 2:.1f}")
+print(f"{ORDERS} orders, about {waits.mean():.0f} of them waiting, {SLOTS} slots")
+print(f"paid {is_paid @ baskets:,.0f}; estimated {paid(False):,.0f} without sizes, {paid(True):,.0f} with sizes")
+
+# The same rounds many times over, from their delays and sizes alone: what each label would have weighed.
+errors = {}
+for name, sizes in (("without", None), ("with", baskets)):
+    run = tarry.game.replay(
+        tarry.schedulers.VarOpt(), tarry.delays.array(waits), capacity=SLOTS, sizes=sizes, seeds=RUNS, keep_rounds=True
+    )
+    excess = np.array([run.heard(seed) - 1 for seed in run.seeds]) * baskets
+    # Who pays is a fair coin: its variance is 1/4 of the squares, and half of the excess comes on top where it is paid.
+    squares = np.mean(np.sum(excess**2, axis=1)) / 4
+    errors[name] = squares, squares + np.mean(np.sum(excess, axis=1) ** 2) / 4
+for i, what in enumerate(("against the forecast", "of what is paid")):
+    plain, sized = errors["without"][i], errors["with"][i]
+    print(
+        f"error {what:20} {plain**0.5:7,.0f}, with sizes {sized**0.5:6,.0f}: variance {plain / sized:.2f} times smaller"
+    )
+print(f"E b²/(E b)² of these baskets: {np.mean(baskets**2) / np.mean(baskets) ** 2:.2f}")

@@ -23,9 +23,10 @@ class LateLabels(LateModel):
         (1/n) Σ_i w_i · loss(module(x), y)_i,
 
     so the gradient is unbiased for the loss over all decisions. Dividing by Σ w instead would not be. ``loss`` gives
-    one number a row (``reduction="none"``). ``size``, a function of x, says what a decision counts for. Rows are put together by ``collate``, PyTorch's own by default. Any
+    one number a row (``reduction="none"``). Rows are put together by ``collate``, PyTorch's own by default. Any
     optimiser will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights. A batch
-    whose loss is NaN or infinite makes no step: its decisions may be labelled again.
+    whose loss is NaN or infinite makes no step: its decisions may be labelled again. ``size``, a function of x, says
+    what a decision counts for.
     """
 
     def __init__(

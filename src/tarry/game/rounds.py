@@ -97,7 +97,9 @@ def start_epoch(player: Player, state: State, t: int) -> None:
 
 
 @step
-def consider(player: Player, setting: Setting, draws: Draws, state: State, t: int, known: tuple[int, int, float]) -> Any:
+def consider(
+    player: Player, setting: Setting, draws: Draws, state: State, t: int, known: tuple[int, int, float]
+) -> Any:
     """Let the scheduler decide about round t, of which a backlog, delay and size are known, and keep the books."""
     table = state.table
     tracked = table.counts[TRACKED]

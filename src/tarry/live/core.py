@@ -16,9 +16,9 @@ from tarry.game.rounds import COUNTED, acknowledge, begin, deliver, forfeit
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Weights
+from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
-from tarry.schedulers.base import held
 from tarry.tracking.tally import FEWER, UNCERTIFIED, as_size, check_balance, sizes_of, weights_of
 
 FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full

@@ -80,8 +80,8 @@ class LabelJoin(StoredObject):
     The weight is one over the probability of having kept the decision, so weighted sums, means and
     gradients over the rows that come out are unbiased for all decisions, also when the delay depends
     on the label. ``decide(size=…)`` says what a decision counts for, such as the value of a basket: sums of labels of
-    about that size come out with less variance. Features are stored for tracked decisions only: anything in memory, JSON values or bytes in a
-    durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
+    about that size come out with less variance. Features are stored for tracked decisions only: anything in memory,
+    JSON values or bytes in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
 
     ``labels`` says what happens when a decision may have several: ``"first"`` ends it (default); with ``"last"``,
     ``"sum"`` or ``"all"`` labels gather until :meth:`finish` gives the row.
@@ -271,8 +271,8 @@ class LabelJoin(StoredObject):
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
         decision are dropped, or delivered with ``at_end="deliver"``. A column id gives the ids, ``size`` names one of
-        sizes; that one, and the columns that are not named here, are the features. Labels must not gather: a log has no windows that end. A log that makes no
-        sense somewhere is refused before its first decision.
+        sizes; that one, and the columns that are not named here, are the features. Labels must not gather: a log has
+        no windows that end. A log that makes no sense somewhere is refused before its first decision.
         """
         if self._rule is not None:
             raise ValueError(

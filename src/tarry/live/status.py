@@ -38,8 +38,8 @@ class Estimate(NamedTuple):
 
     The effective sample size is (Σw)²/Σw². Below two labels, and below 30 if all are equal, there is no interval (NaN).
     ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
-    decisions, by weight and size, whose labels are still awaited: while large, both means lean towards the labels that come
-    quickly; NaN where a scheduler does not know the share (VarOpt does).
+    decisions, by weight and size, whose labels are still awaited: while large, both means lean towards the labels that
+    come quickly; NaN where a scheduler does not know the share (VarOpt does).
     """
 
     mean: float

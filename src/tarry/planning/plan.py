@@ -131,8 +131,8 @@ def plan(
     sought between them, or among those given. ``schedulers``: names (see ``POLICIES``), or a mapping from names to
     schedulers or functions of (max_backlog, capacity). ``target`` in (0, 1]: effective sample size as a share of
     unlimited tracking; ``max_second_moment`` y ≥ 1 of weights stands for ``target=1/y``. ``preemption=False`` leaves
-    out schedulers that drop tracked rounds; ``sizes``, an array or a function of t, all but VarOpt. At least ``seeds`` replays each, and more until second moments are known
-    to ``precision``.
+    out schedulers that drop tracked rounds; ``sizes``, an array or a function of t, all but VarOpt. At least ``seeds``
+    replays each, and more until second moments are known to ``precision``.
 
     >>> from tarry import delays
     >>> made = plan(delays.fixed(horizon=400, delay=20), target=0.5, schedulers=["VarOpt"], seeds=2, precision=1)
@@ -151,7 +151,9 @@ def plan(
     grid = _grid(capacities, work.max_backlog)
     figures = [f for capacity in grid for f in search.row(policies, capacity)]
     if not figures:
-        way_out = "without preemption: allow it" if extents is None else "with sizes, which VarOpt alone takes: leave them"
+        way_out = (
+            "without preemption: allow it" if extents is None else "with sizes, which VarOpt alone takes: leave them"
+        )
         raise ValueError(f"none of the schedulers can serve these capacities {way_out}, or others")
     choice = search.smallest(figures)
     if choice is not None and capacities is None:

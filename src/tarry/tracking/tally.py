@@ -67,7 +67,7 @@ class Tally(NamedTuple):
 def make_tally(slots: int) -> Tally:
     """Return empty books for this many slots."""
     by_slot = (np.zeros(slots) for _ in range(6))
-    return Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot, np.zeros(5))
+    return Tally(*(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot, np.zeros(5)))
 
 
 def as_size(value: Any, name: str = "size") -> float:
@@ -104,7 +104,7 @@ def balance(player: Player, state: State, t: int) -> float:
     holding = float(held(player.scheduler, state.scheduler))
     if holding < 0 or t == 0:
         return nan
-    arrived, total = (state.tally.sums[WEIGHT], t)
+    arrived, total = state.tally.sums[WEIGHT], float(t)
     if is_sized(state.tally):
         arrived, total = state.tally.sized[ARRIVED], float(state.tally.sized[BEGUN])
     return (float(arrived + state.tally.sums[FORFEITED]) + holding) / total
@@ -149,7 +149,7 @@ def book_size(tally: Tally, slot: int, size: float) -> None:
 
 
 @step
-def held_before(tally: Tally, t: int) -> float:
+def held_before(tally: Tally, t: int) -> Any:
     """Return the weight, times size, that is held when round t begins: all that began and has not arrived."""
     begun = t - 1.0
     arrived = tally.sums[WEIGHT]

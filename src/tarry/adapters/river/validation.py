@@ -162,7 +162,13 @@ def progressive_val_score(
     >>> progressive_val_score(datasets.Phishing(), linear_model.LogisticRegression(), metrics.ROCAUC(), delay=100)
     ROCAUC: 85.59%
     """
-    limits: dict[str, Any] = {"capacity": capacity, "scheduler": scheduler, "seed": seed, "at_end": at_end, "size": size}
+    limits: dict[str, Any] = {
+        "capacity": capacity,
+        "scheduler": scheduler,
+        "seed": seed,
+        "at_end": at_end,
+        "size": size,
+    }
     reports = iter_progressive_val_score(
         dataset, model, metric, moment, delay, print_every, show_time, show_memory, **limits
     )
