@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paths import overflow
 
 from tarry.schedulers import VarOpt, varopt
-from tarry.schedulers.base import held
+from tarry.schedulers.base import RecordedUniforms, held
 from tarry.testing import follow
 from tarry.tracking.tally import WEIGHT, balance
 
@@ -132,6 +135,20 @@ def test_any_delays_and_sizes(rounds, capacity, seed):
     trace = follow(VarOpt(), delays, capacity=capacity, seed=seed, sizes=sizes, watch=check_runs)
     assert np.allclose(trace.weight, slow_weights(delays, capacity, trace, sizes), rtol=1e-9, atol=0)
     assert np.isclose((trace.weight * sizes).sum(), sizes.sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("newcomer", [0.3, 2.0, 40.0])
+def test_the_chance_to_be_lost_is_that_of_the_definition(newcomer):
+    """One overflow, a grid of uniforms: the share of them that loses each candidate."""
+    sizes, grid = [5.0, 0.7, 11.0, newcomer], 400
+    _, chances = overflow(dict(enumerate(map(Fraction, sizes), 1)), 3)
+    lost = dict.fromkeys(chances, 0)
+    for i in range(grid):
+        draws = RecordedUniforms(np.full(4, (i + 0.5) / grid))
+        trace = follow(VarOpt(), [9, 9, 9, 9], capacity=3, draws=draws, sizes=sizes)
+        gone = np.flatnonzero(trace.preempted_at == 4)
+        lost[int(gone[0]) + 1 if gone.size else 4] += 1
+    assert all(abs(count / grid - chances[s]) <= 1 / grid for s, count in lost.items())
 
 
 def test_sizes_of_one_change_no_bit():
