@@ -28,9 +28,19 @@ def due_in(t):
     return (np.flatnonzero(ends == t) + 1).tolist()
 
 
-@pytest.mark.jit
 @pytest.mark.parametrize("rate", RATES)
 def test_a_session_equals_the_game(rate):
+    check_session(rate)
+
+
+@pytest.mark.slow
+@pytest.mark.jit(only=True)
+def test_a_compiled_session_equals_the_game():
+    check_session("anytime")
+
+
+def check_session(rate):
+    """Plays, weights and certificates of a session and of a simulation, with the same sizes."""
     player = tarry.Player(tarry.learners.DWFTRL(BALL, rate=RATES[rate]))
     rules = {"capacity": CAPACITY, "information": "non-clairvoyant"}
     game = tarry.Game(BALL, LOSSES, DELAYS, sizes=SIZES, **rules)
