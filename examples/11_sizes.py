@@ -9,6 +9,7 @@ is paid gains more, since sizes add up exactly: they tell its mean too.
 import numpy as np
 
 import tarry
+from tarry.game import replay
 
 ORDERS, SLOTS, RUNS = 6_000, 4, 60
 rng = np.random.default_rng(2)
@@ -38,7 +39,7 @@ print(f"paid {is_paid @ baskets:,.0f}; estimated {paid(False):,.0f} without size
 # The same rounds many times over, from their delays and sizes alone: what each label would have weighed.
 errors = {}
 for name, sizes in (("without", None), ("with", baskets)):
-    run = tarry.game.replay(
+    run = replay(
         tarry.schedulers.VarOpt(), tarry.delays.array(waits), capacity=SLOTS, sizes=sizes, seeds=RUNS, keep_rounds=True
     )
     excess = np.array([run.heard(seed) - 1 for seed in run.seeds]) * baskets

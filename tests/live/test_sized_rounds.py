@@ -11,6 +11,7 @@ import pytest
 
 import tarry
 from tarry.errors import NotGranted
+from tarry.game import replay
 from tarry.live.tracker import Tracker
 
 HORIZON, CAPACITY, SEED = 150, 5, 11
@@ -74,7 +75,7 @@ def heard(join, sizes, rounds=range(1, HORIZON + 1)):
 
 @pytest.mark.parametrize("many", [False, True])
 def test_a_join_in_a_store_goes_on(many, tmp_path):
-    replayed = tarry.game.replay(
+    replayed = replay(
         tarry.schedulers.VarOpt(), DELAYS, capacity=CAPACITY, sizes=SIZES, seeds=[SEED], keep_rounds=True
     ).heard()
     url = f"sqlite:///{tmp_path / 'join.db'}"

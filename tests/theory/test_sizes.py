@@ -10,6 +10,7 @@ import pytest
 from paths import varopt_paths
 
 import tarry
+from tarry.game import replay
 
 CAPACITIES = [1, 2, 3]
 BALL = tarry.domains.Ball(1)
@@ -113,7 +114,7 @@ def spread(sizes, delay, capacity, *, given, seeds):
     """Mean Σ(w − 1)²b²: the variance of Σ w b r for independent r of mean 0 and variance 1."""
     waits = tarry.delays.fixed(horizon=sizes.size, delay=delay)
     rules = {"capacity": capacity, "sizes": sizes if given else None, "keep_rounds": True}
-    run = tarry.game.replay(tarry.schedulers.VarOpt(), waits, seeds=seeds, threads=1, **rules)
+    run = replay(tarry.schedulers.VarOpt(), waits, seeds=seeds, threads=1, **rules)
     return np.mean([np.sum(((run.heard(seed) - 1) * sizes) ** 2) for seed in run.seeds])
 
 
