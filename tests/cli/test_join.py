@@ -174,7 +174,7 @@ def test_a_join_without_preemption(call):
         (["label", "--many"], '{"id": "a"}', "row 1 has no 'label'"),
         (["label", "--many", "a", "1"], "", "give an id and its label, or --many"),
         (["decide", "{", "--id", "b"], None, "features must be JSON, got '{'"),
-        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features, delay are known"),
+        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features, delay, size are known"),
         (["decide", "--many", "--id", "b"], "", "leave the others out"),
         (["decide", "--many"], '{"id": "b"}\n{"features": 1}', "give ids always or never"),
         (["decide", "--many"], '{"id": "b", "delay": 3}', "a non-clairvoyant join takes no delay, got 3"),
@@ -285,3 +285,17 @@ def test_stores_of_another_version_exit_with_3(call, url):
     database.close()
     assert "another version of Tarry" in call("decide", code=3).stderr
     assert "another version of Tarry" in call("new", "--capacity", 8, code=3).stderr
+
+
+def test_sizes_from_the_shell(call):
+    call("new", "--capacity", 2, "--seed", 3)
+    twin = tarry.LabelJoin(2, rng=3)
+    sizes = [1.5, 20.0, 0.5]
+    for size in sizes:
+        (ticket,) = lines(call("decide", "--size", size))
+        assert ticket["tracked"] == twin.decide(size=size).tracked
+    told = call("decide", "--many", given='{"size": 7}\n{"features": 1}\n')
+    assert [one["tracked"] for one in lines(told)] == [one.tracked for one in twin.decide_many([0, 1], sizes=[7, None])]
+    status = json.loads(call("status").stdout)
+    assert status["sizes"] == {"rounds": 4, "total": 30.0, "held": pytest.approx(30.0)}
+    assert "size must be positive" in call("decide", "--size", -1, code=2).stderr

@@ -287,3 +287,18 @@ def test_a_limit_on_the_second_moment():
     assert plan(SMALL, max_second_moment=2, **options).to_dict() == plan(SMALL, target=0.5, **options).to_dict()
     with pytest.raises(ValueError, match="at least 1"):
         plan(SMALL, max_second_moment=0.5)
+
+
+def test_sizes_are_planned_for():
+    """Fewer slots are enough where large labels are kept more surely; only VarOpt is asked."""
+    sizes = np.exp(np.random.default_rng(3).normal(0.0, 1.0, 200))
+    rules = {"capacities": [5], "target": 0.01, **QUICK}
+    waits = tarry.delays.fixed(horizon=200, delay=20)
+    (found,) = plan(waits, sizes=sizes, **rules).figures
+    (plain,) = plan(waits, schedulers=["VarOpt"], **rules).figures
+    assert found.scheduler == "VarOpt"
+    assert plain.effective < found.effective < 1
+    equal = plan(waits, sizes=np.full(200, 3.0), **rules).figures[0]
+    assert equal.effective == pytest.approx(plain.effective)
+    with pytest.raises(ValueError, match="which VarOpt alone takes"):
+        plan(waits, sizes=sizes, schedulers=["Priority"], **rules)

@@ -131,9 +131,9 @@ def test_what_is_counted_is_the_set_at_the_end_of_the_round(scheduler, monkeypat
         counted.append(int(state.tracked[0]))
         original(learner, state, t, pending)
 
-    def begin(player, setting, draws, state, t, delay, step=world.begin):
+    def begin(player, setting, draws, state, t, *known, step=world.begin):
         held.append(int(state.table.counts[0]))
-        return step(player, setting, draws, state, t, delay)
+        return step(player, setting, draws, state, t, *known)
 
     monkeypatch.setattr(learners, "advance", advance)
     monkeypatch.setattr(world, "begin", begin)

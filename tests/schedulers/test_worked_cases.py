@@ -124,9 +124,9 @@ def test_varopt_threshold(case, expected, monkeypatch):
     found = [None] * len(case["delays"])
     choose = varopt.choose_loser
 
-    def spy(source, state, t, first, theta):
+    def spy(source, state, t, first, theta, size):
         found[t - 1] = theta
-        return choose(source, state, t, first, theta)
+        return choose(source, state, t, first, theta, size)
 
     monkeypatch.setattr(varopt, "choose_loser", spy)
     lost = np.array([lost or 0 for lost in case["lost"]], dtype=np.int64)

@@ -14,15 +14,17 @@ class Path(NamedTuple):
     lost: tuple[int, ...]
     weights: list[Fraction]
     thresholds: tuple[Fraction, ...]
+    sizes: tuple[Fraction, ...]
 
     def held(self, delays) -> list[Fraction]:
-        """h_1, …, h_{T+1}: the rounds before, less the weights that arrived before."""
+        """h_1, …, h_{T+1}: the sizes before, less the weights times sizes that arrived before."""
         rounds = range(1, len(delays) + 2)
-        return [v - 1 - sum(self.arrived(delays, u) for u in range(1, v)) for v in rounds]
+        return [sum(self.sizes[: v - 1]) - sum(self.arrived(delays, u) for u in range(1, v)) for v in rounds]
 
     def arrived(self, delays, v) -> Fraction:
-        """A_v, the weights that arrive in round v."""
-        return sum((w for s, w in enumerate(self.weights, 1) if s + delays[s - 1] == v), start=Fraction(0))
+        """A_v, the weights times sizes that arrive in round v."""
+        heard = zip(self.weights, self.sizes, delays, strict=True)
+        return sum((w * b for s, (w, b, d) in enumerate(heard, 1) if s + d == v), start=Fraction(0))
 
 
 def overflow(members, capacity):
@@ -35,16 +37,17 @@ def overflow(members, capacity):
     raise AssertionError("no θ solves the equation")
 
 
-def varopt_paths(delays, capacity) -> Iterator[Path]:
-    """Yield every path of a game with these delays."""
+def varopt_paths(delays, capacity, sizes=None) -> Iterator[Path]:
+    """Yield every path of a game with these delays, and sizes if they are not all 1."""
     horizon = len(delays)
+    extents = tuple(map(Fraction, [1] * horizon if sizes is None else sizes))
 
     def walk(t, members, probability, lost, weights, thresholds):
         if t > horizon:
-            listed = [weights.get(s, Fraction(0)) for s in range(1, horizon + 1)]
-            yield Path(probability, lost, listed, thresholds)
+            listed = [weights.get(s, Fraction(0)) / extents[s - 1] for s in range(1, horizon + 1)]
+            yield Path(probability, lost, listed, thresholds, extents)
             return
-        members = {**members, t: Fraction(1)}
+        members = {**members, t: extents[t - 1]}
         branches, theta = [(Fraction(1), 0, members)], Fraction(0)
         if len(members) > capacity:
             theta, chances = overflow(members, capacity)

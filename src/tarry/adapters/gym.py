@@ -18,7 +18,7 @@ from tarry.delays.base import delay
 from tarry.domains import Ball
 from tarry.domains.base import nearest
 from tarry.game import Game
-from tarry.game.problem import check_grants
+from tarry.game.problem import check_grants, check_sizes
 from tarry.game.run import Stop, make_run
 from tarry.game.world import ENTERED, EXPIRED, FEEDBACK, PREEMPTED
 from tarry.learners.base import GRADIENT, VALUE, Directions, Learner
@@ -118,6 +118,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         player = Player(Outside(game.dimension, int(game.feedback == GRADIENT)), self._scheduler)
         rules: dict[str, Any] = {name: getattr(game, name) for name in ("capacity", "information", "preemption")}
         check_grants(player, feedback=game.feedback, **rules)
+        if game.sizes is not None:
+            check_sizes(player)
         return player
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:

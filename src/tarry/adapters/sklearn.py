@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.adapters.waiting import LateModel, Seed, Waiting, check_id
+from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, check_id
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -33,7 +33,8 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
 
     ``decide(X)`` registers rows and says which are tracked; ``label(ids, y)`` learns from the tracked ones among them
     in one call of the model's ``partial_fit``, each row with its weight. A row of weight zero never reaches the model,
-    whose clock it would advance. ``classes`` are a classifier's, as its first ``partial_fit`` needs them.
+    whose clock it would advance. ``classes`` are a classifier's, as its first ``partial_fit`` needs them. ``size``, a
+    function of a row of X, says what a decision counts for.
 
     As scikit-learn has it, parameters are looked at when they are first used: a model that cannot learn so, or a
     classifier without classes, is refused by the first ``decide``, before any decision is taken. A label that is NaN or
@@ -56,6 +57,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         scheduler: Scheduler | None = None,
         classes: ArrayLike | None = None,
         random_state: Seed | np.random.RandomState = None,
+        size: Sizer = None,
     ) -> None:
         # As scikit-learn's clone wants: kept as given, looked at later.
         self.estimator = estimator
@@ -63,6 +65,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         self.scheduler = scheduler
         self.classes = classes
         self.random_state = random_state
+        self.size = size
 
     def decide(self, X: ArrayLike, ids: Iterable[Hashable] | None = None) -> list[Ticket]:
         """Register the rows of X as decisions, under these ids or under their numbers."""
@@ -132,7 +135,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
             check_weighted(self.estimator)
             state = self.random_state
             seed = int(state.randint(2**31)) if isinstance(state, np.random.RandomState) else state
-            waiting = Waiting(self.capacity, self.scheduler, seed)
+            waiting = Waiting(self.capacity, self.scheduler, seed, self.size)
             self.estimator_, self.waiting_ = clone(self.estimator), waiting
         if is_classifier(self) and classes is None and not hasattr(self.estimator_, "classes_"):
             raise ValueError(

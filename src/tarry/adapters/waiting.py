@@ -6,7 +6,7 @@ dictionary, which can be copied and pickled along with a model.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tarry.tracking import Player
 from tarry.tracking.table import RELEASED
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
+Sizer = Callable[[Any], float] | None  # what a decision counts for, a positive number, from its features
 
 RECENT = 1024  # decisions whose ids are recognised though they are not tracked
 
@@ -37,6 +38,16 @@ def make_slots(
     return Slots(player, None if capacity is None else int(capacity), information, seed=make_seed(seed))
 
 
+def check_sizer(size: Any, slots: Slots) -> Any:
+    """Return a function of the features that gives sizes, or None; refuse it where the scheduler takes no sizes."""
+    if size is None:
+        return None
+    if not callable(size):
+        raise ValueError(f"size must be a function of the features, such as lambda x: x['price'], got {size!r}")
+    slots.as_size(1.0)
+    return size
+
+
 class Waiting:
     """At most ``capacity`` decisions with what belongs to them, by id.
 
@@ -48,8 +59,11 @@ class Waiting:
     5.0
     """
 
-    def __init__(self, capacity: int | None, scheduler: Scheduler | None = None, seed: Seed = None) -> None:
+    def __init__(
+        self, capacity: int | None, scheduler: Scheduler | None = None, seed: Seed = None, size: Sizer = None
+    ) -> None:
         self.slots = make_slots(capacity, scheduler, seed)
+        self._size = check_sizer(size, self.slots)
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
         self._ids: dict[int, Hashable] = {}  # the same the other way round
         self._recent: dict[Hashable, None] = {}  # in the order of their decisions, so that the oldest goes first
@@ -78,11 +92,12 @@ class Waiting:
                 raise
             if id != id:  # NaN, which no dictionary would find again
                 check_id(id)
+        size = 1.0 if self._size is None else slots.as_size(self._size(payload))  # may fail: nothing is changed yet
         if is_named:
             self._recent[id] = None
             if len(self._recent) > RECENT:  # memory is bounded, however long one decides
                 del self._recent[next(iter(self._recent))]
-        tracked = slots.open() >= 0
+        tracked = slots.open(-1, size) >= 0
         t = slots.counts[ROUNDS]
         if not is_named:
             id = t

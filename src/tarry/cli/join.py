@@ -49,21 +49,23 @@ def decide(
     features: Annotated[str | None, typer.Argument(help="Kept while tracked: JSON, or - for standard input.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="An id of your own (default: a number).")] = None,
     delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when the label will come.")] = None,
+    size: stored.SizeOption = None,
     many: Annotated[
-        bool, typer.Option("--many", help="Read JSON lines with features, id and delay, in one transaction.")
+        bool, typer.Option("--many", help="Read JSON lines with features, id, delay and size, in one transaction.")
     ] = False,
 ) -> list[Line]:
     """Register a decision; print id, tracked and released."""
     if not many:
         given = None if features is None else read_value(features, "features")
         (name,) = [None] if id is None else as_ids(join, [id])
-        return [join.decide(given, name, delay=delay)._asdict()]
-    if not (features is None and id is None and delay is None):
-        raise ValueError("--many reads features, ids and delays from standard input: leave the others out")
-    rows = read_lines("id", "features", "delay")
-    ids, kept, delays = ([row.get(name) for row in rows] for name in ("id", "features", "delay"))
+        return [join.decide(given, name, delay=delay, size=size)._asdict()]
+    if not (features is None and id is None and delay is None and size is None):
+        raise ValueError("--many reads features, ids, delays and sizes from standard input: leave the others out")
+    rows = read_lines("id", "features", "delay", "size")
+    ids, kept, delays, sizes = ([row.get(name) for row in rows] for name in ("id", "features", "delay", "size"))
     # Without any id decisions are numbered; with some, the join refuses those that have none.
-    tickets = join.decide_many(kept, ids=None if all(id is None for id in ids) else ids, delays=delays)
+    names = None if all(id is None for id in ids) else ids
+    tickets = join.decide_many(kept, ids=names, delays=delays, sizes=sizes)
     return [ticket._asdict() for ticket in tickets]
 
 

@@ -107,22 +107,24 @@ def _numbers(text: str, name: str, dimension: int | None) -> float | np.ndarray:
 def ask(
     session: Session,
     ids: Annotated[
-        list[str] | None, typer.Argument(help="Ids of your own, or - for JSON lines with id and delay.")
+        list[str] | None, typer.Argument(help="Ids of your own, or - for JSON lines with id, delay and size.")
     ] = None,
     count: Annotated[int | None, typer.Option(min=0, help="Rounds to begin, in one transaction.")] = None,
     delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when feedback will come.")] = None,
+    size: stored.SizeOption = None,
 ) -> list[Line]:
     """Begin a round, or several in one transaction; print id, play, tracked, released and status."""
     if ids and count is not None:
         raise ValueError("give ids or --count, and not both")
     if ids == [STANDARD_INPUT]:  # lines may have delays of their own
-        rows = read_lines("id", "delay")
-        asked = session.ask_many(ids=[row.get("id") for row in rows], delays=[row.get("delay", delay) for row in rows])
+        rows = read_lines("id", "delay", "size")
+        delays, sizes = [row.get("delay", delay) for row in rows], [row.get("size", size) for row in rows]
+        asked = session.ask_many(ids=[row.get("id") for row in rows], delays=delays, sizes=sizes)
     elif ids:
-        asked = session.ask_many(ids=as_ids(session, ids), delays=[delay] * len(ids))
+        asked = session.ask_many(ids=as_ids(session, ids), delays=[delay] * len(ids), sizes=[size] * len(ids))
     else:
         number = 1 if count is None else count
-        asked = session.ask_many(number, delays=[delay] * number)
+        asked = session.ask_many(number, delays=[delay] * number, sizes=[size] * number)
     columns = zip(asked.ids, asked.plays, asked.tracked.tolist(), asked.released_by, asked.statuses, strict=True)
     rounds = [Round(*row) for row in columns]
     # A round that is forgotten has no play any more.

@@ -39,6 +39,7 @@ LOOKS = ("store", "name", "output")
 IdsArgument = Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")]
 InformationOption = Annotated[str, typer.Option(help="clairvoyant, semi-clairvoyant or non-clairvoyant.")]
 BacklogOption = Annotated[int | None, typer.Option(help="Without preemption: a guess of the backlog.")]
+SizeOption = Annotated[float | None, typer.Option(help="What it counts for, for VarOpt (default: 1).")]
 SeedOption = Annotated[int | None, typer.Option(help="Of every draw (default: a random one).")]
 
 Line = dict[str, Any]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_bool, as_choice, as_int
 from tarry.delays.base import Delays
 from tarry.domains import Simplex
-from tarry.errors import NotGranted
+from tarry.errors import ArgumentError, NotGranted
 from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
 from tarry.learners.base import Learner, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
@@ -27,6 +27,7 @@ from tarry.rates.base import Facts
 from tarry.schedulers.base import UNLIMITED
 from tarry.schedulers.naive import Given, as_weights
 from tarry.tracking import Player, as_player
+from tarry.tracking.tally import LARGEST_SIZE, LEAST_SIZE
 
 # What a round may tell, and a learner that takes it; over experts and arms another.
 FEEDBACK = {"gradient": "DWFTRL", "value": "DWFTBL (over arms, Exp3)", "example": "Ridge"}
@@ -44,6 +45,7 @@ class _Fixed:
     information: str
     preemption: bool
     queries: int
+    sizes: Any
 
     def __post_init__(self) -> None:
         domain, losses, delays = self.domain, self.losses, self.delays
@@ -74,6 +76,8 @@ class _Fixed:
                 f"feedback='example' hands over features and label, which {type(losses).__name__} losses do not have: "
                 "use LeastSquares, Logistic or another supervised loss, or feedback='gradient'"
             )
+        if self.sizes is not None:
+            object.__setattr__(self, "sizes", as_sizes(self.sizes, self.horizon, losses))
 
     @property
     def horizon(self) -> int:
@@ -136,6 +140,10 @@ class Game(_Fixed):
     Without ``preemption`` a tracked round stays until its feedback arrives. With value feedback a round may grant
     several ``queries``: a learner that makes them is told the values at as many points around its play, all at once,
     and the round's loss is their mean.
+
+    ``sizes`` b_t > 0, known when the round begins, are what rounds count for to VarOpt, and to no other scheduler: an
+    array, or a function of the round's features where losses have such, else of t. The rate Anytime then expects
+    gradients of at most gradient_bound·b_t.
     """
 
     domain: Any
@@ -146,6 +154,7 @@ class Game(_Fixed):
     information: str = "semi-clairvoyant"
     preemption: bool = True
     queries: int = 1
+    sizes: Any = None
 
     def __repr__(self) -> str:
         preemptive = "preemptive" if self.preemption else "non-preemptive"
@@ -161,7 +170,7 @@ class Game(_Fixed):
             "capacity": str(self.capacity),
             "information": self.information,
             "preemption": "allowed" if self.preemption else "forbidden",
-        }
+        } | ({} if self.sizes is None else {"sizes": f"{self.sizes.min():g} to {self.sizes.max():g}"})
         return html_facts("Game", rows)
 
 
@@ -181,6 +190,7 @@ class WeightedGame(_Fixed):
     information: str = field(default="semi-clairvoyant", init=False)
     preemption: bool = field(default=True, init=False)
     queries: int = 1
+    sizes: None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -199,11 +209,48 @@ def check_delays(delays: Any) -> None:
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
 
 
-def setting_of(player: Player, capacity: int | None, information: str, *, certify: int, hears: bool = True) -> Setting:
+def as_sizes(given: Any, horizon: int, losses: Any = None) -> np.ndarray:
+    """Return one size for each round, from numbers or from a function of the round's features, or of t."""
+    if callable(given):
+        known = (lambda t: losses.row(t)[: losses.dimension]) if isinstance(losses, Supervised) else lambda t: t
+        given = [given(known(t)) for t in range(1, horizon + 1)]  # the label, which stands last, is not known yet
+    try:
+        sizes = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sizes must be real numbers, one for each round, got {given!r}") from error
+    if sizes.shape != (horizon,):
+        raise ValueError(f"sizes need one entry for each of {horizon} rounds, got shape {sizes.shape}")
+    bad = np.flatnonzero(~((sizes >= LEAST_SIZE) & (sizes <= LARGEST_SIZE)))  # NaN too
+    if bad.size:
+        problem = "must be positive and finite, between 1e-100 and 1e100"
+        raise ArgumentError(f"the size of round {bad[0] + 1}", problem, float(sizes[bad[0]]))
+    return sizes
+
+
+def check_sizes(player: Player) -> None:
+    """Raise NotGranted for a player that cannot take rounds of several sizes."""
+    learner, scheduler, epochs = player
+    if not scheduler.takes_sizes:
+        raise NotGranted(
+            f"{type(scheduler).__name__} counts every round alike and takes no sizes: use VarOpt, or leave sizes out"
+        )
+    if epochs.needs_preemption:
+        raise NotGranted("doubling counts every round alike and takes no sizes: leave out epochs=, or the sizes")
+    if learner.needs_acknowledgements and not learner.takes_sizes:
+        raise NotGranted(
+            f"{learner.follows[0]} counts pending rounds alike, whatever their sizes: use DWFTRL with the rate Anytime "
+            "or a rate that does not follow the backlog, or leave sizes out"
+        )
+
+
+def setting_of(
+    player: Player, capacity: int | None, information: str, *, certify: int, hears: bool = True, sized: bool = False
+) -> Setting:
     """Return the rules of play as numbers."""
     slots = UNLIMITED if capacity is None else int(capacity)
     asks = any(part.needs_acknowledgements for part in player)  # refused before where nothing answers
-    known = UNCOUNTED if not asks else HELD if INFORMATION[information] == NON else COUNTED
+    # Acknowledgements tell how many rounds are out, but not their sizes: what is held does.
+    known = UNCOUNTED if not asks else HELD if sized or INFORMATION[information] == NON else COUNTED
     return Setting(slots, INFORMATION[information], int(certify), int(hears or known == COUNTED), known)
 
 
@@ -222,6 +269,8 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
         chosen = as_player(given)
     rules = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
     check_grants(chosen, **rules)
+    if game.sizes is not None:
+        check_sizes(chosen)
     learner = chosen.learner
     if learner.dimension != game.dimension:
         raise ValueError(f"the learner plays in R^{learner.dimension}, the game in R^{game.dimension}")

@@ -24,7 +24,16 @@ from tarry.rates.base import Facts
 from tarry.theory.intervals import Heard, deviation, sum_interval
 from tarry.tracking import Player, restart_warnings
 from tarry.tracking.certificate import bounds_at, certificate
-from tarry.tracking.tally import DRIFT, FULL_ROUNDS, OCCUPANCY, PEAK, THRESHOLD, weights_of
+from tarry.tracking.tally import (
+    ARRIVED_SQUARE,
+    BEGUN_SQUARE,
+    DRIFT,
+    FULL_ROUNDS,
+    OCCUPANCY,
+    PEAK,
+    THRESHOLD,
+    weights_of,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,6 +71,7 @@ class SeedResults:
     occupancy: Occupancy
     _logs: list[Log | None]
     _strays: Array | None  # rows of a scheduler that conserves weight: how far weighted sums may stray
+    size_moments: Array | None = None  # Σ w²b²/Σ b² where rounds have sizes: the mean of w², sizes squared for weights
 
     @staticmethod
     def books(played: list[Played]) -> dict[str, Any]:
@@ -69,6 +79,7 @@ class SeedResults:
         run = played[0].run
         sums, counts = np.array([one.sums for one in played]), np.array([one.counts for one in played])
         full = counts[:, FULL_ROUNDS] / run.horizon
+        sized = None if run.game.sizes is None else np.array([one.sized for one in played])
         return {
             "seeds": [one.seed for one in played],
             "horizon": run.horizon,
@@ -78,6 +89,7 @@ class SeedResults:
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
             "_logs": [one.log for one in played],
             "_strays": np.array([one.strays for one in played]) if run.player.scheduler.conserves_weight else None,
+            "size_moments": None if sized is None else sized[:, ARRIVED_SQUARE] / sized[:, BEGUN_SQUARE],
         }
 
     @property
@@ -110,6 +122,8 @@ class SeedResults:
         weights, given = self._log(seed).weights, np.asarray(values, dtype=float)
         if self._strays is None:
             raise ValueError("how far weighted sums may stray is known for VarOpt alone: play with it")
+        if self.size_moments is not None:
+            raise ValueError("how far weighted sums may stray is not known where rounds have sizes: play without")
         if given.shape != weights.shape:
             raise ArgumentError("values", f"must have {self.horizon} entries, one a round", given.shape)
         used = weights > 0

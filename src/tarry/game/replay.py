@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.errors import Interrupted
-from tarry.game.problem import check_delays, check_grants
+from tarry.game.problem import as_sizes, check_delays, check_grants, check_sizes
 from tarry.game.record import SeedResults
 from tarry.game.run import Played, Stop, make_run, refuse_if_large
 from tarry.game.simulate import in_threads, seed_list, worker_count
@@ -50,6 +50,7 @@ class Unplayed(NamedTuple):
     information: str
     losses: Zero = Zero()
     feedback: str = "label"
+    sizes: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,6 +74,7 @@ def replay(
     capacity: int | None,
     information: str = "semi-clairvoyant",
     preemption: bool = True,
+    sizes: Any = None,
     seeds: int | Iterable[int] = 1,
     keep_rounds: bool = False,
     threads: int | None = None,
@@ -80,7 +82,8 @@ def replay(
     """Track recorded or modelled delays with a scheduler, without a learner; once per seed, compiled, in threads.
 
     A game with the same delays, capacity, information and seed tracks the same rounds with the same weights.
-    ``keep_rounds`` keeps every event (memory grows with the horizon).
+    ``keep_rounds`` keeps every event (memory grows with the horizon). ``sizes``, for VarOpt, are an array or a
+    function of t.
 
     >>> from tarry import delays, schedulers
     >>> run = replay(schedulers.VarOpt(), delays.fixed(horizon=100, delay=9), capacity=5, seeds=2)
@@ -91,8 +94,11 @@ def replay(
     check_delays(delays)
     player = Player(Idle(), scheduler)
     check_grants(player, feedback="label", capacity=capacity, information=information, preemption=preemption)
+    if sizes is not None:
+        check_sizes(player)
+        sizes = as_sizes(sizes, delays.horizon)
     run = make_run(
-        Unplayed(delays, capacity, information),
+        Unplayed(delays, capacity, information, sizes=sizes),
         player,
         checkpoints=np.array([delays.horizon], np.int64),
         keep_rounds=keep_rounds,

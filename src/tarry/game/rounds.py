@@ -42,14 +42,19 @@ class Setting(NamedTuple):
 
 
 @step
-def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int) -> Any:
-    """Open round t: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
+def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int, size: float = 1.0) -> Any:
+    """Open round t of this size: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
     pending = t - 1 - state.table.counts[ENDED] if setting.backlog == COUNTED else -1
     backlog = float(pending)
     if setting.backlog == HELD:
-        # All weights add up to the rounds so far, so what has not arrived is held; its mean is the backlog. Below 0
-        # it is rounding.
-        backlog = max(0.0, t - 1 - state.tally.sums[tally.WEIGHT] - state.tally.sums[tally.FORFEITED])
+        # All weights add up to the rounds so far, so what has not arrived is held; its mean is the backlog.
+        backlog = tally.held_before(state.tally, t)
+        if size != 1.0 or tally.is_sized(state.tally):
+            # Rates count h + 1/2 for a round that finds h held; one of size b costs b h + b²/2, and the first round
+            # b²/2, which its own size tells only now.
+            backlog = size * backlog + 0.5 * (size * size - 1.0)
+            if t == 2:
+                backlog += 0.5 * (state.tally.sized[tally.BEGUN_SQUARE] - 1.0)
     is_first = enters_epoch(player.epochs, state.epochs, t, backlog)
     closing = 0.0
     if is_first and setting.certify and t > 1:
@@ -72,7 +77,7 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
         vacate(table, slot)
         state.tally.fates[_PREEMPTED] += 1
         slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
-    return consider(player, setting, draws, state, t, delay, pending)
+    return consider(player, setting, draws, state, t, (pending, delay, size))
 
 
 @step
@@ -92,17 +97,20 @@ def start_epoch(player: Player, state: State, t: int) -> None:
 
 
 @step
-def consider(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int, pending: int) -> Any:
-    """Let the scheduler decide about round t and keep the set and the books accordingly."""
+def consider(
+    player: Player, setting: Setting, draws: Draws, state: State, t: int, known: tuple[int, int, float]
+) -> Any:
+    """Let the scheduler decide about round t, of which a backlog, delay and size are known, and keep the books."""
     table = state.table
     tracked = table.counts[TRACKED]
     free = vacancy(table, setting.capacity)
     tally.book_occupancy(state.tally, tracked, setting.capacity)
     learners.notice(player.learner, state.learner, t, tracked)
-    request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay)
+    request = schedulers.Request(t, free, tracked, setting.capacity, known[0], known[1], known[2])
     slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
     if free < 0:
         tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler))
+    tally.book_size(state.tally, slot, known[2])
     if slot < 0:
         state.tally.fates[_SATURATED if slot == schedulers.SATURATED else _UNTRACKED] += 1
         return slot
@@ -134,9 +142,10 @@ def deliver(
 ) -> Any:
     """Hand over the feedback of round s, tracked in this slot, in round t; return its weight."""
     state.table.counts[ENDED] += 1
-    weight = schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
+    extent = tally.size_of(state.tally, slot)
+    weight = schedulers.arrive(player.scheduler, state.scheduler, slot, s, t) / extent
     state.tally.fates[_USED] += 1
-    tally.book_weight(state.tally, weight)
+    tally.book_weight(state.tally, weight, extent)
     if setting.certify:
         size = learners.feedback_size(player.learner, feedback)
         state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], size)

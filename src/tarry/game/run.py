@@ -31,6 +31,7 @@ from tarry.tracking.tally import UNCERTIFIED, check_balance
 FIRST_BLOCK = 1 << 12
 LARGEST_BLOCK = 1 << 20
 BLOCK_SECONDS = 0.2
+NO_SIZES = np.zeros(0)
 OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
 
 
@@ -71,6 +72,7 @@ class Played(NamedTuple):
     play: np.ndarray
     log: Log | None
     strays: np.ndarray  # how far weighted sums may stray
+    sized: np.ndarray  # sums by size
     best: Comparator | None = None
 
 
@@ -117,7 +119,8 @@ class Run(NamedTuple):
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last, for which there is room."""
         game, (draws, state, world, log, kind) = self.game, buffers
-        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, kind)
+        sizes = NO_SIZES if game.sizes is None else game.sizes
+        fixed = (self.player, self.setting, draws, state, game.losses, game.delays, sizes, kind)
         self.compiled(*fixed, world, log, stop.cell, first, last)
 
     def play(self, seed: int, buffers: Buffers, stop: Stop, report: Callable[[int], None]) -> Played:
@@ -137,7 +140,8 @@ class Run(NamedTuple):
             if time.perf_counter() - started < BLOCK_SECONDS / 2:
                 block = min(2 * block, LARGEST_BLOCK)
         tally, log = buffers.state.tally, buffers.log if self.keep_rounds else None
-        return Played(seed, self, *tally[:3], buffers.world.curve, buffers.state.play, log, tally.strays)
+        ended = (*tally[:3], buffers.world.curve, buffers.state.play, log, tally.strays, tally.sized)
+        return Played(seed, self, *ended)
 
     def make_room(self, buffers: Buffers, rounds: int) -> Buffers:
         """Return the buffers with room for this many more pending rounds, tracked and in the wheel."""
@@ -195,7 +199,9 @@ def make_run(
     return Run(
         game=game,
         player=player,
-        setting=setting_of(player, game.capacity, game.information, certify=certify, hears=hears),
+        setting=setting_of(
+            player, game.capacity, game.information, certify=certify, hears=hears, sized=game.sizes is not None
+        ),
         checkpoints=checkpoints,
         terms=terms,
         compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
@@ -229,7 +235,9 @@ def _terms(game: Any, player: Player) -> Terms | None:
     terms = terms_of(learner, strong_convexity=game.losses.strong_convexity, restarts=restarts)
     if terms is None:
         return None
-    if isinstance(learner.norm, Euclidean):  # the norm in which losses bound their gradients
+    # One bound for all gradients says little where rounds differ in size: there they are observed.
+    is_one = game.sizes is None or game.feedback == "value"
+    if isinstance(learner.norm, Euclidean) and is_one:  # the norm in which losses bound their gradients
         terms = terms._replace(gradient_bound=game.gradient_bound)
     if game.feedback == "value":
         terms = terms._replace(value_bound=float(game.losses.value_bound(game.domain)))

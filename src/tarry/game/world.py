@@ -186,6 +186,7 @@ def run_rounds(
     state: State,
     losses: Any,
     delays: Any,
+    sizes: Array,
     kind: Any,
     world: World,
     log: Any,
@@ -193,7 +194,7 @@ def run_rounds(
     first: int,
     last: int,
 ) -> None:
-    """Play rounds first..last, for which there is room, unless another thread sets ``stop``."""
+    """Play rounds first..last, for which there is room, unless another thread sets ``stop``; no sizes are all 1."""
     total = world.loss[0]
     checkpoint = world.rounds[world.reached[0]]
     for t in range(first, last + 1):
@@ -202,7 +203,8 @@ def run_rounds(
         if setting.information == CLAIRVOYANT:
             disclosed = delay(delays, t)
             note(log, t, DELAY, t, float(disclosed))
-        slot = begin(player, setting, draws, state, t, disclosed)
+        size = sizes[t - 1] if sizes.size > 0 else 1.0
+        slot = begin(player, setting, draws, state, t, disclosed, size)
         if slot >= 0 or setting.hears:
             schedule(world.wheel, t, t + delay(delays, t), t)
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)

@@ -98,6 +98,14 @@ class Learner(Parameters):
         return bool(asking) and all(rule.takes_held_weight for rule in asking)
 
     @property
+    def takes_sizes(self) -> bool:
+        """Whether what counts pending rounds does so by their sizes."""
+        if self.base is not None:
+            return bool(self.base.takes_sizes)
+        asking = [rule for rule in rules_of(self) if rule.needs_acknowledgements]
+        return bool(asking) and all(rule.takes_sizes for rule in asking)
+
+    @property
     def follows(self) -> tuple[str, str]:
         """What counts the pending rounds, and what to do where they are not disclosed."""
         return "the learner's rate", "use a rate that does not"

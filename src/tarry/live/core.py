@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.game.problem import setting_of
-from tarry.game.rounds import acknowledge, begin, deliver, forfeit
+from tarry.errors import NotGranted
+from tarry.game.problem import check_sizes, setting_of
+from tarry.game.rounds import COUNTED, acknowledge, begin, deliver, forfeit
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Weights
+from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
-from tarry.tracking.tally import LEAST, MOST, UNCERTIFIED, check_balance, weights_of
+from tarry.tracking.tally import LEAST, MOST, UNCERTIFIED, as_size, check_balance, sizes_of, weights_of, without_news
 
 FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full
 CHECKED = 4096  # rounds between two checks of the weights' balance: often enough, and not seen in the speed
@@ -27,6 +29,7 @@ ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers b
 # Sums that an estimate is made of: Σw; Σwy and the digits it has lost; Σw²; the mean of y under the weights w², and
 # Σw²(y − that mean)²; how many labels; and their mean without weights.
 WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
+_KEPT = ("player", "capacity", "seed", "_setting")  # of a copy
 _SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
 
 
@@ -40,10 +43,10 @@ class StepContext(NamedTuple):
 
 
 @live_entry
-def open_round(box: Any, t: int, delay: int) -> Any:
+def open_round(box: Any, t: int, delay: int, size: float) -> Any:
     """Begin round t; return its slot, UNTRACKED or SATURATED."""
     context = box.body
-    return begin(context.player, context.setting, context.draws, context.state, t, delay)
+    return begin(context.player, context.setting, context.draws, context.state, t, delay, size)
 
 
 @live_entry
@@ -140,12 +143,12 @@ class Slots:
         self._place(Held(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(NAIVE + 1)))
 
     def lay_out_as_before(self) -> None:
-        """Go back to before the first round, in the layout of stores that do not say how far sums may stray."""
+        """Go back to before the first round, in the layout of stores that know neither sizes nor how far sums stray."""
         self._is_former = True
         self.clear(self.size)
 
     def _shaped(self, play: State) -> State:
-        return play._replace(tally=play.tally._replace(strays=np.zeros(0))) if self._is_former else play
+        return play._replace(tally=without_news(play.tally)) if self._is_former else play
 
     def _place(self, held: Held) -> None:
         """Lay the arrays out in one buffer."""
@@ -168,17 +171,32 @@ class Slots:
         code = self._steps[step] = step.machine_code_for((self._box, *arguments), self.player)
         return code
 
-    def open(self, delay: int = -1) -> int:
-        """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay."""
+    def as_size(self, size: Any) -> float:
+        """Return the size of a round; raise ValueError for a bad one, NotGranted where rounds have none."""
+        if self._is_former:
+            raise NotGranted("what is stored here was made by a version without sizes: leave size out, or begin anew")
+        check_sizes(self.player)
+        if self._setting.backlog == COUNTED:
+            raise NotGranted(
+                "acknowledgements do not tell sizes, and this player's rate follows them: give "
+                "information='non-clairvoyant', where it follows what is held, or leave size out"
+            )
+        return as_size(size)
+
+    def open(self, delay: int = -1, size: float = 1.0) -> int:
+        """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay.
+
+        A size other than 1 comes from ``as_size``.
+        """
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
             check_balance(self.player, self.state, t - 1)
         if self.capacity is None and self.table[TRACKED] == self.size:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             self._place(self._held._replace(play=self._shaped(play)))
-        step = self._steps.get(open_round) or self._compiled(open_round, 1, -1)
+        step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
         self.is_midway = True
-        slot: int = step(self._box, t, delay)
+        slot: int = step(self._box, t, delay, size)
         self.counts[ROUNDS] = t
         return slot
 
@@ -228,12 +246,20 @@ class Slots:
         """Return the moments of the weights over settled rounds; their mean tends to 1."""
         return weights_of(self.state.tally.sums, self.rounds - self.tracked)
 
+    def sizes(self) -> dict[str, float]:
+        """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""
+        found = sizes_of(self.state.tally)
+        if not found:
+            return found
+        holding = float(held(self.player.scheduler, self.state.scheduler))
+        return {"rounds": int(found["rounds"]), "total": found["total"], "held": holding}
+
     def __getstate__(self) -> dict[str, Any]:
-        names = ("player", "capacity", "seed", "_setting", "_held")  # the rest points into memory and is made anew
+        names = (*_KEPT, "_held")  # the rest points into memory and is made anew
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        for name in ("player", "capacity", "seed", "_setting"):  # one by one: faster than a dictionary ever after
+        for name in _KEPT:  # one by one: faster than a dictionary ever after
             setattr(self, name, kept[name])
         self._is_former = not kept["_held"].play.tally.strays.size
         self._place(kept["_held"])

@@ -79,8 +79,9 @@ class LabelJoin(StoredObject):
 
     The weight has mean 1, given all that came before the decision, so weighted sums, means and
     gradients over the rows that come out are unbiased for all decisions, also when the delay depends
-    on the label. Features are stored for tracked decisions only: anything in memory, JSON values or bytes in a
-    durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
+    on the label. ``decide(size=…)`` says what a decision counts for, such as the value of a basket: sums of labels of
+    about that size come out with less variance. Features are stored for tracked decisions only: anything in memory,
+    JSON values or bytes in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
 
     ``labels`` says what happens when a decision may have several: ``"first"`` ends it (default); with ``"last"``,
     ``"sum"`` or ``"all"`` labels gather until :meth:`finish` gives the row.
@@ -123,20 +124,29 @@ class LabelJoin(StoredObject):
         self._labels = self._tracker.configuration.options["labels"]
         self._rule = RULES.get(self._labels)
 
-    def decide(self, features: Any = None, id: Hashable = None, *, delay: int | None = None) -> Ticket:
+    def decide(
+        self, features: Any = None, id: Hashable = None, *, delay: int | None = None, size: float | None = None
+    ) -> Ticket:
         """Register a decision; whether it is tracked is known at once.
 
-        An id decided before gives its ticket again and leaves the features first given.
+        An id decided before gives its ticket again and leaves the features and the size first given. ``size`` is a
+        positive number, for VarOpt alone; a decision without one counts 1.
         """
-        return new_ticket(self._turns.change(self._tracker.open, id, delay, features)[:3])
+        work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
+        return new_ticket(self._turns.change(work, id, delay, features)[:3])
 
     def decide_many(
-        self, features: Any, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
+        self,
+        features: Any,
+        *,
+        ids: Iterable[Any] | None = None,
+        delays: Iterable[Any] | None = None,
+        sizes: Iterable[Any] | None = None,
     ) -> list[Ticket]:
         """Register several decisions in one transaction.
 
         ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list. ``delays``
-        are required in the clairvoyant model and refused elsewhere.
+        are required in the clairvoyant model and refused elsewhere; ``sizes`` are one for each decision.
         """
         if batches.is_frame(features):
             if "id" in batches.names_of(features):
@@ -149,7 +159,8 @@ class LabelJoin(StoredObject):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
         waits = [None] * len(rows) if delays is None else batches.as_list(delays, "delays")
         try:
-            opened = self._turns.change(self._tracker.open_many, names, waits, rows)
+            extents = None if sizes is None else batches.as_list(sizes, "sizes")
+            opened = self._turns.change(partial(self._tracker.open_many, sizes=extents), names, waits, rows)
         except ValueError:
             check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
@@ -248,13 +259,22 @@ class LabelJoin(StoredObject):
         """
         return self._turns.look(estimate_now, self._tracker, level, low, high)
 
-    def stream(self, frame: Any, *, decided_at: str, labelled_at: str, label: str, at_end: str = DROP) -> Iterator[Row]:
+    def stream(
+        self,
+        frame: Any,
+        *,
+        decided_at: str,
+        labelled_at: str,
+        label: str,
+        at_end: str = DROP,
+        size: str | None = None,
+    ) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
-        decision are dropped, or delivered with ``at_end="deliver"``. A column id gives the ids; the columns that are
-        not named here are the features. Labels must not gather: a log has no windows that end. A log that makes no
-        sense somewhere is refused before its first decision.
+        decision are dropped, or delivered with ``at_end="deliver"``. A column id gives the ids, ``size`` names one of
+        sizes; that one, and the columns that are not named here, are the features. Labels must not gather: a log has
+        no windows that end. A log that makes no sense somewhere is refused before its first decision.
         """
         if self._rule is not None:
             raise ValueError(
@@ -265,13 +285,16 @@ class LabelJoin(StoredObject):
             raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
         log = read_log(frame, decided_at, labelled_at, label, at_end)
         check_features(log.features, self._tracker.items.pack)
-        return self._stream(log)
+        sizes: list[Any] = [None] * len(log.ids) if size is None else batches.column(frame, size)
+        for one in sizes if size is not None else ():
+            self._tracker.slots.as_size(one)
+        return self._stream(log, sizes)
 
-    def _stream(self, log: Log) -> Iterator[Row]:
+    def _stream(self, log: Log, sizes: list[Any]) -> Iterator[Row]:
         ids: dict[int, Hashable] = {}
         for i, is_label in log.events:
             if not is_label:
-                ids[i] = self.decide(log.features[i], log.ids[i]).id
+                ids[i] = self.decide(log.features[i], log.ids[i], size=sizes[i]).id
                 continue
             row = self.label(ids.pop(i), log.labels[i])
             if row is not None:

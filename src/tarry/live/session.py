@@ -113,22 +113,31 @@ class Session(StoredObject):
         self._feedback = learner.feedback
         self._size = learner.dimension if self._feedback == GRADIENT else learner.queries
 
-    def ask(self, id: Hashable = None, *, delay: int | None = None) -> Round:
+    def ask(self, id: Hashable = None, *, delay: int | None = None, size: float | None = None) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
 
         That holds for tracked rounds and for the last 256 (``memory``, if less); of an older one only the id is known,
         and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
+        ``size``, for VarOpt alone, is what the round counts for, such as a bound on its gradient; 1 unless given.
         """
-        item = self._turns.change(self._tracker.open, id, delay, None)
+        work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
+        item = self._turns.change(work, id, delay, None)
         return _new_round((item.id, item.play, item.tracked, item.released, item.answer))
 
     def ask_many(
-        self, rounds: int | None = None, *, ids: Iterable[Any] | None = None, delays: Iterable[Any] | None = None
+        self,
+        rounds: int | None = None,
+        *,
+        ids: Iterable[Any] | None = None,
+        delays: Iterable[Any] | None = None,
+        sizes: Iterable[Any] | None = None,
     ) -> Rounds:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = batches.as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else batches.as_list(delays, "delays")
-        opened = self._turns.change(self._tracker.open_many, names, waits, [None] * len(names))
+        extents = None if sizes is None else batches.as_list(sizes, "sizes")
+        work = partial(self._tracker.open_many, sizes=extents)
+        opened = self._turns.change(work, names, waits, [None] * len(names))
         k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)
         return Rounds(

@@ -39,8 +39,8 @@ class Estimate(NamedTuple):
 
     The effective sample size is (Σw)²/Σw². Below two labels, and below 30 if all are equal, there is no interval (NaN).
     ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
-    decisions, by weight, whose labels are still awaited: while large, both means lean towards the labels that come
-    quickly; NaN where a scheduler does not know the share (VarOpt does).
+    decisions, by weight and size, whose labels are still awaited: while large, both means lean towards the labels that
+    come quickly; NaN where a scheduler does not know the share (VarOpt does).
 
     ``anytime_low`` and ``anytime_high`` bound the mean label of *all* decisions so far, heard or not, ``sum_low`` and
     ``sum_high`` the sum. With the probability asked for they do so at every time at once, if all labels lie in the
@@ -70,7 +70,8 @@ class Status(NamedTuple):
     """What a session or join says of itself; docs/live.md has a table of the fields.
 
     ``fates`` sum to ``rounds``; ``answers`` count calls. ``certificate`` bounds the weighted regret over the rounds
-    that have arrived; None before the first round, for joins, and for learners without a rate.
+    that have arrived; None before the first round, for joins, and for learners without a rate. ``sizes`` has, where
+    rounds have them, how many do, the total over all rounds, and its part that is held; ``balance`` is by size then.
     """
 
     rounds: int
@@ -83,6 +84,7 @@ class Status(NamedTuple):
     certificate: Certificate | None
     warnings: tuple[str, ...]
     estimate: Estimate | None = None
+    sizes: dict[str, float] | None = None
 
     def rows(self) -> dict[str, str]:
         """Return the same as text, for tables."""
@@ -91,6 +93,7 @@ class Status(NamedTuple):
         shown |= {f"answered {name}": str(count) for name, count in self.answers.items() if count}
         shown |= {f"weights {name}": f"{number:.4g}" for name, number in self.weights._asdict().items()}
         shown |= {} if isnan(self.balance) else {"balance": f"{self.balance:.6g}"}
+        shown |= {f"sizes {name}": f"{number:.6g}" for name, number in (self.sizes or {}).items()}
         for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
             shown |= {} if part is None else {f"{name} {key}": text for key, text in part.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
@@ -105,7 +108,8 @@ def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: 
     reach = reach_of(labels, error, effective, level)
     if tracker.rounds and scheduler.is_unbiased:
         holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
-        outstanding = nan if holding < 0 else min(1.0, holding / tracker.rounds)
+        total = tracker.slots.sizes().get("total", tracker.rounds)
+        outstanding = nan if holding < 0 else min(1.0, holding / total)
     naive = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan
     left_out = tracker.slots.fates()["used"] - labels
     found = Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding)
@@ -129,6 +133,8 @@ def _doubt(tracker: Tracker, low: float, high: float) -> str:
         return "this join was begun by an earlier version, which did not note how far sums may stray: begin a new one"
     if not scheduler.conserves_weight or (tracker.slots.state.tally.counts[FULL_ROUNDS] and not strays[DRIFT]):
         return "how far sums may stray is known for VarOpt alone: use it, it is the default"
+    if tracker.slots.sizes():
+        return "how far sums may stray is not known where rounds have sizes: leave size out"
     ends = (strays[LEAST], strays[MOST]) if sums[core.LABELS] else ()
     for label in ends:
         if not low <= label <= high:
@@ -180,6 +186,7 @@ def status_of(tracker: Tracker) -> Status:
         certificate=certificate_now(player, slots.state, tracker.terms, rounds),
         warnings=warnings,
         estimate=estimate,
+        sizes=slots.sizes() or None,
     )
 
 

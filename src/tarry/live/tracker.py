@@ -73,8 +73,10 @@ class Tracker:
         naming = self.slots.counts[NAMING]
         return naming == OURS if naming else None
 
-    def open(self, id: Hashable, delay: int | None, payload: Any) -> Item:
+    def open(self, id: Hashable, delay: int | None, payload: Any, size: float | None = None) -> Item:
         """Begin a round, or return the round that already has this id. Bad arguments begin nothing."""
+        if size is not None:
+            size = self.slots.as_size(size)
         if delay is not None or self._is_clairvoyant:
             delay = self._disclosed(delay)
         if payload is not None:
@@ -89,12 +91,19 @@ class Tracker:
                 self._refuse_naming(naming)
         elif naming == CALLERS:
             self._refuse_naming(naming)
-        return self._begin(id, -1 if delay is None else delay, payload)
+        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size)
 
-    def open_many(self, ids: list[Any], delays: list[Any], payloads: list[Any]) -> list[Item]:
+    def open_many(
+        self, ids: list[Any], delays: list[Any], payloads: list[Any], sizes: list[Any] | None = None
+    ) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
-        if len(delays) != len(ids):
-            raise ValueError(f"there are {len(ids)} rounds and {len(delays)} delays: give one each")
+        extents = [None] * len(ids) if sizes is None else sizes
+        for what, given in (("delays", delays), ("sizes", extents)):
+            if len(given) != len(ids):
+                raise ValueError(f"there are {len(ids)} rounds and {len(given)} {what}: give one each")
+        for size in extents:
+            if size is not None:
+                self.slots.as_size(size)
         named = [as_id(id) for id in ids if id is not None]
         if len(named) not in (0, len(ids)):
             raise ValueError("some rounds have an id and some have none: give ids always or never")
@@ -104,7 +113,7 @@ class Tracker:
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
             self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, strict=True)]
+        return [self.open(*row) for row in zip(ids, delays, payloads, extents, strict=True)]
 
     def _disclosed(self, delay: int | None) -> int | None:
         """Return the delay that is told with a round, in the clairvoyant model only."""
@@ -119,9 +128,9 @@ class Tracker:
         used = "round numbers" if naming == OURS else "your own ids"
         raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
-    def _begin(self, id: Hashable, delay: int, payload: Any) -> Item:
+    def _begin(self, id: Hashable, delay: int, payload: Any, size: float) -> Item:
         slots = self.slots
-        slot = slots.open(delay)
+        slot = slots.open(delay, size)
         counts = slots.counts
         t = counts[ROUNDS]
         if t == 1:

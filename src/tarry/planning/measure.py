@@ -34,10 +34,17 @@ class Workload(NamedTuple):
     preemption: bool
     seeds: int
     precision: float
+    sizes: Any = None
 
     def replay(self, scheduler: Scheduler, capacity: int, seeds: range) -> Replay:
-        """Return who is seen, and with what weight, when a scheduler meets these delays."""
-        return replay(scheduler, self.delays, capacity=capacity, preemption=self.preemption, seeds=seeds)
+        """Return who is seen, and with what weight, when a scheduler meets these delays and sizes."""
+        rules = {"capacity": capacity, "preemption": self.preemption, "sizes": self.sizes}
+        return replay(scheduler, self.delays, seeds=seeds, **rules)
+
+    def fits(self, scheduler: Scheduler) -> bool:
+        """Return whether a scheduler can do without preemption, and with sizes, where that is asked."""
+        may_preempt = self.preemption or not scheduler.needs_preemption
+        return may_preempt and (self.sizes is None or scheduler.takes_sizes)
 
 
 class Figures(NamedTuple):
@@ -45,7 +52,8 @@ class Figures(NamedTuple):
 
     ``effective``: effective sample size as a share of unlimited tracking, (mean w)²/mean w²; ``error_factor``: how
     many times larger standard errors are, its inverse root (√(mean w²) where weights have mean 1); ``saturated``:
-    the share of rounds refused for lack of room.
+    the share of rounds refused for lack of room. Where rounds have sizes b, the mean of w² is Σ w²b²/Σ b²: it is about
+    sums of labels as large as the sizes.
     """
 
     capacity: int
@@ -64,7 +72,7 @@ class Figures(NamedTuple):
 def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
     """Return the figures of a policy at a capacity; None where it has nothing to offer."""
     scheduler = policy.offer(Conditions.of(work.delays, capacity, saturation=TAIL))
-    if scheduler is None or (scheduler.needs_preemption and not work.preemption):
+    if scheduler is None or not work.fits(scheduler):
         return None
     most = ROUNDS // work.delays.values.size
     runs = [work.replay(scheduler, capacity, range(min(work.seeds, max(2, most))))]
@@ -85,7 +93,8 @@ def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
         weight = float(np.concatenate([run.weights.mean for run in runs]).mean())
         seen = float(fates[:, Fate.USED].mean()) / horizon
         moment, error = _second_moment(runs)
-    effective = weight**2 / moment if moment > 0 else 0.0
+    total = 1.0 if work.sizes is not None else weight  # what arrives adds up to all sizes
+    effective = total**2 / moment if moment > 0 else 0.0
     return Figures(
         capacity=capacity,
         scheduler=policy.name,
@@ -103,7 +112,9 @@ def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
 
 def _second_moment(runs: list[Replay]) -> tuple[float, float]:
     """Return the mean square of the weights, and its relative standard error over the replays."""
-    moments = np.concatenate([run.weights.second_moment for run in runs])
+    by_size = (run.size_moments for run in runs)
+    found = [run.weights.second_moment if own is None else own for run, own in zip(runs, by_size, strict=True)]
+    moments = np.concatenate(found)
     mean = float(moments.mean())
     is_known = mean > 0 and moments.size > 1
     return mean, float(moments.std(ddof=1)) / sqrt(moments.size) / mean if is_known else 0.0

@@ -11,6 +11,7 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.delays.base import Delays, array, backlog_of
 from tarry.errors import ArgumentError
+from tarry.game.problem import as_sizes
 from tarry.outcomes import html_facts
 from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
 from tarry.planning.policies import TAIL, Conditions, Policy, choose_policies
@@ -118,6 +119,7 @@ def plan(
     target: float = 0.5,
     max_second_moment: float | None = None,
     preemption: bool = True,
+    sizes: Any = None,
     seeds: int = 8,
     precision: float = LARGEST_ERROR,
     mean_delay_days: float | None = None,
@@ -129,8 +131,8 @@ def plan(
     sought between them, or among those given. ``schedulers``: names (see ``POLICIES``), or a mapping from names to
     schedulers or functions of (max_backlog, capacity). ``target`` in (0, 1]: effective sample size as a share of
     unlimited tracking; ``max_second_moment`` y ≥ 1 of weights stands for ``target=1/y``. ``preemption=False`` leaves
-    out schedulers that drop tracked rounds. At least ``seeds`` replays each, and more until second moments are known
-    to ``precision``.
+    out schedulers that drop tracked rounds; ``sizes``, an array or a function of t, all but VarOpt. At least ``seeds``
+    replays each, and more until second moments are known to ``precision``.
 
     >>> from tarry import delays
     >>> made = plan(delays.fixed(horizon=400, delay=20), target=0.5, schedulers=["VarOpt"], seeds=2, precision=1)
@@ -141,14 +143,18 @@ def plan(
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
     values, counts = delays.values, (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
     # As a list, so that the loop is compiled once per scheduler whatever the model.
-    work = Workload(array(values), int(backlog_of(values).max()), preemption, *counts)
+    extents = None if sizes is None else as_sizes(sizes, values.size)
+    work = Workload(array(values), int(backlog_of(values).max()), preemption, *counts, extents)
     policies = choose_policies(schedulers, preemption=preemption)
     wanted = _share(target, max_second_moment)
     search = _Search(policies, work, wanted, progress if progress is not None else lambda text: None)
     grid = _grid(capacities, work.max_backlog)
     figures = [f for capacity in grid for f in search.row(policies, capacity)]
     if not figures:
-        raise ValueError("none of the schedulers can serve these capacities without preemption: allow it, or others")
+        way_out = (
+            "without preemption: allow it" if extents is None else "with sizes, which VarOpt alone takes: leave them"
+        )
+        raise ValueError(f"none of the schedulers can serve these capacities {way_out}, or others")
     choice = search.smallest(figures)
     if choice is not None and capacities is None:
         choice = search.refine(choice, max((c for c in grid if c < choice.capacity), default=0))

@@ -106,6 +106,11 @@ def recommended(
     'proved by this project at every capacity (docs/theory.md, Theorem 1c)'
     """
     if isinstance(target, Game):
+        if target.sizes is not None:
+            raise ValueError(
+                "nothing is recommended for rounds of several sizes, since gradients must be bounded by them: play "
+                "DWFTRL(domain, rate=Anytime(domain.diameter, c)) where |g_t| ≤ c·b_t, or leave sizes out"
+            )
         rules = {"feedback": feedback, "information": information, "preemption": preemption, "capacity": capacity}
         constants = {"strong_convexity": strong_convexity, "gradient_bound": gradient_bound, "value_bound": value_bound}
         return recommended(target.domain, backlog=backlog, **_read(target, rules, constants))

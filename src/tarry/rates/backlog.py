@@ -27,7 +27,8 @@ class Anytime(Following, init=False):
 
     Needs neither the horizon nor the total delay. Where nothing acknowledges, VarOpt's held weight stands for σ_s. With
     VarOpt at any capacity, or no limit, the expected regret is at most 1.5·GD√(T + 2·total delay): docs/theory.md,
-    Theorem 1b. ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all.
+    Theorem 1b. ``waiting`` = 2 + ε serves Morris, ``own`` = 1/p one coin p for all. Where rounds have sizes the sum is
+    Σ (b_s² + 2 b_s h_s), h_s what VarOpt holds, and |g_s| ≤ G b_s is assumed.
 
     >>> round(float(Anytime(diameter=2.0, gradient_bound=1.0).next_rate(np.zeros(2), 1, 1)), 6)  # σ_2 = 1: 2/√(1 + 3)
     1.0
@@ -39,6 +40,10 @@ class Anytime(Following, init=False):
 
     needs_acknowledgements = True
     takes_held_weight = True
+
+    @property
+    def takes_sizes(self) -> bool:
+        return self.own == 1.0 and self.waiting == 2.0
 
     def __new__(cls, diameter: float, gradient_bound: float, *, own: float = 1.0, waiting: float = 2.0) -> Self:
         scale = scale_of(diameter, gradient_bound)

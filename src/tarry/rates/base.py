@@ -85,6 +85,7 @@ class Rate(Parameters):
     follows_feedback = trait(False, "Whether the rate depends on the learner's feedback, and on nothing of the game.")
     needs_acknowledgements = trait(False, "Whether the rate counts pending rounds.")
     takes_held_weight = trait(False, "Whether an unbiased estimate of their number, the held weight, does as well.")
+    takes_sizes = trait(False, "Whether the rate, told b·h + (b² − 1)/2, h the held weight, is proved for sizes b.")
     follows_backlog = trait(False, 'Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog.')
     tuned_horizon = trait(None, "The most rounds the rate is tuned to; None: any number.")
     tuned_capacity = trait(None, "The capacity the rate is tuned to; None: any.")

@@ -36,6 +36,7 @@ class Scheduler(Parameters):
     announces_preemption = False  # every preemption goes through ``expired``; ``admit`` takes over no slot
     has_zero_weights = False  # some feedback weighs 0 and never reaches the learner
     conserves_weight = False  # on every path, what arrived, was forfeited and is held adds up to the rounds played
+    takes_sizes = False  # a round enters with ``request.size``; ``arrive`` then answers its size times its weight
     fits_anytime_rates = True  # the second moments of its weights grow no faster than the backlog
     max_wait = inf  # feedback later than so many rounds is never heard
     # The epochs, by what ``Doubling`` is over, one of which must tell this scheduler its guess; () for none.
@@ -59,6 +60,7 @@ class Request(NamedTuple):
     capacity: int
     pending: int  # -1 where no member of the player needs acknowledgements
     delay: int  # -1 unless clairvoyant
+    size: float = 1.0  # what the round counts for, where ``takes_sizes``; 1 for all others
 
 
 class Keyed(NamedTuple):

@@ -1,12 +1,14 @@
 """VarOpt tracking: every slot in use, exact weights, nothing to tune. This project's own.
 
-Members of S carry weights W ≥ 1; a newcomer has W = 1. When S overflows, let θ solve Σ_i min(1, W_i/θ) = C over the
-C+1 candidates; lose one of them, i with probability 1 − min(1, W_i/θ); every survivor gets W ← max(W, θ).
+Members of S carry weights W; a newcomer has W = b, its size, 1 unless one is given. When S overflows, let θ solve
+Σ_i min(1, W_i/θ) = C over the C+1 candidates; lose one of them, i with probability 1 − min(1, W_i/θ); every survivor
+gets W ← max(W, θ). Feedback of a round of size b weighs W/b.
 
-Layout. Members of equal weight form a *run*; runs stand in one array in decreasing weight, so a newcomer is appended
-and an overflow merges runs at the end: a run enters the stack once and is merged once. A departure leaves a gap at the
-end of its run, filled when that run is merged with its neighbour, each gap once; when gaps use up the array it is
-compacted. So a round costs O(1) amortised plus a binary search over runs for each departure.
+Layout. Members of equal weight form a *run*; runs stand in one array in decreasing weight, so a newcomer of size 1 is
+appended and an overflow merges runs at the end: a run enters the stack once and is merged once. A departure leaves a
+gap at the end of its run, filled when that run is merged with its neighbour, each gap once; when gaps use up the array
+it is compacted. So a round costs O(1) amortised plus a binary search over runs for each departure. A newcomer whose
+size exceeds the lightest weight is inserted: that costs another binary search, and a step for each lighter run.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ class VarOpt(base.Scheduler):
     held equal the round's number. Preempts; needs no delays, no acknowledgements, no constants. The sampling step is
     Chao's (1982); its use for late feedback is ours.
 
+    Rounds may have sizes, known when they begin: rounds that count for more are kept more surely. Then sizes are
+    conserved, and the variance of a weighted sum of labels as large as the sizes falls by E b²/(E b)².
+
     >>> from tarry import Game, Player, delays, domains, learners, losses, simulate
     >>> space, waits = domains.Ball(2), delays.fixed(horizon=100, delay=20)
     >>> game = Game(space, losses.Linear([[1.0, 0.0]] * 100), waits, capacity=5)
@@ -48,6 +53,7 @@ class VarOpt(base.Scheduler):
 
     needs_preemption = True
     conserves_weight = True
+    takes_sizes = True
     recorded_draws = ("uniforms", "lost")
 
     def allocate(self, slots: int, capacity: int) -> VarOptState:
@@ -65,53 +71,43 @@ class VarOpt(base.Scheduler):
 
     def admit(self, state: VarOptState, draws: base.DrawSource, request: base.Request) -> int:
         if request.vacancy >= 0:
-            append(state, request.vacancy, request.t)
+            enter(state, request)
             return request.vacancy
-        # Overflow: the newcomer (weight 1) and the lightest runs until θ reaches the next run's weight.
-        total = 1.0
-        size = 1
+        # Overflow: candidates from the lightest, until θ reaches the next one's weight. The newcomer is one of them,
+        # the first if its size is 1.
+        size = 0
+        total = 0.0
         first = state.top[0]
         theta = np.inf
-        while first > 0 and theta > state.weight[first - 1]:
-            first -= 1
-            total += state.size[first] * state.weight[first]
-            size += state.size[first]
+        is_light = False
+        while (theta > request.size and not is_light) or (first > 0 and theta > state.weight[first - 1]):
+            if not is_light and (first == 0 or request.size <= state.weight[first - 1]):
+                is_light = True
+                total += request.size
+                size += 1
+            else:
+                first -= 1
+                total += state.size[first] * state.weight[first]
+                size += state.size[first]
             if size > 1:
                 theta = total / (size - 1)
-        place = choose_loser(draws, state, request.t, first, theta)
+        place = choose_loser(draws, state, request.t, first, theta, request.size)
         slot = -1
         if place >= 0:
             slot = state.members[place]
             state.rounds[slot] = request.t
+        if not is_light and slot >= 0:  # the newcomer does not weigh θ: it is no member of the loser's run
+            leave(state, slot)
         while state.top[0] > first + 1:
             merge_last_two(state)
         state.weight[first] = theta
+        if not is_light and slot >= 0:
+            make_room(state)
+            insert(state, slot, request.size)
         return slot
 
     def arrive(self, state: VarOptState, slot: int, s: int, t: int) -> float:
-        # The run that covers the slot's place is the last one to start there or before.
-        place = state.place[slot]
-        run = 0
-        high = state.top[0] - 1
-        while run < high:
-            middle = (run + high + 1) >> 1
-            if state.start[middle] <= place:
-                run = middle
-            else:
-                high = middle - 1
-        weight = state.weight[run]
-        # The run's last member takes the place, so that the gap stays at the run's end.
-        last = state.start[run] + state.size[run] - 1
-        moved = state.members[last]
-        state.place[slot] = -1
-        if place != last:
-            state.members[place] = moved
-            state.place[moved] = place
-        state.size[run] -= 1
-        # The last run is never empty: a newcomer joins there or stands right behind.
-        while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
-            state.top[0] -= 1
-        return weight
+        return leave(state, slot)
 
     def held(self, state: VarOptState) -> float:
         total = 0.0
@@ -146,24 +142,106 @@ def compact(state: VarOptState) -> None:
 
 
 @step
-def append(state: VarOptState, slot: int, t: int) -> None:
-    """Let a newcomer join with weight 1, the smallest there is."""
-    top = state.top[0]
-    end = state.start[top - 1] + state.size[top - 1] if top > 0 else 0
-    if end == state.members.size:  # no room behind the last run, so there are gaps before
+def make_room(state: VarOptState) -> None:
+    """Let there be a place behind the last run, and room for another run."""
+    # Members that were inserted use up gaps, of runs that fell empty too: so there may be as many runs as places.
+    last = state.top[0] - 1
+    if last < 0:
+        return
+    if state.start[last] + state.size[last] == state.members.size or last + 1 == state.start.size:
         compact(state)
-        top = state.top[0]
-        end = state.start[top - 1] + state.size[top - 1]
-    if top > 0 and state.weight[top - 1] == 1.0:
+
+
+@step
+def enter(state: VarOptState, request: base.Request) -> None:
+    """Let a newcomer join in a free slot, with its size as weight."""
+    slot = request.vacancy
+    state.rounds[slot] = request.t
+    make_room(state)
+    top = state.top[0]
+    # Where nobody is ever lost, nobody asks for the order.
+    if top > 0 and request.size > state.weight[top - 1] and request.capacity < base.UNLIMITED:
+        insert(state, slot, request.size)
+        return
+    end = state.start[top - 1] + state.size[top - 1] if top > 0 else 0
+    if top > 0 and state.weight[top - 1] == request.size:
         state.size[top - 1] += 1
     else:
         state.start[top] = end
         state.size[top] = 1
-        state.weight[top] = 1.0
+        state.weight[top] = request.size
         state.top[0] = top + 1
     state.members[end] = slot
     state.place[slot] = end
-    state.rounds[slot] = t
+
+
+@step
+def insert(state: VarOptState, slot: int, weight: float) -> None:
+    """Put a member among the runs, in a run of its own unless one has its weight; there is room for both."""
+    top = state.top[0]
+    run = 0
+    high = top
+    while run < high:  # the first run that is lighter
+        middle = (run + high) >> 1
+        if state.weight[middle] < weight:
+            high = middle
+        else:
+            run = middle + 1
+    at = state.start[run - 1] + state.size[run - 1] if run > 0 else 0
+    # Lighter runs make way up to the first gap: each moves by one, its first member to its end.
+    end = run
+    edge = at
+    while end < top and state.start[end] == edge:
+        edge += state.size[end]
+        end += 1
+    for moved in range(end - 1, run - 1, -1):
+        first = state.start[moved]
+        if state.size[moved] > 0:
+            behind = first + state.size[moved]
+            state.members[behind] = state.members[first]
+            state.place[state.members[first]] = behind
+        state.start[moved] = first + 1
+    if run > 0 and state.weight[run - 1] == weight:
+        state.size[run - 1] += 1
+    else:
+        for moved in range(top, run, -1):
+            state.start[moved] = state.start[moved - 1]
+            state.size[moved] = state.size[moved - 1]
+            state.weight[moved] = state.weight[moved - 1]
+        state.start[run] = at
+        state.size[run] = 1
+        state.weight[run] = weight
+        state.top[0] = top + 1
+    state.members[at] = slot
+    state.place[slot] = at
+
+
+@step
+def leave(state: VarOptState, slot: int) -> float:
+    """Take a member out of its run and return its weight."""
+    # The run that covers the slot's place is the last one to start there or before.
+    place = state.place[slot]
+    run = 0
+    high = state.top[0] - 1
+    while run < high:
+        middle = (run + high + 1) >> 1
+        if state.start[middle] <= place:
+            run = middle
+        else:
+            high = middle - 1
+    weight = state.weight[run]
+    # The run's last member takes the place, so that the gap stays at the run's end.
+    last = state.start[run] + state.size[run] - 1
+    moved = state.members[last]
+    state.place[slot] = -1
+    if place != last:
+        state.members[place] = moved
+        state.place[moved] = place
+    state.size[run] -= 1
+    # The last run is never empty: a newcomer joins there, stands right behind, or before.
+    while state.top[0] > 0 and state.size[state.top[0] - 1] == 0:
+        state.top[0] -= 1
+    return weight
 
 
 @step
@@ -184,14 +262,14 @@ def merge_last_two(state: VarOptState) -> None:
 
 
 @verb
-def choose_loser(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float) -> int:
-    """Return the place that loses, among the runs from ``first`` on and the newcomer (-1)."""
+def choose_loser(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float, size: float) -> int:
+    """Return the place that loses, among the runs from ``first`` on and, below θ, the newcomer of this size (-1)."""
 
 
 @choose_loser.on(base.Keyed, base.RecordedUniforms)
-def _by_uniform(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float) -> int:
+def _by_uniform(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float, size: float) -> int:
     # The newcomer stands first on the line [0, 1]; the runs follow from the lightest.
-    left = base.draw(source, t) - (1.0 - 1.0 / theta)
+    left = base.draw(source, t) - max(0.0, 1.0 - size / theta)
     if left <= 0.0:
         return -1
     run = state.top[0] - 1
@@ -210,9 +288,9 @@ def _by_uniform(source: base.DrawSource, state: VarOptState, t: int, first: int,
 
 
 @choose_loser.on(base.RecordedLosers)
-def _by_record(source: base.RecordedLosers, state: VarOptState, t: int, first: int, theta: float) -> int:
+def _by_record(source: base.RecordedLosers, state: VarOptState, t: int, first: int, theta: float, size: float) -> int:
     lost = source.values[t - 1]
-    if lost == t:
+    if lost == t and size < theta:
         return -1
     for run in range(first, state.top[0]):
         for i in range(state.size[run]):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.delays import array
-from tarry.game.problem import check_grants
+from tarry.game.problem import as_sizes, check_grants
 from tarry.game.replay import Unplayed
 from tarry.game.run import Stop, make_run
 from tarry.game.world import BOOKS, FEEDBACK, note, note_round, run_rounds
@@ -78,11 +78,12 @@ def follow(
     compiled: bool = False,
     grow: bool = False,
     watch: Watch | None = None,
+    sizes: ArrayLike | None = None,
 ) -> Trace:
     """Play delays (cut to their number) against a scheduler and return what it did.
 
     ``draws`` replaces the seed's draws by recorded ones; ``grow`` starts with half the room and makes
-    more on the way; ``watch(player, state, t)`` is called after every round.
+    more on the way; ``watch(player, state, t)`` is called after every round; ``sizes`` are for those that take them.
 
     >>> from tarry.schedulers import VarOpt
     >>> follow(VarOpt(), [3, 3, 3, 3], capacity=2, seed=1).weight.tolist()
@@ -90,7 +91,8 @@ def follow(
     """
     waits = np.asarray(delays, dtype=np.int64)
     horizon, half = waits.size, max(1, waits.size // 2)
-    game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information)
+    extents = None if sizes is None else as_sizes(sizes, horizon)
+    game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=extents)
     # A checkpoint a round, since the books at each tell the size of the set before admission.
     run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True)
     run = run if compiled else run._replace(compiled=run_rounds.function)

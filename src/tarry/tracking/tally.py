@@ -9,11 +9,12 @@ over arrivals during its life, O(tracked) per used arrival. Epochs empty the set
 from __future__ import annotations
 
 from math import isnan, log2, nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tarry.errors import BrokenInvariant
+from tarry.checks import as_positive
+from tarry.errors import ArgumentError, BrokenInvariant
 from tarry.kernel import step
 from tarry.outcomes import Fate, Weights
 from tarry.schedulers.base import held
@@ -27,7 +28,7 @@ SUMS = 13
     SQUARE,  # Σ w²
     LARGEST,  # max w
     OCCUPANCY,  # Σ |S| as rounds find it
-    FORFEITED,  # Σ w of tracked rounds that ended without an outcome
+    FORFEITED,  # Σ b w of tracked rounds that ended without an outcome
     SQUARES,  # Σ η m²; for values Σ η (w f/δ)²
     OVERLAPS,  # Σ η m_t m_s over rounds that were out together; for values of the weights alone
     CLOSED_EPOCHS,  # Σ 1/(2η) over epochs that have ended
@@ -44,6 +45,9 @@ FULL_ROUNDS, PEAK = range(2)
 DRIFT, THRESHOLD, LEAST, MOST = range(4)
 # What is certified: nothing, or flags added up. Sizes of feedback are 1 unless OBSERVED; pairs unless BY_ARRIVAL.
 UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
+# By size: rounds of a size other than 1, and Σ b, Σ b² over all rounds, Σ b w, Σ (b w)² over used arrivals.
+OTHER_SIZES, BEGUN, BEGUN_SQUARE, ARRIVED, ARRIVED_SQUARE = range(5)
+LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100  # far from where sums of squares could overflow, or vanish
 
 
 class Tally(NamedTuple):
@@ -57,14 +61,38 @@ class Tally(NamedTuple):
     inverse_radius: np.ndarray  # 1/δ_t, 0 for gradients
     pair_sum_w2: np.ndarray  # Σ η w_s²/δ, times w_t: the pair's c is that of t
     pair_sum_w: np.ndarray  # Σ η w_s/δ, times w_t²: the pair's c is that of s
-    strays: np.ndarray = np.zeros(0)  # by the names above; empty in stores begun without
+    size: np.ndarray = np.zeros(0)  # b of the round in the slot; this and the next two are empty in the first stores
+    strays: np.ndarray = np.zeros(0)  # by the names above
+    sized: np.ndarray = np.zeros(0)  # sums by size
 
 
 def make_tally(slots: int) -> Tally:
     """Return empty books for this many slots."""
-    by_slot = (np.zeros(slots) for _ in range(5))
+    by_slot = (np.zeros(slots) for _ in range(6))
     books = Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
-    return books._replace(strays=np.zeros(MOST + 1))
+    return books._replace(strays=np.zeros(MOST + 1), sized=np.zeros(ARRIVED_SQUARE + 1))
+
+
+def without_news(tally: Tally) -> Tally:
+    """Return books as stores of the first version have them."""
+    nothing = np.zeros(0)
+    return tally._replace(strays=nothing, size=nothing, sized=nothing)
+
+
+def as_size(value: Any, name: str = "size") -> float:
+    """Return the size of a round, a positive number between 1e-100 and 1e100."""
+    size = as_positive(value, name)
+    if not LEAST_SIZE <= size <= LARGEST_SIZE:
+        raise ArgumentError(name, "must lie between 1e-100 and 1e100", value, "give it in another unit")
+    return size
+
+
+def sizes_of(tally: Tally) -> dict[str, float]:
+    """Return the sums by size, by name, where some round has another size than 1; nothing otherwise."""
+    if not is_sized(tally):
+        return {}
+    names = ("rounds", "total", "total_square", "arrived", "arrived_square")
+    return dict(zip(names, tally.sized.tolist(), strict=True))
 
 
 def weights_of(sums: np.ndarray, settled: int) -> Weights:
@@ -79,12 +107,16 @@ def weights_of(sums: np.ndarray, settled: int) -> Weights:
 
 
 def balance(player: Player, state: State, t: int) -> float:
-    """Return arrived, forfeited and held weight per round; NaN for schedulers without the identity."""
-    # For VarOpt the weights that arrived and those still held sum to the rounds played, on every path.
+    """Return arrived, forfeited and held weight per round, or by size; NaN for schedulers without the identity."""
+    # For VarOpt the weights that arrived and those still held sum to the rounds played, on every path; where rounds
+    # have sizes, weights times sizes to the sizes.
     holding = float(held(player.scheduler, state.scheduler))
     if holding < 0 or t == 0:
         return nan
-    return (float(state.tally.sums[WEIGHT] + state.tally.sums[FORFEITED]) + holding) / t
+    arrived, total = state.tally.sums[WEIGHT], float(t)
+    if is_sized(state.tally):
+        arrived, total = state.tally.sized[ARRIVED], float(state.tally.sized[BEGUN])
+    return (float(arrived + state.tally.sums[FORFEITED]) + holding) / total
 
 
 def check_balance(player: Player, state: State, t: int) -> None:
@@ -93,10 +125,47 @@ def check_balance(player: Player, state: State, t: int) -> None:
     # Rounding grows like the depth of VarOpt's merges, which is logarithmic in the rounds.
     if isnan(found) or abs(found - 1.0) <= 1e-9 * max(1.0, log2(t)):
         return
+    total, what = (state.tally.sized[BEGUN], "weights times sizes") if is_sized(state.tally) else (t, "weights")
     raise BrokenInvariant(
-        f"after round {t} the weights that arrived and are held sum to {found * t}, not {t}: "
+        f"after round {t} the {what} that arrived and are held sum to {found * total}, not {total}: "
         "the state is corrupted, or this is a defect worth reporting"
     )
+
+
+@step
+def is_sized(tally: Tally) -> bool:
+    """Return whether some round has had another size than 1."""
+    return tally.sized.size > 0 and tally.sized[OTHER_SIZES] > 0.0
+
+
+@step
+def size_of(tally: Tally, slot: int) -> float:
+    """Return the size of the round in a slot."""
+    return tally.size[slot] if tally.size.size > 0 else 1.0
+
+
+@step
+def book_size(tally: Tally, slot: int, size: float) -> None:
+    """Count the size of a round that begins, in this slot if it has one."""
+    if tally.sized.size == 0:
+        return
+    if size != 1.0:
+        tally.sized[OTHER_SIZES] += 1.0
+    tally.sized[BEGUN] += size
+    tally.sized[BEGUN_SQUARE] += size * size
+    if slot >= 0:
+        tally.size[slot] = size
+
+
+@step
+def held_before(tally: Tally, t: int) -> Any:
+    """Return the weight, times size, that is held when round t begins: all that began and has not arrived."""
+    begun = t - 1.0
+    arrived = tally.sums[WEIGHT]
+    if is_sized(tally):
+        begun = tally.sized[BEGUN]
+        arrived = tally.sized[ARRIVED]
+    return max(0.0, begun - arrived - tally.sums[FORFEITED])  # below 0 it is rounding
 
 
 @step
@@ -156,8 +225,11 @@ def book_arrival(tally: Tally, rounds: np.ndarray, slot: int, s: int, weight: fl
 
 
 @step
-def book_weight(tally: Tally, weight: float) -> None:
-    """Add the weight of a used arrival to the moments."""
+def book_weight(tally: Tally, weight: float, size: float) -> None:
+    """Add the weight of a used arrival of this size to the moments."""
+    if tally.sized.size > 0:
+        tally.sized[ARRIVED] += weight * size
+        tally.sized[ARRIVED_SQUARE] += weight * size * (weight * size)
     tally.sums[WEIGHT] += weight
     tally.sums[SQUARE] += weight * weight
     tally.sums[CAPPED] += min(weight, 1.0)

@@ -76,19 +76,6 @@ def of_constant_step(game: Any, rate: float) -> float:
     return float(game.domain.diameter**2 / (2 * rate) + rate * steepness(game) ** 2 * waited(game, 2) / 2)
 
 
-def of_langford(game: Any) -> float:
-    """(2 + 1/(2τ))·GD√(τT)."""
-    late = game.delays.max_delay
-    return (2 + 1 / (2 * late)) * reach(game) * sqrt(late * game.horizon)
-
-
-def of_dogdsc(game: Any) -> float:
-    """(1 + ln T)(G²/(2λ) + G(G + λD)σ_max/λ)."""
-    steep, bent = steepness(game), curve(game)
-    waiting = steep * (steep + bent * float(game.domain.diameter)) * game.delays.max_backlog
-    return (1 + log(game.horizon)) * (steep**2 / 2 + waiting) / bent
-
-
 def of_inverse_time(game: Any, record: Record) -> float:
     """(G²/λ) Σ(½ + σ_t)/t."""
     age = np.arange(1, game.horizon + 1)

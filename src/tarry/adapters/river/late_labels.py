@@ -13,7 +13,7 @@ from typing import Any, Self
 from river import base, compose
 from river.active.base import ActiveLearningClassifier
 
-from tarry.adapters.waiting import LateModel, Waiting
+from tarry.adapters.waiting import LateModel, Sizer, Waiting
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -43,6 +43,8 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
     ``learn_one(x, y)`` learns when the label comes; of x only that feature is needed then. Without, ``decide(x)`` gives
     a ticket and ``learn_one(ticket.id, y)`` learns; ``learn_one(x, y)`` is refused then, since nothing would say which
     decision it answers and the capacity could not apply (with ``capacity=None`` it is a label that came at once).
+
+    ``size``, a function of the features, says what a decision counts for, such as the value of a basket.
 
     The features of tracked decisions are kept, of no others; a label that is not (or no more) awaited is ignored. One
     that is None, NaN or infinite is refused and changes nothing, whether it is awaited or not.
@@ -75,12 +77,13 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         on: str | Callable[[Any], Hashable] | None = None,
         scheduler: Scheduler | SchedulerParameter | None = None,
         seed: int | None = None,
+        size: Sizer = None,
     ) -> None:
         check_weighted(model)
         bare = scheduler.scheduler if isinstance(scheduler, SchedulerParameter) else scheduler  # a clone's is wrapped
-        self.model, self.capacity, self.on, self.seed = model, capacity, on, seed
+        self.model, self.capacity, self.on, self.seed, self.size = model, capacity, on, seed, size
         self.scheduler = None if bare is None else SchedulerParameter(bare)
-        self._waiting = Waiting(capacity, bare, seed)
+        self._waiting = Waiting(capacity, bare, seed, size)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ from typing import Any
 from river import base, metrics, stream, utils
 
 from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted
-from tarry.adapters.waiting import Seed, make_slots
+from tarry.adapters.waiting import Seed, Sizer, check_sizer, make_slots
 from tarry.checks import as_int
 from tarry.live.core import Slots
 from tarry.live.label_join import AT_END
@@ -44,6 +44,7 @@ def iter_progressive_val_score(
     scheduler: Scheduler | None = None,
     seed: Seed = None,
     at_end: str = "deliver",
+    size: Sizer = None,
 ) -> Iterator[Report]:
     """Return the reports of River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
 
@@ -51,7 +52,8 @@ def iter_progressive_val_score(
     still out when the last round ends are delivered, as River does, or dropped with ``at_end="drop"``: the last round
     ends before a prediction that would come next, so delays of None, 0 and 1 lose nothing, or, where rows have a
     ``moment``, with the last of these. Once a label was not used, reports have ``"Samples used"``. A row whose label is
-    None, NaN or infinite, or whose delay is negative, is refused by its number before the model sees it.
+    None, NaN or infinite, or whose delay is negative, is refused by its number before the model sees it. ``size``, a
+    function of x, says what a row counts for.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
@@ -89,7 +91,7 @@ def iter_progressive_val_score(
             state["Memory"] = model._raw_memory_usage
         return state | {"Prediction": prediction} if yield_predictions else state
 
-    return _play(rows, model, metric, slots, step, report, at_end == "drop")
+    return _play(rows, model, metric, slots, step, report, at_end == "drop", check_sizer(size, slots))
 
 
 def _play(
@@ -100,6 +102,7 @@ def _play(
     step: int,
     report: Callable[[int, int, object], Report],
     drops: bool,
+    sizer: Sizer,
 ) -> Iterator[Report]:
     by_probability = isinstance(model, base.Classifier) and not metric.requires_labels  # type: ignore[attr-defined]
     predict, learn = model.predict_proba_one if by_probability else model.predict_one, model.learn_one
@@ -112,8 +115,9 @@ def _play(
         options = dict(extra[0]) if extra else {}
         own = options.pop("w", 1.0) if extra else 1.0
         if y is None:  # River's question: predict now, the answer comes later
+            size = 1.0 if sizer is None else slots.as_size(sizer(x))
             predictions[i] = predict(copy(x), **options)
-            slots.open(rows.wait)
+            slots.open(rows.wait, size)
             if drops and rows.delay is not None:
                 due[i] = rows.due
             continue
@@ -147,6 +151,7 @@ def progressive_val_score(
     scheduler: Scheduler | None = None,
     seed: Seed = None,
     at_end: str = "deliver",
+    size: Sizer = None,
     **print_kwargs: Any,
 ) -> metrics.base.Metric:
     """Return the metric, as River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
@@ -157,7 +162,13 @@ def progressive_val_score(
     >>> progressive_val_score(datasets.Phishing(), linear_model.LogisticRegression(), metrics.ROCAUC(), delay=100)
     ROCAUC: 85.59%
     """
-    limits: dict[str, Any] = {"capacity": capacity, "scheduler": scheduler, "seed": seed, "at_end": at_end}
+    limits: dict[str, Any] = {
+        "capacity": capacity,
+        "scheduler": scheduler,
+        "seed": seed,
+        "at_end": at_end,
+        "size": size,
+    }
     reports = iter_progressive_val_score(
         dataset, model, metric, moment, delay, print_every, show_time, show_memory, **limits
     )

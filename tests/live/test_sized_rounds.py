@@ -1,0 +1,223 @@
+"""Sizes of live rounds: as in simulations, bit for bit; kept in stores; refused where nothing could be made of them."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.errors import NotGranted
+from tarry.game import replay
+from tarry.live.tracker import Tracker
+
+HORIZON, CAPACITY, SEED = 150, 5, 11
+RNG = np.random.default_rng(6)
+SIZES = np.exp(RNG.normal(0.0, 1.2, HORIZON))
+DELAYS = tarry.delays.array(np.minimum(RNG.integers(0, 40, HORIZON), np.arange(HORIZON)[::-1]))
+BALL = tarry.domains.Ball(2)
+LOSSES = tarry.losses.Linear(SIZES[:, None] * RNG.choice([0.6, -0.6], (HORIZON, 2)))
+RATES = {"constant": 0.05, "anytime": tarry.rates.Anytime(2.0, 1.0)}
+
+
+def due_in(t):
+    """The rounds that end with round t, in increasing order."""
+    ends = np.arange(1, HORIZON + 1) + DELAYS.values
+    return (np.flatnonzero(ends == t) + 1).tolist()
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_a_session_equals_the_game(rate):
+    check_session(rate)
+
+
+@pytest.mark.slow
+@pytest.mark.jit(only=True)
+def test_a_compiled_session_equals_the_game():
+    check_session("anytime")
+
+
+def check_session(rate):
+    """Plays, weights and certificates of a session and of a simulation, with the same sizes."""
+    player = tarry.Player(tarry.learners.DWFTRL(BALL, rate=RATES[rate]))
+    rules = {"capacity": CAPACITY, "information": "non-clairvoyant"}
+    game = tarry.Game(BALL, LOSSES, DELAYS, sizes=SIZES, **rules)
+    record = tarry.simulate(game, player, seeds=[SEED], keep_rounds=True)
+    session = tarry.Session(player, rng=SEED, **rules)
+    plays, weights = [], np.zeros(HORIZON)
+    for t in range(1, HORIZON + 1):
+        plays.append(session.ask(size=SIZES[t - 1]).play)
+        for s in due_in(t):
+            weights[s - 1] = session.tell(s, gradient=LOSSES.row(s)).weight
+    assert np.array_equal(plays, record.plays())
+    assert np.array_equal(weights, record.rounds()["weight"].to_numpy())
+    assert weights @ SIZES == pytest.approx(SIZES.sum(), rel=1e-12)
+    status = session.status()
+    assert status.balance == pytest.approx(1.0, rel=1e-12)
+    assert status.certificate.bound == pytest.approx(record.certificates[0].bound, rel=1e-12)
+    assert status.sizes == {"rounds": HORIZON, "total": pytest.approx(SIZES.sum()), "held": 0.0}
+    assert status.rows()["sizes total"] == f"{SIZES.sum():.6g}"
+
+
+def heard(join, sizes, rounds=range(1, HORIZON + 1)):
+    """Decide these rounds and label what is due."""
+    found = {}
+    for t in rounds:
+        join.decide({"t": t}, size=sizes[t - 1])
+        for s in due_in(t):
+            row = join.label(s, 1.0)
+            found[s] = 0.0 if row is None else row.weight
+    return found
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_join_in_a_store_goes_on(many, tmp_path):
+    replayed = replay(
+        tarry.schedulers.VarOpt(), DELAYS, capacity=CAPACITY, sizes=SIZES, seeds=[SEED], keep_rounds=True
+    ).heard()
+    url = f"sqlite:///{tmp_path / 'join.db'}"
+    with tarry.LabelJoin(CAPACITY, rng=SEED, store=url) as join:
+        found = heard(join, SIZES, range(1, 61))
+    with tarry.LabelJoin.open(url) as join:
+        if many:
+            late = [s for t in range(61, 66) for s in due_in(t)]
+            join.decide_many([{"t": t} for t in range(61, 66)], sizes=SIZES[60:65])
+            found |= {one.id: one.row.weight if one.row else 0.0 for one in join.label_many(late, [1.0] * len(late))}
+        else:
+            found |= heard(join, SIZES, range(61, HORIZON + 1))
+            assert [found[s] for s in range(1, HORIZON + 1)] == replayed.tolist()
+        status = join.status()
+        assert status.balance == pytest.approx(1.0, rel=1e-12)
+        assert status.sizes["total"] == pytest.approx(SIZES[: status.rounds].sum())
+        assert status.estimate.outstanding == pytest.approx(status.sizes["held"] / status.sizes["total"])
+
+
+def test_sizes_may_be_left_out_for_some():
+    join = tarry.LabelJoin(2, rng=1)
+    for size in (None, 3.0, None, 1.0, 0.5):
+        join.decide(size=size)
+    assert join.status().sizes == {"rounds": 2, "total": 6.5, "held": pytest.approx(6.5)}
+    plain = tarry.LabelJoin(2, rng=1)
+    plain.decide()
+    plain.decide(size=1)
+    assert plain.status().sizes is None
+
+
+@pytest.mark.parametrize("size", [0, -1.0, np.nan, np.inf, "3", True, 1e101, 1e-101, [1.0]])
+def test_bad_sizes_change_nothing(size):
+    join = tarry.LabelJoin(2, rng=1)
+    with pytest.raises(ValueError, match="size must"):
+        join.decide(size=size)
+    with pytest.raises(ValueError, match="size must"):
+        join.decide_many([1, 2], sizes=[2.0, size])
+    session = tarry.Session(tarry.Player(tarry.learners.DWFTRL(BALL, rate=0.1)), capacity=2)
+    with pytest.raises(ValueError, match="size must"):
+        session.ask_many(2, sizes=[1.0, size])
+    with pytest.raises(ValueError, match="there are 2 rounds and 1 sizes"):
+        session.ask_many(2, sizes=[1.0])
+    assert join.status().rounds == session.status().rounds == 0
+
+
+def test_who_takes_no_sizes():
+    for scheduler in (tarry.schedulers.Priority(), tarry.schedulers.DropNewest(), tarry.schedulers.Morris(0.5)):
+        join = tarry.LabelJoin(2, scheduler=scheduler)
+        with pytest.raises(NotGranted, match=r"takes no sizes: use VarOpt"):
+            join.decide(size=2.0)
+        assert join.status().rounds == 0
+        game = tarry.Game(BALL, LOSSES, DELAYS, capacity=2, sizes=SIZES)
+        with pytest.raises(NotGranted, match=r"takes no sizes: use VarOpt"):
+            tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(BALL, rate=0.1), scheduler))
+    followers = {
+        "rate counts pending rounds alike": tarry.Player(
+            tarry.learners.DWFTRL(BALL, rate=tarry.rates.BestOfBoth(1.0, 1.0))
+        ),
+        "doubling counts every round alike": tarry.Player(
+            tarry.learners.DWFTRL(BALL, rate=tarry.rates.DoublingRate(2.0, 1.0)), epochs=tarry.Doubling("total")
+        ),
+    }
+    for words, player in followers.items():
+        with pytest.raises(NotGranted, match=words):
+            tarry.simulate(game, player)
+        with pytest.raises(NotGranted, match=words):
+            tarry.Session(player, capacity=2).ask(size=2.0)
+    told = tarry.Session(
+        tarry.Player(tarry.learners.DWFTRL(BALL, rate=RATES["anytime"])), capacity=2, information="semi-clairvoyant"
+    )
+    with pytest.raises(NotGranted, match="acknowledgements do not tell sizes"):
+        told.ask(size=2.0)
+    with pytest.raises(ValueError, match="nothing is recommended for rounds of several sizes"):
+        tarry.simulate(game, tarry.players.recommended)
+
+
+def test_stores_without_sizes_go_on_and_say_so(tmp_path):
+    golden = Path(__file__).parent / "golden" / "format-2.db"
+    url = f"sqlite:///{shutil.copy(golden, tmp_path / golden.name)}"
+    for kind, name in ((tarry.Session, "session"), (tarry.LabelJoin, "join")):
+        for _ in range(2):  # opened again after this version has written to it
+            with kind.open(url, name=name) as opened:
+                call, given = (opened.ask, {}) if name == "session" else (opened.decide, {"features": None})
+                before = opened.status().rounds
+                id = None if opened.is_numbered else f"new {before}"
+                with pytest.raises(NotGranted, match="a version without sizes"):
+                    call(id=id, size=2.0, **given)
+                call(id=id, **given)
+                assert opened.status().rounds == before + 1
+                assert opened.status().balance == pytest.approx(1.0)
+
+
+def test_an_old_store_without_a_limit_grows(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'join.db'}"
+
+    def former(configuration, items):
+        tracker = Tracker(configuration, items)
+        tracker.slots.lay_out_as_before()
+        return tracker
+
+    monkeypatch.setattr("tarry.live.base.Tracker", former)
+    tarry.LabelJoin(None, rng=1, store=url).close()
+    monkeypatch.undo()
+    with tarry.LabelJoin.open(url) as join:
+        for _ in range(200):
+            join.decide()
+    with tarry.LabelJoin.open(url) as join:
+        assert join.label(150, 1.0).weight == 1.0
+        with pytest.raises(NotGranted, match="a version without sizes"):
+            join.decide(size=2.0)
+
+
+def test_a_log_with_a_column_of_sizes():
+    log = {"at": [1, 2, 3, 4], "back": [5, 6, 7, 8], "paid": [2.0, 0.0, 9.0, 1.0], "basket": [2.0, 5.0, 9.0, 1.0]}
+    columns = {"decided_at": "at", "labelled_at": "back", "label": "paid", "at_end": "deliver"}
+    join = tarry.LabelJoin(2, rng=3)
+    rows = list(join.stream(log, size="basket", **columns))
+    assert sum(row.weight * row.features["basket"] for row in rows) == pytest.approx(17.0)
+    with pytest.raises(ValueError, match="size must be positive"):
+        tarry.LabelJoin(2).stream(log, size="paid", **columns)
+
+
+def basket(x):
+    return x["size"]
+
+
+def test_adapters_draw_as_the_join_does():
+    from tarry.adapters.waiting import Waiting
+
+    waiting, join = Waiting(CAPACITY, seed=SEED, size=basket), tarry.LabelJoin(CAPACITY, rng=SEED)
+    for t in range(1, HORIZON + 1):
+        if t == 70:
+            waiting = pickle.loads(pickle.dumps(waiting))
+        ticket = waiting.decide({"size": SIZES[t - 1]})
+        assert ticket == join.decide(size=SIZES[t - 1])
+        for s in due_in(t):
+            row = join.label(s, 1.0)
+            assert waiting.label(s)[1] == (0.0 if row is None else row.weight)
+    for bad in (lambda _: -1.0, lambda _: None):
+        with pytest.raises(ValueError, match="size must"):
+            Waiting(2, size=bad).decide(1)
+    with pytest.raises(ValueError, match="size must be a function"):
+        Waiting(2, size=3.0)
+    with pytest.raises(NotGranted, match="takes no sizes"):
+        Waiting(2, tarry.schedulers.Priority(), size=lambda x: x)
