@@ -143,7 +143,8 @@ def test_every_learner_makes_a_promise_or_says_why_not():
     """A learner whose docstring does not say that it states no regret stands in the table of methods."""
     exported = {n for n in tarry.learners.__all__ if hasattr(getattr(tarry.learners, n), "feedback")}
     silent = {n for n in exported if "states no regret" in getattr(tarry.learners, n).__doc__}
-    assert exported - silent == {type(_learner(method)).__name__ for method in METHODS.values()}
+    listed = {type(_learner(method)).__name__ for method in METHODS.values()}
+    assert exported - silent <= listed <= exported
     assert {"Idle", "Ridge"} <= silent
 
 

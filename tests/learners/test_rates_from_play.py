@@ -36,9 +36,11 @@ def test_the_anytime_rate_is_its_formula(capacity, information):
             np.testing.assert_allclose(learnt.plays(), given.plays(), atol=1e-12)
 
 
-def test_the_anytime_rate_needs_acknowledgements():
+def test_the_anytime_rate_needs_acknowledgements_or_held_weight():
+    learner, game = DWFTRL(DOMAIN, rate=Anytime(2.0, 1.0)), _game(information="non-clairvoyant")
+    tarry.simulate(game, learner)  # with VarOpt, which holds weight
     with pytest.raises(tarry.errors.NotGranted, match="needs acknowledgements"):
-        tarry.simulate(_game(information="non-clairvoyant"), DWFTRL(DOMAIN, rate=Anytime(2.0, 1.0)))
+        tarry.simulate(game, tarry.Player(learner, tarry.schedulers.Priority()))
 
 
 def test_unlimited_anytime_regret_is_below_its_theorem():

@@ -33,8 +33,9 @@ LETTERS = "[...document.querySelectorAll('svg text')].map(t => t.getBoundingClie
 COLOURS = """(() => {
     const seen = (e, what) => getComputedStyle(e)[what];
     const texts = [...document.querySelectorAll('svg text')].map(t => seen(t, 'fill'));
-    const lines = [...document.querySelectorAll('svg path[stroke^="#"]')].map(p => seen(p, 'stroke'));
-    return {ground: seen(document.body, 'backgroundColor'), text: texts, lines: lines};
+    const marks = ['stroke', 'fill'].flatMap(ink =>
+        [...document.querySelectorAll(`svg path[${ink}^="#"]`)].map(p => seen(p, ink)));
+    return {ground: seen(document.body, 'backgroundColor'), text: texts, marks: marks};
 })()"""
 # Texts that their picture cuts off, and pairs of texts in one picture that are written over each other.
 STICKING_OUT = """[...document.querySelectorAll('svg')].flatMap(svg => {
@@ -228,7 +229,7 @@ def test_ink_is_told_from_its_ground(show, dark):
     ground = found["ground"] if dark else "rgb(255, 255, 255)"
     assert (luminance(ground) < 0.1) == dark
     assert min(contrast(text, ground) for text in found["text"]) > 4.5
-    assert min(contrast(line, ground) for line in set(found["lines"]) - grid(dark)) > 1.8
+    assert min(contrast(mark, ground) for mark in set(found["marks"]) - grid(dark)) > 1.8
 
 
 def grid(dark):

@@ -32,7 +32,7 @@ def moments(paths):
 def test_varopt(capacity):
     for delays in SEQUENCES:
         paths = []
-        for probability, lost, exact, _ in varopt_paths(delays, capacity):
+        for probability, lost, exact, *_ in varopt_paths(delays, capacity):
             draws = RecordedLosers(np.array(lost))
             found = follow(VarOpt(), delays, capacity=capacity, draws=draws).weight
             assert np.allclose(found, [float(w) for w in exact], rtol=1e-13, atol=0)
