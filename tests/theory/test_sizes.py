@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import sqrt
 
 import numpy as np
@@ -125,3 +126,59 @@ def test_the_error_of_a_sum_falls_as_the_theory_says():
     assert plain / sized == pytest.approx(np.mean(sizes**2) / np.mean(sizes) ** 2, rel=0.15)
     equal = np.full(300, 7.0)  # the control: no gain where all are alike
     assert spread(equal, 30, 5, given=True, seeds=4) == pytest.approx(spread(equal, 30, 5, given=False, seeds=4))
+
+
+def variance_of(theta, size):
+    """The most that an overflow adds, for numbers between 0 and 1 for each unit of size."""
+    return theta * theta / 4 if theta < 2 * size else size * (theta - size)
+
+
+@pytest.mark.parametrize("capacity", [1, 2])
+def test_how_far_sums_stray(capacity):
+    """E M² ≤ E Λ for every choice of numbers, by all paths; one slot attains it, and Λ without sizes is too small."""
+    nearest, control = Fraction(0), Fraction(0)
+    for delays, sizes in drawn(12, 5, seed=8):
+        paths = list(varopt_paths(delays, capacity, sizes))
+        mean = [
+            sum(
+                p.probability * sum(add(p.thresholds[t], b) for t, b in enumerate(sizes) if p.thresholds[t])
+                for p in paths
+            )
+            for add in (variance_of, lambda theta, size: variance_of(theta, 1))
+        ]
+        for share in product((0, 1), repeat=len(sizes)):
+            told = [b * y for b, y in zip(sizes, share, strict=True)]
+            strayed = [sum((w - 1) * y for w, y in zip(p.weights, told, strict=True)) for p in paths]
+            square = sum(p.probability * m * m for p, m in zip(paths, strayed, strict=True))
+            assert square <= mean[0]
+            if square:
+                nearest, control = max(nearest, square / mean[0]), max(control, square / max(mean[1], Fraction(1, 9)))
+    assert control > 1
+    assert capacity > 1 or nearest > Fraction(4, 5)
+
+
+def test_intervals_of_sums_by_size_cover():
+    rng = np.random.default_rng(3)
+    sizes = 1000 * rng.lognormal(0, 1, 300)
+    paid = sizes * (rng.random(300) < 0.3)
+    waits = tarry.delays.array(np.where(paid > 0, 60, 5))
+    record = replay(tarry.schedulers.VarOpt(), waits, capacity=4, seeds=40, keep_rounds=True, sizes=sizes)
+    found = np.array([record.sum_interval(paid, seed=seed) for seed in range(40)])
+    assert np.all((found[:, 0] <= paid.sum()) & (paid.sum() <= found[:, 1]))
+    assert np.all(found[:, 1] - found[:, 0] < sizes.sum())  # more is known than the range alone
+    with pytest.raises(ValueError, match="for each unit of size"):
+        record.sum_interval(paid, high=0.5)
+
+
+def test_a_join_has_them_too():
+    join = tarry.LabelJoin(capacity=2, rng=1)
+    sizes = [20.0, 900.0, 35.0, 5.0, 60.0]
+    for size in sizes:
+        join.decide(size=size)
+    for i, size in enumerate(sizes):
+        join.label(i + 1, 0.5 * size)
+    found = join.estimate()
+    assert found.caveat == ""
+    assert found.sum_low <= 0.5 * sum(sizes) <= found.sum_high <= sum(sizes)
+    assert found.sum_low >= 450  # of the basket of 900, which was heard for sure
+    assert join.estimate(high=0.4).caveat.startswith("a label was 0.5 for each unit of size")

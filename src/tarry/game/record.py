@@ -32,6 +32,7 @@ from tarry.tracking.tally import (
     OCCUPANCY,
     PEAK,
     THRESHOLD,
+    UNIT,
     weights_of,
 )
 
@@ -71,6 +72,7 @@ class SeedResults:
     occupancy: Occupancy
     _logs: list[Log | None]
     _strays: Array | None  # rows of a scheduler that conserves weight: how far weighted sums may stray
+    _sizes: list[Array | None]  # of the rounds of each seed's game, None where all are 1
     size_moments: Array | None = None  # Σ w²b²/Σ b² where rounds have sizes: the mean of w², sizes squared for weights
 
     @staticmethod
@@ -89,6 +91,7 @@ class SeedResults:
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
             "_logs": [one.log for one in played],
             "_strays": np.array([one.strays for one in played]) if run.player.scheduler.conserves_weight else None,
+            "_sizes": [one.run.game.sizes for one in played],
             "size_moments": None if sized is None else sized[:, ARRIVED_SQUARE] / sized[:, BEGUN_SQUARE],
         }
 
@@ -115,25 +118,27 @@ class SeedResults:
     ) -> tuple[float, float]:
         """Return bounds on Σ_t values_t from the values of rounds that were heard alone; needs ``keep_rounds=True``.
 
-        All values, heard or not, must lie between ``low`` and ``high``. With probability ``level`` over VarOpt's draws
-        the bounds hold, at every horizon at once (docs/live.md). Raise ValueError for other schedulers.
+        All values, heard or not, must lie between ``low`` and ``high``, times their sizes where rounds have some. With
+        probability ``level`` over VarOpt's draws the bounds hold, at every horizon at once (docs/live.md). Raise
+        ValueError for other schedulers.
         """
         low, high = as_range(low, high)
         weights, given = self._log(seed).weights, np.asarray(values, dtype=float)
         if self._strays is None:
             raise ValueError("how far weighted sums may stray is known for VarOpt alone: play with it")
-        if self.size_moments is not None:
-            raise ValueError("how far weighted sums may stray is not known where rounds have sizes: play without")
         if given.shape != weights.shape:
             raise ArgumentError("values", f"must have {self.horizon} entries, one a round", given.shape)
-        used = weights > 0
-        w, y = weights[used], given[used]
-        if not np.all((low <= y) & (y <= high)):
-            raise ArgumentError("values", f"must lie between low={low:g} and high={high:g}")
-        strays = self._strays[0 if seed is None else self._index[seed]]
-        reach = float(deviation(strays[DRIFT], strays[THRESHOLD], as_level(level)))
-        heard = Heard(y.size, float(y.sum()), float(w.sum()), float(w @ y))
-        return sum_interval(heard, self.horizon, reach, low, high)
+        at, used = 0 if seed is None else self._index[seed], weights > 0
+        stated = self._sizes[at]
+        sizes = np.ones(self.horizon) if stated is None else stated
+        w, y, b = weights[used], given[used], sizes[used]
+        if not np.all((low <= y / b) & (y / b <= high)):
+            each = "" if stated is None else " for each unit of size"
+            raise ArgumentError("values", f"must lie between low={low:g} and high={high:g}{each}")
+        strays = self._strays[at]
+        reach = float(deviation(strays[DRIFT], strays[THRESHOLD], as_level(level), strays[UNIT]))
+        heard = Heard(float(b.sum()), float(y.sum()), float(w @ b), float(w @ y))
+        return sum_interval(heard, float(sizes.sum()), reach, low, high)
 
     def events(self, seed: int | None = None) -> pl.DataFrame:
         """Return columns t, event, s, weight (in a "delay" event the delay) of a seed; needs ``keep_rounds=True``."""

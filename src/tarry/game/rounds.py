@@ -109,7 +109,7 @@ def consider(
     request = schedulers.Request(t, free, tracked, setting.capacity, known[0], known[1], known[2])
     slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
     if free < 0:
-        tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler))
+        tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), known[2])
     tally.book_size(state.tally, slot, known[2])
     if slot < 0:
         state.tally.fates[_SATURATED if slot == schedulers.SATURATED else _UNTRACKED] += 1

@@ -19,7 +19,19 @@ from tarry.outcomes import FATES, Answer, Weights
 from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
-from tarry.tracking.tally import LEAST, MOST, UNCERTIFIED, as_size, check_balance, sizes_of, weights_of, without_news
+from tarry.tracking.tally import (
+    LABELLED,
+    LAST,
+    LEAST,
+    MASS,
+    MOST,
+    UNCERTIFIED,
+    as_size,
+    check_balance,
+    sizes_of,
+    weights_of,
+    without_news,
+)
 
 FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full
 CHECKED = 4096  # rounds between two checks of the weights' balance: often enough, and not seen in the speed
@@ -74,7 +86,7 @@ def give_up(box: Any, s: int, t: int) -> None:
         forfeit(context.player, context.state, s, t, slot)
 
 
-def book_label(sums: Any, weight: float, label: Any, strays: Any = ()) -> None:
+def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: float = 1.0) -> None:
     """Count a label that is a number below 1e100 in size; others are left out.
 
     Σwy is summed with its rounding errors (Neumaier), and the spread by the differences from a running mean (West):
@@ -93,11 +105,13 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = ()) -> None:
     sums[LOST] += (before - after) + share if abs(before) >= abs(share) else (share - after) + before
     sums[WEIGHTED] = after
     if len(strays):
-        is_first = sums[LABELS] == 0.0
-        if is_first or y < strays[LEAST]:
-            strays[LEAST] = y
-        if is_first or y > strays[MOST]:
-            strays[MOST] = y
+        is_first, each = sums[LABELS] == 0.0, y / size
+        if is_first or each < strays[LEAST]:
+            strays[LEAST] = each
+        if is_first or each > strays[MOST]:
+            strays[MOST] = each
+        strays[LABELLED] += size
+        strays[MASS] += weight * size
     sums[WEIGHTS] += weight
     sums[LABELS] += 1.0
     sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
@@ -157,6 +171,7 @@ class Slots:
         # Memory views are cheaper than arrays to read and add to, one number at a time.
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
         self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
+        self._sized = memoryview(self.state.tally.sized)
         self.is_midway = False
         self._box: Any = None  # made again, since the arrays have moved
         self._steps: dict[Any, Any] = {}
@@ -226,6 +241,11 @@ class Slots:
     def rounds(self) -> int:
         """Rounds begun so far."""
         return self.counts[ROUNDS]
+
+    @property
+    def last_size(self) -> float:
+        """The size of the round that arrived last."""
+        return 1.0 if self._is_former else self._sized[LAST]
 
     @property
     def tracked(self) -> int:

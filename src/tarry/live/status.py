@@ -20,7 +20,7 @@ from tarry.outcomes import Answer, Certificate, Weights
 from tarry.schedulers.base import held
 from tarry.theory.intervals import Heard, deviation, sum_interval
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
-from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LEAST, MOST, THRESHOLD, balance
+from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LABELLED, LEAST, MASS, MOST, THRESHOLD, UNIT, balance
 
 FEW = 30  # so many equal labels are needed before their spread is believed to be small
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
@@ -116,11 +116,11 @@ def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: 
     caveat = _doubt(tracker, low, high)
     if caveat:
         return found._replace(caveat=caveat)
-    strays, count = tracker.slots.strays, sums[core.LABELS]
-    heard = Heard(count, count * sums[core.NAIVE], sums[core.WEIGHTS], sums[core.WEIGHTED] + sums[core.LOST])
-    reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level))
-    lower, upper = sum_interval(heard, tracker.rounds, reach, low, high)
-    n = tracker.rounds
+    strays, n = tracker.slots.strays, tracker.rounds
+    plain, weighted = sums[core.LABELS] * sums[core.NAIVE], sums[core.WEIGHTED] + sums[core.LOST]
+    heard = Heard(strays[LABELLED], plain, strays[MASS], weighted)
+    reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level, strays[UNIT]))
+    lower, upper = sum_interval(heard, tracker.slots.sizes().get("total", n), reach, low, high)
     return found._replace(anytime_low=lower / n, anytime_high=upper / n, sum_low=lower, sum_high=upper)
 
 
@@ -133,12 +133,11 @@ def _doubt(tracker: Tracker, low: float, high: float) -> str:
         return "this join was begun by an earlier version, which did not note how far sums may stray: begin a new one"
     if not scheduler.conserves_weight or (tracker.slots.state.tally.counts[FULL_ROUNDS] and not strays[DRIFT]):
         return "how far sums may stray is known for VarOpt alone: use it, it is the default"
-    if tracker.slots.sizes():
-        return "how far sums may stray is not known where rounds have sizes: leave size out"
     ends = (strays[LEAST], strays[MOST]) if sums[core.LABELS] else ()
     for label in ends:
         if not low <= label <= high:
-            problem = f"a label was {label:.6g}, and none may lie outside of {low:.6g} to {high:.6g}"
+            each = " for each unit of size" if tracker.slots.sizes() else ""
+            problem = f"a label was {label:.6g}{each}, and none may lie outside of {low:.6g} to {high:.6g}"
             return f"{problem}: state the range of all labels, estimate(low=…, high=…)"
     return ""
 

@@ -206,7 +206,7 @@ class Tracker:
             self._forget(t, kept)
             code, answer = _ENDED[feedback is None]
             if label is not UNLABELLED:
-                book_label(slots.sums, weight, label, slots.strays)
+                book_label(slots.sums, weight, label, slots.strays, slots.last_size)
         else:
             code = self.fates.read(t) + 1
             answer = Answer(self.fates.fate(t))

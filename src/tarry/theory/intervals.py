@@ -10,10 +10,13 @@ overflow at threshold θ loses one candidate I, namely i with probability p_i = 
 
     v(θ) = θ²/4 for θ ≤ 2,    v(θ) = θ − 1 beyond,
 
-which one slot and two different numbers attain. Let Λ_n = Σ v(θ) over the overflows so far and θ_n the largest θ. By
-Bernstein's inequality exp(λM_n/R − ½λ²Λ_n/(1 − λθ_n/3)) is below a supermartingale of mean 1 while λθ_n < 3; where not,
-0 is. So is its mean over a fixed grid of λ, which with probability 1 − α never reaches 1/α (Ville). Mixtures of this
-kind: Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics 49(2), 2021.
+which one slot and two different numbers attain. Where rounds have sizes, let φ_s/b_s lie between ``low`` and ``high``.
+The same holds with φ/b on the right, and v = θ²/4 for θ ≤ 2b, b(θ − b) beyond, b the newcomer's size.
+
+Let Λ_n = Σ v(θ) over the overflows so far and θ_n the largest θ. By Bernstein's inequality exp(λM_n/R − ½λ²Λ_n/(1 −
+λθ_n/3)) is below a supermartingale of mean 1 while λθ_n < 3; where not, 0 is. So is its mean over a fixed grid of λ,
+which with probability 1 − α never reaches 1/α (Ville). Mixtures of this kind: Howard, Ramdas, McAuliffe and Sekhon,
+Annals of Statistics 49(2), 2021.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ _CLOSE = 1e-12  # relative, to the solution
 
 
 class Heard(NamedTuple):
-    """What the numbers heard of so far come to: how many there are, Σφ, Σw and Σwφ."""
+    """What the numbers heard of so far come to: Σb, which is how many they are without sizes, Σφ, Σwb and Σwφ."""
 
     labels: float
     plain: float
@@ -38,13 +41,15 @@ class Heard(NamedTuple):
     weighted: float
 
 
-def deviation(variance: ArrayLike, threshold: ArrayLike, level: float = 0.95) -> NDArray[np.float64]:
+def deviation(variance: ArrayLike, threshold: ArrayLike, level: float = 0.95, unit: float = 1.0) -> NDArray[np.float64]:
     """Return u such that |M_n| ≤ u·R for all n at once, with probability ``level``; an entry for each Λ_n and θ_n.
+
+    ``unit``, a size known before the first draw, is what the grid of λ is laid out for; sharpness hangs on it alone.
 
     >>> deviation([0.0, 100.0, 10_000.0], 8.0).round(1).tolist()
     [0.0, 57.9, 370.6]
     """
-    lambdas, total = _SLOPES, np.asarray(variance, dtype=float)
+    lambdas, total = _SLOPES / unit, np.asarray(variance, dtype=float)
     room = 1.0 - np.asarray(threshold, dtype=float)[..., None] * lambdas / 3.0
     with np.errstate(divide="ignore"):
         costs = np.where(room > 0.0, 0.5 * lambdas**2 * total[..., None] / room, np.inf)
@@ -64,8 +69,8 @@ def deviation(variance: ArrayLike, threshold: ArrayLike, level: float = 0.95) ->
     return np.where(total > 0.0, bound, 0.0)
 
 
-def sum_interval(heard: Heard, rounds: int, reach: float, low: float, high: float) -> tuple[float, float]:
-    """Return bounds on Σφ over all rounds so far; ``reach`` is :func:`deviation`.
+def sum_interval(heard: Heard, rounds: float, reach: float, low: float, high: float) -> tuple[float, float]:
+    """Return bounds on Σφ over all rounds so far, whose sizes sum to ``rounds``; ``reach`` is :func:`deviation`.
 
     Weight that has not arrived belongs to rounds that are awaited or ended unheard. Their numbers are only known to lie
     between ``low`` and ``high``.

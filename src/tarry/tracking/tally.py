@@ -41,12 +41,13 @@ SUMS = 13
 # In order of arrival there are no radii; their places, which every store has, hold E and what the open round brought.
 RISE, NEWS = INVERSE_RADII, RADIUS_OVERLAPS
 FULL_ROUNDS, PEAK = range(2)
-# How far weighted sums may stray: Λ and the largest θ of ``theory.intervals``; beside them a join's extreme labels.
-DRIFT, THRESHOLD, LEAST, MOST = range(4)
+# How far weighted sums may stray: Λ, the largest θ and the unit of ``theory.intervals``. Of a join's labels, for each
+# unit of size, the extremes; and the sizes of what is labelled, plain and weighted.
+DRIFT, THRESHOLD, UNIT, LEAST, MOST, LABELLED, MASS = range(7)
 # What is certified: nothing, or flags added up. Sizes of feedback are 1 unless OBSERVED; pairs unless BY_ARRIVAL.
 UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
-# By size: rounds of a size other than 1, and Σ b, Σ b² over all rounds, Σ b w, Σ (b w)² over used arrivals.
-OTHER_SIZES, BEGUN, BEGUN_SQUARE, ARRIVED, ARRIVED_SQUARE = range(5)
+# By size: rounds of a size other than 1; Σ b, Σ b² over all rounds; Σ b w, Σ (b w)² over used arrivals, b of the last.
+OTHER_SIZES, BEGUN, BEGUN_SQUARE, ARRIVED, ARRIVED_SQUARE, LAST = range(6)
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100  # far from where sums of squares could overflow, or vanish
 
 
@@ -70,7 +71,7 @@ def make_tally(slots: int) -> Tally:
     """Return empty books for this many slots."""
     by_slot = (np.zeros(slots) for _ in range(6))
     books = Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
-    return books._replace(strays=np.zeros(MOST + 1), sized=np.zeros(ARRIVED_SQUARE + 1))
+    return books._replace(strays=np.zeros(MASS + 1), sized=np.zeros(LAST + 1))
 
 
 def without_news(tally: Tally) -> Tally:
@@ -92,7 +93,7 @@ def sizes_of(tally: Tally) -> dict[str, float]:
     if not is_sized(tally):
         return {}
     names = ("rounds", "total", "total_square", "arrived", "arrived_square")
-    return dict(zip(names, tally.sized.tolist(), strict=True))
+    return dict(zip(names, tally.sized.tolist(), strict=False))
 
 
 def weights_of(sums: np.ndarray, settled: int) -> Weights:
@@ -149,6 +150,8 @@ def book_size(tally: Tally, slot: int, size: float) -> None:
     """Count the size of a round that begins, in this slot if it has one."""
     if tally.sized.size == 0:
         return
+    if tally.sized[BEGUN] == 0.0:
+        tally.strays[UNIT] = size
     if size != 1.0:
         tally.sized[OTHER_SIZES] += 1.0
     tally.sized[BEGUN] += size
@@ -228,6 +231,7 @@ def book_arrival(tally: Tally, rounds: np.ndarray, slot: int, s: int, weight: fl
 def book_weight(tally: Tally, weight: float, size: float) -> None:
     """Add the weight of a used arrival of this size to the moments."""
     if tally.sized.size > 0:
+        tally.sized[LAST] = size
         tally.sized[ARRIVED] += weight * size
         tally.sized[ARRIVED_SQUARE] += weight * size * (weight * size)
     tally.sums[WEIGHT] += weight
@@ -237,10 +241,13 @@ def book_weight(tally: Tally, weight: float, size: float) -> None:
 
 
 @step
-def book_overflow(tally: Tally, theta: float) -> None:
-    """Add the most that the variance of a weighted sum grows by at an overflow, for numbers in a range of length 1."""
+def book_overflow(tally: Tally, theta: float, size: float) -> None:
+    """Add the most that the variance of a weighted sum grows by where a newcomer of this size overflows the set.
+
+    Numbers are in a range of length 1 for each unit of size.
+    """
     if tally.strays.size > 0:
-        tally.strays[DRIFT] += 0.25 * theta * theta if theta < 2.0 else theta - 1.0
+        tally.strays[DRIFT] += 0.25 * theta * theta if theta < 2.0 * size else size * (theta - size)
         tally.strays[THRESHOLD] = max(tally.strays[THRESHOLD], theta)
 
 
