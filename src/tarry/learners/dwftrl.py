@@ -120,7 +120,7 @@ class DWFTRL(Leading):
                 = Π( η_t ( Σ_{s≤t} α_s x_s − Σ_{s∈O_{t+1}} w_s g_s ) ),   α_1 + … + α_t = 1/η_t
 
     over O_{t+1}, what has arrived before round t + 1. ``rate`` is η_t: a number, a sequence, a function of t or a rule;
-    it may not increase. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid of that norm. The bound is (A) of
+    it may not increase. ``norm`` is Euclidean, or Mahalanobis on an ellipsoid of that norm. The bound is (A′) of
     docs/theory.md. Ryabchenko, Attias, Roy, *Capacity-Constrained Online Convex Optimization with Delayed Feedback*,
     2026.
 

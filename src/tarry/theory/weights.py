@@ -70,16 +70,16 @@ def priority_costs(*, horizon: int, total_delay: float, capacity: int) -> Costs:
 
 
 def varopt_costs(delays: ArrayLike, capacity: int) -> Costs:
-    """T/2 + d_tot, exactly, for VarOpt at any capacity; Σ E[w_t²] ≤ T + (2/C) Σ_{σ_t≥C} (σ_t + 1) (docs/theory.md).
+    """T/2 + d_tot, exactly, for VarOpt; Σ E[w_t²] ≤ T + min{2 d_tot, (2/C) Σ_{σ_t≥C} (σ_t + 1)} (docs/theory.md).
 
     >>> varopt_costs([2, 1, 0], capacity=1)
-    Costs(cost=4.5, second_moments=13.0, saturation=0.0)
+    Costs(cost=4.5, second_moments=9.0, saturation=0.0)
     """
     waits, slots = cut(delays), as_int(capacity, "capacity", 1)
     t = np.arange(1, waits.size + 1)
     backlog = t - 1 - np.searchsorted(np.sort(t + waits), t)  # the rounds before t, less those in before t
-    crowd = float(np.sum(backlog[backlog >= slots] + 1.0))
-    return Costs(0.5 * waits.size + float(waits.sum()), waits.size + 2.0 / slots * crowd, 0.0)
+    crowd, total = float(np.sum(backlog[backlog >= slots] + 1.0)), float(waits.sum())
+    return Costs(0.5 * waits.size + total, waits.size + 2.0 * min(total, crowd / slots), 0.0)
 
 
 def morris_costs(*, epsilon: float, horizon: int, total_delay: float, capacity: int) -> Costs:
