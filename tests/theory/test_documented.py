@@ -65,7 +65,7 @@ def test_the_page_has_the_theorems_and_rows_that_others_cite():
     choices = [line for text in texts for line in re.findall(r"\brow = (.*)", text)]
     numbers |= {number for line in choices for number in re.findall(r"\b\d\d\b", line)}
     assert {"6", "16", "18", "19", "21", "23", "26", "27", "28"} <= numbers <= rows
-    assert re.search(r"\*\*\(b\)\*\* \*Nothing known", page), "players say Theorem 1b of convex losses"
+    assert re.search(r"\*\*\(b\)\*\* \*Neither T nor delays known", page), "players say Theorem 1b of convex losses"
     assert re.search(r"\*\*\(c\)\*\* \*λ known", page), "players say Theorem 1c of strongly convex losses"
 
 
