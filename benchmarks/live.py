@@ -54,7 +54,27 @@ def _bandit() -> tarry.learners.DWFTBL:
     return tarry.learners.DWFTBL(tarry.domains.Ball(DIMENSION), rate=0.001, smoothing=0.2)
 
 
+def _certified(capacity: int) -> Callable[[], None]:
+    """A session whose slots are all taken, and stay so: what an arrival costs its certificate."""
+    session = tarry.Session(tarry.Player(learner()), capacity=capacity, rng=SEED, gradient_bound=1.0)
+    gradients, waiting = list(some_rows(ROUNDS)), [session.ask().id for _ in range(capacity)]
+
+    def play() -> None:
+        for g in gradients:
+            session.tell(waiting.pop(), gradient=g)
+            waiting.append(session.ask().id)
+
+    return play
+
+
+def _certificates(_quick: bool) -> Figure:
+    many, few = interleave([partial(_certified, 4096), partial(_certified, CAPACITY)])
+    times = [nanoseconds(one, ROUNDS) / 1e3 for one in (few, many)]
+    return Figure(ratio(many, few), f"{times[0]:.2f} us a round at {CAPACITY} slots, {times[1]:.2f} us at 4096")
+
+
 ROWS = [
+    Row("live certificate in capacity", 1.2, _certificates),
     Row("live dw-ftrl", 1.2, partial(_against_river, learner())),
     Row("live dw-ftbl", 2.0, partial(_against_river, _bandit())),
 ]

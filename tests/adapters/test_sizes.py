@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,18 @@ def test_games_take_functions_of_the_features_or_of_the_round():
     ):
         with pytest.raises(ValueError, match=words):
             tarry.Game(box, losses, waits, capacity=3, sizes=sizes)
+
+
+def test_copies_from_before_sizes():
+    """What a model was pickled with lacks what came later."""
+    from sklearn.linear_model import SGDRegressor
+
+    from tarry.adapters.sklearn import LateLabels
+    from tarry.adapters.waiting import Waiting
+
+    waiting = Waiting(CAPACITY, seed=SEED)
+    del vars(waiting)["_size"]
+    assert pickle.loads(pickle.dumps(waiting)).decide("row").tracked
+    model = LateLabels(SGDRegressor(), CAPACITY, random_state=SEED)
+    del vars(model)["size"]
+    assert pickle.loads(pickle.dumps(model)).get_params()["size"] is None

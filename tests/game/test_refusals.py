@@ -118,8 +118,8 @@ RECENT = tarry.learners.ODFTRL(BALL, 1.0, hint="recent")
         ),
         (
             {"information": "non-clairvoyant", "domain": SIMPLEX, "feedback": "value"},
-            tarry.learners.TsallisFTRL(2),
-            'TsallisFTRL\'s regulariser follows .*use counts="tracked" with the scheduler Skipping, or Exp3, or',
+            tarry.Player(tarry.learners.TsallisFTRL(2), tarry.schedulers.Priority()),
+            'TsallisFTRL\'s regulariser follows .*use counts="tracked" with the scheduler Skipping, or Exp3, use VarOpt',
         ),
         (
             {"information": "non-clairvoyant"},

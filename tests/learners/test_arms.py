@@ -245,7 +245,8 @@ def test_what_a_game_does_not_grant_is_refused():
         tarry.simulate(tarry.Game(simplex, losses, delays, feedback="value"), EntropicFTRL(3, rate=0.1))
     blind = tarry.Game(simplex, losses, delays, feedback="value", information="non-clairvoyant")
     with pytest.raises(NotGranted, match="acknowledgements"):
-        tarry.simulate(blind, TsallisFTRL(3))
+        tarry.simulate(blind, tarry.Player(TsallisFTRL(3), tarry.schedulers.Priority()))
+    tarry.simulate(blind, TsallisFTRL(3))  # VarOpt estimates the backlog
     with pytest.raises(ValueError, match="level must be"):
         TsallisFTRL(3, level=0.0)
     with pytest.raises(ValueError, match="exploration must be"):

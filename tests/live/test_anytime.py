@@ -246,6 +246,12 @@ def test_a_set_without_a_limit_from_before_grows_as_it_did():
     assert not len(slots.strays)
 
 
+def test_one_threshold_beyond_the_grid_spoils_no_other():
+    found = deviation([10.0, 10.0, 0.0], [8.0, 4e5, 4e5])
+    assert found[0] == pytest.approx(float(deviation(10.0, 8.0)))
+    assert found[1:].tolist() == [np.inf, 0.0]
+
+
 @pytest.mark.parametrize("made", ["simulate", "replay"])
 def test_records_have_intervals_of_what_was_heard(made):
     rng = np.random.default_rng(1)

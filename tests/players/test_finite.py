@@ -45,7 +45,7 @@ def play(player, uniforms, arms, delays, capacity, information):
             row = LOSSES[s - 1]
             told = row if player.learner.feedback == "gradient" else row[[arms[s - 1]]]
             deliver(player, setting, draws, state, s, t, slot, told)
-    flush_buffer(state.buffer, player, draws, state, 0, horizon, False)
+    flush_buffer(state.buffer, player, draws, state, horizon, False)
     assert state.tally.fates[Fate.SATURATED] == 0
     return chance, leader.total.copy()
 

@@ -182,3 +182,39 @@ def test_a_join_has_them_too():
     assert found.sum_low <= 0.5 * sum(sizes) <= found.sum_high <= sum(sizes)
     assert found.sum_low >= 450  # of the basket of 900, which was heard for sure
     assert join.estimate(high=0.4).caveat.startswith("a label was 0.5 for each unit of size")
+
+
+@pytest.mark.parametrize("first", [1e-2, 5000.0])
+def test_the_first_size_does_not_matter_to_the_width(first):
+    join, wait = tarry.LabelJoin(capacity=8, rng=1), 20
+    sizes = [first, *5000 * np.random.default_rng(2).lognormal(0, 1, 1000)]
+    for t in range(1, len(sizes) + wait + 1):
+        if t <= len(sizes):
+            join.decide(size=sizes[t - 1])
+        if t > wait:
+            join.label(t - wait, 0.5 * sizes[t - wait - 1])
+    found = join.estimate()
+    assert found.sum_low < 0.5 * sum(sizes) < found.sum_high
+    assert found.sum_high - found.sum_low < 0.5 * sum(sizes)
+
+
+def test_labels_at_the_edge_of_the_range():
+    """0.7 · b / b may be above 0.7 by rounding."""
+    join = tarry.LabelJoin(capacity=None, rng=1)
+    for i, size in enumerate(np.random.default_rng(3).lognormal(0, 1, 50), 1):
+        join.decide(size=size)
+        join.label(i, 0.7 * size)
+    assert join.estimate(high=0.7).caveat == ""
+
+
+def test_games_with_sizes_are_compared_and_hashed():
+    def game(sizes):
+        waits = tarry.delays.fixed(horizon=3, delay=1)
+        return tarry.Game(BALL, tarry.losses.Linear(np.ones((3, 1))), waits, capacity=2, sizes=sizes)
+
+    assert game([1, 2, 3]) == game([1, 2, 3])
+    assert hash(game([1, 2, 3])) == hash(game([1, 2, 3]))
+    assert game([1, 2, 3]) != game([1, 2, 4])
+    assert game(None) != game([1, 2, 4])
+    with pytest.raises(ValueError, match="read-only"):
+        game([1, 2, 3]).sizes[0] = 9.0

@@ -176,12 +176,13 @@ def test_attained(plan, bounded):
     assert found.bound == pytest.approx(sizes.sum() * 2.0, rel=1e-12)
 
 
-@given(seed=st.integers(0, 10**6), rounds=st.integers(1, 40), capacity=st.integers(2, 9), kind=st.integers(0, 3))
+@given(seed=st.integers(0, 10**6), rounds=st.integers(1, 40), capacity=st.integers(2, 9), kind=st.integers(0, 4))
 def test_it_dominates_on_every_path(seed, rounds, capacity, kind):
     """Random tells, late and out of order, adversarial or not: the worst weighted regret stays below, always."""
     rng = np.random.default_rng(seed)
     learner = DWFTRL(DOMAIN, rate=Power(float(rng.uniform(0.05, 2.0)), 0.5))
-    scheduler = [None, tarry.schedulers.Bernoulli(probability=0.5), None, tarry.schedulers.Priority()][kind]
+    choices = [None, tarry.schedulers.Bernoulli(probability=0.5), None, tarry.schedulers.Priority()]
+    scheduler = [*choices, tarry.schedulers.Batching(4)][kind]  # which withholds what has arrived
     session = tarry.Session(tarry.Player(learner, scheduler), capacity=capacity, rng=seed)
     total, gain, waiting = np.zeros(3), 0.0, {}
     for _ in range(rounds):

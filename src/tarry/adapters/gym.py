@@ -182,15 +182,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         self._run.check(buffers, t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
-        flush_buffer(
-            buffers.state.buffer,
-            self._run.player,
-            buffers.draws,
-            buffers.state,
-            self._run.setting.certify,
-            told_in,
-            False,
-        )
+        flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in, False)
         events = (column[before : log.written[0]].tolist() for column in (log.kind, log.s, log.weight))
         return list(zip(*events, strict=True))
 

@@ -59,6 +59,8 @@ class Waiting:
     5.0
     """
 
+    _size: Sizer = None  # of copies that were pickled before there were sizes
+
     def __init__(
         self, capacity: int | None, scheduler: Scheduler | None = None, seed: Seed = None, size: Sizer = None
     ) -> None:
@@ -184,6 +186,7 @@ class LateModel:
     """What every model with late labels tells of its decisions."""
 
     _waiting: Waiting
+    size: Sizer = None  # of copies that were pickled before there were sizes
 
     def forget(self, id: Hashable) -> bool:
         """Give up on a decision that the model failed on, and free its room; return False if it is none."""

@@ -110,8 +110,8 @@ def finish(
 def estimate(
     join: LabelJoin,
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
-    low: Annotated[float, typer.Option(help="The smallest that any label may be.")] = 0.0,
-    high: Annotated[float, typer.Option(help="The largest that any label may be.")] = 1.0,
+    low: Annotated[float, typer.Option(help="The smallest that any label may be, for each unit of size.")] = 0.0,
+    high: Annotated[float, typer.Option(help="The largest that any label may be, for each unit of size.")] = 1.0,
 ) -> Sheet:
     """Print the mean label with confidence intervals, and the naive mean of those seen."""
     found = join.estimate(level, low=low, high=high)

@@ -19,6 +19,7 @@ from tarry.delays.base import Delays
 from tarry.domains import Simplex
 from tarry.errors import ArgumentError, NotGranted
 from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
+from tarry.kernel.parameters import equal
 from tarry.learners.base import Learner, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
 from tarry.losses.supervised import Supervised
@@ -114,6 +115,12 @@ class _Fixed:
         # Fields alone: a lock cannot be pickled, and what was found is found again where it is needed.
         return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(map(equal, *(one.__getstate__().values() for one in (self, other))))
+
+    def __hash__(self) -> int:
+        return hash((self.domain, self.losses, self.delays, self.feedback, self.capacity, self.information))
+
     def _told(self) -> str:
         return self.feedback if self.queries == 1 else f"{self.feedback} ({self.queries} points a round)"
 
@@ -124,7 +131,7 @@ class _Fixed:
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Game(_Fixed):
     """The capacity-constrained game with late feedback (the paper's Figure 1).
 
@@ -174,7 +181,7 @@ class Game(_Fixed):
         return html_facts("Game", rows)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class WeightedGame(_Fixed):
     """The delayed and weighted game on its own (the paper's Figure 2), for a bare learner.
 
@@ -217,13 +224,14 @@ def as_sizes(given: Any, horizon: int, losses: Any = None) -> np.ndarray:
     try:
         sizes = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sizes must be real numbers, one for each round, got {given!r}") from error
+        raise ValueError(f"sizes must be real numbers, one for each round: {error}") from error
     if sizes.shape != (horizon,):
         raise ValueError(f"sizes need one entry for each of {horizon} rounds, got shape {sizes.shape}")
     bad = np.flatnonzero(~((sizes >= LEAST_SIZE) & (sizes <= LARGEST_SIZE)))  # NaN too
     if bad.size:
         problem = "must be positive and finite, between 1e-100 and 1e100"
         raise ArgumentError(f"the size of round {bad[0] + 1}", problem, float(sizes[bad[0]]))
+    sizes.setflags(write=False)
     return sizes
 
 
@@ -310,6 +318,11 @@ def check_grants(
     player.scheduler.check_capacity(capacity)
 
 
+def _lacks_backlog(part: Any, scheduler: Any) -> bool:
+    """Return whether a part counts pending rounds, and the scheduler does not estimate their number for it."""
+    return part.needs_acknowledgements and not (scheduler.conserves_weight and part.takes_held_weight)
+
+
 def _refusals(
     player: Player, feedback: str | None, capacity: int | None, information: str, preemption: bool, queries: int
 ) -> Iterator[str]:
@@ -334,12 +347,7 @@ def _refusals(
             "it: give a bound on the backlog instead, or preemption=True"
         )
 
-    def lacks_backlog(part: Any) -> bool:
-        """Return whether a part counts pending rounds, and nothing here tells their number or estimates it."""
-        estimated = scheduler.conserves_weight and part.takes_held_weight
-        return part.needs_acknowledgements and disclosed == NON and not estimated
-
-    if lacks_backlog(epochs):
+    if disclosed == NON and _lacks_backlog(epochs, scheduler):
         yield (
             f"doubling over {epochs.over!r} watches the backlog and needs acknowledgements, but {here}: "
             "give a bound on the backlog, use VarOpt with Doubling('total'), or information='semi-clairvoyant'"
@@ -356,7 +364,7 @@ def _refusals(
             f"{name} counts pending rounds and needs acknowledgements, but {here}: "
             f"use {instead}, or information='semi-clairvoyant'"
         )
-    if lacks_backlog(learner):
+    if disclosed == NON and _lacks_backlog(learner, scheduler):
         follower, remedy = learner.follows
         if learner.takes_held_weight:
             remedy = f"{remedy}, use VarOpt, whose held weight tells the backlog without them"

@@ -21,7 +21,7 @@ from tarry.game.run import OUTSIDE, Played
 from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.rates.base import Facts
-from tarry.theory.intervals import Heard, deviation, sum_interval
+from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
 from tarry.tracking import Player, restart_warnings
 from tarry.tracking.certificate import bounds_at, certificate
 from tarry.tracking.tally import (
@@ -132,11 +132,14 @@ class SeedResults:
         stated = self._sizes[at]
         sizes = np.ones(self.horizon) if stated is None else stated
         w, y, b = weights[used], given[used], sizes[used]
-        if not np.all((low <= y / b) & (y / b <= high)):
+        slack = ROUNDING * max(abs(low), abs(high))
+        if not np.all((low - slack <= y / b) & (y / b <= high + slack)):
             each = "" if stated is None else " for each unit of size"
             raise ArgumentError("values", f"must lie between low={low:g} and high={high:g}{each}")
         strays = self._strays[at]
-        reach = float(deviation(strays[DRIFT], strays[THRESHOLD], as_level(level), strays[UNIT]))
+        reach = float(
+            deviation(strays[DRIFT], strays[THRESHOLD], as_level(level), 1.0 if stated is None else strays[UNIT] or 1.0)
+        )
         heard = Heard(float(b.sum()), float(y.sum()), float(w @ b), float(w @ y))
         return sum_interval(heard, float(sizes.sum()), reach, low, high)
 

@@ -61,7 +61,7 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
         closing = learners.closing_rate(player.learner, state.learner, t - 1)
         state.tally.sums[tally.CLOSED_EPOCHS] += 0.5 / closing
     if t > 1:
-        flush_buffer(state.buffer, player, draws, state, setting.certify, t - 1, is_first)
+        flush_buffer(state.buffer, player, draws, state, t - 1, is_first)
         learners.advance(player.learner, state.learner, t - 1, backlog)
         if setting.certify & tally.BY_ARRIVAL:
             rate = closing if is_first else learners.rate_in_force(player.learner, state.learner, t)
@@ -101,16 +101,16 @@ def consider(
     player: Player, setting: Setting, draws: Draws, state: State, t: int, known: tuple[int, int, float]
 ) -> Any:
     """Let the scheduler decide about round t, of which a backlog, delay and size are known, and keep the books."""
-    table = state.table
+    table, (pending, delay, size) = state.table, known
     tracked = table.counts[TRACKED]
     free = vacancy(table, setting.capacity)
     tally.book_occupancy(state.tally, tracked, setting.capacity)
     learners.notice(player.learner, state.learner, t, tracked)
-    request = schedulers.Request(t, free, tracked, setting.capacity, known[0], known[1], known[2])
+    request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay, size)
     slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
     if free < 0:
-        tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), known[2])
-    tally.book_size(state.tally, slot, known[2])
+        tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), size)
+    tally.book_size(state.tally, slot, size)
     if slot < 0:
         state.tally.fates[_SATURATED if slot == schedulers.SATURATED else _UNTRACKED] += 1
         return slot
@@ -142,19 +142,21 @@ def deliver(
 ) -> Any:
     """Hand over the feedback of round s, tracked in this slot, in round t; return its weight."""
     state.table.counts[ENDED] += 1
-    extent = tally.size_of(state.tally, slot)
-    weight = schedulers.arrive(player.scheduler, state.scheduler, slot, s, t) / extent
+    size = tally.size_of(state.tally, slot)
+    weight = schedulers.arrive(player.scheduler, state.scheduler, slot, s, t) / size
     state.tally.fates[_USED] += 1
-    tally.book_weight(state.tally, weight, extent)
+    tally.book_weight(state.tally, weight, size)
     if setting.certify:
-        size = learners.feedback_size(player.learner, feedback)
-        state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], size)
-        if not setting.certify & tally.BY_ARRIVAL:
-            size = size if setting.certify & tally.OBSERVED else 1.0
-            tally.book_arrival(state.tally, state.table.rounds, slot, s, weight, size)
+        length = learners.feedback_size(player.learner, feedback)
+        state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], length)
+        length = length if setting.certify & tally.OBSERVED else 1.0
+        if setting.certify & tally.BY_ARRIVAL:
+            tally.book_by_arrival(state.tally, slot, weight * length)
+        else:
+            tally.book_arrival(state.tally, state.table.rounds, slot, s, weight, length)
     vacate(state.table, slot)
     if weight != 0.0:
-        deliver_or_buffer(state.buffer, player, draws, state, setting.certify, (s, t, slot, weight), feedback)
+        deliver_or_buffer(state.buffer, player, draws, state, (s, t, slot, weight), feedback)
     return weight
 
 

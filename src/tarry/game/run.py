@@ -195,7 +195,7 @@ def make_run(
     game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool = False, terms: Terms | None = None, **kept: Any
 ) -> Run:
     """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts."""
-    certify = UNCERTIFIED if terms is None else terms.sizes
+    certify = UNCERTIFIED if terms is None else terms.certify
     return Run(
         game=game,
         player=player,
@@ -231,8 +231,8 @@ def prepare(
 
 def _terms(game: Any, player: Player) -> Terms | None:
     """Return the constants of a certificate, from the losses; what they do not bound is observed."""
-    learner, restarts = player.learner, player.epochs.needs_preemption
-    terms = terms_of(learner, strong_convexity=game.losses.strong_convexity, restarts=restarts)
+    learner, restarts, withholds = player.learner, player.epochs.needs_preemption, player.scheduler.withholds_feedback
+    terms = terms_of(learner, strong_convexity=game.losses.strong_convexity, restarts=restarts, withholds=withholds)
     if terms is None:
         return None
     # One bound for all gradients says little where rounds differ in size: there they are observed.

@@ -85,7 +85,8 @@ def _rebuild(cls: type, values: tuple[Any, ...]) -> Any:
     return tuple.__new__(cls, kept)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def equal(a: Any, b: Any) -> bool:
+    """Return whether two values are equal, arrays by their entries; NaN equals NaN."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return bool(np.array_equal(a, b, equal_nan=True))
     both_nan = isinstance(a, float) and isinstance(b, float) and a != a and b != b
@@ -143,7 +144,7 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
         return True  # also where there is no field: a scheduler is never nothing
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and all(map(_equal, self, other))
+        return type(self) is type(other) and all(map(equal, self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other

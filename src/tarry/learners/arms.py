@@ -149,10 +149,11 @@ class TsallisFTRL(Arms, init=False):
     over the simplex, L_i = Σ w_s f_s 1{A_s = i}/x_{s,i} of the arms A_s heard, σ_s the backlog when round s begins; in
     an epoch the sum starts over, but rounds of earlier epochs count while they are out. Losses should lie in [0, 1];
     with unit weights the expected regret is at most 4√(KT) + √(8·total delay·ln K). ``level`` multiplies K·T there: the
-    second moment of the weights (this project's reading; not proved). ``counts="tracked"`` lets σ_s be the rounds
-    tracked and needs no acknowledgements: with the scheduler ``Skipping`` the source's advanced tuning. Schedulers that
-    hand a slot on to another round, and weights of 0, are then refused. Zimmert and Seldin, An Optimal Algorithm for
-    Adversarial Bandits with Arbitrary Delays (AISTATS 2020), simple tuning.
+    second moment of the weights (this project's reading; not proved). Where nothing acknowledges, VarOpt's held weight
+    stands for σ_s (not proved either). ``counts="tracked"`` lets σ_s be the rounds tracked and needs no
+    acknowledgements: with the scheduler ``Skipping`` the source's advanced tuning. Schedulers that hand a slot on to
+    another round, and weights of 0, are then refused. Zimmert and Seldin, An Optimal Algorithm for Adversarial Bandits
+    with Arbitrary Delays (AISTATS 2020), simple tuning.
 
     >>> TsallisFTRL(3, counts="tracked").needs_acknowledgements
     False
@@ -174,6 +175,10 @@ class TsallisFTRL(Arms, init=False):
 
     @property
     def needs_acknowledgements(self) -> bool:
+        return self.counts != TRACKED
+
+    @property
+    def takes_held_weight(self) -> bool:
         return self.counts != TRACKED
 
     @property

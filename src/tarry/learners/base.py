@@ -92,18 +92,19 @@ class Learner(Parameters):
     @property
     def takes_held_weight(self) -> bool:
         """Whether an unbiased estimate of the number of pending rounds, the scheduler's held weight, does as well."""
-        if self.base is not None:
-            return bool(self.base.takes_held_weight)
-        asking = [rule for rule in rules_of(self) if rule.needs_acknowledgements]
-        return bool(asking) and all(rule.takes_held_weight for rule in asking)
+        return self._asks_for_none_but("takes_held_weight")
 
     @property
     def takes_sizes(self) -> bool:
         """Whether what counts pending rounds does so by their sizes."""
+        return self._asks_for_none_but("takes_sizes")
+
+    def _asks_for_none_but(self, trait: str) -> bool:
+        """Return whether something counts pending rounds, and all that does has this trait."""
         if self.base is not None:
-            return bool(self.base.takes_sizes)
+            return bool(getattr(self.base, trait))
         asking = [rule for rule in rules_of(self) if rule.needs_acknowledgements]
-        return bool(asking) and all(rule.takes_sizes for rule in asking)
+        return bool(asking) and all(getattr(rule, trait) for rule in asking)
 
     @property
     def follows(self) -> tuple[str, str]:

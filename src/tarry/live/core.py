@@ -20,15 +20,15 @@ from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import (
+    BEGUN,
     LABELLED,
-    LAST,
     LEAST,
     MASS,
     MOST,
+    OTHER_SIZES,
     UNCERTIFIED,
     as_size,
     check_balance,
-    sizes_of,
     weights_of,
     without_news,
 )
@@ -110,8 +110,11 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
             strays[LEAST] = each
         if is_first or each > strays[MOST]:
             strays[MOST] = each
-        strays[LABELLED] += size
-        strays[MASS] += weight * size
+        if size != 1.0 or strays[LABELLED]:
+            if not strays[LABELLED]:  # all labels before were of size 1
+                strays[LABELLED], strays[MASS] = sums[LABELS], sums[WEIGHTS]
+            strays[LABELLED] += size
+            strays[MASS] += weight * size
     sums[WEIGHTS] += weight
     sums[LABELS] += 1.0
     sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
@@ -133,7 +136,7 @@ class Held(NamedTuple):
 class Slots:
     """The slots of a player that was checked before.
 
-    ``counts``, ``sums``, ``table`` (the counts of the tracking set) and ``strays`` are views of the buffer.
+    ``counts``, ``sums``, ``table`` (the counts of the tracking set), ``strays`` and ``sized`` are views of the buffer.
     ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
 
@@ -171,7 +174,7 @@ class Slots:
         # Memory views are cheaper than arrays to read and add to, one number at a time.
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
         self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
-        self._sized = memoryview(self.state.tally.sized)
+        self.sized = memoryview(self.state.tally.sized)
         self.is_midway = False
         self._box: Any = None  # made again, since the arrays have moved
         self._steps: dict[Any, Any] = {}
@@ -243,11 +246,6 @@ class Slots:
         return self.counts[ROUNDS]
 
     @property
-    def last_size(self) -> float:
-        """The size of the round that arrived last."""
-        return 1.0 if self._is_former else self._sized[LAST]
-
-    @property
     def tracked(self) -> int:
         """Slots taken."""
         return self.table[TRACKED]
@@ -268,11 +266,10 @@ class Slots:
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""
-        found = sizes_of(self.state.tally)
-        if not found:
-            return found
+        if self._is_former or not self.sized[OTHER_SIZES]:
+            return {}
         holding = float(held(self.player.scheduler, self.state.scheduler))
-        return {"rounds": int(found["rounds"]), "total": found["total"], "held": holding}
+        return {"rounds": int(self.sized[OTHER_SIZES]), "total": self.sized[BEGUN], "held": holding}
 
     def __getstate__(self) -> dict[str, Any]:
         names = (*_KEPT, "_held")  # the rest points into memory and is made anew

@@ -159,8 +159,8 @@ class LabelJoin(StoredObject):
             raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
         waits = [None] * len(rows) if delays is None else batches.as_list(delays, "delays")
         try:
-            extents = None if sizes is None else batches.as_list(sizes, "sizes")
-            opened = self._turns.change(partial(self._tracker.open_many, sizes=extents), names, waits, rows)
+            listed = None if sizes is None else batches.as_list(sizes, "sizes")
+            opened = self._turns.change(partial(self._tracker.open_many, sizes=listed), names, waits, rows)
         except ValueError:
             check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
@@ -254,8 +254,8 @@ class LabelJoin(StoredObject):
         """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
 
         While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are. Where all labels,
-        heard or not, lie between ``low`` and ``high``, ``anytime_low`` to ``anytime_high`` covers the mean of all
-        decisions so far, however often one looks.
+        heard or not, lie between ``low`` and ``high``, for each unit of size, ``anytime_low`` to ``anytime_high``
+        covers the mean of all decisions so far, however often one looks.
         """
         return self._turns.look(estimate_now, self._tracker, level, low, high)
 

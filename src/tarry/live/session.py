@@ -135,8 +135,8 @@ class Session(StoredObject):
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = batches.as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else batches.as_list(delays, "delays")
-        extents = None if sizes is None else batches.as_list(sizes, "sizes")
-        work = partial(self._tracker.open_many, sizes=extents)
+        listed = None if sizes is None else batches.as_list(sizes, "sizes")
+        work = partial(self._tracker.open_many, sizes=listed)
         opened = self._turns.change(work, names, waits, [None] * len(names))
         k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)

@@ -18,7 +18,7 @@ from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Answer, Certificate, Weights
 from tarry.schedulers.base import held
-from tarry.theory.intervals import Heard, deviation, sum_interval
+from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LABELLED, LEAST, MASS, MOST, THRESHOLD, UNIT, balance
 
@@ -44,7 +44,7 @@ class Estimate(NamedTuple):
 
     ``anytime_low`` and ``anytime_high`` bound the mean label of *all* decisions so far, heard or not, ``sum_low`` and
     ``sum_high`` the sum. With the probability asked for they do so at every time at once, if all labels lie in the
-    range stated. Where nothing can be said they are NaN, and ``caveat`` tells why.
+    range stated, which is for each unit of size. Where nothing can be said they are NaN, and ``caveat`` tells why.
     """
 
     mean: float
@@ -118,9 +118,13 @@ def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: 
         return found._replace(caveat=caveat)
     strays, n = tracker.slots.strays, tracker.rounds
     plain, weighted = sums[core.LABELS] * sums[core.NAIVE], sums[core.WEIGHTED] + sums[core.LOST]
-    heard = Heard(strays[LABELLED], plain, strays[MASS], weighted)
-    reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level, strays[UNIT]))
-    lower, upper = sum_interval(heard, tracker.slots.sizes().get("total", n), reach, low, high)
+    heard, total, unit = Heard(sums[core.LABELS], plain, sums[core.WEIGHTS], weighted), float(n), 1.0
+    if sizes := tracker.slots.sizes():
+        total, unit = sizes["total"], strays[UNIT] or 1.0
+        if strays[LABELLED]:
+            heard = Heard(strays[LABELLED], plain, strays[MASS], weighted)
+    reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level, unit))
+    lower, upper = sum_interval(heard, total, reach, low, high)
     return found._replace(anytime_low=lower / n, anytime_high=upper / n, sum_low=lower, sum_high=upper)
 
 
@@ -134,8 +138,9 @@ def _doubt(tracker: Tracker, low: float, high: float) -> str:
     if not scheduler.conserves_weight or (tracker.slots.state.tally.counts[FULL_ROUNDS] and not strays[DRIFT]):
         return "how far sums may stray is known for VarOpt alone: use it, it is the default"
     ends = (strays[LEAST], strays[MOST]) if sums[core.LABELS] else ()
+    slack = ROUNDING * max(abs(low), abs(high))
     for label in ends:
-        if not low <= label <= high:
+        if not low - slack <= label <= high + slack:
             each = " for each unit of size" if tracker.slots.sizes() else ""
             problem = f"a label was {label:.6g}{each}, and none may lie outside of {low:.6g} to {high:.6g}"
             return f"{problem}: state the range of all labels, estimate(low=…, high=…)"

@@ -25,7 +25,7 @@ from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
 from tarry.tracking import keyed_draws, terms_of
 from tarry.tracking.table import RELEASED
-from tarry.tracking.tally import UNCERTIFIED
+from tarry.tracking.tally import LAST, UNCERTIFIED
 
 UNDECIDED, OURS, CALLERS = range(3)  # whether rounds go by our numbers or by the caller's ids
 RECENT = 256  # rounds that are kept with their plays whether tracked or not; fewer where fewer are remembered
@@ -47,13 +47,14 @@ class Tracker:
         self.recent = min(RECENT, self.memory)
         player, stated = configuration.player, configuration.options
         given = {name: stated[name] for name in _STATED if name in stated}
-        self.terms = terms_of(player.learner, **given, restarts=player.epochs.needs_preemption)
+        withholds = player.scheduler.withholds_feedback
+        self.terms = terms_of(player.learner, **given, restarts=player.epochs.needs_preemption, withholds=withholds)
         self.slots = Slots(
             player,
             configuration.capacity,
             configuration.information,
             seed=configuration.seed,
-            certify=UNCERTIFIED if self.terms is None else self.terms.sizes,
+            certify=UNCERTIFIED if self.terms is None else self.terms.certify,
         )
         self.fates = Fates(self.memory)
         self.ids: Ids | None = None  # made when the first one comes
@@ -97,11 +98,11 @@ class Tracker:
         self, ids: list[Any], delays: list[Any], payloads: list[Any], sizes: list[Any] | None = None
     ) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
-        extents = [None] * len(ids) if sizes is None else sizes
-        for what, given in (("delays", delays), ("sizes", extents)):
+        listed = [None] * len(ids) if sizes is None else sizes
+        for what, given in (("delays", delays), ("sizes", listed)):
             if len(given) != len(ids):
                 raise ValueError(f"there are {len(ids)} rounds and {len(given)} {what}: give one each")
-        for size in extents:
+        for size in listed:
             if size is not None:
                 self.slots.as_size(size)
         named = [as_id(id) for id in ids if id is not None]
@@ -113,7 +114,7 @@ class Tracker:
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
             self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, extents, strict=True)]
+        return [self.open(*row) for row in zip(ids, delays, payloads, listed, strict=True)]
 
     def _disclosed(self, delay: int | None) -> int | None:
         """Return the delay that is told with a round, in the clairvoyant model only."""
@@ -206,7 +207,7 @@ class Tracker:
             self._forget(t, kept)
             code, answer = _ENDED[feedback is None]
             if label is not UNLABELLED:
-                book_label(slots.sums, weight, label, slots.strays, slots.last_size)
+                book_label(slots.sums, weight, label, slots.strays, slots.sized[LAST] if slots.sized else 1.0)
         else:
             code = self.fates.read(t) + 1
             answer = Answer(self.fates.fate(t))

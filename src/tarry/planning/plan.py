@@ -143,18 +143,18 @@ def plan(
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
     values, counts = delays.values, (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
     # As a list, so that the loop is compiled once per scheduler whatever the model.
-    extents = None if sizes is None else as_sizes(sizes, values.size)
-    work = Workload(array(values), int(backlog_of(values).max()), preemption, *counts, extents)
+    listed = None if sizes is None else as_sizes(sizes, values.size)
+    work = Workload(array(values), int(backlog_of(values).max()), preemption, *counts, listed)
     policies = choose_policies(schedulers, preemption=preemption)
     wanted = _share(target, max_second_moment)
     search = _Search(policies, work, wanted, progress if progress is not None else lambda text: None)
     grid = _grid(capacities, work.max_backlog)
     figures = [f for capacity in grid for f in search.row(policies, capacity)]
     if not figures:
-        way_out = (
-            "without preemption: allow it" if extents is None else "with sizes, which VarOpt alone takes: leave them"
-        )
-        raise ValueError(f"none of the schedulers can serve these capacities {way_out}, or others")
+        what = "these capacities without preemption: allow it, or give other schedulers"
+        if listed is not None:
+            what = "sizes, which VarOpt alone takes, with preemption: name it and allow that, or leave sizes out"
+        raise ValueError(f"none of the schedulers can serve {what}")
     choice = search.smallest(figures)
     if choice is not None and capacities is None:
         choice = search.refine(choice, max((c for c in grid if c < choice.capacity), default=0))

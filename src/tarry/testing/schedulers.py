@@ -91,8 +91,8 @@ def follow(
     """
     waits = np.asarray(delays, dtype=np.int64)
     horizon, half = waits.size, max(1, waits.size // 2)
-    extents = None if sizes is None else as_sizes(sizes, horizon)
-    game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=extents)
+    listed = None if sizes is None else as_sizes(sizes, horizon)
+    game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=listed)
     # A checkpoint a round, since the books at each tell the size of the set before admission.
     run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True)
     run = run if compiled else run._replace(compiled=run_rounds.function)

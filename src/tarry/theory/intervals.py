@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 _SLOPES = 2.0 ** -np.arange(2.0, 18.0)
 _STEPS = 12  # of Newton's method, mostly five; it comes from above, so that each step gives a bound
 _CLOSE = 1e-12  # relative, to the solution
+ROUNDING = 1e-12  # relative, of a label for each unit of size: a quotient
 
 
 class Heard(NamedTuple):
@@ -44,7 +45,7 @@ class Heard(NamedTuple):
 def deviation(variance: ArrayLike, threshold: ArrayLike, level: float = 0.95, unit: float = 1.0) -> NDArray[np.float64]:
     """Return u such that |M_n| ≤ u·R for all n at once, with probability ``level``; an entry for each Λ_n and θ_n.
 
-    ``unit``, a size known before the first draw, is what the grid of λ is laid out for; sharpness hangs on it alone.
+    ``unit``, known before the first draw, is what the grid of λ is laid out for; only sharpness hangs on it.
 
     >>> deviation([0.0, 100.0, 10_000.0], 8.0).round(1).tolist()
     [0.0, 57.9, 370.6]
@@ -55,25 +56,27 @@ def deviation(variance: ArrayLike, threshold: ArrayLike, level: float = 0.95, un
         costs = np.where(room > 0.0, 0.5 * lambdas**2 * total[..., None] / room, np.inf)
     goal = np.log(2.0 * lambdas.size / (1.0 - level))  # the two sides share what may go wrong
     bound = ((goal + costs) / lambdas).min(axis=-1)  # the best of the lines alone
-    if not np.all(np.isfinite(bound)):  # a threshold beyond the grid
-        return np.where(total > 0.0, np.inf, 0.0)
+    known = np.isfinite(bound)  # elsewhere the threshold is beyond the grid
+    found, costs = bound[known], costs[known]
     for _ in range(_STEPS):
-        exponents = lambdas * bound[..., None] - costs
+        exponents = lambdas * found[:, None] - costs
         top = exponents.max(axis=-1)
-        parts = np.exp(exponents - top[..., None])
+        parts = np.exp(exponents - top[:, None])
         whole = parts.sum(axis=-1)
         gain = (top + np.log(whole) - goal) * whole / (parts * lambdas).sum(axis=-1)
-        bound = bound - gain
-        if np.all(gain <= _CLOSE * bound):
+        found = found - gain
+        if np.all(gain <= _CLOSE * found):
             break
-    return np.where(total > 0.0, bound, 0.0)
+    reach = np.full_like(bound, np.inf)
+    reach[known] = found
+    return np.where(total > 0.0, reach, 0.0)
 
 
 def sum_interval(heard: Heard, rounds: float, reach: float, low: float, high: float) -> tuple[float, float]:
     """Return bounds on Σφ over all rounds so far, whose sizes sum to ``rounds``; ``reach`` is :func:`deviation`.
 
     Weight that has not arrived belongs to rounds that are awaited or ended unheard. Their numbers are only known to lie
-    between ``low`` and ``high``.
+    between ``low`` and ``high``, for each unit of size.
 
     >>> sum_interval(Heard(labels=2, plain=1.0, weight=6.0, weighted=4.0), 10, 0.5, 0.0, 1.0)
     (3.5, 8.5)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import step, verb_with_default
-from tarry.learners.base import absorb, feedback_size, width_of
+from tarry.kernel import verb_with_default
+from tarry.learners.base import absorb, width_of
 from tarry.schedulers.base import withholds
-from tarry.tracking.tally import BY_ARRIVAL, OBSERVED, book_by_arrival
 
 if TYPE_CHECKING:
     from tarry.tracking.player import Draws, Player, State
@@ -42,38 +41,25 @@ def make_buffer(player: Player) -> NoBuffer | Buffer:
     return Buffer(np.zeros(2, np.int64), np.zeros(1), np.zeros(width_of(player.learner)))
 
 
-@step
-def hand_over(
-    player: Player, draws: Draws, state: State, certify: int, slot: int, s: int, weight: float, feedback: np.ndarray
+@verb_with_default
+def deliver_or_buffer(
+    buffer: Any, player: Player, draws: Draws, state: State, arrival: Arrival, feedback: np.ndarray
 ) -> None:
-    """Let the learner absorb the feedback of round s, and book it where certificates go by the order of arrival."""
-    if certify & BY_ARRIVAL:
-        size = feedback_size(player.learner, feedback) if certify & OBSERVED else 1.0
-        book_by_arrival(state.tally, slot, weight * size)
+    """Give the learner the feedback that has arrived, or buffer it; ``arrival`` = (s, t, slot, weight)."""
+    s, _, slot, weight = arrival
     absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
 
 
 @verb_with_default
-def deliver_or_buffer(
-    buffer: Any, player: Player, draws: Draws, state: State, certify: int, arrival: Arrival, feedback: np.ndarray
-) -> None:
-    """Give the learner the feedback that has arrived, or buffer it; ``arrival`` = (s, t, slot, weight)."""
-    s, _, slot, weight = arrival
-    hand_over(player, draws, state, certify, slot, s, weight, feedback)
-
-
-@verb_with_default
-def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, certify: int, t: int, is_last: bool) -> None:
+def flush_buffer(buffer: Any, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
     """Give the learner, at the end of round t, what is withheld no longer; drop the rest in the last of an epoch."""
 
 
 @deliver_or_buffer.on(Buffer)
-def _buffer(
-    buffer: Buffer, player: Player, draws: Draws, state: State, certify: int, arrival: Arrival, feedback: np.ndarray
-) -> None:
+def _buffer(buffer: Buffer, player: Player, draws: Draws, state: State, arrival: Arrival, feedback: np.ndarray) -> None:
     s, t, slot, weight = arrival
     if not withholds(player.scheduler, state.scheduler, s, t):
-        hand_over(player, draws, state, certify, slot, s, weight, feedback)
+        absorb(player.learner, state.learner, draws.directions, slot, s, weight, feedback)
         return
     # One cell is enough: schedulers that withhold track one round of a batch at a time.
     buffer.origin[0] = s
@@ -84,11 +70,10 @@ def _buffer(
 
 
 @flush_buffer.on(Buffer)
-def _flush(buffer: Buffer, player: Player, draws: Draws, state: State, certify: int, t: int, is_last: bool) -> None:
+def _flush(buffer: Buffer, player: Player, draws: Draws, state: State, t: int, is_last: bool) -> None:
     s = buffer.origin[0]
     is_free = s != 0 and not withholds(player.scheduler, state.scheduler, s, t)
     if is_free or is_last:
         buffer.origin[0] = 0
     if is_free:
-        # Whoever withholds a piece does not give its slot away before, so what the books say of the slot is its own.
-        hand_over(player, draws, state, certify, buffer.origin[1], s, buffer.weight[0], buffer.feedback)
+        absorb(player.learner, state.learner, draws.directions, buffer.origin[1], s, buffer.weight[0], buffer.feedback)

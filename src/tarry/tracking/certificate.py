@@ -58,7 +58,7 @@ class Terms(NamedTuple):
         return self.value_bound if self.inner_radius else self.gradient_bound
 
     @property
-    def sizes(self) -> int:
+    def certify(self) -> int:
         """What the books must keep."""
         return PLAIN + OBSERVED * (not isfinite(self.level)) + BY_ARRIVAL * self.by_arrival
 
@@ -70,10 +70,12 @@ def terms_of(
     value_bound: float = inf,
     strong_convexity: float = inf,
     restarts: bool = False,
+    withholds: bool = False,
 ) -> Terms | None:
     """Return the constants for a learner, None where neither (A) nor (B) speaks of the learner.
 
-    ``strong_convexity`` is that of the losses: below λ the rate 1/(λt) counts as any other.
+    ``strong_convexity`` is that of the losses: below λ the rate 1/(λt) counts as any other. Where the scheduler
+    ``withholds`` feedback, what has arrived is not what the learner has heard, and (A) stands.
     """
     traits = ("norm", "rate") if learner.feedback != VALUE else ("norm", "rate", "inner_radius", "smoothing")
     if any(getattr(learner, name) is None for name in traits):
@@ -81,6 +83,7 @@ def terms_of(
     rate, curvature = learner.rate, 0.0
     if learner.norm.is_quadratic and isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0:
         curvature = 1.0 / rate.scale if rate.cap >= rate.scale else 0.0  # a lower cap would bend 1/(λt)
+    moves_with_feedback = learner.norm.is_quadratic or isinstance(rate, Constant)  # alone, not with the rate
     return Terms(
         diameter=float(diameter_in(learner.norm, learner.domain)),
         gradient_bound=float(gradient_bound),
@@ -89,7 +92,7 @@ def terms_of(
         inner_radius=float(learner.inner_radius) if learner.feedback == VALUE else 0.0,
         dimension=int(learner.dimension),
         restarts=restarts,
-        by_arrival=learner.feedback != VALUE and (learner.norm.is_quadratic or isinstance(rate, Constant)),
+        by_arrival=not withholds and learner.feedback != VALUE and moves_with_feedback,
     )
 
 
@@ -99,7 +102,7 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> tuple[Array, Array, Array,
     flat = np.zeros(sums.shape[:-1])
     # Where feedback was larger than its bound, the bound was none.
     level = np.where(_exceeded(terms, sums[..., LONGEST]), nan, terms.level)
-    square = 1.0 if terms.sizes & OBSERVED else level**2
+    square = 1.0 if terms.certify & OBSERVED else level**2
     spread, omitted = terms.diameter**2 * (sums[..., tally.CLOSED_EPOCHS] + 0.5 / np.asarray(rate)), flat
     if terms.strong_convexity:
         heard = 0.5 * terms.strong_convexity * terms.diameter**2 * sums[..., tally.CAPPED]
@@ -109,7 +112,7 @@ def parts_of(terms: Terms, sums: Array, rate: Any) -> tuple[Array, Array, Array,
         squares = squares + np.asarray(rate) * sums[..., tally.NEWS] ** 2
     if not terms.inner_radius:
         return spread, 0.5 * square * squares, square * overlaps, flat, omitted
-    k, r, most = terms.dimension, terms.inner_radius, nan if terms.sizes & OBSERVED else level
+    k, r, most = terms.dimension, terms.inner_radius, nan if terms.certify & OBSERVED else level
     lengths = np.sqrt(sums[..., tally.INVERSE_RADII] * sums[..., tally.RADIUS_OVERLAPS])
     drift = 10.0 * steep / terms.strong_convexity if terms.strong_convexity else 3.0 * terms.diameter
     overlap = k * most * steep * lengths + steep**2 * overlaps

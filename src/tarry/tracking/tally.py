@@ -42,7 +42,7 @@ SUMS = 13
 RISE, NEWS = INVERSE_RADII, RADIUS_OVERLAPS
 FULL_ROUNDS, PEAK = range(2)
 # How far weighted sums may stray: Λ, the largest θ and the unit of ``theory.intervals``. Of a join's labels, for each
-# unit of size, the extremes; and the sizes of what is labelled, plain and weighted.
+# unit of size, the extremes; and the sizes of what is labelled, plain and weighted, once one of them is not 1.
 DRIFT, THRESHOLD, UNIT, LEAST, MOST, LABELLED, MASS = range(7)
 # What is certified: nothing, or flags added up. Sizes of feedback are 1 unless OBSERVED; pairs unless BY_ARRIVAL.
 UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
@@ -86,14 +86,6 @@ def as_size(value: Any, name: str = "size") -> float:
     if not LEAST_SIZE <= size <= LARGEST_SIZE:
         raise ArgumentError(name, "must lie between 1e-100 and 1e100", value, "give it in another unit")
     return size
-
-
-def sizes_of(tally: Tally) -> dict[str, float]:
-    """Return the sums by size, by name, where some round has another size than 1; nothing otherwise."""
-    if not is_sized(tally):
-        return {}
-    names = ("rounds", "total", "total_square", "arrived", "arrived_square")
-    return dict(zip(names, tally.sized.tolist(), strict=False))
 
 
 def weights_of(sums: np.ndarray, settled: int) -> Weights:
@@ -150,8 +142,6 @@ def book_size(tally: Tally, slot: int, size: float) -> None:
     """Count the size of a round that begins, in this slot if it has one."""
     if tally.sized.size == 0:
         return
-    if tally.sized[BEGUN] == 0.0:
-        tally.strays[UNIT] = size
     if size != 1.0:
         tally.sized[OTHER_SIZES] += 1.0
     tally.sized[BEGUN] += size
@@ -247,6 +237,8 @@ def book_overflow(tally: Tally, theta: float, size: float) -> None:
     Numbers are in a range of length 1 for each unit of size.
     """
     if tally.strays.size > 0:
+        if tally.strays[DRIFT] == 0.0:
+            tally.strays[UNIT] = theta  # known before the first draw
         tally.strays[DRIFT] += 0.25 * theta * theta if theta < 2.0 * size else size * (theta - size)
         tally.strays[THRESHOLD] = max(tally.strays[THRESHOLD], theta)
 
