@@ -119,7 +119,7 @@ RECENT = tarry.learners.ODFTRL(BALL, 1.0, hint="recent")
         (
             {"information": "non-clairvoyant", "domain": SIMPLEX, "feedback": "value"},
             tarry.Player(tarry.learners.TsallisFTRL(2), tarry.schedulers.Priority()),
-            'TsallisFTRL\'s regulariser follows .*use counts="tracked" with the scheduler Skipping, or Exp3, use VarOpt',
+            'TsallisFTRL\'s regulariser follows .*use counts="tracked" with the scheduler Skipping, or Exp3, use Var',
         ),
         (
             {"information": "non-clairvoyant"},
