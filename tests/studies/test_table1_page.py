@@ -1,4 +1,4 @@
-"""Table 1's page and command: everybody's slope is on it, and the exit code says whether every line came out as it should."""
+"""Table 1's page and command: everybody's slope is on it; the exit code says whether every line is as it should be."""
 
 from __future__ import annotations
 
