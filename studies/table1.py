@@ -220,11 +220,16 @@ def _played(line: Line, who: str, most: int, workers: int | None) -> Slope:
 
 
 def seeds_for(line: Line, pilot: Slope, most: int) -> int:
-    """Return how many seeds a slope takes: none more where the pilot lies wholly outside the fences."""
+    """Return how many seeds a slope takes: none more where the pilot lies wholly outside the fences.
+
+    The nearer to a fence the pilot's slope is, the narrower an interval has to be that is not to cross it.
+    """
     half = (pilot.high - pilot.low) / 2
     if pilot.is_outside(line.fences) or not isfinite(half):
         return pilot.seeds
-    return min(most, max(pilot.seeds, ceil(pilot.seeds * (half / AIM) ** 2)))
+    room = min(abs(pilot.slope - fence) for fence in line.fences)
+    aim = min(AIM, max(AIM / 4, 0.75 * room))
+    return min(most, max(pilot.seeds, ceil(pilot.seeds * (half / aim) ** 2)))
 
 
 def _regrets(line: Line, who: str, seeds: range, workers: int | None) -> Array:
@@ -269,7 +274,9 @@ def _convex(column: Column, scale: int) -> Iterator[Line]:
 def _curved(column: Column, scale: int) -> Iterator[Line]:
     slots = _slots(column)
     long = [scale * 2**i for i in (12, 13, 14, 15, 16)]
-    yield Line(column, "T", tuple(Setting(T, 256, 0.5, slots) for T in long), LOGARITHM)
+    # With 16 slots a calibrated coin's weights are so large that curvature would take thousands of seeds.
+    room = 64 if column.name == OURS else slots
+    yield Line(column, "T", tuple(Setting(T, 256, 0.5, room) for T in long), LOGARITHM)
     spells = [64, 128, 256, 512]
     yield Line(column, "harmonic", tuple(Setting(long[-1], S, 0.5, slots) for S in spells), ATTAINED)
     if slots is not None:

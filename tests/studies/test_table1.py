@@ -300,6 +300,7 @@ def test_seeds_are_chosen_by_power():
     assert seeds_for(LINE, found(0.5, 0.1), 96) == 32
     assert seeds_for(LINE, found(0.5, 1.0), 96) == 96
     assert seeds_for(LINE, found(1.5, 0.5), 96) == 8, "outside already"
+    assert seeds_for(LINE, found(LINE.claim + 0.06, 0.06), 96) in (32, 33), "half an interval of 0.03 stays inside"
 
 
 # Players and controls
