@@ -27,6 +27,7 @@ from studies.table1_games import (
     Column,
     Facts,
     Setting,
+    bound_of,
     entrant,
     facts_of,
     terms,
@@ -62,6 +63,12 @@ class Line(NamedTuple):
     @property
     def facts(self) -> list[Facts]:
         return [facts_of(at, self.game or self.column.game) for at in self.settings]
+
+    @property
+    def name(self) -> str:
+        """What changes along the line: T alone, or T and the capacity with it, or the capacity alone, …."""
+        rooms = {at.capacity for at in self.settings}
+        return "T, C ∝ T" if self.along == "T" and len(rooms) > 1 else self.along
 
     @property
     def at(self) -> Array:
@@ -121,7 +128,7 @@ def fit(line: Line, regrets: Array) -> Slope:
 
 def share_of_bound(line: Line, regrets: Array) -> tuple[float, float]:
     """Return the lower and the upper end of mean regret over the proved bound, each where it is largest."""
-    ceilings, seeds = np.array([line.column.ceiling(one) for one in line.facts]), regrets.shape[1]
+    ceilings, seeds = np.array([bound_of(line.column, at, line.game) for at in line.settings]), regrets.shape[1]
     half = student(CONFIDENCE, seeds - 1) * regrets.std(axis=1, ddof=1) / sqrt(seeds) if seeds > 1 else 0.0
     mean = regrets.mean(axis=1)
     return float(np.max((mean - half) / ceilings)), float(np.max((mean + half) / ceilings))
@@ -195,7 +202,7 @@ def measure(
     for line in lines:
         slopes = {}
         for who in (PLAYER, *CONTROLS):
-            tell(f"{line.column.row}, {line.column.name}, along {line.along}: {who}")
+            tell(f"{line.column.row}, {line.column.name}, along {line.name}: {who}")
             # Whether a control passes a lower bound decides nothing: it is shown, and needs no narrow interval.
             few = line.kind == LOWER and who != PLAYER
             slopes[who] = _played(line, who, min(most, SHOWN) if few else most, workers)
@@ -213,11 +220,16 @@ def _played(line: Line, who: str, most: int, workers: int | None) -> Slope:
 
 
 def seeds_for(line: Line, pilot: Slope, most: int) -> int:
-    """Return how many seeds a slope takes: none more where the pilot lies wholly outside the fences."""
+    """Return how many seeds a slope takes: none more where the pilot lies wholly outside the fences.
+
+    The nearer to a fence the pilot's slope is, the narrower an interval has to be that is not to cross it.
+    """
     half = (pilot.high - pilot.low) / 2
     if pilot.is_outside(line.fences) or not isfinite(half):
         return pilot.seeds
-    return min(most, max(pilot.seeds, ceil(pilot.seeds * (half / AIM) ** 2)))
+    room = min(abs(pilot.slope - fence) for fence in line.fences)
+    aim = min(AIM, max(AIM / 4, 0.75 * room))
+    return min(most, max(pilot.seeds, ceil(pilot.seeds * (half / aim) ** 2)))
 
 
 def _regrets(line: Line, who: str, seeds: range, workers: int | None) -> Array:
@@ -255,17 +267,21 @@ def _convex(column: Column, scale: int) -> Iterator[Line]:
     shares = [1 / 8, 1 / 4, 1 / 2]
     yield Line(column, "d_tot", tuple(Setting(long[-1], 256, s, slots, straggler=True) for s in shares), ATTAINED)
     if slots is not None:
-        yield Line(column, "C", _growing(column, long[0], 64 if slots == 1 else 512), UPPER)
+        yield Line(column, "T", _roomier(column, long[0], 64 if slots == 1 else 512, longer=2), UPPER)
+        yield Line(column, "C", _roomier(column, *((long[2], 64) if slots == 1 else (long[4], 256))), UPPER)
 
 
 def _curved(column: Column, scale: int) -> Iterator[Line]:
     slots = _slots(column)
     long = [scale * 2**i for i in (12, 13, 14, 15, 16)]
-    yield Line(column, "T", tuple(Setting(T, 256, 0.5, slots) for T in long), LOGARITHM)
+    # With 16 slots a calibrated coin's weights are so large that curvature would take thousands of seeds.
+    room = 64 if column.name == OURS else slots
+    yield Line(column, "T", tuple(Setting(T, 256, 0.5, room) for T in long), LOGARITHM)
     spells = [64, 128, 256, 512]
     yield Line(column, "harmonic", tuple(Setting(long[-1], S, 0.5, slots) for S in spells), ATTAINED)
     if slots is not None:
-        yield Line(column, "C", _growing(column, long[0], 64 if slots == 1 else 512), UPPER)
+        yield Line(column, "T", _roomier(column, long[0], 64 if slots == 1 else 512, longer=2), UPPER)
+        yield Line(column, "C", _roomier(column, *((long[4], 64) if slots == 1 else (8 * long[4], 256))), UPPER)
 
 
 def _values(column: Column, scale: int) -> Iterator[Line]:
@@ -277,17 +293,21 @@ def _values(column: Column, scale: int) -> Iterator[Line]:
     long = [scale * 2**i for i in powers]
     yield Line(column, "T", tuple(Setting(T, spell, 0.5, slots) for T in long), UPPER, is_open=is_open)
     if slots is not None and not is_open:
-        yield Line(column, "C", _growing(column, long[2], 512), UPPER)
+        yield Line(column, "T", _roomier(column, long[2], 512, longer=2), UPPER)
 
 
 def _slots(column: Column) -> int | None:
     return {OURS: 16, FREE: 1}.get(column.name)
 
 
-def _growing(column: Column, first: int, spell: int) -> tuple[Setting, ...]:
-    """Return games whose capacity and horizon double together, at one delay: σ_max ≥ 4C to the last."""
+def _roomier(column: Column, first: int, spell: int, longer: int = 1) -> tuple[Setting, ...]:
+    """Return games whose capacity doubles at one delay, σ_max ≥ 4C to the last, and whose horizon grows by ``longer``.
+
+    At one horizon all have to be so long that who never moves is above the bound: its slope is the claim, 0.
+    """
     least = _slots(column) or 1
-    return tuple(Setting(first * 2**i, spell, 0.5, least * 2**i) for i in range(5) if 4 * least * 2**i <= spell)
+    doubled = (i for i in range(5) if 4 * least * 2**i <= spell)
+    return tuple(Setting(first * longer**i, spell, 0.5, least * 2**i) for i in doubled)
 
 
 def _signs(column: Column, scale: int) -> Iterator[Line]:

@@ -75,10 +75,9 @@ def facts_of(at: Setting, game: str) -> Facts:
 
 @lru_cache(maxsize=256)
 def _facts(at: Setting, game: str) -> Facts:
-    late = np.asarray(delays_of(at, game, 0).values)
-    # Round s is out from s + 1 to s + d_s: one more waits from the former on, one less after the latter.
-    gone = np.bincount(np.arange(at.horizon) + late, minlength=at.horizon)
-    backlog = np.arange(at.horizon) - np.cumsum(gone) + gone
+    waits = delays_of(at, game, 0)
+    late = np.asarray(waits.values)
+    backlog = waits.backlog()
     harmonic = float(np.sum((0.5 + backlog) / np.arange(1, at.horizon + 1)))
     return Facts(at.horizon, float(late.sum()), float(backlog.max()), float(late.max()), np.inf, harmonic)
 
@@ -104,7 +103,8 @@ def losses_of(at: Setting, game: str, seed: int) -> Any:
 class Column(NamedTuple):
     """Hold a column of one row of the table: its player, and the rate that is claimed of it.
 
-    ``information`` and ``feedback`` are the game's; ``rate`` gives the claimed growth of a game's facts.
+    ``information`` and ``feedback`` are the game's; ``rate`` gives the claimed growth of a game's facts, ``ceiling``
+    the bound with its constant that is proved for this very player, where there is one.
     """
 
     row: str
@@ -114,7 +114,7 @@ class Column(NamedTuple):
     make: Callable[[Game], Player]
     words: str
     rate: Callable[[Facts], float]
-    ceiling: Callable[[Facts], float] = lambda _: np.inf
+    ceiling: Callable[[Game], float] | None = None
     information: str = "semi-clairvoyant"
 
     def play_game(self, at: Setting, seed: int, game: str = "") -> Game:
@@ -122,6 +122,12 @@ class Column(NamedTuple):
         kind = game or self.game
         made = losses_of(at, kind, seed), delays_of(at, kind, seed)
         return Game(DOMAIN, *made, feedback=self.feedback, capacity=at.capacity, information=self.information)
+
+
+@lru_cache(maxsize=256)
+def bound_of(column: Column, at: Setting, game: str = "") -> float:
+    """Return what is proved of a column's own player in a setting, from the game of seed 0; infinite for values."""
+    return np.inf if column.ceiling is None else column.ceiling(column.play_game(at, 0, game))
 
 
 CONVEX, CURVED = "OCO, convex", "OCO, strongly convex"
@@ -177,6 +183,10 @@ def _root(f: Facts) -> float:
     return sqrt(f.T + 2.0 * f.d_tot)
 
 
+def _harmonic(f: Facts) -> float:
+    return f.harmonic
+
+
 # Rates from values have terms of different powers, which are added up with the constants of docs/methods.md (at
 # k = G = R = r = 1 and M = 1.5) or, of this work, of docs/theory.md: 4 and 17 in front of T^(3/4) and T^(2/3).
 def _wan_rate(f: Facts) -> float:
@@ -195,23 +205,68 @@ def _curved_values_rate(f: Facts) -> float:
     return f.sigma_max + 17.0 * pow(f.T, 2 / 3) * pow(1.0 + f.sigma_max / f.C, 1 / 3)
 
 
-# What is proved at every capacity (docs/theory.md, Theorem 1): 1.5·GD√(T + 2 d_tot) with G = 1 and D = 2, and
-# (G²/λ) Σ (½ + σ_t)/t with G = 2 and λ = 1.
-ROOT: dict[str, Any] = {"rate": _root, "ceiling": lambda f: 3.0 * _root(f)}
-HARMONIC: dict[str, Any] = {"rate": lambda f: f.harmonic, "ceiling": lambda f: 4.0 * f.harmonic}
-BLIND: dict[str, Any] = {"information": "non-clairvoyant"}
+# What is proved of each player of gradients, λ = 1: docs/theory.md, Theorem 1 (b) to (d), (A) and (C); of DOGD
+# docs/methods.md. Calibrated players refuse one round at most, in the mean, which costs GD, or 4G²/λ.
+def _quanrud_bound(game: Game) -> float:
+    return _reach(game) * sqrt(game.horizon + 2.0 * game.delays.total_delay)
+
+
+def _free_bound(game: Game) -> float:
+    return 1.5 * _quanrud_bound(game)
+
+
+def _calibrated_bound(game: Game) -> float:
+    """Return GD√(Σ E[w_t²] + 2d_tot) + GD; the player's rate is D over that root times G."""
+    learner = players.convex(game, tuning=TUNING).learner
+    return DOMAIN.diameter**2 / float(learner.rate.value) + _reach(game)
+
+
+def _free_curved_bound(game: Game) -> float:
+    backlog, t = game.delays.backlog(), np.arange(1.0, game.horizon + 1.0)
+    return float(game.gradient_bound) ** 2 * float(np.sum((0.5 + backlog) / t))
+
+
+def _calibrated_curved_bound(game: Game) -> float:
+    """Return (G²/λ)(Σ (½/p + σ_t)/max(1, t − 1) + 4)."""
+    coin = players.strongly_convex(game, tuning=TUNING).scheduler
+    before = np.maximum(1.0, np.arange(game.horizon))
+    late = float(np.sum((0.5 / float(coin.probability) + game.delays.backlog()) / before))
+    return float(game.gradient_bound) ** 2 * (late + 4.0)
+
+
+def _qiu_bound(game: Game) -> float:
+    backlog, t, steepest = game.delays.backlog(), np.arange(1.0, game.horizon + 1.0), float(game.gradient_bound)
+    slow = steepest**2 * float(np.sum(backlog[1:] / t[:-1]))
+    root = _reach(game) * sqrt(2.0 * game.delays.total_delay)
+    return 2.0 * min(slow, root) + 0.5 * steepest**2 * float(np.sum(1.0 / t))
+
+
+def _reach(game: Game) -> float:
+    return float(game.gradient_bound) * DOMAIN.diameter
+
+
+ROOT = ("√d_tot + √T", _root)
 RECONSTRUCTED = ("after wan2024, our reconstruction", "after ryabchenko2026, our reconstruction")
 
 COLUMNS = [
-    Column(CONVEX, "after quanrud2015, our constants", "convex", "gradient", _quanrud, "√d_tot + √T", **ROOT),
-    Column(CONVEX, OURS, "convex", "gradient", partial(players.convex, tuning=TUNING), "√d_tot + √T", **ROOT),
-    Column(CONVEX, FREE, "convex", "gradient", _free, "√d_tot + √T", **ROOT, **BLIND),
-    Column(CURVED, "after qiu2025, our form", "curved", "gradient", _qiu, "min{Σ σ_t/t, √d_tot} + ln T", **HARMONIC),
+    Column(CONVEX, "after quanrud2015, our constants", "convex", "gradient", _quanrud, *ROOT, _quanrud_bound),
     Column(
-        *(CURVED, OURS, "curved", "gradient", partial(players.strongly_convex, tuning=TUNING), "(σ_max + 1) ln T"),
-        **HARMONIC,
+        *(CONVEX, OURS, "convex", "gradient", partial(players.convex, tuning=TUNING)),
+        *(*ROOT, _calibrated_bound),
     ),
-    Column(CURVED, FREE, "curved", "gradient", _free_curved, "Σ (½ + σ_t)/t", **HARMONIC, **BLIND),
+    Column(CONVEX, FREE, "convex", "gradient", _free, *ROOT, _free_bound, information="non-clairvoyant"),
+    Column(
+        *(CURVED, "after qiu2025, our form", "curved", "gradient", _qiu),
+        *("min{Σ σ_t/t, √d_tot} + ln T", _harmonic, _qiu_bound),
+    ),
+    Column(
+        *(CURVED, OURS, "curved", "gradient", partial(players.strongly_convex, tuning=TUNING)),
+        *("(σ_max + 1) ln T", _harmonic, _calibrated_curved_bound),
+    ),
+    Column(
+        *(CURVED, FREE, "curved", "gradient", _free_curved, "Σ (½ + σ_t)/t", _harmonic, _free_curved_bound),
+        information="non-clairvoyant",
+    ),
     Column(BANDIT, RECONSTRUCTED[0], "convex", "value", _wan, "√(T d_max) + T^(3/4)", _wan_rate),
     Column(BANDIT, RECONSTRUCTED[1], "convex", "value", _ryabchenko, "√d_tot + T^(3/4)", _ryabchenko_rate),
     Column(

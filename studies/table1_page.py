@@ -13,7 +13,20 @@ from typing import Annotated, Any
 
 import typer
 
-from studies.table1 import EVIDENCE, LOGARITHM, LOWER, SLACK, UPPER, VERDICTS, MeasuredLine, Slope, lines, measure
+from studies.table1 import (
+    ATTAINED,
+    EVIDENCE,
+    LOGARITHM,
+    LOWER,
+    SLACK,
+    UPPER,
+    VERDICTS,
+    Line,
+    MeasuredLine,
+    Slope,
+    lines,
+    measure,
+)
 from studies.table1_games import COLUMNS, CONTROLS, CONVEX, PLAYER
 from tarry.charts import FAINT, INK, altair, data_of, dressed
 from tarry.cli.console import Format, refusing, screen
@@ -34,8 +47,13 @@ CONTROLLED = (
     "Three controls play every line: the player with a rate of nearly 0, which never moves; with a rate 30 times too "
     "large; and with a scheduler that weighs nothing (drop newest, in 4 slots where the player has no limit). A line "
     "is evidence only if the player's whole interval lies within 0.1 of the claim (for an upper bound: at most 0.1 "
-    "above), its regret is below the bound that is proved at every capacity, and every control misses that: no part of "
-    "its interval within the fences, or (†) its regret above the bound. An interval across a fence is no success."
+    "above), its regret is below the bound that is proved for this very player, and every control misses that: no part "
+    "of its interval within the fences, or (†) its regret above the bound. An interval across a fence is no success."
+)
+ROOM = (
+    "Along C at one T the claim is the level: regret does not grow, and keeps below the bound with every capacity, "
+    "from the fewest slots on. Controls miss it by their level alone. Where C grows with T the line is about T: any "
+    "dependence on C from C^(-1/2) to C^0.1 would pass it."
 )
 APART = (
     "On signs nothing can be learnt, and whoever plays has the slope of a random walk. The lines say that no player "
@@ -43,7 +61,7 @@ APART = (
 )
 FENCES = "Slopes less their claims, the player's with its interval. An upper bound has only the right-hand fence."
 
-SYMBOLS = {"T": "T", "d_tot": "d_tot", "harmonic": "Σ(½ + σ_t)/t", "C": "C, T ∝ C"}
+SYMBOLS = {"harmonic": "Σ(½ + σ_t)/t", "C": "C, at one T"}  # of names of lines; the others are their own
 # Along convex games the total delay has rivals; where their slopes differ from the claim, the line rules them out.
 RIVALS = {
     "√(T σ_max)": lambda f: (f.T * f.sigma_max) ** 0.5,
@@ -55,7 +73,10 @@ NOT_SHOWN = [
     ("√T with the printed scheduler", "T^0.8 up to 2^18 rounds and T^0.6 up to 2^22: its constants hide the order"),
     ("√(T d_max), √d_tot, √(T σ_max), d_max, σ_max from values", "T^(3/4) and T^(2/3) are larger at these sizes"),
     ("√k and k^(2/3) from values", "on cones exploration alone has these slopes; elsewhere T^(3/4) √k is near T"),
-    ("k^0 and C^0 at one T", "who never moves has the slope 0 too: C is doubled together with T instead"),
+    (
+        "k^0, and C^0 from values",
+        "who never moves has the slope 0 too, and no bound is low enough to tell it by its level",
+    ),
     ("√d_tot of min{Σ σ_t/t, √d_tot}", "it is the smaller one only at delays near T/ln² T"),
 ]
 
@@ -94,9 +115,9 @@ def _counted(measured: Sequence[MeasuredLine]) -> Table:
 def _rivals(measured: list[MeasuredLine]) -> str:
     """Return the slopes that other measures of delay would have along each line."""
     told = {}
-    for one in measured:
+    for one in (one for one in measured if one.line.kind == ATTAINED):
         slopes = (f"{name} {_rounded(one.line.slope_of(rate))}" for name, rate in RIVALS.items())
-        told[one.line.along] = f"along {SYMBOLS[one.line.along]} {' and '.join(slopes)}"
+        told[one.line.name] = f"along {_symbol(one.line)} {' and '.join(slopes)}"
     return f" Other measures of delay would have the slopes: {'; '.join(told.values())}." if told else ""
 
 
@@ -107,7 +128,11 @@ def _row(one: MeasuredLine) -> tuple[str, ...]:
     why = f": {one.reason}" if one.reason else ""
     share = f"{100 * own.level[1]:.0f} %" if own.level[1] > 0 else DASH
     controls = (_rounded(one.slopes[who].slope) + "†" * (one.slopes[who].level[0] > 1) for who in CONTROLS)
-    return line.column.name, SYMBOLS[line.along], one.verdict + why, claim, found, share, *controls, str(own.seeds)
+    return line.column.name, _symbol(line), one.verdict + why, claim, found, share, *controls, str(own.seeds)
+
+
+def _symbol(line: Line) -> str:
+    return SYMBOLS.get(line.name, line.name)
 
 
 def _rounded(number: float) -> str:
@@ -145,7 +170,7 @@ def _off(one: MeasuredLine, who: str, slope: Slope) -> dict[str, Any]:
     ends = {"off": slope.slope, "low": slope.low, "high": slope.high}
     away = {name: end - line.claim if isfinite(end) else None for name, end in ends.items()}
     apart = ", signs" if line.kind == LOWER else ""
-    return {"name": f"{line.column.row}: {line.column.name}, {SYMBOLS[line.along]}{apart}", "who": who, **away}
+    return {"name": f"{line.column.row}: {line.column.name}, {_symbol(line)}{apart}", "who": who, **away}
 
 
 def told(measured: Sequence[MeasuredLine]) -> str:
@@ -156,7 +181,7 @@ def told(measured: Sequence[MeasuredLine]) -> str:
 
 def save_table1(measured: Sequence[MeasuredLine], folder: Path, command: str) -> list[Path]:
     """Write table1.html, .md, .tex and .json, each whole or not at all; return their paths."""
-    made, said = tables(measured), (SAID, CONTROLLED, told(measured))
+    made, said = tables(measured), (SAID, CONTROLLED, ROOM, told(measured))
     drawn = [Figure("slopes", "All of them at once", FENCES, slopes_chart(measured))] if measured else []
     texts = {
         "html": Page(TITLE, said, parts=[*made, *drawn], command=command).html(),
@@ -181,7 +206,7 @@ def _plain(one: MeasuredLine) -> dict[str, Any]:
     return {
         "row": line.column.row,
         "column": line.column.name,
-        "along": line.along,
+        "along": line.name,
         "kind": line.kind,
         "games": [fact._asdict() | {"C": at.capacity} for fact, at in zip(line.facts, line.settings, strict=True)],
         "claim": line.claim,

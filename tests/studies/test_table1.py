@@ -41,6 +41,7 @@ from studies.table1_games import (
     OURS,
     PLAYER,
     Setting,
+    bound_of,
     entrant,
     facts_of,
     layout,
@@ -82,7 +83,7 @@ def test_capacity_binds_on_every_line(scale):
 
 def test_delay_is_measured_along_lines_on_which_its_measures_differ():
     """Along T the largest delay, along d_tot the largest backlog and the largest delay would give other slopes."""
-    by = {line.along: line for line in lines() if line.column.row == CONVEX and line.kind == ATTAINED}
+    by = {line.name: line for line in lines() if line.column.row == CONVEX and line.kind == ATTAINED}
     assert by["T"].claim == pytest.approx(0.5, abs=0.01)
     assert by["T"].slope_of(RIVALS["√(T d_max)"]) == pytest.approx(1.0, abs=0.01)
     assert by["d_tot"].claim > 0.4
@@ -91,9 +92,11 @@ def test_delay_is_measured_along_lines_on_which_its_measures_differ():
 
 def test_every_column_has_lines_along_horizon_and_those_with_slots_along_capacity():
     for column in COLUMNS:
-        along = {line.along for line in lines() if line.column == column and line.kind != LOWER}
+        along = {line.name for line in lines() if line.column == column and line.kind != LOWER}
         assert "T" in along
-        assert ("C" in along) == (column.name in (OURS, FREE) and column.row != BANDIT_CURVED)
+        has_slots = column.name in (OURS, FREE)
+        assert ("T, C ∝ T" in along) == (has_slots and column.row != BANDIT_CURVED)
+        assert ("C" in along) == (has_slots and column.row in (CONVEX, CURVED))
 
 
 def test_no_column_passes_for_a_source():
@@ -215,6 +218,69 @@ def test_the_share_of_the_bound_is_taken_where_it_is_largest():
     assert fit(LINE, runs).level == pytest.approx((0.5, 0.5))
 
 
+@pytest.mark.parametrize("along", ["C", "T, C ∝ T"])
+def test_only_capacity_changes_along_capacity(along):
+    for line in lines():
+        if line.name == along:
+            assert [at.capacity for at in line.settings] == [
+                line.settings[0].capacity * 2**i for i in range(len(line.at))
+            ]
+            assert len({(at.horizon, f.d_tot) for at, f in zip(line.settings, line.facts, strict=True)}) == (
+                1 if along == "C" else len(line.settings)
+            )
+            assert abs(line.claim) < 0.01 or along != "C"
+
+
+def test_along_capacity_the_level_at_few_slots_decides():
+    """Slopes of 0 and below are within the fence; who pays √(σ_max/C) times half the bound is above it at one slot."""
+    rooms = np.array([1.0, 2.0, 4.0, 8.0])
+    line = LINE._replace(along="C", settings=tuple(Setting(64, 32, 0.5, int(c)) for c in rooms), kind=UPPER)
+    bound = bound_of(line.column, line.settings[0])
+    for scale, fits in ((0.5, True), (0.5 * np.sqrt(32), False)):
+        found = fit(line, np.stack([scale * bound / np.sqrt(rooms)] * 4, axis=1))
+        assert found.slope == pytest.approx(-0.5)
+        assert found.is_inside(line.fences) == fits
+        assert found.is_outside(line.fences) == (not fits)
+
+
+@pytest.mark.parametrize("name", [OURS, FREE])
+def test_along_capacity_games_are_so_long_that_who_never_moves_is_above_the_bound(name):
+    line = next(one for one in lines() if one.column == COLUMN[CONVEX, name] and one.along == "C")
+    busy, bound = layout(line.settings[0])[1], 3 * np.sqrt(line.facts[0].T + 2 * line.facts[0].d_tot)
+    assert busy.sum() / 2 - (~busy).sum() / 4 > 1.2 * bound  # its regret: see below
+
+
+def test_a_bound_is_that_of_the_columns_own_player():
+    """By hand, from delays and from what the player itself plays with; G = 1 or 2, D = 2, λ = 1."""
+    at = Setting(4096, 64, 0.5, 16)
+    for row, steep in ((CONVEX, 1.0), (CURVED, 2.0)):
+        sigma = backlog_of(layout(at)[0])
+        t = np.arange(1, at.horizon + 1)
+        for name in {name for one, name in COLUMN if one == row}:
+            column = COLUMN[row, name]
+            where = at if name in (OURS, FREE) else at._replace(capacity=None)
+            player = column.make(column.play_game(where, 0))
+            if row == CONVEX:
+                second = np.ones(at.horizon)
+                if name == OURS:  # Pareto: 1/P(kept)
+                    second = np.maximum(1, player.scheduler.safety / 16 * np.cumsum(1 / t) * (layout(at)[0] + 1))
+                cost, extra = second.sum() / 2 + sigma.sum(), 2.0 * (name == OURS)
+                eta = 2 / np.sqrt(2 * cost)
+                wanted = (4 / (2 * eta) + eta * cost) * (1.5 if name == FREE else 1.0) + extra
+                if name != FREE:
+                    assert player.learner.rate.value == pytest.approx(eta)
+            elif name == FREE:
+                wanted = steep**2 * ((sigma + 0.5) / t).sum()
+            elif name == OURS:
+                p = player.scheduler.probability
+                wanted = steep**2 * (((sigma + 0.5 / p)[1:] / t[:-1]).sum() + 0.5 / p + 4)
+            else:
+                late = min(steep**2 * (sigma[1:] / t[:-1]).sum(), 2 * steep * np.sqrt(2 * sigma.sum()))
+                wanted = 2 * late + steep**2 / 2 * (1 / t).sum()
+            assert bound_of(column, where) == pytest.approx(wanted), column
+    assert bound_of(COLUMN[BANDIT, OURS], at) == inf
+
+
 def test_an_open_line_may_be_no_evidence_and_may_not_be_refuted():
     passed = measured(found(0.5), *[found(0.5)] * 3)
     assert not passed.is_as_expected
@@ -234,6 +300,7 @@ def test_seeds_are_chosen_by_power():
     assert seeds_for(LINE, found(0.5, 0.1), 96) == 32
     assert seeds_for(LINE, found(0.5, 1.0), 96) == 96
     assert seeds_for(LINE, found(1.5, 0.5), 96) == 8, "outside already"
+    assert seeds_for(LINE, found(LINE.claim + 0.06, 0.06), 96) in (32, 33), "half an interval of 0.03 stays inside"
 
 
 # Players and controls

@@ -1,9 +1,10 @@
-"""Table 1's page and command: everybody's slope is on it, and the exit code says whether every line is evidence."""
+"""Table 1's page and command: everybody's slope is on it; the exit code says whether every line is as it should be."""
 
 from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +13,7 @@ from studies import table1_page
 from studies.__main__ import app
 from studies.table1 import EVIDENCE, LOWER, NO_EVIDENCE, MeasuredLine, Slope, lines
 from studies.table1_games import COLUMNS, CONTROLS, PLAYER
-from studies.table1_page import save_table1, tables, told
+from studies.table1_page import NOT_SHOWN, save_table1, tables, told
 
 pytest.importorskip("vl_convert")
 
@@ -67,6 +68,12 @@ def test_the_page_is_whole(measured, tmp_path):
     assert len(plain) == len(measured)
     assert set(plain[0]["slopes"]) == {PLAYER, *CONTROLS}
     assert plain[2]["slopes"]["rate × 30"]["slope"] is None
+
+
+def test_the_document_lists_what_is_not_shown():
+    document = (Path(__file__).parents[2] / "docs" / "table1.md").read_text(encoding="utf-8")
+    for claim, why in NOT_SHOWN:
+        assert f"| {claim} | {why} |" in document
 
 
 def test_the_files_are_whole_or_not_there(measured, tmp_path, monkeypatch):

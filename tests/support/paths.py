@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
+from math import prod
 from typing import NamedTuple
 
 
@@ -37,8 +39,16 @@ def overflow(members, capacity):
     raise AssertionError("no θ solves the equation")
 
 
-def varopt_paths(delays, capacity, sizes=None) -> Iterator[Path]:
-    """Yield every path of a game with these delays, and sizes if they are not all 1."""
+def coin_paths(horizon, chance) -> Iterator[Path]:
+    """Yield every path of coins that are independent of each other, with room for all."""
+    for kept in product((True, False), repeat=horizon):
+        probability = prod(chance if one else 1 - chance for one in kept)
+        weights = [1 / chance if one else Fraction(0) for one in kept]
+        yield Path(probability, (0,) * horizon, weights, (Fraction(0),) * horizon, (Fraction(1),) * horizon)
+
+
+def varopt_paths(delays, capacity, sizes=None, renew=max) -> Iterator[Path]:
+    """Yield every path of a game with these delays, and sizes if they are not all 1; survivors get renew(W, θ)."""
     horizon = len(delays)
     extents = tuple(map(Fraction, [1] * horizon if sizes is None else sizes))
 
@@ -52,7 +62,7 @@ def varopt_paths(delays, capacity, sizes=None) -> Iterator[Path]:
         if len(members) > capacity:
             theta, chances = overflow(members, capacity)
             branches = [
-                (chance, out, {s: max(w, theta) for s, w in members.items() if s != out})
+                (chance, out, {s: renew(w, theta) for s, w in members.items() if s != out})
                 for out, chance in chances.items()
                 if chance > 0
             ]

@@ -1,6 +1,11 @@
-"""The player of *Beyond Peak Backlog* (Xiang, Yang, Shen): **unreviewed, not in public records**, not checked here."""
+"""The players of *Beyond Peak Backlog* (Xiang, Yang, Shen): **unreviewed, not in public records**.
+
+For strongly convex losses this project proves a bound of its own (Theorem 5e); for convex ones nothing is proved.
+"""
 
 from __future__ import annotations
+
+from math import log
 
 from tarry.checks import as_int, as_positive
 from tarry.domains.base import Domain
@@ -14,6 +19,11 @@ from tarry.theory.bandits import energy_probability
 from tarry.tracking import Doubling, Player
 
 CLAIM = "unreviewed, not in public records: Xiang, Yang and Shen's claim (docs/theory.md"
+PROVED = (
+    "proved by this project (docs/theory.md, Theorem 5e, row 28), (4G²/λ)·sat on top, sat at most T·e^(−C) while the "
+    "backlog keeps to its bound, and 0 if that is below C"
+)
+REFUSED = "no regret bound is proved: at a capacity below ln T a share of all rounds may be refused"
 
 
 def beyond_peak_backlog(
@@ -28,6 +38,8 @@ def beyond_peak_backlog(
     factor: float = 1.0,
 ) -> Recommendation:
     """Return a player for values with the rate of *Beyond Peak Backlog*: **unreviewed, not in public records**.
+
+    Nothing is proved for convex losses. For strongly convex ones this project's Theorem 5e has a bound.
 
     Convex: epochs whenever the backlog passes 2^j max(1, ⌊C/8⌋) − 1, needs the horizon, acknowledgements and
     preemption. Strongly convex: η_t = 1/(λ(A+t)), δ_t = r(A/(A+t))^(1/3), A = (νk)²/p, needs ``backlog``, a bound.
@@ -59,7 +71,9 @@ def beyond_peak_backlog(
             smoothing=Power(target.inner_radius * shift ** (1 / 3), 1 / 3, shift=shift),
         )
         player = Player(learner, Bernoulli(probability=p))
-        return Recommendation(player, f"rate 1/(λ(A+t)); {CLAIM}, row 28)", is_proved=False)
+        if slots <= backlog and horizon is not None and slots < log(horizon):
+            return Recommendation(player, f"rate 1/(λ(A+t)); {REFUSED}", is_proved=False)
+        return Recommendation(player, f"rate 1/(λ(A+t)); {PROVED}", is_proved=True)
     if backlog is not None:
         raise ValueError(f"for convex losses this tuning guesses the backlog, got backlog={backlog}: leave it out")
     if horizon is None:

@@ -35,12 +35,8 @@ PROVED: dict[type, str] = {
     Always: " for weights 1 (docs/theory.md, (A) and Theorem 4{part})",
 }
 ANY = " (docs/theory.md, Theorem 4{part})"
-# By how much bounds from values grow because radii are tuned below what is proved of the scheduler's moments.
-FACTORS: dict[type, str] = {
-    VarOpt: ", times at most κ = e·T^(1/(C−2))·C/(C−3) for C ≥ 4, 1.5(e√T+1) below: up to horizons of e^(C−2) that "
-    "is e²·C/(C−3), then it grows",
-    Morris: f", times at most κ = max{{1, εC}}, with sat on top, {SATURATED}",
-}
+# By how much VarOpt's bounds from values grow because radii are tuned below what is proved of its moments.
+FACTOR = ", times at most κ = e·T^(1/(C−2))·C/(C−3): up to horizons of e^(C−2) that is e²·C/(C−3), then it grows"
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,17 +131,19 @@ def recommended(
     if _is_crowded(slots, guess) and (feedback == "value" or not preemption):
         return Recommendation(player, f"{chosen}; no regret bound is proved at a capacity of 1", False)
     empty = _emptiness(player.scheduler, slots, guess, feedback)
-    return Recommendation(player, f"{chosen}; {proof or 'no regret bound is proved'}{empty}", bool(proof) and not empty)
+    if empty or not proof:  # a bound that is above every regret is not stated
+        return Recommendation(player, f"{chosen}; no regret bound is proved{empty}", False)
+    return Recommendation(player, f"{chosen}; {proof}", True)
 
 
 def _emptiness(scheduler: Any, capacity: Room, backlog: int | None, feedback: str) -> str:
-    """Return why the bound that is stated says nothing; an empty string where it does."""
+    """Return why the bound of this scheduler says nothing; an empty string where it does."""
     if not isinstance(capacity, int) or (backlog is not None and backlog < capacity):
         return ""  # every round is tracked, or nothing is known of the slots
     if isinstance(scheduler, Morris):
-        return "; a share of all rounds may be refused, so nothing is proved"
+        return ": a share of all rounds may be refused"
     if feedback == "value" and capacity <= 6:
-        return "; at a capacity of at most 6 that is more than any regret, so nothing is proved"
+        return " at a capacity of at most 6: what is known of VarOpt's moments gives more than any regret"
     return ""
 
 
@@ -269,6 +267,6 @@ def _from_values(
         smoothing = BanditRadius.for_backlog(domain.inner_radius, *crowd, curved=is_curved)
     if strong_convexity is not None:
         rate = inverse_time(strong_convexity)
-    factor = "" if fits else FACTORS.get(type(scheduler), "")
+    factor = FACTOR if isinstance(scheduler, VarOpt) and not fits else ""
     player = Player(DWFTBL(domain, rate=rate, smoothing=smoothing), scheduler, epochs)
     return player, chosen, f"proved (docs/theory.md, row {row}){factor}"
