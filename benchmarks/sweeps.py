@@ -72,10 +72,9 @@ def _timed(run: Callable[[], object]) -> float:
 def _compared(horizon: int, cells: int) -> tuple[list[float], list[float]]:
     """Seconds of sweeps on one thread, and of the same games by simulate alone; a first turn warms up."""
     with _sweep(horizon, cells) as (sweep, place):
-        bare = _bare(sweep)
         ours, theirs = [], []
         for turn in range(TURNS + 1):
-            folder = Folder(place / str(turn))
+            folder, bare = Folder(place / str(turn)), _bare(sweep)  # new games: played ones know their best action
             ours.append(_timed(lambda folder=folder: run_sweep(sweep, folder, make_engine("threads", 1))))
             theirs.append(_timed(bare))
     return ours[1:], theirs[1:]

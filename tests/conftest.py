@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,9 @@ def worked_cases(group: str) -> list[Any]:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cases(group): run once per worked case, as given and expected")
     config.stash[PEAKS] = []
+    # What a shell starts in the background ignores interrupts, and so would every command that a test interrupts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -51,7 +51,7 @@ def test_from_plan_to_export(file, tmp_path):
     done = call("sweep", "run", file)
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("16 cells finished: out")
-    assert done.stderr == ""  # no terminal, no bar
+    assert done.stderr.strip() == ""  # no terminal, no bar; older versions of rich end it with a line
     again = call("sweep", "resume", file, "--workers", 1)
     assert again.stdout.startswith("0 cells finished, 16 were there")
     told = call("sweep", "status", file, "-f", "json")
@@ -156,7 +156,7 @@ def test_an_interrupt_says_how_to_go_on(file, tmp_path, chosen, place):
         _, told = running.communicate(timeout=60)
     assert running.returncode == 130
     again = " ".join(["tarry sweep resume", str(file), *chosen])
-    assert told == f"interrupted; finished cells are kept: {again} goes on\n"
+    assert told.lstrip() == f"interrupted; finished cells are kept: {again} goes on\n"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_what_was_chosen_is_part_of_how_to_go_on(file, tmp_path, monkeypatch, co
     done = call("sweep", command, file.rename(tmp_path / "my tiny.toml"), "--results", "out/sweeps/tiny", *chosen)
     place = "" if "--results" in chosen else " --results out/sweeps/tiny"
     told = f"tarry sweep resume '{tmp_path / 'my tiny.toml'}'{place}{again}"
-    assert done.stderr == f"interrupted; finished cells are kept: {told} goes on\n"
+    assert done.stderr.lstrip() == f"interrupted; finished cells are kept: {told} goes on\n"
     assert done.exit_code == 130
 
 
@@ -195,7 +195,7 @@ def test_what_an_engine_warns_of_is_said(file, monkeypatch):
     monkeypatch.setattr(engines, "make_engine", lambda **_: Slow())
     done = call("sweep", "run", file)
     assert done.exit_code == 0
-    assert done.stderr == "no worker has joined [tcp://a]\n"
+    assert done.stderr.strip() == "no worker has joined [tcp://a]"
     assert logging.getLogger("tarry.experiments").handlers == []
 
 
