@@ -78,7 +78,6 @@ class Waiting:
                 raise
             if id != id:  # NaN, which no dictionary would find again
                 check_id(id)
-        if is_named:
             self._recent[id] = None
             if len(self._recent) > RECENT:  # memory is bounded, however long one decides
                 del self._recent[next(iter(self._recent))]
@@ -91,7 +90,8 @@ class Waiting:
         for name in released:
             del self._kept[name]
         if tracked:
-            self._kept[id] = t, payload
+            # Features may change until the label comes; most rows lose their slot at once, and need no copy.
+            self._kept[id] = t, payload.copy() if type(payload) is dict else payload
             self._ids[t] = id
         slots.is_midway = False
         return new_ticket((id, tracked, released))
