@@ -80,3 +80,10 @@ def test_a_call_cut_short_in_the_middle_of_a_round_is_the_last(monkeypatch):
     for call in (waiting.decide, waiting.label):
         with pytest.raises(tarry.errors.TarryError, match="cut short in the middle of a round"):
             call("y")
+
+
+def test_features_may_change_until_the_label_comes():
+    waiting, features = Waiting(capacity=2, seed=1), {"a": 1.0}
+    waiting.decide(features)
+    features["a"] = 2.0
+    assert waiting.label(1) == ({"a": 1.0}, 1.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import signal
 import sys
 import threading
 import time
@@ -155,15 +154,18 @@ def test_what_would_not_fit_is_refused(monkeypatch, keep):
     tarry.simulate(_game(), LEARNER, keep_rounds=keep, allow_large=True)
 
 
-@pytest.fixture
-def _heard():
-    """Interrupts are heard, also where the tests run in the background of a shell, which has them ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+def test_a_thread_of_the_callers_plays_itself(monkeypatch):
+    """Interrupts reach the main thread alone, so that elsewhere one thread needs no second one to be heard."""
+    expected, found = tarry.simulate(_game(), LEARNER, seeds=3, threads=1).regret, []
+    monkeypatch.delattr(sys.modules["tarry.game.simulate"], "ThreadPoolExecutor")
+    play = threading.Thread(target=lambda: found.append(tarry.simulate(_game(), LEARNER, seeds=3, threads=1).regret))
+    play.start()
+    play.join()
+    assert np.array_equal(found[0], expected)
+    with pytest.raises(NameError):
+        tarry.simulate(_game(), LEARNER, seeds=3, threads=1)
 
 
-@pytest.mark.usefixtures("_heard")
 def test_interrupting_keeps_what_is_finished():
     horizon = 3_000
     slow = tarry.losses.Callables(
@@ -188,7 +190,6 @@ def test_interrupting_keeps_what_is_finished():
 
 
 @pytest.mark.jit(only=True)
-@pytest.mark.usefixtures("_heard")
 def test_an_interrupt_is_heard_inside_a_block():
     """Rounds that turn slow in the middle of a large block do not delay it."""
     horizon = 2_000_000

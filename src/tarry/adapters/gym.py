@@ -219,6 +219,6 @@ def standard_game(
 
 
 for _name, _feedback in (("OCO", GRADIENT), ("BCO", VALUE)):
-    _id, _given = f"tarry/Delayed{_name}-v0", {"feedback": _feedback}
-    if _id not in gymnasium.registry:  # a module may be imported anew
-        gymnasium.register(id=_id, entry_point="tarry.adapters.gym:standard_game", kwargs=_given)
+    gymnasium.register(
+        id=f"tarry/Delayed{_name}-v0", entry_point="tarry.adapters.gym:standard_game", kwargs={"feedback": _feedback}
+    )

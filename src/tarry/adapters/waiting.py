@@ -108,7 +108,8 @@ class Waiting:
         for name in released:
             del self._kept[name]
         if tracked:
-            self._kept[id] = t, payload
+            # Features may change until the label comes; most rows lose their slot at once, and need no copy.
+            self._kept[id] = t, payload.copy() if type(payload) is dict else payload
             self._ids[t] = id
         slots.is_midway = False
         return new_ticket((id, tracked, released))

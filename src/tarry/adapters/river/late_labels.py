@@ -99,7 +99,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
     def decide(self, x: Features, id: Hashable = None) -> Ticket:
         """Register a decision (under the id of ``on``, if there is one); return its id and whether it is tracked."""
         if self.on is None:
-            return self._waiting.decide(_copied(x), id)
+            return self._waiting.decide(x if type(x) is dict else _copied(x), id)  # which copies dicts
         kept = self._features(x)  # before a name is looked for, since what has none may be no features at all
         return self._waiting.decide(kept, self._name(x) if id is None else id)
 
