@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,35 +97,43 @@ class Block:
     """Room for replicas of a run, which plays one block of seeds after another."""
 
     def __init__(self, fresh: Buffers, size: int) -> None:
-        self.size = size
-        self._fresh, self._room, self._is_used = fresh, replicate(fresh, size), False
-        self.buffers = self._room
+        self.size, self._fresh = size, fresh
+        self._room = self.buffers = replicate(fresh, size)
+        self._is_used = False
 
     def begin(self, seeds: Sequence[int]) -> None:
         """Let ``buffers`` be those of these seeds before the first round."""
         if self.buffers.world.loss.shape[0] != len(seeds):
-            self.buffers = first_replicas(self._room, len(seeds))
+            self._show(len(seeds))
         if self._is_used:
-            nodes = self.buffers.world.wheel.nodes  # which need not be clean: none of them is open
-            for rows, leaf in zip(leaves(self.buffers), leaves(self._fresh), strict=True):
-                if rows is not nodes:
-                    rows[:] = leaf
+            for rows, leaf in self._changing:
+                rows[:] = leaf
         self._is_used = True
         for part, keyed in zip(self.buffers.draws, keyed_draws(seeds), strict=True):
             if isinstance(part, type(keyed)):  # not where draws are recorded
                 part.key[:] = keyed.key
 
+    def _show(self, replicas: int) -> None:
+        self.buffers = first_replicas(self._room, replicas)
+        self.__dict__.pop("_changing", None)
+
+    @cached_property
+    def _changing(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What a game changes, and how it was. A wheel that a game has emptied is as good as new."""
+        shown, fresh = (leaves(one._replace(world=one.world._replace(wheel=()))) for one in (self.buffers, self._fresh))
+        return list(zip(shown, fresh, strict=True))
+
     def make_room(self, nodes: int) -> None:
         """Let the wheels hold so many items."""
         n, world = self.buffers.world.loss.shape[0], self._room.world
         self._room = self._room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes)))
-        self.buffers = first_replicas(self._room, n)
+        self._show(n)
 
     def hand_over_logs(self) -> list[Any]:
         """Return the log of each seed and put fresh ones in their place."""
         n, log = self.buffers.world.loss.shape[0], self._room.log
         self._room = self._room._replace(log=replicate(self._fresh.log, self.size))
-        self.buffers = first_replicas(self._room, n)
+        self._show(n)
         return [replica(log, i) for i in range(n)]
 
 
@@ -369,6 +378,7 @@ def _terms(game: Any, player: Player) -> Terms | None:
     return terms
 
 
+@cache
 def checkpoint_rounds(horizon: int, most: int) -> np.ndarray:
     """Return rounds to write down: half evenly spaced, half by powers so that the start shows; always the last."""
     even = np.linspace(1, horizon, min(max(most - most // 2, 2), horizon))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
-from tarry.kernel import entry, register_methods, step, verb_with_default
+from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.views import replica
 from tarry.kernel.wheel import Wheel, make_wheel, schedule, take, turn
@@ -199,17 +199,10 @@ def run_rounds(
     for start in range(first, last + 1, _TURN):
         end = min(start + _TURN - 1, last)
         for i in range(buffers.world.loss.shape[0]):
-            play_apart(player, setting, fixed, replica(buffers, i), stop, start, end)
+            play_rounds(player, setting, fixed, replica(buffers, i), stop, start, end)
 
 
 @long_step
-def play_apart(
-    player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
-) -> None:
-    play_rounds(player, setting, fixed, buffers, stop, first, last)
-
-
-@step
 def play_rounds(
     player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
 ) -> None:

@@ -19,6 +19,7 @@ from tarry.kernel.compile import INLINED
 from tarry.kernel.heap import Heap
 from tarry.kernel.wheel import FreeList
 
+PAGE = 4096  # bytes: of memory, what a system hands out at once
 Shared = Callable[[Any], frozenset[str]]  # which fields of a tuple type are not indexed
 
 # Which fields of a type of state are by slot. Places in a heap and rows of a free list look so, and are each copy's.
@@ -74,9 +75,11 @@ def replicate(tree: Any, count: int, order: Literal["C", "F"] = "C") -> Any:
     leaf = np.asarray(tree)
     if leaf.dtype.kind not in "biuf":
         raise TypeError(f"replicas are of arrays and numbers, in tuples or not, got a {type(tree).__name__}")
-    rows = np.zeros((count, *leaf.shape), leaf.dtype, order)
-    if leaf.any():  # else pages that are never used stay untouched
-        rows[:] = leaf
+    shape = (count, *leaf.shape)
+    if leaf.nbytes > PAGE and not leaf.any():
+        return np.zeros(shape, leaf.dtype, order)  # pages that are never used stay untouched
+    rows = np.empty(shape, leaf.dtype, order)
+    rows[:] = leaf
     return rows
 
 
