@@ -48,7 +48,7 @@ LEAST_SECONDS = 0.002  # of a block of replicas: many times what Python does for
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
 LARGEST_BLOCK = 1 << 20  # rounds, for which there must be room
-LARGEST_STACK = 1 << 23  # bytes of a block of replicas, and at most half as many rounds
+LARGEST_STACK = 1 << 22  # bytes of a block of replicas, and as many rounds
 NO_SIZES = np.zeros(0)
 OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
 
@@ -120,8 +120,9 @@ class Block:
     @cached_property
     def _changing(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """What a game changes, and how it was. A wheel that a game has emptied is as good as new."""
-        shown, fresh = (leaves(one._replace(world=one.world._replace(wheel=()))) for one in (self.buffers, self._fresh))
-        return list(zip(shown, fresh, strict=True))
+        none: Any = ()
+        parts = (one._replace(world=one.world._replace(wheel=none)) for one in (self.buffers, self._fresh))
+        return list(zip(*map(leaves, parts), strict=True))
 
     def make_room(self, nodes: int) -> None:
         """Let the wheels hold so many items."""
@@ -198,7 +199,7 @@ class Run(NamedTuple):
     def most_replicas(self, fresh: Buffers, seeds: int) -> int:
         """Return how many of so many seeds may be played together: few if memory is short, one in plain Python."""
         touched = sum(leaf.nbytes for leaf in leaves(fresh)) - fresh.world.wheel.nodes.nbytes
-        most = min(seeds, LARGEST_STACK // touched, LARGEST_STACK // (2 * self.horizon))
+        most = min(seeds, LARGEST_STACK // touched, LARGEST_STACK // self.horizon)
         return 1 if self.is_plain else max(1, most)
 
     def compile(self, block: Block) -> None:
