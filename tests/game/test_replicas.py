@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.game import run
+from tarry.game import run, world
 from tarry.game.replay import replay
 from tarry.kernel.wheel import INSIDE
 from tarry.learners import BOLD, DWFTBL, DWFTRL, OGD, TwoPoint
@@ -76,7 +76,7 @@ def test_the_books_of_a_block_are_those_of_a_plain_loop():
     game, player = GAMES["VarOpt"]
     together, made = tarry.simulate(game, player, SEEDS), run.prepare(game, player)
     for i, seed in enumerate(SEEDS):
-        buffers = made.start(keyed_draws(seed))
+        buffers = made.start(keyed_draws(seed), nodes=HORIZON)
         with np.errstate(over="ignore"):
             for t in range(1, HORIZON + 1):
                 made._replace(compiled=run.run_rounds.function).advance(buffers, run.Stop(), t, t)
@@ -114,12 +114,12 @@ def test_what_is_wrong_with_one_seed_is_told():
     made = run.prepare(*GAMES["VarOpt"])
     block = run.Block(made.start(keyed_draws(0)), 3)
     made.play(SEEDS[:3], block, run.Pace(made), run.Stop(), lambda _: None)
-    state, world = block.buffers.state, block.buffers.world
+    state, around = block.buffers.state, block.buffers.world
     made.check(block.buffers, 1, HORIZON)
-    world.held[1] += 1.0
+    around.held[1] += 1.0
     with pytest.raises(tarry.errors.BrokenInvariant, match=r"sum to 6(1|0.9999).*, not 60"):
         made.check(block.buffers, 1, HORIZON)
-    world.loss[2] = np.inf
+    around.loss[2] = np.inf
     with pytest.raises(ValueError, match="a loss in rounds 1 to 60 is not finite"):
         made.check(block.buffers, 1, HORIZON)
     state.play[1] = (0.0, 3.0, 0.0)
@@ -131,12 +131,15 @@ def test_what_is_wrong_with_one_seed_is_told():
 
 
 @pytest.mark.usefixtures("_in_blocks")
-def test_wheels_grow_between_blocks(monkeypatch):
-    monkeypatch.setattr(run, "LARGEST_BLOCK", 25)
+def test_wheels_grow_on_the_way(monkeypatch):
     game, player = _game(capacity=None), Player(DWFTRL(DOMAIN, rate=0.1))
-    small = tarry.simulate(game, player, SEEDS)
-    monkeypatch.undo()
-    assert np.array_equal(small.regret, tarry.simulate(game, player, SEEDS).regret)
+    expected, rooms, make_room = tarry.simulate(game, player, SEEDS), [], run.Block.make_room
+    monkeypatch.setattr(run.Run.start, "__defaults__", (None, 4))
+    monkeypatch.setattr(world, "TURN", 4)
+    monkeypatch.setattr(run.Block, "make_room", lambda block, nodes: rooms.append(nodes) or make_room(block, nodes))
+    assert np.array_equal(tarry.simulate(game, player, SEEDS, threads=1).regret, expected.regret)
+    assert rooms[:2] == [8, 16]
+    assert max(rooms) < HORIZON
 
 
 def test_blocks_are_sized_by_time_and_memory():
@@ -147,12 +150,14 @@ def test_blocks_are_sized_by_time_and_memory():
     assert made._replace(is_plain=True).most_replicas(fresh, 10**6) == 1
     pace = run.Pace(made)
     pace.learn(1000, 1000 * 5e-8)
-    assert pace.replicas(20_000, 256, 2) == 64
-    assert pace.replicas(20_000, 10**6, 1) == 200  # those of a fifth of a second
-    assert pace.replicas(20_000, 1, 16) == 2  # at least two milliseconds
-    assert pace.replicas(10**8, 256, 2) == 1
+    assert pace.replicas(20_000, 256, 2, 500) == 64
+    assert pace.replicas(20_000, 256, 2, 10) == 10
+    assert pace.replicas(2_000, 256, 1, 85) == 64  # four alike
+    assert pace.replicas(20_000, 10**6, 1, 500) == 200  # those of a fifth of a second
+    assert pace.replicas(20_000, 1, 16, 500) == 2  # at least two milliseconds
+    assert pace.replicas(10**8, 256, 2, 500) == 1
     pace.learn(1, 1.0)
-    assert (pace.rounds(), pace.replicas(20_000, 256, 2)) == (1, 1)
+    assert (pace.rounds(), pace.replicas(20_000, 256, 2, 500)) == (1, 1)
 
 
 def test_moments_without_weights():

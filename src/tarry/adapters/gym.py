@@ -131,7 +131,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         ends = np.array([game.horizon], np.int64)
         # The log is the game's own, and hears also of the ends of untracked rounds.
         self._run = make_run(game, self._player(game), checkpoints=ends, hears=True, keep_rounds=True)
-        self._buffers, self._t = self._run.start(keyed_draws(drawn)), 0
+        self._buffers, self._t = self._run.start(keyed_draws(drawn), nodes=game.horizon), 0
         self._owed: dict[int, float] = {}  # the losses of tracked rounds, paid when their feedback comes
         origin = nearest(game.domain, game.domain.center)
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()

@@ -26,6 +26,7 @@ from tarry.game.world import (
     KINDS,
     LOSS,
     RATE,
+    TURN,
     Buffers,
     Fixed,
     Points,
@@ -35,7 +36,7 @@ from tarry.game.world import (
 )
 from tarry.kernel.compile import must_run_plain
 from tarry.kernel.views import alone, first_replicas, leaves, replica, replicate
-from tarry.kernel.wheel import INSIDE, grow_wheel
+from tarry.kernel.wheel import grow_wheel
 from tarry.learners import Euclidean
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, Terms, fresh_state, keyed_draws, terms_of
@@ -47,8 +48,8 @@ BLOCK_SECONDS = 0.2
 LEAST_SECONDS = 0.002  # of a block of replicas: many times what Python does for it
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
-LARGEST_BLOCK = 1 << 20  # rounds, for which there must be room
-LARGEST_STACK = 1 << 22  # bytes of a block of replicas, and as many rounds
+FIRST_ROOM = 3 * TURN // 2  # of a wheel, which grows where more are pending
+LARGEST_STACK = 1 << 23  # bytes of a block of replicas: about a hundred that play in R^10
 NO_SIZES = np.zeros(0)
 OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
 
@@ -83,14 +84,15 @@ class Pace:
 
     def learn(self, rounds: int, seconds: float) -> None:
         """Note that so many rounds took so long."""
-        self.seconds, self.limit = max(seconds, 1e-9) / rounds, BLOCK_SECONDS
+        if rounds > 0:
+            self.seconds, self.limit = max(seconds, 1e-9) / rounds, BLOCK_SECONDS
 
-    def replicas(self, horizon: int, remaining: int, threads: int) -> int:
-        """Return of how many seeds the next block should be, where so many remain."""
+    def replicas(self, horizon: int, remaining: int, threads: int, room: int) -> int:
+        """Return of how many seeds the next block should be, where so many remain and a block has room for some."""
+        most, least = min(room, self.rounds() // horizon), int(LEAST_SECONDS / (self.seconds * horizon))
         # Smaller and smaller ones, so that threads end together.
-        share = remaining if threads == 1 else -(-remaining // (2 * threads))
-        least = int(LEAST_SECONDS / (self.seconds * horizon))
-        return max(1, min(max(share, least), self.rounds() // horizon))
+        share = -(-remaining // (2 * threads)) if threads > 1 else even_share(remaining, max(1, most))
+        return max(1, min(max(share, least), most))
 
 
 class Block:
@@ -164,7 +166,7 @@ class Run(NamedTuple):
     setting: Setting
     checkpoints: np.ndarray  # the rounds to write down
     terms: Terms | None  # the constants of the certificate, if there is one
-    compiled: Callable[..., None]
+    compiled: Callable[..., int]
     is_plain: bool  # nothing is compiled
     project: Projection | None  # into the learner's domain, None where nothing is played
     keep_rounds: bool = False
@@ -176,16 +178,15 @@ class Run(NamedTuple):
         """The number of rounds."""
         return int(self.game.delays.horizon)
 
-    def start(self, draws: Draws, slots: int | None = None) -> Buffers:
-        """Return the buffers of one seed before the first round."""
+    def start(self, draws: Draws, slots: int | None = None, nodes: int = FIRST_ROOM) -> Buffers:
+        """Return the buffers of one seed before the first round, with room in the wheel for some pending rounds."""
         learner, losses, capacity = self.player.learner, self.game.losses, self.setting.capacity
         if slots is None:
             # The round that begins is not in the backlog.
             most = int(self.game.delays.max_backlog) + 1 if capacity == UNLIMITED else capacity
             slots = min(most, self.horizon)
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
-        width = widths.get(self.game.feedback, queries)
-        nodes = self.horizon if self.keep_rounds else min(self.horizon, LARGEST_BLOCK)  # what is not used stays virtual
+        width, nodes = widths.get(self.game.feedback, queries), min(self.horizon, nodes)
         self._refuse_if_large(nodes, slots * (width + 16))
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         return Buffers(
@@ -198,8 +199,7 @@ class Run(NamedTuple):
 
     def most_replicas(self, fresh: Buffers, seeds: int) -> int:
         """Return how many of so many seeds may be played together: few if memory is short, one in plain Python."""
-        touched = sum(leaf.nbytes for leaf in leaves(fresh)) - fresh.world.wheel.nodes.nbytes
-        most = min(seeds, LARGEST_STACK // touched, LARGEST_STACK // self.horizon)
+        most = min(seeds, LARGEST_STACK // sum(leaf.nbytes for leaf in leaves(fresh)))
         return 1 if self.is_plain else max(1, most)
 
     def compile(self, block: Block) -> None:
@@ -210,27 +210,30 @@ class Run(NamedTuple):
         self.check_domain(block.buffers.state.play[:0], 0)
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
-        """Play rounds first..last of one seed, for which there is room."""
+        """Play rounds first..last of one seed, whose wheel has room for all rounds."""
         self.advance_block(alone(buffers), stop, first, last)
 
-    def advance_block(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
-        """Play rounds first..last, for which there is room, of stacked seeds."""
+    def advance_block(self, buffers: Buffers, stop: Stop, first: int, last: int) -> int:
+        """Play rounds first..last of stacked seeds, as far as their wheels have room; return the last one played."""
         game = self.game
         fixed = Fixed(game.losses, game.delays, NO_SIZES if game.sizes is None else game.sizes, self.checkpoints)
-        self.compiled(self.player, self.setting, fixed, buffers, stop.cell, first, last)
+        return int(self.compiled(self.player, self.setting, fixed, buffers, stop.cell, first, last))
 
     def play(self, seeds: Sequence[int], block: Block, pace: Pace, stop: Stop, report: Callable[[int], None]) -> Played:
         """Play the whole game for these seeds, together; raise Stopped if ``stop`` was set on the way."""
         block.begin(seeds)
         n, first = len(seeds), 1
         while first <= self.horizon:
-            last = min(self.horizon, first - 1 + min(LARGEST_BLOCK, max(1, pace.rounds() // n)))
-            self.make_room(block, last + 1 - first)
+            aim = min(self.horizon, first - 1 + max(1, pace.rounds() // n))
             started = time.perf_counter()
-            self.advance_block(block.buffers, stop, first, last)
+            last = self.advance_block(block.buffers, stop, first, aim)
             if stop.is_set():
                 raise Stopped("the rounds were stopped")
             pace.learn(n * (last + 1 - first), time.perf_counter() - started)
+            if last < aim:
+                self.make_room(block)
+            if last < first:
+                continue
             self.check(block.buffers, first, last)
             self.check_domain(block.buffers.state.play, last)
             report(n * (last + 1 - first))
@@ -248,13 +251,11 @@ class Run(NamedTuple):
         rows = (*books[:3], books.strays, books.sized, curve[:, :, LOSS], curve[:, -1, RATE], state.play)
         return Played._make((self, seeds, logs, bounds, *map(np.array, rows), None))
 
-    def make_room(self, block: Block, rounds: int) -> None:
-        """Make room in the wheels for this many more pending rounds."""
-        wheel = block.buffers.world.wheel
-        nodes = int(wheel.meta[:, INSIDE].max()) + rounds
-        if nodes > wheel.room:
-            self._refuse_if_large(nodes, 0)
-            block.make_room(nodes)
+    def make_room(self, block: Block) -> None:
+        """Make room in the wheels for twice as many pending rounds, at most all of them."""
+        nodes = min(2 * block.buffers.world.wheel.room, self.horizon)
+        self._refuse_if_large(nodes, 0)
+        block.make_room(nodes)
 
     def _refuse_if_large(self, nodes: int, cells: int) -> None:
         if not self.allow_large:
@@ -305,13 +306,13 @@ class Crew:
     def __init__(self, run: Run, fresh: Buffers, seeds: int) -> None:
         self.run, self._fresh, self._pace = run, fresh, Pace(run)
         # Not more than a thread gets to play.
-        first = Block(fresh, run.most_replicas(fresh, -(-seeds // run.threads)))
+        first = Block(fresh, even_share(seeds, run.most_replicas(fresh, -(-seeds // run.threads))))
         self._size, self._idle = first.size, [first]
         run.compile(first)
 
     def next_size(self, remaining: int) -> int:
         """Return of how many seeds the next block should be, where so many remain."""
-        return min(self._size, self._pace.replicas(self.run.horizon, remaining, self.run.threads))
+        return self._pace.replicas(self.run.horizon, remaining, self.run.threads, self._size)
 
     def play(self, seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
         """Play these seeds together, at most ``next_size``; raise Stopped if ``stop`` was set on the way."""
@@ -377,6 +378,11 @@ def _terms(game: Any, player: Player) -> Terms | None:
     if game.feedback == "value":
         terms = terms._replace(value_bound=float(game.losses.value_bound(game.domain)))
     return terms
+
+
+def even_share(count: int, most: int) -> int:
+    """Return the size of the blocks into which so many fall evenly, none of them larger than the most."""
+    return -(-count // -(-count // most))
 
 
 @cache

@@ -11,7 +11,7 @@ from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, de
 from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.views import replica
-from tarry.kernel.wheel import Wheel, make_wheel, schedule, take, turn
+from tarry.kernel.wheel import INSIDE, Wheel, make_wheel, room_in, schedule, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
 from tarry.schedulers.base import held
@@ -25,7 +25,9 @@ LOSS, RATE, BOOKS = range(3)  # of a checkpoint: from BOOKS on, the tally's sums
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
 _CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 64 rounds, which costs nothing
-_TURN = 1 << 12  # rounds that a replica plays before the next one does: the rows that all read stay in the second cache
+# Rounds that a replica plays before the next one does: the rows that all read stay in the second cache, and wheels need
+# room for no more.
+TURN = 1 << 10
 
 
 class World(NamedTuple):
@@ -194,12 +196,20 @@ class Fixed(NamedTuple):
 @entry
 def run_rounds(
     player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
-) -> None:
-    """Play rounds first..last of stacked replicas, for which there is room, unless another thread sets ``stop``."""
-    for start in range(first, last + 1, _TURN):
-        end = min(start + _TURN - 1, last)
-        for i in range(buffers.world.loss.shape[0]):
+) -> int:
+    """Play rounds first..last of stacked replicas, unless another thread sets ``stop``; return the last one played.
+
+    It is an earlier one where a wheel has no room for the rounds after it: the caller makes room and calls again.
+    """
+    wheel = buffers.world.wheel
+    for start in range(first, last + 1, TURN):
+        end = min(start + TURN - 1, last)
+        for i in range(wheel.meta.shape[0]):
+            if wheel.meta[i, INSIDE] + end + 1 - start > room_in(wheel.nodes):
+                return start - 1
+        for i in range(wheel.meta.shape[0]):
             play_rounds(player, setting, fixed, replica(buffers, i), stop, start, end)
+    return last
 
 
 @long_step

@@ -36,7 +36,7 @@ class Wheel(NamedTuple):
     @property
     def room(self) -> int:
         """How many items fit."""
-        return int(self.nodes.shape[-1]) // _SIZE - 1
+        return int(room_in(self.nodes))
 
 
 def make_wheel(nodes: int, last: int = FOREVER) -> Wheel:
@@ -56,6 +56,12 @@ def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
 def _closed(nodes: int, stacked: tuple[int, ...] = ()) -> np.ndarray:
     """Return room for nodes, none of them opened; the first stands for none."""
     return np.zeros((*stacked, _SIZE * (nodes + 1)), np.int64)
+
+
+@step
+def room_in(nodes: np.ndarray) -> Any:
+    """Return how many items fit into these nodes, of one wheel or of each of several."""
+    return nodes.shape[-1] // _SIZE - 1
 
 
 @step

@@ -99,7 +99,8 @@ def follow(
     run = run if compiled else run._replace(compiled=run_rounds.function)
     drawn = keyed_draws(seed)
     grows = grow and capacity is None
-    buffers = run.start(drawn if draws is None else Draws(draws, drawn.directions), half if grows else None)
+    chosen = drawn if draws is None else Draws(draws, drawn.directions)
+    buffers = run.start(chosen, half if grows else None, horizon)
     slot, before, after, preempted_at = np.zeros((4, horizon), np.int64)
     trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), buffers.state.tally.fates)
     buffers = buffers._replace(log=trace)
