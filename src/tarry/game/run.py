@@ -217,7 +217,7 @@ class Run(NamedTuple):
         """Play rounds first..last of stacked seeds, as far as their wheels have room; return the last one played."""
         game = self.game
         fixed = Fixed(game.losses, game.delays, NO_SIZES if game.sizes is None else game.sizes, self.checkpoints)
-        return int(self.compiled(self.player, self.setting, fixed, buffers, stop.cell, first, last))
+        return self.compiled(self.player, self.setting, fixed, buffers, stop.cell, first, last)
 
     def play(self, seeds: Sequence[int], block: Block, pace: Pace, stop: Stop, report: Callable[[int], None]) -> Played:
         """Play the whole game for these seeds, together; raise Stopped if ``stop`` was set on the way."""
