@@ -19,7 +19,17 @@ from tarry.outcomes import FATES, Answer, Weights
 from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
-from tarry.tracking.tally import LEAST, MOST, UNCERTIFIED, as_size, check_balance, sizes_of, weights_of, without_news
+from tarry.tracking.tally import (
+    LEAST,
+    MOST,
+    UNCERTIFIED,
+    as_number,
+    as_size,
+    check_balance,
+    sizes_of,
+    weights_of,
+    without_news,
+)
 
 FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full
 CHECKED = 4096  # rounds between two checks of the weights' balance: often enough, and not seen in the speed
@@ -244,7 +254,7 @@ class Slots:
 
     def weights(self) -> Weights:
         """Return the moments of the weights over settled rounds; their mean tends to 1."""
-        return Weights(*map(float, weights_of(self.state.tally.sums, self.rounds - self.tracked)))
+        return Weights(*map(as_number, weights_of(self.state.tally.sums, self.rounds - self.tracked)))
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""

@@ -8,7 +8,7 @@ over arrivals during its life, O(tracked) per used arrival. Epochs empty the set
 
 from __future__ import annotations
 
-from math import log2, nan
+from math import isnan, log2, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,6 +97,11 @@ def weights_of(sums: np.ndarray, settled: int) -> Weights:
     heard = squares > 0.0
     sample = np.where(heard, total * total / np.where(heard, squares, 1.0), 0.0)
     return Weights(total / rounds, squares / rounds, sums[..., LARGEST], sample)
+
+
+def as_number(value: Any) -> float:
+    """Return a number of the books; NaN is one object, so that two reports without a number are equal."""
+    return nan if isnan(value) else float(value)
 
 
 def balance(tally: Tally, holding: Any, t: int) -> Any:
