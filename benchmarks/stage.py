@@ -9,6 +9,7 @@ import numpy as np
 
 import tarry
 from tarry.game.run import Stop, make_run
+from tarry.game.world import TURN
 from tarry.losses.base import RowSource
 from tarry.tracking import keyed_draws
 
@@ -59,6 +60,7 @@ class Played(NamedTuple):
     feedback: str
     capacity: int
     information: str = "semi-clairvoyant"
+    sizes: None = None
 
 
 class Stage:
@@ -76,7 +78,7 @@ class Stage:
 
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""
-        buffers = self.run.start(keyed_draws(SEED), self.nodes)
+        buffers = self.run.start(keyed_draws(SEED), nodes=self.nodes + TURN)
 
         def play() -> tuple[Any, Any]:
             self.run.advance(buffers, Stop(), 1, self.horizon)

@@ -1,36 +1,48 @@
-"""Seeds in two threads against one.
+"""Seeds in threads: two against one, a seed's cost beyond its rounds, and ``python -m benchmarks.threads``, a table.
 
-The best turn of each counts: a machine whose cores are busy elsewhere has but one to give.
+The best turn of each counts: a machine whose cores are busy elsewhere has but one to give. The table, of rounds a
+second in 1, 2, 4, … threads, is for a machine of many cores; it needs what the package itself needs and nothing else.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import tarry
 from benchmarks.measure import TURNS, Figure, Row, interleave
 from benchmarks.stage import DIMENSION, learner, some_rows
+from tarry.game.run import Block, Stop, prepare
+from tarry.game.simulate import core_count
+from tarry.tracking import keyed_draws
 
-HORIZON = 10**6
-SEEDS = 4
+CAPACITY, DELAY = 16, 200
+MANY = 256  # seeds of a usual length
+MICROSECONDS = 30.0
+SCHEDULERS = {"varopt": tarry.schedulers.VarOpt(), "bernoulli": tarry.schedulers.Bernoulli(max_backlog=DELAY)}
 
 
-def _play(threads: int) -> Callable[[], None]:
-    game = tarry.Game(
+def _game(horizon: int) -> tarry.Game:
+    return tarry.Game(
         domain=tarry.domains.Ball(DIMENSION),
-        losses=tarry.losses.Linear(some_rows(HORIZON)),
-        delays=tarry.delays.geometric(horizon=HORIZON, mean=200, rng=1),
-        capacity=16,
+        losses=tarry.losses.Linear(some_rows(horizon)),
+        delays=tarry.delays.geometric(horizon=horizon, mean=DELAY, rng=1),
+        capacity=CAPACITY,
     )
-    return lambda: tarry.simulate(game, tarry.Player(learner()), seeds=SEEDS, threads=threads, bound=False) and None
 
 
-def _two_threads(_quick: bool) -> Figure:
-    plays = {threads: _play(threads) for threads in (1, 2)}
+def _play(game: tarry.Game, player: Any, seeds: int, threads: int) -> Callable[[], None]:
+    return lambda: tarry.simulate(game, player, seeds=seeds, threads=threads, bound=False) and None
+
+
+def _two_threads(horizon: int, seeds: int, _quick: bool) -> Figure:
+    game, player = _game(horizon), tarry.Player(learner())
+    plays = {threads: _play(game, player, seeds, threads) for threads in (1, 2)}
     one, two = interleave([partial(plays.__getitem__, n) for n in plays], 3 * TURNS, time.perf_counter)
-    rounds = SEEDS * HORIZON
+    rounds = seeds * horizon
     speeds = f"{rounds / min(one) / 1e6:.0f} and {rounds / min(two) / 1e6:.0f} million rounds a second"
     detail = f"{speeds}; two threads just now got {_cores(plays[2]):.1f} cores"
     return Figure(min(one) / min(two), detail)
@@ -42,4 +54,40 @@ def _cores(play: Callable[[], None]) -> float:
     return (time.process_time() - busy) / (time.perf_counter() - wall)
 
 
-ROWS = [Row("two threads", 1.7, _two_threads, at_least=True)]
+def _beyond_rounds(horizon: int, _quick: bool) -> Figure:
+    """Return the microseconds of a seed in ``simulate`` less those of its compiled rounds."""
+    game, player = _game(horizon), tarry.Player(learner())
+    run = prepare(game, player, checkpoints=100, bound=False)
+    block = Block(run.start(keyed_draws(0)), MANY)
+
+    def rounds() -> Callable[[], None]:
+        block.begin(range(MANY))
+        return lambda: run.advance_block(block.buffers, Stop(), 1, horizon)
+
+    whole, bare = interleave([lambda: _play(game, player, MANY, 1), rounds], 2 * TURNS, time.process_time)
+    cost, rest = 1e6 / MANY * (min(whole) - min(bare)), 1e6 / MANY * min(bare)
+    return Figure(cost, f"microseconds, beside {rest:.0f} of rounds; {MANY} seeds")
+
+
+def table(horizon: int = 20_000, seeds: int = MANY) -> None:
+    """Print millions of rounds a second in 1, 2, 4, … threads, and how many times those of one."""
+    counts = [2**i for i in range(core_count().bit_length())]
+    print(f"{seeds} seeds of {horizon} rounds, {core_count()} cores")
+    for name, scheduler in SCHEDULERS.items():
+        game, player = _game(horizon), tarry.Player(learner(), scheduler)
+        plays = [_play(game, player, seeds, threads) for threads in counts]
+        seconds = interleave([partial(lambda play: play, play) for play in plays], TURNS, time.perf_counter)
+        for threads, taken in zip(counts, seconds, strict=True):
+            speed, times = seeds * horizon / min(taken) / 1e6, min(seconds[0]) / min(taken)
+            print(f"{name:10} {threads:3} threads {speed:8.1f} million rounds a second {times:6.2f} x one", flush=True)
+
+
+ROWS = [
+    Row("two threads, long games", 1.7, partial(_two_threads, 10**6, 4), at_least=True),
+    Row("two threads, many seeds", 1.85, partial(_two_threads, 20_000, MANY), at_least=True),
+    Row("seed beyond its rounds, 2000", MICROSECONDS, partial(_beyond_rounds, 2_000)),
+    Row("seed beyond its rounds, 20000", MICROSECONDS, partial(_beyond_rounds, 20_000)),
+]
+
+if __name__ == "__main__":
+    table(*map(int, sys.argv[1:]))

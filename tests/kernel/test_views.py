@@ -10,7 +10,7 @@ import pytest
 from tarry.kernel import entry, step
 from tarry.kernel.compile import live_entry
 from tarry.kernel.heap import Heap, make_heap, push
-from tarry.kernel.views import learn_slots, stack, view
+from tarry.kernel.views import learn_slots, replica, replicate, stack, view
 
 
 class Inner(NamedTuple):
@@ -26,6 +26,17 @@ class Outer(NamedTuple):
 
 class Unlike(NamedTuple):
     part: np.ndarray
+
+
+class Nothing(NamedTuple):
+    pass
+
+
+class Tree(NamedTuple):
+    key: np.uint64
+    copies: Outer
+    nothing: Nothing
+    pair: tuple[np.ndarray, np.ndarray]
 
 
 def make(slots):
@@ -82,3 +93,55 @@ def test_states_that_cannot_be_stacked_are_refused():
     learn_slots(Unlike(np.zeros(1)), Unlike(np.zeros(2)))
     with pytest.raises(TypeError, match="by slot in one learner and not in another"):
         learn_slots(Unlike(np.zeros(1)), Unlike(np.zeros(1)))
+
+
+@step
+def change_tree(tree, j):
+    change(view(tree.copies, j), float(tree.key))
+    tree.pair[0][0] += 1.0
+    tree.pair[1][0, 1] += tree.pair[0][0]
+
+
+@entry
+def change_some(trees, count, j):
+    for i in range(count):
+        change_tree(replica(trees, i), j)
+
+
+@pytest.fixture
+def trees(states):
+    tree = Tree(np.uint64(5), states, Nothing(), (np.ones(1), np.zeros((1, 2), np.int64)))
+    made = replicate(tree, 4)
+    made.key[:] = 2**63 + 2**40 * np.arange(4, dtype=np.uint64)
+    return made
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_replicas_change_as_they_would_alone_and_share_nothing(trees, order):
+    laid = replicate(replica(trees, 0), 4, order)
+    laid.key[:] = trees.key
+    alone = [replica(replicate(replica(trees, i), 1), 0) for i in range(4)]
+    change_some.dispatcher_for(laid)(laid, 3, 1)
+    for i in range(4):
+        if i < 3:
+            change_tree(alone[i], 1)
+        found, expected = leaves(replica(laid, i)), leaves(alone[i])
+        assert all(map(np.array_equal, found, expected))
+        assert [leaf.dtype for leaf in found] == [leaf.dtype for leaf in expected]
+    assert type(replica(laid, 2).nothing) is Nothing
+
+
+def leaves(tree):
+    return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, tuple) else [tree]
+
+
+def test_what_is_by_slot_is_shared_by_copies_and_not_by_replicas(trees):
+    assert trees.copies.table.shape == (4, 3, 2, 3)
+    assert trees.copies.inner.by_slot.shape == (4, 2, 2)
+    assert np.array_equal(replica(trees, 3).copies.table, np.stack([np.arange(6.0).reshape(2, 3)] * 3))
+
+
+def test_only_arrays_and_numbers_have_replicas():
+    with pytest.raises(TypeError, match="arrays and numbers, in tuples or not, got a str"):
+        replicate(("a",), 2)

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tarry.kernel import entry
-from tarry.kernel.wheel import grow_wheel, make_wheel, schedule, take, turn
+from tarry.kernel.wheel import INSIDE, META, grow_wheel, make_wheel, schedule, take, turn
 
 pytestmark = pytest.mark.jit
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.jit
 @entry
 def _run(wheel: Any, start: Any, dues: Any, counts: Any, out: Any, taken: Any) -> None:
     """Rounds from ``start`` on: enter, schedule that round's items (numbered from 1), take what is due."""
-    pushed = wheel.meta[2]
+    pushed = wheel.meta[META]
     n = 0
     for i in range(counts.size):
         now = start + i
@@ -33,20 +33,21 @@ def _run(wheel: Any, start: Any, dues: Any, counts: Any, out: Any, taken: Any) -
             out[n, 1] = s
             n += 1
             s = take(wheel, now)
-    wheel.meta[2] = pushed
+    wheel.meta[META] = pushed
     taken[0] = n
 
 
 class Machine:
     """A wheel that is driven in stretches and grown in between."""
 
-    def __init__(self, start: int, dues: list[int], nodes: int) -> None:
-        wheel = make_wheel(nodes)
+    def __init__(self, start: int, dues: list[int], nodes: int, rounds: int = 0) -> None:
+        # No level to spare either, where the number of rounds is told.
+        wheel = make_wheel(nodes, max(*dues, start + rounds, 0)) if rounds else make_wheel(nodes)
         self.wheel = wheel._replace(meta=np.array([*wheel.meta, 0], np.int64))
         self.now, self.dues = start, np.array([*dues, 0], np.int64)
 
     def grow(self, nodes: int) -> None:
-        pushed = self.wheel.meta[2]
+        pushed = self.wheel.meta[META]
         wheel = grow_wheel(self.wheel, nodes)
         self.wheel = wheel._replace(meta=np.array([*wheel.meta, pushed], np.int64))
 
@@ -93,13 +94,13 @@ def test_equals_brute_force(start: int, counts: list[int], data: st.DataObject) 
     dues = plan(start, counts, data.draw(st.lists(wait_lengths, min_size=total, max_size=total)))
     cut = data.draw(st.integers(0, len(counts)))
     inside = sum(counts[:cut])
-    machine = Machine(start, dues, max(1, inside))
+    machine = Machine(start, dues, max(1, inside), len(counts))
     found = machine.run(counts[:cut])
     # No node to spare, so that those freed before the growth are needed after it.
-    machine.grow(max(max(1, inside) + 1, int(machine.wheel.meta[1]) + total - inside))
+    machine.grow(max(max(1, inside) + 1, int(machine.wheel.meta[INSIDE]) + total - inside))
     found += machine.run(counts[cut:])
     assert found == brute_force(start, dues, counts)
-    assert machine.wheel.meta[1] == total - len(found)
+    assert machine.wheel.meta[INSIDE] == total - len(found)
 
 
 @given(seed=st.integers(0, 1000))
@@ -111,7 +112,7 @@ def test_long_waits_run_to_their_end(seed: int) -> None:
     start = int(draws.choice([1, 2**20 - 700, 2**30 - 1500, 2**40 - 1024]))
     counts = [1] * 600 + [0] * 3500
     dues = plan(start, counts, draws.integers(0, 3500, 600).tolist())
-    found = Machine(start, dues, 600).run(counts)
+    found = Machine(start, dues, 600, len(counts)).run(counts)
     assert found == brute_force(start, dues, counts)
     assert len(found) == 600
 

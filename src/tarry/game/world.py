@@ -9,9 +9,12 @@ import numpy as np
 from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
 from tarry.kernel import entry, register_methods, verb_with_default
-from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
+from tarry.kernel.compile import long_step
+from tarry.kernel.views import replica
+from tarry.kernel.wheel import INSIDE, Wheel, make_wheel, room_in, schedule, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
+from tarry.schedulers.base import held
 from tarry.tracking import Draws, Player, State
 from tarry.tracking.table import RELEASED, Table, find
 from tarry.tracking.tally import SUMS
@@ -22,6 +25,9 @@ LOSS, RATE, BOOKS = range(3)  # of a checkpoint: from BOOKS on, the tally's sums
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
 _CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 64 rounds, which costs nothing
+# Rounds that a replica plays before the next one does: the rows that all read stay in the second cache, and wheels need
+# room for no more.
+TURN = 1 << 10
 
 
 class World(NamedTuple):
@@ -31,7 +37,7 @@ class World(NamedTuple):
     row: np.ndarray  # scratch for one row of data
     feedback: np.ndarray  # by slot, what a tracked round will tell
     loss: np.ndarray  # the sum so far
-    rounds: np.ndarray  # those of the checkpoints
+    held: np.ndarray  # the weight that the scheduler holds, or -1
     curve: np.ndarray  # by checkpoint: LOSS, RATE, BOOKS
     reached: np.ndarray  # the number of checkpoints
 
@@ -49,27 +55,17 @@ class Log(NamedTuple):
     written: np.ndarray
 
 
-def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.ndarray) -> World:
-    """Return a world before the first round, with checkpoints after the given rounds."""
+def make_world(width: int, feedback: int, slots: int, nodes: int, horizon: int, checkpoints: int) -> World:
+    """Return a world before the first round, with room for this many pending rounds, tracked and in the wheel."""
     return World(
-        wheel=make_wheel(nodes),
+        wheel=make_wheel(nodes, horizon),
         row=np.zeros(width),
         feedback=np.zeros((slots, feedback)),
         loss=np.zeros(1),
-        rounds=rounds,
-        curve=np.zeros((rounds.size, BOOKS + SUMS)),
+        held=np.zeros(1),
+        curve=np.zeros((checkpoints, BOOKS + SUMS)),
         reached=np.zeros(1, np.int64),
     )
-
-
-def grow_world(world: World, slots: int, nodes: int) -> World:
-    """Return the same world with room for more pending rounds."""
-    wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.room else world.wheel
-    feedback = world.feedback
-    if slots > feedback.shape[0]:
-        feedback = np.zeros((slots, feedback.shape[1]))
-        feedback[: world.feedback.shape[0]] = world.feedback
-    return world._replace(wheel=wheel, feedback=feedback)
 
 
 def make_log(horizon: int, dimension: int) -> Log:
@@ -178,25 +174,55 @@ Kind = Gradients | Values | Points | Examples | Nothing
 KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
 
 
+class Buffers(NamedTuple):
+    """Everything that changes while a seed is played, and the draws that its seed keys; of many seeds, stacked."""
+
+    draws: Draws
+    state: State
+    world: World
+    log: Any
+    kind: Kind  # several queries have room in it
+
+
+class Fixed(NamedTuple):
+    """What all seeds share: the losses, delays and sizes of all rounds (no sizes are all 1), and the checkpoints."""
+
+    losses: Any
+    delays: Any
+    sizes: Array
+    checkpoints: Array
+
+
 @entry
 def run_rounds(
-    player: Player,
-    setting: Setting,
-    draws: Draws,
-    state: State,
-    losses: Any,
-    delays: Any,
-    sizes: Array,
-    kind: Any,
-    world: World,
-    log: Any,
-    stop: Array,
-    first: int,
-    last: int,
+    player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
+) -> int:
+    """Play rounds first..last of stacked replicas, unless another thread sets ``stop``; return the last one played.
+
+    It is an earlier one where a wheel has no room for the rounds after it: the caller makes room and calls again.
+    """
+    wheel = buffers.world.wheel
+    for start in range(first, last + 1, TURN):
+        end = min(start + TURN - 1, last)
+        for i in range(wheel.meta.shape[0]):
+            if wheel.meta[i, INSIDE] + end + 1 - start > room_in(wheel.nodes):
+                return start - 1
+        for i in range(wheel.meta.shape[0]):
+            play_rounds(player, setting, fixed, replica(buffers, i), stop, start, end)
+    return last
+
+
+@long_step
+def play_rounds(
+    player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
 ) -> None:
-    """Play rounds first..last, for which there is room, unless another thread sets ``stop``; no sizes are all 1."""
+    """Play rounds first..last of one replica."""
+    draws, state, world, log, kind = buffers
+    losses, delays, sizes, rounds = fixed
     total = world.loss[0]
-    checkpoint = world.rounds[world.reached[0]]
+    if stop[0] != 0 or not abs(total) < np.inf:
+        return
+    checkpoint = rounds[world.reached[0]]
     for t in range(first, last + 1):
         turn(world.wheel, t)
         disclosed = -1
@@ -233,5 +259,6 @@ def run_rounds(
             world.curve[at, RATE] = closing_rate(player.learner, state.learner, t)
             for i in range(SUMS):
                 world.curve[at, BOOKS + i] = state.tally.sums[i]
-            checkpoint = world.rounds[min(at + 1, world.rounds.size - 1)]
+            checkpoint = rounds[min(at + 1, rounds.size - 1)]
     world.loss[0] = total
+    world.held[0] = held(player.scheduler, state.scheduler)

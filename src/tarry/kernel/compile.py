@@ -45,15 +45,21 @@ _foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()  # two threads may ask for one entry at a time; Numba locks while it compiles
 
 
-def step(function: F) -> F:
+def step(function: F, inlined: bool = True) -> F:
     """Let compiled code on any target call this function."""
+    options = {**INLINED, "forceinline": inlined}
 
-    @overload(function, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
+    @overload(function, target="generic", strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def choose(*_types: Any) -> Any:
         return function
 
     _sources_of.setdefault(object, set()).add(function.__code__.co_filename)
     return function
+
+
+# For a long step that is called rarely: its arguments stand still in a call of its own, and the code is as fast as an
+# entry's. Inlined into a loop that makes them, it was a tenth slower.
+long_step = functools.partial(step, inlined=False)
 
 
 def _arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:

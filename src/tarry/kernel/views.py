@@ -1,13 +1,15 @@
-"""Stacked states: many states of one type as one state whose arrays have one axis more.
+"""Stacked trees: many nested tuples of arrays of one type as one tree whose arrays have one axis more, in front.
 
-``view(states, i)`` is the i-th of them, a named tuple of views, so that every step runs on it unchanged and without
-allocation. Fields with an entry for each slot may be shared by all: a slot is one round's, and so one copy's.
+``replica(trees, i)`` is the i-th of them, a tree of views, so that every step runs on it unchanged and without
+allocation. Replicas are seeds of a game, and share nothing. ``view(states, i)`` is the i-th copy of a learner's state:
+fields with an entry for each slot are shared by all copies, since a slot is one round's, and so one copy's.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 import numpy as np
 from numba.core import types
@@ -16,6 +18,9 @@ from numba.extending import intrinsic, overload
 from tarry.kernel.compile import INLINED
 from tarry.kernel.heap import Heap
 from tarry.kernel.wheel import FreeList
+
+PAGE = 4096  # bytes: of memory, what a system hands out at once
+Shared = Callable[[Any], frozenset[str]]  # which fields of a tuple type are not indexed
 
 # Which fields of a type of state are by slot. Places in a heap and rows of a free list look so, and are each copy's.
 _by_slot: dict[type, frozenset[str]] = {Heap: frozenset(), FreeList: frozenset()}
@@ -60,47 +65,118 @@ def view(states: Any, i: int) -> Any:
     return type(states)(*(part if name in shared else view(part, i) for name, part in fields))
 
 
+def replicate(tree: Any, count: int, order: Literal["C", "F"] = "C") -> Any:
+    """Return this many replicas of a (nested) tuple as one: arrays with an axis more in front, numbers as arrays.
+
+    Nothing is shared. In the order "F" neighbouring replicas lie side by side. Raise TypeError for other leaves.
+    """
+    if isinstance(tree, tuple):
+        return _remade(tree, (replicate(part, count, order) for part in tree))
+    leaf = np.asarray(tree)
+    if leaf.dtype.kind not in "biuf":
+        raise TypeError(f"replicas are of arrays and numbers, in tuples or not, got a {type(tree).__name__}")
+    shape = (count, *leaf.shape)
+    if leaf.nbytes > PAGE and not leaf.any():
+        return np.zeros(shape, leaf.dtype, order)  # pages that are never used stay untouched
+    rows = np.empty(shape, leaf.dtype, order)
+    rows[:] = leaf
+    return rows
+
+
+def replica(trees: Any, i: int) -> Any:
+    """Return the i-th of stacked replicas: views, so that changes stay, and numbers as they are."""
+    return _remade(trees, (replica(part, i) for part in trees)) if isinstance(trees, tuple) else trees[i]
+
+
+def first_replicas(trees: Any, count: int) -> Any:
+    """Return the first so many of stacked replicas: views."""
+    return (
+        _remade(trees, (first_replicas(part, count) for part in trees)) if isinstance(trees, tuple) else trees[:count]
+    )
+
+
+def alone(tree: Any) -> Any:
+    """Return a tree as the stack of its only replica: arrays are shared, numbers copied."""
+    return _remade(tree, map(alone, tree)) if isinstance(tree, tuple) else np.asarray(tree)[np.newaxis]
+
+
+def leaves(tree: Any) -> list[Any]:
+    """Return the arrays and numbers of a tree, in order."""
+    return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, tuple) else [np.asarray(tree)]
+
+
+def _remade(tree: tuple[Any, ...], parts: Iterable[Any]) -> Any:
+    """Return a tuple of a tree's type with other parts."""
+    return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+
+
 @overload(view, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-def _choose(states: Any, i: Any) -> Any:
+def _choose_view(states: Any, i: Any) -> Any:
     return lambda states, i: _view(states, i)
+
+
+@overload(replica, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
+def _choose_replica(trees: Any, i: Any) -> Any:
+    return lambda trees, i: _replica(trees, i)
 
 
 # Numba's functions cannot walk a tuple of unlike things; an intrinsic can, while it is compiled.
 @intrinsic  # type: ignore[untyped-decorator]
 def _view(typing: Any, states: Any, i: Any) -> Any:
+    return _indexed(typing, states, i, _shared)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _replica(typing: Any, trees: Any, i: Any) -> Any:
+    return _indexed(typing, trees, i, lambda _: frozenset())
+
+
+def _shared(states: Any) -> frozenset[str]:
+    return _by_slot[states.instance_class]
+
+
+def _indexed(typing: Any, trees: Any, i: Any, shared: Shared) -> Any:
+    """Return the signature of an intrinsic that indexes all arrays of a tree but the shared ones, and its code."""
     kinds: dict[Any, Any] = {}  # how each type of array is indexed
-    viewed = _viewed(typing, states, i, kinds)
+    indexed = _type_indexed(typing, trees, i, shared, kinds)
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _built(context, builder, states, (i, arguments[1]), arguments[0], kinds)
+        return _build(context, builder, trees, (i, arguments[1]), arguments[0], shared, kinds)
 
-    return viewed(states, i), build
-
-
-def _viewed(typing: Any, states: Any, i: Any, kinds: dict[Any, Any]) -> Any:
-    """Return the type of the view, and note how its arrays are indexed."""
-    if isinstance(states, types.Array):
-        kinds[states] = typing.resolve_function_type(operator.getitem, (states, i), {})
-        return kinds[states].return_type
-    shared = _by_slot[states.instance_class]
-    parts = zip(states.fields, states.types, strict=True)
-    made = [part if name in shared else _viewed(typing, part, i, kinds) for name, part in parts]
-    kinds[states] = types.BaseTuple.from_types(made, states.instance_class)
-    return kinds[states]
+    return indexed(trees, i), build
 
 
-def _built(context: Any, builder: Any, states: Any, index: Any, value: Any, kinds: dict[Any, Any]) -> Any:
-    """Return the view's value: arrays indexed, what is by slot as it is."""
-    if isinstance(states, types.Array):
-        signature, (kind, i) = kinds[states], index
+def _type_indexed(typing: Any, trees: Any, i: Any, shared: Shared, kinds: dict[Any, Any]) -> Any:
+    """Return the type of the indexed tree, and note how its arrays are indexed."""
+    if isinstance(trees, types.Array):
+        kinds[trees] = typing.resolve_function_type(operator.getitem, (trees, i), {})
+        return kinds[trees].return_type
+    names = shared(trees)
+    parts = zip(_fields(trees), trees.types, strict=True)
+    made = [part if name in names else _type_indexed(typing, part, i, shared, kinds) for name, part in parts]
+    kinds[trees] = types.BaseTuple.from_types(made, getattr(trees, "instance_class", None))
+    return kinds[trees]
+
+
+def _build(
+    context: Any, builder: Any, trees: Any, index: Any, value: Any, shared: Shared, kinds: dict[Any, Any]
+) -> Any:
+    """Return the indexed tree's value: arrays indexed, what is shared as it is."""
+    if isinstance(trees, types.Array):
+        signature, (kind, i) = kinds[trees], index
         i = context.cast(builder, i, kind, signature.args[1])
         return context.get_function(operator.getitem, signature)(builder, (value, i))
-    shared, made = _by_slot[states.instance_class], []
-    for at, (name, part) in enumerate(zip(states.fields, states.types, strict=True)):
+    names, made = shared(trees), []
+    for at, (name, part) in enumerate(zip(_fields(trees), trees.types, strict=True)):
         field = builder.extract_value(value, at)
-        if name not in shared:
-            field = _built(context, builder, part, index, field, kinds)
+        if name not in names:
+            field = _build(context, builder, part, index, field, shared, kinds)
         elif context.enable_nrt:
             context.nrt.incref(builder, part, field)  # the view holds it too
         made.append(field)
-    return context.make_tuple(builder, kinds[states], made)
+    return context.make_tuple(builder, kinds[trees], made)
+
+
+def _fields(trees: Any) -> Any:
+    """Return the names of a tuple type's fields, their places where it has no names."""
+    return getattr(trees, "fields", range(len(trees.types)))

@@ -15,46 +15,53 @@ import numpy as np
 from tarry.kernel.compile import step
 
 BITS = 10  # 1024 buckets a level: a level's ends fit the first cache
-LEVELS = 6  # 2**60 rounds, more than any game has
+FOREVER = (1 << 60) - 1  # a round after all that any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 3  # entries of a node
+OPENED, UNUSED, INSIDE, META = range(4)  # of a wheel's ``meta``
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
 class Wheel(NamedTuple):
-    """Buckets of nodes; a node is named by its first entry, so what belongs together lies together."""
+    """Buckets of nodes; a node is named by its first entry, so what belongs together lies together.
+
+    Nodes are opened one by one, and 0 names none: zeros are an empty wheel, and nodes never opened stay untouched.
+    """
 
     ends: np.ndarray  # head and tail of each bucket
     nodes: np.ndarray  # next node, origin and due round, three entries a node
-    meta: np.ndarray  # (first free node, items inside)
+    meta: np.ndarray  # the last node opened, the first unused one of those, the number of items inside
 
     @property
     def room(self) -> int:
         """How many items fit."""
-        return self.nodes.size // _SIZE
+        return int(room_in(self.nodes))
 
 
-def make_wheel(nodes: int) -> Wheel:
-    """Return an empty wheel that can hold this many items."""
-    ends = np.full(2 * LEVELS * _BUCKETS, -1, np.int64)
-    return Wheel(ends, _free_nodes(nodes, -1), np.zeros(2, np.int64))
+def make_wheel(nodes: int, last: int = FOREVER) -> Wheel:
+    """Return an empty wheel that can hold this many items, for rounds 1 to ``last``."""
+    levels = max(1, -(-last.bit_length() // BITS))
+    return Wheel(np.zeros(2 * levels * _BUCKETS, np.int64), _closed(nodes), np.zeros(META, np.int64))
 
 
 def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
-    """Return the same wheel with room for more items."""
-    old = wheel.nodes.size
-    larger = _free_nodes(nodes, int(wheel.meta[0]))
-    larger[:old] = wheel.nodes
-    return Wheel(wheel.ends, larger, np.array([old, wheel.meta[1]], np.int64))
+    """Return the same wheel, or stacked wheels, with room for more items."""
+    used = int(wheel.meta[..., OPENED].max()) + _SIZE
+    larger = _closed(nodes, wheel.nodes.shape[:-1])
+    larger[..., :used] = wheel.nodes[..., :used]
+    return wheel._replace(nodes=larger)
 
 
-def _free_nodes(nodes: int, last: int) -> np.ndarray:
-    """Return nodes that are all free, each followed by the next one and the last by ``last``."""
-    made = np.zeros(_SIZE * nodes, np.int64)
-    made[::_SIZE] = np.arange(_SIZE, _SIZE * nodes + 1, _SIZE)
-    made[-_SIZE] = last
-    return made
+def _closed(nodes: int, stacked: tuple[int, ...] = ()) -> np.ndarray:
+    """Return room for nodes, none of them opened; the first stands for none."""
+    return np.zeros((*stacked, _SIZE * (nodes + 1)), np.int64)
+
+
+@step
+def room_in(nodes: np.ndarray) -> Any:
+    """Return how many items fit into these nodes, of one wheel or of each of several."""
+    return nodes.shape[-1] // _SIZE - 1
 
 
 @step
@@ -68,9 +75,9 @@ def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
         high_now >>= BITS
         level += 1
     head = 2 * (level * _BUCKETS + ((due >> (BITS * level)) & _MASK))
-    wheel.nodes[node] = -1
+    wheel.nodes[node] = 0
     last = wheel.ends[head + 1]
-    if last < 0:
+    if last == 0:
         wheel.ends[head] = node
     else:
         wheel.nodes[last] = node
@@ -80,9 +87,13 @@ def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
 @step
 def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     """Let ``origin`` come out in round ``due`` >= now. The caller has seen to room."""
-    node = np.uint64(wheel.meta[0])  # unsigned: compiled code need not ask whether to count from the end
-    wheel.meta[0] = wheel.nodes[node]
-    wheel.meta[1] += 1
+    node = np.uint64(wheel.meta[UNUSED])  # unsigned: compiled code need not ask whether to count from the end
+    if node == 0:
+        node = np.uint64(wheel.meta[OPENED] + _SIZE)
+        wheel.meta[OPENED] = node
+    else:
+        wheel.meta[UNUSED] = wheel.nodes[node]
+    wheel.meta[INSIDE] += 1
     wheel.nodes[node + np.uint64(1)] = origin
     wheel.nodes[node + np.uint64(2)] = due
     link(wheel, now, due, node)
@@ -94,14 +105,14 @@ def turn(wheel: Wheel, now: int) -> None:
     if now & _MASK != 0:
         return
     level = 1
-    while level < LEVELS - 1 and (now >> (BITS * level)) & _MASK == 0:
+    while (level + 1) * 2 * _BUCKETS < wheel.ends.size and (now >> (BITS * level)) & _MASK == 0:
         level += 1
     while level >= 1:
         head = 2 * (level * _BUCKETS + ((now >> (BITS * level)) & _MASK))
         node = wheel.ends[head]
-        wheel.ends[head] = -1
-        wheel.ends[head + 1] = -1
-        while node >= 0:
+        wheel.ends[head] = 0
+        wheel.ends[head + 1] = 0
+        while node != 0:
             following = wheel.nodes[node]
             link(wheel, now, wheel.nodes[node + 2], node)
             node = following
@@ -113,15 +124,15 @@ def take(wheel: Wheel, now: int) -> Any:
     """Remove and return the next origin due now, or -1."""
     head = 2 * (now & _MASK)
     node = wheel.ends[head]
-    if node < 0:
+    if node == 0:
         return -1
     following = wheel.nodes[node]
     wheel.ends[head] = following
-    if following < 0:
-        wheel.ends[head + 1] = -1
-    wheel.nodes[node] = wheel.meta[0]
-    wheel.meta[0] = node
-    wheel.meta[1] -= 1
+    if following == 0:
+        wheel.ends[head + 1] = 0
+    wheel.nodes[node] = wheel.meta[UNUSED]
+    wheel.meta[UNUSED] = node
+    wheel.meta[INSIDE] -= 1
     return wheel.nodes[node + 1]
 
 

@@ -20,7 +20,7 @@ from tarry.outcomes import Answer, Certificate, Weights
 from tarry.schedulers.base import held
 from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
-from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LABELLED, LEAST, MASS, MOST, THRESHOLD, UNIT, balance
+from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LABELLED, LEAST, MASS, MOST, THRESHOLD, UNIT, as_number, balance
 
 FEW = 30  # so many equal labels are needed before their spread is believed to be small
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
@@ -186,7 +186,7 @@ def status_of(tracker: Tracker) -> Status:
         fates=tracker.slots.fates(),
         answers={answer.name.lower(): slots.counts[ANSWERS + answer] for answer in Answer},
         weights=weights,
-        balance=balance(player, slots.state, rounds),
+        balance=as_number(balance(slots.state.tally, held(player.scheduler, slots.state.scheduler), rounds)),
         certificate=certificate_now(player, slots.state, tracker.terms, rounds),
         warnings=warnings,
         estimate=estimate,

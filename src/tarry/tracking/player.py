@@ -157,8 +157,8 @@ class State(NamedTuple):
     buffer: Any
 
 
-def keyed_draws(seed: int) -> Draws:
-    """Return the player's own randomness under a seed."""
+def keyed_draws(seed: Any) -> Draws:
+    """Return the player's own randomness under a seed, or under each of several, stacked."""
     return Draws(Keyed(make_key(seed, Purpose.SCHEDULE)), KeyedDirections(make_key(seed, Purpose.DIRECTIONS)))
 
 

@@ -1,0 +1,176 @@
+"""Seeds that are played together, stacked, in any blocks and threads, are those that are played one by one."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.game import run, world
+from tarry.game.replay import replay
+from tarry.kernel.wheel import INSIDE
+from tarry.learners import BOLD, DWFTBL, DWFTRL, OGD, TwoPoint
+from tarry.schedulers import Batching, Bernoulli, VarOpt
+from tarry.tracking import Doubling, Player, keyed_draws
+
+HORIZON = 60
+SEEDS = [3, 0, -1, 2**80, 7]
+DOMAIN = tarry.domains.Ball(3)
+ROWS = np.random.default_rng(6).normal(size=(HORIZON, 3))
+DELAYS = tarry.delays.pareto(horizon=HORIZON, shape=1.2, scale=4.0, rng=2)
+
+
+def _game(**options):
+    return tarry.Game(DOMAIN, tarry.losses.Linear(ROWS), DELAYS, **{"capacity": 4, **options})
+
+
+GAMES = {
+    "VarOpt": (_game(), Player(DWFTRL(DOMAIN, rate=0.1))),
+    "a coin": (_game(), Player(OGD(DOMAIN, rate=0.1), Bernoulli(probability=0.3))),
+    "no limit": (_game(capacity=None), Player(DWFTRL(DOMAIN, rate=0.1))),
+    "copies": (_game(), Player(BOLD(OGD(DOMAIN, rate=0.1)))),
+    "withheld feedback": (_game(), Player(DWFTRL(DOMAIN, rate=0.1), Batching(9))),
+    "restarts": (_game(), Player(DWFTRL(DOMAIN, rate=0.1), epochs=Doubling("total"))),
+    "values": (_game(feedback="value"), Player(DWFTBL(DOMAIN, rate=0.01, smoothing=0.3))),
+    "two values": (_game(feedback="value", queries=2), Player(TwoPoint(OGD(DOMAIN, rate=0.01), smoothing=0.1))),
+    "sizes": (_game(sizes=1.0 + np.arange(HORIZON) % 3), Player(DWFTRL(DOMAIN, rate=0.1))),
+}
+
+
+def _measured(record):
+    certificates = [tuple(one) for one in record.certificates if one is not None]
+    arrays = [record.regret_at, record.bound_at, record.fates, record.last_plays, *record.weights, *record.occupancy]
+    return [*arrays, *([] if record._strays is None else [record._strays])], certificates
+
+
+def _are_rows(record, i, alone):
+    """Return whether the i-th seed of a record is the only one of another."""
+    (found, told), (expected, said) = _measured(record), _measured(alone)
+    pairs = zip(found, expected, strict=True)
+    return told[i : i + 1] == said and all(np.array_equal(a[i], b[0], equal_nan=True) for a, b in pairs)
+
+
+@pytest.fixture
+def _in_blocks(monkeypatch):
+    """Three replicas and 25 rounds at a time, also in plain Python; the last block of seeds is smaller."""
+    monkeypatch.setattr(run.Run, "most_replicas", lambda *_: 3)
+    monkeypatch.setattr(run.Pace, "replicas", lambda *_: 3)
+    monkeypatch.setattr(run.Pace, "rounds", lambda _: 3 * 25)
+
+
+@pytest.mark.usefixtures("_in_blocks")
+@pytest.mark.parametrize(("name", "threads"), [*((name, 1) for name in GAMES), ("VarOpt", 2)])
+def test_seeds_together_are_seeds_alone(name, threads):
+    game, player = GAMES[name]
+    together = tarry.simulate(game, player, SEEDS, threads=threads, checkpoints=8)
+    assert together.seeds == SEEDS
+    for i, seed in enumerate(SEEDS):
+        assert _are_rows(together, i, tarry.simulate(game, player, [seed], checkpoints=8))
+
+
+@pytest.mark.usefixtures("_in_blocks")
+def test_the_books_of_a_block_are_those_of_a_plain_loop():
+    """Rounds of one seed at a time, without blocks, resets and threads."""
+    game, player = GAMES["VarOpt"]
+    together, made = tarry.simulate(game, player, SEEDS), run.prepare(game, player)
+    for i, seed in enumerate(SEEDS):
+        buffers = made.start(keyed_draws(seed), nodes=HORIZON)
+        with np.errstate(over="ignore"):
+            for t in range(1, HORIZON + 1):
+                made._replace(compiled=run.run_rounds.function).advance(buffers, run.Stop(), t, t)
+        assert np.array_equal(together.fates[i], buffers.state.tally.fates)
+        assert together.loss[i] == buffers.world.loss[0]
+        assert np.array_equal(together.last_plays[i], buffers.state.play)
+        assert buffers.world.wheel.meta[INSIDE] == 0
+        assert not buffers.world.wheel.ends.any()  # so that the next seed finds it as new
+
+
+@pytest.mark.usefixtures("_in_blocks")
+def test_kept_rounds_and_recorded_draws_are_each_seeds_own():
+    game, player = GAMES["VarOpt"]
+    kept = tarry.simulate(game, player, SEEDS, keep_rounds=True)
+    for seed in SEEDS:
+        alone = tarry.simulate(game, player, [seed], keep_rounds=True)
+        assert kept.events(seed).equals(alone.events())
+        assert np.array_equal(kept.plays(seed), alone.plays())
+    drawn = tarry.Recorded(uniforms=np.random.default_rng(3).uniform(0.01, 1.0, HORIZON))
+    same = tarry.simulate(game, player, SEEDS, draws=drawn, keep_rounds=True)
+    assert len(set(same.loss.tolist())) == 1
+    assert all(same.events(seed).equals(same.events()) for seed in SEEDS)
+
+
+@pytest.mark.usefixtures("_in_blocks")
+def test_replays_are_in_blocks_too():
+    together = replay(VarOpt(), DELAYS, capacity=4, seeds=SEEDS)
+    for i, seed in enumerate(SEEDS):
+        assert np.array_equal(together.fates[i], replay(VarOpt(), DELAYS, capacity=4, seeds=[seed]).fates[0])
+
+
+@pytest.mark.usefixtures("_in_blocks")
+def test_what_is_wrong_with_one_seed_is_told():
+    """The play of a replica in the midst of a block, its loss, and its books."""
+    made = run.prepare(*GAMES["VarOpt"])
+    block = run.Block(made.start(keyed_draws(0)), 3)
+    made.play(SEEDS[:3], block, run.Pace(made), run.Stop(), lambda _: None)
+    state, around = block.buffers.state, block.buffers.world
+    made.check(block.buffers, 1, HORIZON)
+    around.held[1] += 1.0
+    with pytest.raises(tarry.errors.BrokenInvariant, match=r"sum to 6(1|0.9999).*, not 60"):
+        made.check(block.buffers, 1, HORIZON)
+    around.loss[2] = np.inf
+    with pytest.raises(ValueError, match="a loss in rounds 1 to 60 is not finite"):
+        made.check(block.buffers, 1, HORIZON)
+    state.play[1] = (0.0, 3.0, 0.0)
+    with pytest.raises(ValueError, match=r"DWFTRL played \[0. 3. 0.\] in round 60, which lies 2 outside"):
+        made.check_domain(state.play, HORIZON)
+    state.play[1] = np.nan
+    with pytest.raises(ValueError, match=r"DWFTRL played \[nan nan nan\] in rounds 1 to 60"):
+        made.check(block.buffers, 1, HORIZON)
+
+
+@pytest.mark.usefixtures("_in_blocks")
+def test_wheels_grow_on_the_way(monkeypatch):
+    game, player = _game(capacity=None), Player(DWFTRL(DOMAIN, rate=0.1))
+    expected, rooms, make_room = tarry.simulate(game, player, SEEDS), [], run.Block.make_room
+    monkeypatch.setattr(run.Run.start, "__defaults__", (None, 4))
+    monkeypatch.setattr(world, "TURN", 4)
+    monkeypatch.setattr(run.Block, "make_room", lambda block, nodes: rooms.append(nodes) or make_room(block, nodes))
+    assert np.array_equal(tarry.simulate(game, player, SEEDS, threads=1).regret, expected.regret)
+    assert rooms[:2] == [8, 16]
+    assert max(rooms) < HORIZON
+
+
+def test_blocks_are_sized_by_time_and_memory():
+    made = run.prepare(*GAMES["VarOpt"])._replace(is_plain=False)
+    fresh = made.start(keyed_draws(0))
+    assert made.most_replicas(fresh, 10**6) > 100
+    assert made.most_replicas(fresh, 5) == 5
+    assert made._replace(is_plain=True).most_replicas(fresh, 10**6) == 1
+    pace = run.Pace(made)
+    pace.learn(1000, 1000 * 5e-8)
+    assert pace.replicas(20_000, 256, 2, 500) == 64
+    assert pace.replicas(20_000, 256, 2, 10) == 10
+    assert pace.replicas(2_000, 256, 1, 85) == 64  # four alike
+    assert pace.replicas(20_000, 10**6, 1, 500) == 200  # those of a fifth of a second
+    assert pace.replicas(20_000, 1, 16, 500) == 2  # at least two milliseconds
+    assert pace.replicas(10**8, 256, 2, 500) == 1
+    pace.learn(1, 1.0)
+    assert (pace.rounds(), pace.replicas(20_000, 256, 2, 500)) == (1, 1)
+
+
+def test_moments_without_weights():
+    record = tarry.simulate(_game(), Player(DWFTRL(DOMAIN, rate=0.1), Bernoulli(probability=1e-9)), 3)
+    assert record.weights.effective_sample_size.tolist() == [0.0] * 3
+    assert not any(map(isnan, record.weights.mean))
+
+
+@pytest.mark.jit(only=True)
+def test_compiled_seeds_together_are_seeds_alone():
+    game, player = GAMES["values"]
+    seeds = range(300)
+    records = [tarry.simulate(game, player, seeds, threads=threads, checkpoints=8) for threads in (1, 3)]
+    for i in (0, 1, 150, 299):
+        alone = tarry.simulate(game, player, [i], checkpoints=8)
+        assert all(_are_rows(record, i, alone) for record in records)
