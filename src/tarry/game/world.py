@@ -9,7 +9,7 @@ import numpy as np
 from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
 from tarry.kernel import entry, register_methods, verb_with_default
-from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
+from tarry.kernel.wheel import expect, grow_wheel, make_wheel, take, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
 from tarry.tracking import Draws, Player, State
@@ -27,7 +27,7 @@ _CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 
 class World(NamedTuple):
     """What the world keeps while a seed is played."""
 
-    wheel: Wheel  # arrivals to come
+    wheel: Any  # arrivals to come: a Wheel, or by slot
     row: np.ndarray  # scratch for one row of data
     feedback: np.ndarray  # by slot, what a tracked round will tell
     loss: np.ndarray  # the sum so far
@@ -206,7 +206,7 @@ def run_rounds(
         size = sizes[t - 1] if sizes.size > 0 else 1.0
         slot = begin(player, setting, draws, state, t, disclosed, size)
         if slot >= 0 or setting.hears:
-            schedule(world.wheel, t, t + delay(delays, t), t)
+            expect(world.wheel, t, t + delay(delays, t), t, slot)
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)
         total += loss
         if t & _CHECKED == 0 and (stop[0] != 0 or not abs(total) < np.inf):
@@ -231,7 +231,7 @@ def run_rounds(
             world.reached[0] = at + 1
             world.curve[at, LOSS] = total
             world.curve[at, RATE] = closing_rate(player.learner, state.learner, t)
-            for i in range(SUMS):
+            for i in range(world.curve.shape[1] - BOOKS):
                 world.curve[at, BOOKS + i] = state.tally.sums[i]
             checkpoint = world.rounds[min(at + 1, world.rounds.size - 1)]
     world.loss[0] = total

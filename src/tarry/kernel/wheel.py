@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel.compile import step
+from tarry.kernel.compile import register_methods, step, verb_with_default
 
 BITS = 10  # 1024 buckets a level: a level's ends fit the first cache
 LEVELS = 6  # 2**60 rounds, more than any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 3  # entries of a node
+NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
@@ -88,8 +89,14 @@ def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     link(wheel, now, due, node)
 
 
-@step
-def turn(wheel: Wheel, now: int) -> None:
+@verb_with_default
+def expect(queue: Any, now: int, due: int, origin: int, slot: int) -> None:
+    """Let ``origin``, which is tracked in this slot or in none (-1), come out in round ``due`` >= now."""
+    schedule(queue, now, due, origin)
+
+
+@verb_with_default
+def turn(wheel: Any, now: int) -> None:
     """Enter round ``now``: deal out the buckets of every window that opens with it."""
     if now & _MASK != 0:
         return
@@ -108,8 +115,8 @@ def turn(wheel: Wheel, now: int) -> None:
         level -= 1
 
 
-@step
-def take(wheel: Wheel, now: int) -> Any:
+@verb_with_default
+def take(wheel: Any, now: int) -> Any:
     """Remove and return the next origin due now, or -1."""
     head = 2 * (now & _MASK)
     node = wheel.ends[head]
@@ -123,6 +130,51 @@ def take(wheel: Wheel, now: int) -> Any:
     wheel.meta[0] = node
     wheel.meta[1] -= 1
     return wheel.nodes[node + 1]
+
+
+class SlotQueue(NamedTuple):
+    """The arrivals of tracked rounds alone, by slot, for few slots: a round in which nothing is due costs a comparison.
+
+    A slot that is given to another round forgets the one before, whose arrival nobody hears.
+    """
+
+    due: np.ndarray  # by slot, NEVER where nothing is expected
+    origin: np.ndarray  # by slot
+    soonest: np.ndarray  # a round before which nothing is due
+
+    def expect(self, now: int, due: int, origin: int, slot: int) -> None:
+        self.due[slot] = due
+        self.origin[slot] = origin
+        self.soonest[0] = min(self.soonest[0], due)
+
+    def turn(self, now: int) -> None:
+        pass
+
+    def take(self, now: int) -> Any:
+        if now < self.soonest[0]:
+            return -1
+        found, origin, others, soonest = -1, NEVER, 0, NEVER
+        for slot in range(self.due.size):
+            if self.due[slot] == now:
+                others += 1
+                if self.origin[slot] < origin:
+                    found, origin = slot, self.origin[slot]
+            else:
+                soonest = min(soonest, self.due[slot])
+        if others <= 1:
+            self.soonest[0] = soonest
+        if found < 0:
+            return -1
+        self.due[found] = NEVER
+        return origin
+
+
+register_methods(SlotQueue, (expect, turn, take))
+
+
+def make_slot_queue(slots: int) -> SlotQueue:
+    """Return a queue for this many slots that expects nothing."""
+    return SlotQueue(np.full(slots, NEVER, np.int64), np.zeros(slots, np.int64), np.full(1, NEVER, np.int64))
 
 
 class FreeList(NamedTuple):
