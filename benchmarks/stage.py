@@ -59,6 +59,7 @@ class Played(NamedTuple):
     feedback: str
     capacity: int
     information: str = "semi-clairvoyant"
+    sizes: None = None
 
 
 class Stage:
@@ -76,7 +77,7 @@ class Stage:
 
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""
-        buffers = self.run.start(keyed_draws(SEED), self.nodes)
+        buffers = self.run.start(keyed_draws(SEED))
 
         def play() -> tuple[Any, Any]:
             self.run.advance(buffers, Stop(), 1, self.horizon)

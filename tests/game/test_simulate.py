@@ -261,7 +261,7 @@ def test_the_learner_must_play_on_the_games_domain():
 
 
 def test_a_broken_balance_is_noticed(monkeypatch):
-    monkeypatch.setattr("tarry.tracking.tally.held", lambda *_: 1.0)
+    monkeypatch.setattr("tarry.game.world.held", lambda *_: 1.0)
     with pytest.raises(tarry.errors.BrokenInvariant, match="sum to"):
         tarry.simulate(_game(), LEARNER)
 
@@ -278,12 +278,15 @@ def test_views():
 
 
 def test_an_interrupt_while_seeds_are_handed_out_stops_the_others(monkeypatch):
-    def submit(pool, function, seed, original=ThreadPoolExecutor.submit):
-        if seed == 1:
-            raise KeyboardInterrupt
-        return original(pool, function, seed)
+    begun = []
 
-    def until_stopped(seed, stop, report):
+    def submit(pool, function, original=ThreadPoolExecutor.submit):
+        if begun:
+            raise KeyboardInterrupt
+        begun.append(function)
+        return original(pool, function)
+
+    def until_stopped(seeds, stop, report):
         for _ in range(500):
             if stop.is_set():
                 raise Stopped
@@ -291,7 +294,7 @@ def test_an_interrupt_while_seeds_are_handed_out_stops_the_others(monkeypatch):
         raise AssertionError("nobody said so")
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
-    assert in_threads(until_stopped, [0, 1], 2) == ([], True)
+    assert in_threads(until_stopped, [0, 1], 2, lambda remaining: 1) == ([], True)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tarry.kernel import entry
-from tarry.kernel.wheel import expect, grow_wheel, make_slot_queue, make_wheel, schedule, take, turn
+from tarry.kernel.wheel import (
+    INSIDE,
+    META,
+    expect,
+    grow_wheel,
+    make_slot_queue,
+    make_wheel,
+    schedule,
+    take,
+    take_next,
+    turn,
+)
 
 pytestmark = pytest.mark.jit
 
@@ -19,7 +30,7 @@ pytestmark = pytest.mark.jit
 @entry
 def _run(wheel: Any, start: Any, dues: Any, counts: Any, out: Any, taken: Any) -> None:
     """Rounds from ``start`` on: enter, schedule that round's items (numbered from 1), take what is due."""
-    pushed = wheel.meta[2]
+    pushed = wheel.meta[META]
     n = 0
     for i in range(counts.size):
         now = start + i
@@ -33,20 +44,21 @@ def _run(wheel: Any, start: Any, dues: Any, counts: Any, out: Any, taken: Any) -
             out[n, 1] = s
             n += 1
             s = take(wheel, now)
-    wheel.meta[2] = pushed
+    wheel.meta[META] = pushed
     taken[0] = n
 
 
 class Machine:
     """A wheel that is driven in stretches and grown in between."""
 
-    def __init__(self, start: int, dues: list[int], nodes: int) -> None:
-        wheel = make_wheel(nodes)
+    def __init__(self, start: int, dues: list[int], nodes: int, rounds: int = 0) -> None:
+        # No level to spare either, where the number of rounds is told.
+        wheel = make_wheel(nodes, max(*dues, start + rounds, 0)) if rounds else make_wheel(nodes)
         self.wheel = wheel._replace(meta=np.array([*wheel.meta, 0], np.int64))
         self.now, self.dues = start, np.array([*dues, 0], np.int64)
 
     def grow(self, nodes: int) -> None:
-        pushed = self.wheel.meta[2]
+        pushed = self.wheel.meta[META]
         wheel = grow_wheel(self.wheel, nodes)
         self.wheel = wheel._replace(meta=np.array([*wheel.meta, pushed], np.int64))
 
@@ -93,13 +105,13 @@ def test_equals_brute_force(start: int, counts: list[int], data: st.DataObject) 
     dues = plan(start, counts, data.draw(st.lists(wait_lengths, min_size=total, max_size=total)))
     cut = data.draw(st.integers(0, len(counts)))
     inside = sum(counts[:cut])
-    machine = Machine(start, dues, max(1, inside))
+    machine = Machine(start, dues, max(1, inside), len(counts))
     found = machine.run(counts[:cut])
     # No node to spare, so that those freed before the growth are needed after it.
-    machine.grow(max(max(1, inside) + 1, int(machine.wheel.meta[1]) + total - inside))
+    machine.grow(max(max(1, inside) + 1, int(machine.wheel.meta[INSIDE]) + total - inside))
     found += machine.run(counts[cut:])
     assert found == brute_force(start, dues, counts)
-    assert machine.wheel.meta[1] == total - len(found)
+    assert machine.wheel.meta[INSIDE] == total - len(found)
 
 
 @given(seed=st.integers(0, 1000))
@@ -111,7 +123,7 @@ def test_long_waits_run_to_their_end(seed: int) -> None:
     start = int(draws.choice([1, 2**20 - 700, 2**30 - 1500, 2**40 - 1024]))
     counts = [1] * 600 + [0] * 3500
     dues = plan(start, counts, draws.integers(0, 3500, 600).tolist())
-    found = Machine(start, dues, 600).run(counts)
+    found = Machine(start, dues, 600, len(counts)).run(counts)
     assert found == brute_force(start, dues, counts)
     assert len(found) == 600
 
@@ -142,16 +154,17 @@ def test_a_million_rounds_ahead() -> None:
 
 
 @entry
-def _run_slots(queue: Any, slots: Any, waits: Any, out: Any) -> None:
+def _run_slots(queue: Any, rounds: Any, slots: Any, waits: Any, out: Any) -> None:
     """Round t goes to its slot, if it has one, for so many rounds; write down the origins due in each round."""
     for t in range(1, slots.size + 1):
         turn(queue, t)
         if slots[t - 1] >= 0:
+            rounds[slots[t - 1]] = t
             expect(queue, t, t + waits[t - 1], t, slots[t - 1])
-        n, s = 0, take(queue, t)
+        n, s = 0, take_next(queue, t, rounds)
         while s > 0:
             out[t - 1, n] = s
-            n, s = n + 1, take(queue, t)
+            n, s = n + 1, take_next(queue, t, rounds)
 
 
 @given(data=st.data(), slots=st.integers(1, 5), rounds=st.integers(1, 60))
@@ -167,5 +180,7 @@ def test_a_queue_by_slot_forgets_whom_a_slot_is_taken_from(data: st.DataObject, 
         expected[t - 1, : len(due)] = due
         waiting = {slot: item for slot, item in waiting.items() if item[0] != t}
     found = np.zeros_like(expected)
-    _run_slots.dispatcher_for()(make_slot_queue(slots), np.array(given_to), np.array(waits), found)
+    _run_slots.dispatcher_for()(
+        make_slot_queue(slots), np.zeros(slots, np.int64), np.array(given_to), np.array(waits), found
+    )
     assert np.array_equal(found, expected)

@@ -109,7 +109,7 @@ def check_runs(player, state, t):
     assert sorted(placed) == np.flatnonzero(state.table.rounds).tolist()
     assert all(runs.members[runs.place[slot]] == slot for slot in placed)
     assert top == 0 or size[-1] > 0
-    assert np.isclose(balance(player, state, t), 1.0, rtol=1e-11)
+    assert np.isclose(balance(state.tally, held(player.scheduler, state.scheduler), t), 1.0, rtol=1e-11)
 
 
 @pytest.mark.parametrize("kind", SIZES)

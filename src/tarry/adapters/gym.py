@@ -21,6 +21,7 @@ from tarry.game import Game
 from tarry.game.problem import check_grants, check_sizes
 from tarry.game.run import Stop, make_run
 from tarry.game.world import ENTERED, EXPIRED, FEEDBACK, PREEMPTED
+from tarry.kernel.views import alone
 from tarry.learners.base import GRADIENT, VALUE, Directions, Learner
 from tarry.losses import Quadratic
 from tarry.schedulers.base import UNLIMITED, Scheduler
@@ -130,7 +131,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         ends = np.array([game.horizon], np.int64)
         # The log is the game's own, and hears also of the ends of untracked rounds.
         self._run = make_run(game, self._player(game), checkpoints=ends, hears=True, keep_rounds=True)
-        self._buffers, self._t = self._run.start(keyed_draws(drawn), 2), 0
+        self._buffers, self._t = self._run.start(keyed_draws(drawn)), 0
         self._owed: dict[int, float] = {}  # the losses of tracked rounds, paid when their feedback comes
         origin = nearest(game.domain, game.domain.center)
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
@@ -172,14 +173,14 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         return play, float(reward), False, self._t == self._game.horizon, info | self._disclosed()
 
     def _round(self, play: Array) -> list[tuple[int, int, float]]:
-        """Play one round of the loop, with room made for it; return its events: kind, round and weight."""
+        """Play one round of the loop; return its events: kind, round and weight."""
         self._t = t = self._t + 1
-        self._buffers = buffers = self._run.make_room(self._buffers, 1)
+        buffers = self._buffers
         log, before = buffers.log, int(buffers.log.written[0])
         buffers.state.learner.point[:] = play
         buffers.state.learner.heard[0] = 0
         self._run.advance(buffers, Stop(), t, t)
-        self._run.check(buffers, t, t)
+        self._run.check(alone(buffers), t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
         flush_buffer(

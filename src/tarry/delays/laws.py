@@ -17,7 +17,7 @@ from tarry.checks import Count, Natural, Positive, as_int, as_positive
 from tarry.delays.base import Backlog, Counts, Delays, delay
 from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, Purpose, entry, keyed, make_key, make_seed, register_methods, step, verb
-from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
+from tarry.kernel.wheel import INSIDE, Wheel, grow_wheel, make_wheel, schedule, take, turn
 
 # Beyond this a delay is for ever, and adding a round to it still fits 64 bits.
 LONGEST = 2.0**62
@@ -89,12 +89,12 @@ def survey(horizon: int, uncut: Callable[[int, int], Counts]) -> tuple[Backlog, 
     One pass, in memory bounded by the backlog and one block: pending rounds wait in a timing wheel, whose count is
     the backlog.
     """
-    wheel = make_wheel(min(BLOCK, horizon))
+    wheel = make_wheel(min(BLOCK, horizon), horizon)
     sums = np.zeros(5, np.int64)
     run = _survey.dispatcher_for()
     for start in range(1, horizon + 1, BLOCK):
         block = uncut(min(BLOCK, horizon + 1 - start), start)
-        room = int(wheel.meta[1]) + block.size
+        room = int(wheel.meta[INSIDE]) + block.size
         if room > wheel.room:  # at least half more each time, so that growing is paid for by the rounds
             wheel = grow_wheel(wheel, max(room, 3 * wheel.room // 2))
         run(block, start, horizon, wheel, sums)
@@ -106,7 +106,7 @@ def _survey(block: Counts, start: int, horizon: int, wheel: Wheel, sums: Counts)
     for i in range(block.size):
         t = start + i
         turn(wheel, t)
-        sums[PEAK] = max(sums[PEAK], wheel.meta[1] + sums[LASTING])
+        sums[PEAK] = max(sums[PEAK], wheel.meta[INSIDE] + sums[LASTING])
         wait = block[i]
         if wait > horizon - t:
             wait = horizon - t

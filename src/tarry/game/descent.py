@@ -48,12 +48,11 @@ class Projection:
 
     def __init__(self, domain: Any) -> None:
         self._domain, self._run = domain, project_rows.dispatcher_for(domain)
-        self._scratch = np.zeros(domain.dimension)
         self.radius = max(float(domain.outer_radius), POINT)
 
     def __call__(self, points: Vector) -> Vector:
         rows = np.array(points, ndmin=2, order="C")
-        self._run(self._domain, rows, self._scratch)
+        self._run(self._domain, rows, np.zeros(rows.shape[1]))  # its own scratch: threads may share a projection
         return rows.reshape(points.shape)
 
 

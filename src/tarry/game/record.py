@@ -18,12 +18,12 @@ from tarry.game.descent import Projection
 from tarry.game.hindsight import Comparator, losses_up_to
 from tarry.game.problem import assumption_warnings
 from tarry.game.run import OUTSIDE, Played
-from tarry.game.world import BOOKS, EVENTS, LOSS, RATE, Log
+from tarry.game.world import EVENTS, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.rates.base import Facts
 from tarry.theory.intervals import Heard, deviation, sum_interval
-from tarry.tracking import Player, restart_warnings
-from tarry.tracking.certificate import bounds_at, certificate
+from tarry.tracking import Player, Terms, restart_warnings
+from tarry.tracking.certificate import certificates
 from tarry.tracking.tally import (
     ARRIVED_SQUARE,
     BEGUN_SQUARE,
@@ -76,19 +76,18 @@ class SeedResults:
     @staticmethod
     def books(played: list[Played]) -> dict[str, Any]:
         """Return the fields above, of finished seeds."""
-        run = played[0].run
-        sums, counts = np.array([one.sums for one in played]), np.array([one.counts for one in played])
+        run, sums, counts = played[0].run, _rows(played, "sums"), _rows(played, "counts")
         full = counts[:, FULL_ROUNDS] / run.horizon
-        sized = None if run.game.sizes is None else np.array([one.sized for one in played])
+        sized = None if run.game.sizes is None else _rows(played, "sized")
         return {
-            "seeds": [one.seed for one in played],
+            "seeds": [seed for one in played for seed in one.seeds],
             "horizon": run.horizon,
             "capacity": run.game.capacity,
-            "fates": np.array([one.fates for one in played]),
-            "weights": Weights(*np.transpose([weights_of(one.sums, run.horizon) for one in played])),
+            "fates": _rows(played, "fates"),
+            "weights": weights_of(sums, run.horizon),
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
-            "_logs": [one.log for one in played],
-            "_strays": np.array([one.strays for one in played]) if run.player.scheduler.conserves_weight else None,
+            "_logs": [log for one in played for log in one.logs],
+            "_strays": _rows(played, "strays") if run.player.scheduler.conserves_weight else None,
             "size_moments": None if sized is None else sized[:, ARRIVED_SQUARE] / sized[:, BEGUN_SQUARE],
         }
 
@@ -171,7 +170,6 @@ class Record(SeedResults):
     regret: Array
     bound: Array
     loss: Array
-    certificates: list[Certificate | None]  # bounds on the weighted regret in their parts, which say what they hold for
     comparators: list[Comparator]
     checkpoints: NDArray[np.int64]
     regret_at: Array  # a row per seed, a column per checkpoint; so are the next two
@@ -179,34 +177,40 @@ class Record(SeedResults):
     bound_at: Array
     last_plays: Array  # a row per seed
     player: Player
+    _books: list[tuple[Terms | None, Array, Array, NDArray[np.int64]]]  # what certificates are made of
     _games: list[Any]  # of the seeds whose rounds are kept
     assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
 
     @classmethod
     def of(cls, played: list[Played]) -> Record:
         """Return the record of finished and compared seeds."""
-        run = played[0].run
-        comparators = [one.best for one in played if one.best is not None]
-        losses = np.array([one.curve[:, LOSS] for one in played])
-        regret = losses - np.array([best.losses for best in comparators])
-        bounds_at, certificates = zip(*map(_certified, played), strict=True)
-        bounds = np.array(bounds_at)
+        run, losses, bounds = played[0].run, _rows(played, "losses"), _rows(played, "bounds")
+        best = [(one.best, len(one.seeds)) for one in played if one.best is not None]
+        regret = losses - np.concatenate([np.broadcast_to(found.losses, (n, losses.shape[1])) for found, n in best])
         return cls(
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
-            certificates=list(certificates),
-            comparators=comparators,
+            comparators=[found for found, n in best for _ in range(n)],
             checkpoints=run.checkpoints,
             regret_at=regret,
             loss_at=losses,
             bound_at=bounds,
-            last_plays=np.array([one.play for one in played]),
+            last_plays=_rows(played, "plays"),
             player=run.player,
-            _games=[one.run.game for one in played if one.log is not None],
+            _books=[(one.run.terms, one.sums, one.rates, one.fates[:, Fate.USED]) for one in played],
+            _games=[one.run.game for one in played for log in one.logs if log is not None],
             assumption_warnings=_assumption_warnings(played),
             **cls.books(played),
         )
+
+    @cached_property
+    def certificates(self) -> list[Certificate | None]:
+        """Bounds on the weighted regret in their parts, which say what they hold for; None where there is none."""
+        found: list[Certificate | None] = []
+        for terms, sums, rates, rounds in self._books:
+            found += [None] * len(sums) if terms is None else certificates(terms, sums, rates, rounds)
+        return found
 
     @property
     def curve(self) -> pl.DataFrame:
@@ -267,7 +271,8 @@ class Record(SeedResults):
                 "lower the chance of tracking, or use VarOpt"
             )
         found += restart_warnings(self.player, float(self.weights.mean.mean()))
-        gap = max(one.gap / max(1.0, abs(float(one.losses[-1]))) for one in self.comparators)
+        best = {id(one): one for one in self.comparators}.values()  # of a game, one for all seeds
+        gap = max(one.gap / max(1.0, abs(float(one.losses[-1]))) for one in best)
         if gap > CLOSE_ENOUGH:
             found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
         return tuple(found)
@@ -336,10 +341,6 @@ def _check_path(domain: Any, path: Array) -> None:
         raise ArgumentError("path", problem, remedy="project every action with tarry.domains.base.nearest")
 
 
-def _certified(one: Played) -> tuple[Array, Certificate | None]:
-    """Return the bound at each checkpoint over what has arrived (NaN for none), and the last certificate."""
-    terms, sums, rates = one.run.terms, one.curve[:, BOOKS:], one.curve[:, RATE]
-    if terms is None:
-        return np.full(rates.size, np.nan), None
-    last = certificate(terms, sums[-1], float(rates[-1]), int(one.fates[Fate.USED]))
-    return bounds_at(terms, sums, rates), last
+def _rows(played: list[Played], name: str) -> Any:
+    """Return the rows of all seeds."""
+    return np.concatenate([getattr(one, name) for one in played])

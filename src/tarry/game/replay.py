@@ -6,7 +6,7 @@ nothing is at stake: an idle learner, losses that are zero, feedback that says n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tarry.errors import Interrupted
 from tarry.game.problem import as_sizes, check_delays, check_grants, check_sizes
 from tarry.game.record import SeedResults
-from tarry.game.run import Played, Stop, make_run, refuse_if_large
+from tarry.game.run import Crew, make_run, refuse_if_large
 from tarry.game.simulate import in_threads, seed_list, worker_count
 from tarry.kernel import Parameters
 from tarry.learners.base import Idle
@@ -106,14 +106,10 @@ def replay(
     )
     if keep_rounds:
         refuse_if_large(8 * 22 * len(chosen) * run.horizon, "keeping every round")
-    begun = run.start(keyed_draws(chosen[0]))
-    run.compile(begun)
-
-    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played:
-        return run.play(seed, begun if seed == chosen[0] else run.start(keyed_draws(seed)), stop, report)
-
-    played, interrupted = in_threads(play, chosen, run.threads)
+    crew = Crew(run, run.start(keyed_draws(0)), len(chosen))
+    played, interrupted = in_threads(crew.play, chosen, run.threads, crew.next_size)
     made = Replay(**Replay.books(played)) if played else None
     if interrupted or made is None:
-        raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were replayed", made)
+        finished = sum(len(one.seeds) for one in played)
+        raise Interrupted(f"interrupted: {finished} of {len(chosen)} seeds were replayed", made)
     return made

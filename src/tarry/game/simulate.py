@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int
-from tarry.errors import Interrupted
+from tarry.checks import as_choice, as_int
+from tarry.errors import ArgumentError, Interrupted
+from tarry.game.device import DEVICES, DeviceCrew, crew_on
 from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
-from tarry.game.run import Buffers, Played, Run, Stop, prepare, refuse_if_large
+from tarry.game.run import Crew, Played, Run, Stop, prepare, refuse_if_large
 from tarry.learners.base import RecordedDirections
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
 from tarry.tracking import Draws, Player, keyed_draws
@@ -34,7 +35,9 @@ MISSING = {
 }
 
 Progress = Callable[[int, int], None]  # told the rounds done and all there are
-Task = Callable[[int, Stop, Callable[[int], None]], Played]  # of a seed; the function is told rounds as they are done
+# Of a block of seeds; the function is told rounds as they are done.
+Task = Callable[[Sequence[int], Stop, Callable[[int], None]], Played]
+Size = Callable[[int], int]  # of the next block, where so many seeds remain
 
 
 def simulate(
@@ -48,6 +51,7 @@ def simulate(
     bound: bool = True,
     keep_rounds: bool = False,
     threads: int | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
     allow_large: bool = False,
 ) -> Record:
@@ -60,10 +64,15 @@ def simulate(
     O(capacity) per observed label, and asks supervised losses for their gradient bound, one pass over a game's
     rounds. ``progress(done, total)`` is called with rounds.
 
+    ``device="cuda"`` plays on a GPU, one thread a seed: the same decisions, sums to rounding. ``"auto"`` does where
+    there is one.
+
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
     if game is not None and games is not None:
         raise ValueError("give a game or games, a function of the seed, and not both")
+    if as_choice(device, "device", DEVICES) != "cpu" and games is not None:
+        raise ArgumentError("device", "plays the seeds of one game, and games= draws many", device, "leave it out")
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
     kept: dict[str, Any] = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
@@ -76,28 +85,29 @@ def simulate(
         cells = len(chosen) * first.horizon * (first.game.dimension + 22)
         refuse_if_large(8 * cells, "keeping every round")
 
-    def start(run: Run, seed: int) -> Buffers:
-        return run.start(draws_for(seed, draws, run.player, run.horizon))
-
-    begun = start(first, chosen[0])
-    first.compile(begun)
+    recorded = draws_for(draws, first.player, first.horizon)
+    begun = crew_on(device, first, first.start(recorded), len(chosen))
+    workers = workers if isinstance(begun, Crew) else 1
     compile_passes(first.game)
 
-    def play(seed: int, stop: Stop, report: Callable[[int], None]) -> Played:
-        run = first if games is None or seed == chosen[0] else ready(games(seed))
-        for shared in ("horizon", "dimension", "capacity", "feedback"):
-            one, other = getattr(first.game, shared), getattr(run.game, shared)
-            if one != other:
-                raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
-        buffers = begun if seed == chosen[0] else start(run, seed)
-        played = run.play(seed, buffers, stop, report)
-        return played._replace(best=compare(run.game, run.checkpoints, stop.is_set))
+    def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
+        crew: Crew | DeviceCrew = begun
+        if games is not None and seeds[0] != chosen[0]:
+            run = ready(games(seeds[0]))
+            for shared in ("horizon", "dimension", "capacity", "feedback"):
+                one, other = getattr(first.game, shared), getattr(run.game, shared)
+                if one != other:
+                    raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
+            crew = Crew(run, run.start(recorded), 1)
+        return crew.play(seeds, stop, report)._replace(best=compare(crew.run.game, first.checkpoints, stop.is_set))
 
-    played, interrupted = in_threads(play, chosen, workers, progress, len(chosen) * first.horizon)
+    size = begun.next_size if games is None else lambda _: 1
+    played, interrupted = in_threads(play, chosen, workers, size, progress, len(chosen) * first.horizon)
     record = Record.of(played) if played else None
     if interrupted or record is None:
         what = "are kept in .record" if played else "so nothing is kept"
-        raise Interrupted(f"interrupted: {len(played)} of {len(chosen)} seeds were finished, {what}", record)
+        finished = sum(len(one.seeds) for one in played)
+        raise Interrupted(f"interrupted: {finished} of {len(chosen)} seeds were finished, {what}", record)
     name = f"{type(record.player.learner).__name__} with {type(record.player.scheduler).__name__}"
     for warning in record.warnings:
         kind = (name, warning.rpartition(": ")[2])  # the way out: what comes before it has numbers of the run
@@ -117,9 +127,9 @@ class Recorded:
     directions: ArrayLike | None = None  # unit vectors, for bandit learners; over arms the vertices to play
 
 
-def draws_for(seed: int, recorded: Recorded | None, player: Player, horizon: int) -> Draws:
-    """Return the player's draws, keyed by the seed or recorded; raise ValueError for records that do not fit."""
-    draws, dimension = keyed_draws(seed), player.learner.dimension
+def draws_for(recorded: Recorded | None, player: Player, horizon: int) -> Draws:
+    """Return the player's draws, recorded or to be keyed by a seed; raise ValueError for records that do not fit."""
+    draws, dimension = keyed_draws(0), player.learner.dimension
     if recorded is None:
         return draws
     given = {name: values for name in SCHEDULING if (values := getattr(recorded, name)) is not None}
@@ -180,14 +190,15 @@ def core_count() -> int:
 
 
 def in_threads(
-    run: Task, seeds: list[int], threads: int, progress: Progress | None = None, total: int = 0
+    run: Task, seeds: list[int], threads: int, size: Size, progress: Progress | None = None, total: int = 0
 ) -> tuple[list[Played], bool]:
-    """Run every seed; return what was finished, in the order of the seeds, and whether an interrupt came.
+    """Run every seed, in blocks; return what was finished, in the order of the seeds, and whether an interrupt came.
 
     A run that is told to stop raises Stopped.
     """
     stop, interrupted, done = Stop(), False, [0]
     lock = threading.Lock()  # the user's function is called by one thread at a time
+    next_seed, finished = [0], dict[int, Played]()
 
     def report(rounds: int) -> None:
         if progress is not None:
@@ -195,27 +206,36 @@ def in_threads(
                 done[0] += rounds
                 progress(done[0], total)
 
-    def one(seed: int) -> list[Played]:
-        try:
-            return [] if stop.is_set() else [run(seed, stop, report)]
-        except Stopped:
-            return []
+    def work() -> None:
+        while not stop.is_set():
+            with taking:
+                start = next_seed[0]
+                block = seeds[start : start + size(len(seeds) - start)] if start < len(seeds) else []
+                next_seed[0] += len(block)
+            if not block:
+                return
+            try:
+                finished[start] = run(block, stop, report)
+            except Stopped:
+                return
 
+    taking = threading.Lock()
     if threads == 1 and threading.current_thread() is not threading.main_thread():
         # An interrupt reaches the main thread alone: any other may play itself, and start none.
-        return [found for seed in seeds for found in one(seed)], False
-    futures: list[Future[list[Played]]] = []
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            futures.extend(pool.submit(one, seed) for seed in seeds)
-            pending = set(futures)
-            while pending:  # in short sleeps: an interrupt wakes no waiting thread
-                finished, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_EXCEPTION)
-                for future in finished:
-                    future.result()  # raises the first error
-        except KeyboardInterrupt:
-            interrupted = True
-            logger.info("interrupted: the rounds under way are brought to an end")
-        finally:
-            stop.set()
-    return [found for future in futures for found in future.result()], interrupted
+        work()
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                pending: set[Future[None]] = set()
+                for _ in range(threads):
+                    pending.add(pool.submit(work))
+                while pending:  # in short sleeps: an interrupt wakes no waiting thread
+                    ended, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_EXCEPTION)
+                    for future in ended:
+                        future.result()  # raises the first error
+            except KeyboardInterrupt:
+                interrupted = True
+                logger.info("interrupted: the rounds under way are brought to an end")
+            finally:
+                stop.set()
+    return [finished[start] for start in sorted(finished)], interrupted

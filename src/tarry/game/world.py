@@ -8,10 +8,13 @@ import numpy as np
 
 from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
-from tarry.kernel import entry, register_methods, verb_with_default
-from tarry.kernel.wheel import expect, grow_wheel, make_wheel, take, turn
+from tarry.kernel import entry, register_methods, step, verb_with_default
+from tarry.kernel.compile import long_step
+from tarry.kernel.views import replica
+from tarry.kernel.wheel import SlotQueue, expect, make_wheel, take_next, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
+from tarry.schedulers.base import held
 from tarry.tracking import Draws, Player, State
 from tarry.tracking.table import RELEASED, Table, find
 from tarry.tracking.tally import SUMS
@@ -22,6 +25,7 @@ LOSS, RATE, BOOKS = range(3)  # of a checkpoint: from BOOKS on, the tally's sums
 DELAY, ENTERED, PREEMPTED, FEEDBACK, EXPIRED = range(5)
 EVENTS = ("delay", "entered", "preempted", "feedback", "expired")
 _CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 64 rounds, which costs nothing
+_TURN = 1 << 12  # rounds that a replica plays before the next one does: the rows that all read stay in the second cache
 
 
 class World(NamedTuple):
@@ -31,7 +35,7 @@ class World(NamedTuple):
     row: np.ndarray  # scratch for one row of data
     feedback: np.ndarray  # by slot, what a tracked round will tell
     loss: np.ndarray  # the sum so far
-    rounds: np.ndarray  # those of the checkpoints
+    held: np.ndarray  # the weight that the scheduler holds, or -1
     curve: np.ndarray  # by checkpoint: LOSS, RATE, BOOKS
     reached: np.ndarray  # the number of checkpoints
 
@@ -49,27 +53,17 @@ class Log(NamedTuple):
     written: np.ndarray
 
 
-def make_world(width: int, feedback: int, slots: int, nodes: int, rounds: np.ndarray) -> World:
-    """Return a world before the first round, with checkpoints after the given rounds."""
+def make_world(width: int, feedback: int, slots: int, nodes: int, horizon: int, checkpoints: int) -> World:
+    """Return a world before the first round, with room for this many pending rounds, tracked and in the wheel."""
     return World(
-        wheel=make_wheel(nodes),
+        wheel=make_wheel(nodes, horizon),
         row=np.zeros(width),
         feedback=np.zeros((slots, feedback)),
         loss=np.zeros(1),
-        rounds=rounds,
-        curve=np.zeros((rounds.size, BOOKS + SUMS)),
+        held=np.zeros(1),
+        curve=np.zeros((checkpoints, BOOKS + SUMS)),
         reached=np.zeros(1, np.int64),
     )
-
-
-def grow_world(world: World, slots: int, nodes: int) -> World:
-    """Return the same world with room for more pending rounds."""
-    wheel = grow_wheel(world.wheel, nodes) if nodes > world.wheel.room else world.wheel
-    feedback = world.feedback
-    if slots > feedback.shape[0]:
-        feedback = np.zeros((slots, feedback.shape[1]))
-        feedback[: world.feedback.shape[0]] = world.feedback
-    return world._replace(wheel=wheel, feedback=feedback)
 
 
 def make_log(horizon: int, dimension: int) -> Log:
@@ -127,6 +121,39 @@ def give(kind: Any, losses: Any, t: int, row: Array, play: Array, loss: float, o
     """Write the feedback that will arrive for this play; by default none."""
 
 
+@verb_with_default
+def recall(kind: Any, losses: Any, s: int, row: Array, kept: Array) -> Array:
+    """Return the feedback of round s, which arrives: what was kept of it."""
+    return kept
+
+
+@verb_with_default
+def locate(queue: Any, table: Any, s: int) -> Any:
+    """Return the slot of round s, which came out of this queue, or -1."""
+    return find(table, s)
+
+
+@locate.on(SlotQueue)
+def _as_noted(queue: SlotQueue, table: Any, s: int) -> Any:
+    return queue.found[0]
+
+
+@verb_with_default
+def size_in(sizes: Any, t: int) -> float:
+    """Return the size of round t."""
+    return sizes[t - 1] if sizes.size > 0 else 1.0
+
+
+class AllOne(NamedTuple):
+    """Let all rounds have size 1, and compiled code know it."""
+
+    def size_in(self, t: int) -> float:
+        return 1.0
+
+
+register_methods(AllOne, (size_in,))
+
+
 class Gradients(NamedTuple):
     """Tell the gradient at the play."""
 
@@ -146,6 +173,14 @@ class Examples(NamedTuple):
 
     def give(self, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
         fetch(losses.rows, t, out)
+
+
+class Rows(NamedTuple):
+    """Tell the round's row, the example or a gradient that no play changes: nothing is kept, it is found again."""
+
+    def recall(self, losses: Any, s: int, row: Array, kept: Array) -> Array:
+        fetch(losses.rows, s, row)
+        return row
 
 
 class Nothing(NamedTuple):
@@ -171,39 +206,68 @@ class Points(NamedTuple):
             out[j] = self.values[j]
 
 
-for _told in (Gradients, Values, Examples, Points):
-    register_methods(_told, (suffer, give))
+for _told in (Gradients, Values, Examples, Points, Rows):
+    register_methods(_told, (suffer, give, recall))
 
-Kind = Gradients | Values | Points | Examples | Nothing
+Kind = Gradients | Values | Points | Examples | Rows | Nothing
 KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
+
+
+class Buffers(NamedTuple):
+    """Everything that changes while a seed is played, and the draws that its seed keys; of many seeds, stacked."""
+
+    draws: Draws
+    state: State
+    world: World
+    log: Any
+    kind: Kind  # several queries have room in it
+
+
+class Fixed(NamedTuple):
+    """What all seeds share: the losses, delays and sizes of all rounds (no sizes are all 1), and the checkpoints."""
+
+    losses: Any
+    delays: Any
+    sizes: Any  # an array, or AllOne
+    checkpoints: Array
 
 
 @entry
 def run_rounds(
-    player: Player,
-    setting: Setting,
-    draws: Draws,
-    state: State,
-    losses: Any,
-    delays: Any,
-    sizes: Array,
-    kind: Any,
-    world: World,
-    log: Any,
-    stop: Array,
-    first: int,
-    last: int,
+    player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
 ) -> None:
-    """Play rounds first..last, for which there is room, unless another thread sets ``stop``; no sizes are all 1."""
+    """Play rounds first..last of stacked replicas, for which there is room, unless another thread sets ``stop``."""
+    for start in range(first, last + 1, _TURN):
+        end = min(start + _TURN - 1, last)
+        for i in range(buffers.world.loss.shape[0]):
+            play_apart(player, setting, fixed, replica(buffers, i), stop, start, end)
+
+
+@long_step
+def play_apart(
+    player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
+) -> None:
+    play_rounds(player, setting, fixed, buffers, stop, first, last)
+
+
+@step
+def play_rounds(
+    player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
+) -> None:
+    """Play rounds first..last of one replica."""
+    draws, state, world, log, kind = buffers
+    losses, delays, sizes, rounds = fixed
     total = world.loss[0]
-    checkpoint = world.rounds[world.reached[0]]
+    if stop[0] != 0 or not abs(total) < np.inf:
+        return
+    checkpoint = rounds[world.reached[0]]
     for t in range(first, last + 1):
         turn(world.wheel, t)
         disclosed = -1
         if setting.information == CLAIRVOYANT:
             disclosed = delay(delays, t)
             note(log, t, DELAY, t, float(disclosed))
-        size = sizes[t - 1] if sizes.size > 0 else 1.0
+        size = size_in(sizes, t)
         slot = begin(player, setting, draws, state, t, disclosed, size)
         if slot >= 0 or setting.hears:
             expect(world.wheel, t, t + delay(delays, t), t, slot)
@@ -215,23 +279,27 @@ def run_rounds(
         if slot >= 0:
             # Losses are fixed in advance, so feedback is evaluated now and no play need be kept.
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
-        s = take(world.wheel, t)
-        while s > 0:
-            slot = find(state.table, s)
+        while True:
+            s = take_next(world.wheel, t, state.table.rounds)
+            if s < 0:
+                break
+            slot = locate(world.wheel, state.table, s)
             if slot >= 0:
-                weight = deliver(player, setting, draws, state, s, t, slot, world.feedback[slot])
+                feedback = recall(kind, losses, s, world.row, world.feedback[slot])
+                weight = deliver(player, setting, draws, state, s, t, slot, feedback)
                 note(log, t, FEEDBACK, s, weight)
             else:
                 if setting.information == SEMI:
                     note(log, t, EXPIRED, s, 0.0)
                 acknowledge(state)
-            s = take(world.wheel, t)
         if t == checkpoint:
             at = world.reached[0]
             world.reached[0] = at + 1
             world.curve[at, LOSS] = total
             world.curve[at, RATE] = closing_rate(player.learner, state.learner, t)
-            for i in range(world.curve.shape[1] - BOOKS):
-                world.curve[at, BOOKS + i] = state.tally.sums[i]
-            checkpoint = world.rounds[min(at + 1, world.rounds.size - 1)]
+            if world.curve.shape[1] > BOOKS:
+                for i in range(SUMS):
+                    world.curve[at, BOOKS + i] = state.tally.sums[i]
+            checkpoint = rounds[min(at + 1, rounds.size - 1)]
     world.loss[0] = total
+    world.held[0] = held(player.scheduler, state.scheduler)

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS
 from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 from numba import config, jit, typeof
@@ -28,6 +28,9 @@ from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
 logger = logging.getLogger("tarry")
 
 F = TypeVar("F", bound=Callable[..., Any])
+Indices = Annotated[
+    np.ndarray, "indices"
+]  # of slots or places: no number is larger than the longest such array beside it
 
 # No exceptions for division by zero (IEEE instead), no reference counting: a step that allocates
 # does not compile at all. ``nogil`` lets seeds run in threads.
@@ -45,15 +48,21 @@ _foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()  # two threads may ask for one entry at a time; Numba locks while it compiles
 
 
-def step(function: F) -> F:
+def step(function: F, inlined: bool = True) -> F:
     """Let compiled code on any target call this function."""
+    options = {**INLINED, "forceinline": inlined}
 
-    @overload(function, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
+    @overload(function, target="generic", strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def choose(*_types: Any) -> Any:
         return function
 
     _sources_of.setdefault(object, set()).add(function.__code__.co_filename)
     return function
+
+
+# For a long step that is called rarely: its arguments stand still in a call of its own, and the code is as fast as an
+# entry's. Inlined into a loop that makes them, it was a tenth slower.
+long_step = functools.partial(step, inlined=False)
 
 
 def _arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:

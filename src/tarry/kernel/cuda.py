@@ -10,23 +10,29 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite.ir import Constant
 from numba import typeof
 from numba.core import types
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import from_dtype
 
 from tarry.kernel.compile import INLINED
-from tarry.kernel.views import _remade, replica, replicate
+from tarry.kernel.views import _remade, leaves, replica, replicate
 
 INSTALL = "pip install 'tarry[cuda]'"
 HELD_BYTES = 4096  # of one array: larger ones would push a replica's hot state out of the caches
 UNROLLED = 13  # entries that are copied one by one, so that counters become registers; more would only crowd them
-THREADS = 128  # of a block
+SCRATCH = ("scratch", "row")  # names of arrays whose contents do not outlast a round
+FEW = 4  # entries that are in registers anyway
+THREADS = 64  # of a block
+NEAR_BYTES = 736  # of fast memory, for a replica: a block of threads has at most 48 KiB of it
 # Contraction would round a·b + c once where the CPU rounds twice, and decisions could differ.
 NVVM_OPTIONS = {"opt": 3, "fma": 0}
 # The keyed generator wraps around in uint64 by design, and compiled code divides as IEEE 754 says.
@@ -40,10 +46,12 @@ class NoDevice(RuntimeError):
 
 
 class Held(NamedTuple):
-    """The shape and the dtype of an array that a thread holds itself."""
+    """The shape and dtype of an array that a thread holds itself: in fast memory if a block has ``threads``, not 0."""
 
     shape: tuple[int, ...]
     dtype: Any
+    threads: int = 0
+    is_kept: bool = True  # from one launch to the next
 
 
 def is_simulated() -> bool:
@@ -66,17 +74,72 @@ def find_device() -> None:
         raise NoDevice(f"no GPU answers: its driver is missing, or the CUDA libraries are ({INSTALL})")
 
 
-def plan_of(tree: Any, most: int = HELD_BYTES, narrow: bool = True) -> Any:
+class Layout(NamedTuple):
+    """How a kernel lays a replica out: what is read at places of its own goes to fast memory, while that lasts."""
+
+    threads: int = THREADS  # of a block
+    near_bytes: int = NEAR_BYTES  # of fast memory, for a replica
+    most: int = HELD_BYTES
+    narrow: bool = True  # integers in as few bits as they need: no sum of two is wider than 64 bits either way
+
+
+def plan_of(tree: Any, layout: Layout | None = None, near: Any = (), far: Any = ()) -> Any:
     """Return, for every array of one replica's tree, how a thread holds it; None stays where it is.
 
-    Where integers may be ``narrow``, a thread holds them in 32 bits: no sum of two is wider than 64 bits either way.
+    Arrays of the parts ``near`` go to fast memory, the smallest first; those ``far`` stay where they are.
     """
-    if isinstance(tree, tuple):
-        return tuple(plan_of(part, most, narrow) for part in tree)
-    leaf = np.asarray(tree)
-    if leaf.ndim == 0 or leaf.nbytes > most:
-        return None
-    return Held(leaf.shape, types.int32 if narrow and leaf.dtype == np.int64 else None)
+    layout, places = layout or Layout(), dict[int, int]()
+    left = layout.near_bytes
+    for leaf, kind in sorted(_narrowed(near, layout), key=lambda pair: pair[0].size * pair[1].itemsize):
+        size = _padded(leaf.size, kind.itemsize) * kind.itemsize
+        if leaf.size > FEW and size <= left:
+            places[id(leaf)] = layout.threads
+            left -= size
+    away, passing = {id(leaf) for leaf in leaves(far)}, {id(leaf) for leaf in _scratch(tree)}
+
+    def plan(leaf: Any, kind: Any) -> Any:
+        if np.ndim(leaf) == 0 or leaf.nbytes > layout.most or id(leaf) in away:
+            return None
+        return Held(leaf.shape, from_dtype(kind), places.get(id(leaf), 0), id(leaf) not in passing)
+
+    return _planned(tree, layout, plan)
+
+
+def _planned(tree: Any, layout: Layout, plan: Callable[[Any, Any], Any], kind: Any = None) -> Any:
+    """Return the tree of what ``plan`` says of a leaf and the dtype it needs."""
+    if not isinstance(tree, tuple):
+        wide = np.asarray(tree).dtype
+        if wide != np.int64 or not layout.narrow:
+            return plan(tree, wide)
+        return plan(tree, np.dtype(np.int32) if kind is None else kind)
+    hints = getattr(type(tree), "__annotations__", {})
+    few = [name for name in getattr(tree, "_fields", ()) if "Indices" in str(hints.get(name))]
+    longest = max((getattr(tree, name).shape[-1] for name in few), default=0)
+    kinds = dict.fromkeys(few, np.min_scalar_type(-longest - 1))
+    names = getattr(tree, "_fields", range(len(tree)))
+    return tuple(_planned(part, layout, plan, kinds.get(name)) for name, part in zip(names, tree, strict=True))
+
+
+def _padded(count: int, size: int) -> int:
+    """Return how many entries a thread is given in fast memory, for so many of this size."""
+    # An odd number of words for a thread: where all read the same entry, no two meet in one bank.
+    unit = max(4, size)
+    return (-(-count * size // unit) | 1) * unit // size
+
+
+def _scratch(tree: Any) -> list[Any]:
+    """Return the arrays of a tree that nobody reads before writing."""
+    if not isinstance(tree, tuple):
+        return []
+    named = [getattr(tree, name) for name in SCRATCH if name in getattr(tree, "_fields", ())]
+    return named + [leaf for part in tree for leaf in _scratch(part)]
+
+
+def _narrowed(tree: Any, layout: Layout) -> list[Any]:
+    """Return the arrays of a tree, each with the dtype it needs."""
+    found: list[Any] = []
+    _planned(tree, layout, lambda leaf, kind: found.append((leaf, kind)))
+    return found
 
 
 def _movers(plan: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -116,7 +179,7 @@ def _movers(plan: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 def _copied(shared: Any, plan: Any) -> Any:
     if isinstance(plan, Held):
-        return np.array(shared)
+        return np.array(shared) if plan.is_kept else np.full_like(shared, np.nan)
     if not isinstance(shared, tuple):
         return shared
     parts = [_copied(part, how) for part, how in zip(shared, plan, strict=True)]
@@ -134,7 +197,7 @@ def _write_back(mine: Any, shared: Any, plan: Any) -> None:
 def _held_type(shared: Any, plan: Any) -> Any:
     """Return the type of a tree in which a thread holds arrays itself."""
     if isinstance(plan, Held):
-        return types.Array(plan.dtype or shared.dtype, shared.ndim, "C")
+        return types.Array(plan.dtype, shared.ndim, "C")
     if not isinstance(shared, types.BaseTuple):
         return shared
     parts = [_held_type(part, how) for part, how in zip(shared.types, plan, strict=True)]
@@ -143,8 +206,9 @@ def _held_type(shared: Any, plan: Any) -> Any:
 
 def _take_in(context: Any, builder: Any, shared: Any, value: Any, plan: Any) -> Any:
     if isinstance(plan, Held):
-        own = _make_own(context, builder, _held_type(shared, plan), plan.shape)
-        _copy(context, builder, (shared, value), (_held_type(shared, plan), own), plan.shape)
+        own = _make_own(context, builder, _held_type(shared, plan), plan)
+        if plan.is_kept:
+            _copy(context, builder, (shared, value), (_held_type(shared, plan), own), plan, own_is_target=True)
         return own
     if not isinstance(shared, types.BaseTuple):
         return value
@@ -157,42 +221,55 @@ def _take_in(context: Any, builder: Any, shared: Any, value: Any, plan: Any) -> 
 
 def _put_back(context: Any, builder: Any, kinds: Any, values: Any, plan: Any) -> None:
     if isinstance(plan, Held):
-        _copy(context, builder, (kinds[0], values[0]), (kinds[1], values[1]), plan.shape)
+        if plan.is_kept:
+            _copy(context, builder, (kinds[0], values[0]), (kinds[1], values[1]), plan, own_is_target=False)
     elif isinstance(kinds[0], types.BaseTuple):
         for at, how in enumerate(plan):
             inner = kinds[0].types[at], kinds[1].types[at]
             _put_back(context, builder, inner, [builder.extract_value(value, at) for value in values], how)
 
 
-def _make_own(context: Any, builder: Any, kind: Any, shape: tuple[int, ...]) -> Any:
+def _make_own(context: Any, builder: Any, kind: Any, plan: Held) -> Any:
     """Return an array of a thread's own, whose shape the compiler knows."""
     from llvmlite import ir
     from numba.cuda import cgutils
     from numba.cuda.np.arrayobj import make_array, populate_array
 
     item = context.get_data_type(kind.dtype)
-    place = cgutils.alloca_once(builder, ir.ArrayType(item, max(1, math.prod(shape))))
-    size, strides = kind.dtype.bitwidth // 8, []
-    for at in range(len(shape)):
-        strides.append(context.get_constant(types.intp, size * math.prod(shape[at + 1 :])))
+    size, shape = kind.dtype.bitwidth // 8, plan.shape
+    count = max(1, math.prod(shape))
+    if plan.threads:
+        each = _padded(count, size)
+        room = ir.ArrayType(item, each * plan.threads)
+        name = builder.module.get_unique_name("near")
+        place = cgutils.add_global_variable(builder.module, room, name, addrspace=3)
+        place.align, place.linkage, place.initializer = 16, "internal", ir.Constant(room, ir.Undefined)
+        thread = ir.FunctionType(ir.IntType(32), [])
+        read = cgutils.get_or_insert_function(builder.module, thread, "llvm.nvvm.read.ptx.sreg.tid.x")
+        offset = builder.mul(builder.call(read, []), ir.Constant(ir.IntType(32), each))
+        near = builder.gep(place, [ir.Constant(ir.IntType(32), 0), offset])
+        data = builder.addrspacecast(near, item.as_pointer(), "generic")
+    else:
+        data = builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(item, count)), item.as_pointer())
     own = make_array(kind)(context, builder)
     populate_array(
         own,
-        data=builder.bitcast(place, item.as_pointer()),
+        data=data,
         shape=[context.get_constant(types.intp, length) for length in shape],
-        strides=strides,
+        strides=[context.get_constant(types.intp, size * math.prod(shape[at + 1 :])) for at in range(len(shape))],
         itemsize=context.get_constant(types.intp, size),
         meminfo=None,
     )
     return own._getvalue()
 
 
-def _copy(context: Any, builder: Any, source: Any, target: Any, shape: tuple[int, ...]) -> None:
+def _copy(context: Any, builder: Any, source: Any, target: Any, plan: Held, own_is_target: bool) -> None:
     """Copy an array of a known shape entry by entry."""
     from numba.cuda import cgutils
     from numba.cuda.np.arrayobj import load_item, make_array, store_item
 
     pairs = [(kind, make_array(kind)(context, builder, value)) for kind, value in (source, target)]
+    shape, is_near = plan.shape, plan.threads > 0
     count = math.prod(shape)
 
     def copy_one(flat: Any) -> None:
@@ -202,7 +279,11 @@ def _copy(context: Any, builder: Any, source: Any, target: Any, shape: tuple[int
             index.append(builder.urem(rest, size))
             rest = builder.udiv(rest, size)
         places = []
-        for _kind, array in pairs:
+        for side, (_kind, array) in enumerate(pairs):
+            if side == own_is_target and (count <= UNROLLED or is_near):
+                # A pointer made from a number, as below, keeps the compiler from putting the array into registers.
+                places.append(builder.gep(array.data, [flat]))
+                continue
             strides = cgutils.unpack_tuple(builder, array.strides, len(shape))
             offset = context.get_constant(types.intp, 0)
             for at, stride in zip(reversed(index), strides, strict=True):
@@ -232,25 +313,74 @@ def make_kernel(body: Callable[..., None], rules: Any, plan: Any) -> Callable[..
     def kernel(fixed: Any, stacked: Any, count: int, first: int, last: int) -> None:
         i = cuda.grid(1)
         if i < count:
-            shared = replica(stacked, i)
-            mine = hold(shared)
+            mine = hold(replica(stacked, i))
             run(rules, fixed, mine, first, last)
-            give(mine, shared)
+            give(mine, replica(stacked, read_place()))
 
     return kernel
 
 
-def compile_kernel(kernel: Callable[..., None], kinds: tuple[Any, ...], capability: tuple[int, int]) -> Any:
+def read_place() -> int:
+    """Return this thread's place, read anew: so what depends on it takes no registers while rounds are played."""
+    return cuda.grid(1)  # type: ignore[no-any-return]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _read_place(typing: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        word = ir.IntType(32)
+        asm = ir.InlineAsm(
+            ir.FunctionType(word, []),
+            "{ .reg .u32 a, b, c; mov.u32 a, %ctaid.x; mov.u32 b, %ntid.x; mov.u32 c, %tid.x; "
+            "mad.lo.u32 $0, a, b, c; }",
+            "=r",
+            side_effect=True,
+        )
+        return builder.zext(builder.call(asm, []), ir.IntType(64))
+
+    return types.int64(), build
+
+
+@overload(read_place, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
+def _choose_place() -> Any:
+    return lambda: _read_place()
+
+
+def compile_kernel(
+    kernel: Callable[..., None], kinds: tuple[Any, ...], capability: tuple[int, int], lineinfo: bool = False
+) -> Any:
     """Return a kernel compiled for arguments of these types; needs no GPU."""
     # ``cuda.jit`` has no way to switch contraction off, so this does what its dispatcher does, with one option more.
     from numba.cuda.compiler import compile_cuda, kernel_fixup
     from numba.cuda.dispatcher import _Kernel
 
-    found = compile_cuda(kernel, types.void, kinds, nvvm_options=dict(NVVM_OPTIONS), cc=capability)
+    options = {"nvvm_options": dict(NVVM_OPTIONS), "lineinfo": lineinfo}
+    with _indexing_forward():
+        found = compile_cuda(kernel, types.void, kinds, cc=capability, **options)
     library, name = found.library, found.fndesc.llvm_func_name
     kernel_fixup(library.get_function(name), False)
     library._entry_name = name
     return _Kernel._rebuild(False, name, found.signature, library, False, False, found.call_helper, [_Nothing])
+
+
+@contextmanager
+def _indexing_forward() -> Iterator[None]:
+    """Let compiled code not ask of each index whether it counts from the end: steps have no such indices."""
+    from numba.cuda.np import arrayobj
+
+    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        if isinstance(index, Constant):
+            return usual(context, builder, kind, index, size)
+        return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+    usual = arrayobj.fix_integer_index
+    arrayobj.fix_integer_index = as_it_is
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = usual
 
 
 class _Nothing:
@@ -279,9 +409,9 @@ class Launcher:
     def __init__(self, body: Callable[..., None]) -> None:
         self._body, self._made = body, dict[Any, Any]()
 
-    def kernel_for(self, rules: Any, shared: Any, fresh: Any) -> Any:
+    def kernel_for(self, rules: Any, shared: Any, fresh: Any, near: Any, far: Any) -> Any:
         """Return the kernel that plays replicas of ``fresh`` with what all of them ``shared``, both on the host."""
-        plan = plan_of(fresh)
+        plan = plan_of(fresh, None, near, far)
         kinds = (kinds_of(shared), _stacked_kinds(fresh), types.int64, types.int64, types.int64)
         known = (rules, plan, kinds)
         if known not in self._made:

@@ -5,6 +5,7 @@ So a round gets the same draw live, simulated, in any thread and after any resta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from math import cos, log, pi, sin, sqrt
 from typing import Any
@@ -19,6 +20,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _ONE = np.uint64(1)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_ALL = 0xFFFFFFFFFFFFFFFF  # the bits of a key
 _UNIT = 2.0**-53  # 53 bits are what a float holds
 
 
@@ -69,10 +71,11 @@ def normals(key: np.uint64, t: int, out: np.ndarray) -> None:
             out[i + 1] = radius * sin(angle)
 
 
-def make_key(seed: int, purpose: Purpose) -> np.uint64:
-    """Return the key of one purpose under a seed (any integer; negative ones wrap)."""
+def make_key(seed: int | Sequence[int], purpose: Purpose) -> Any:
+    """Return the key of one purpose under a seed (any integer; negative ones wrap), or the keys under several."""
+    wrapped = seed & _ALL if isinstance(seed, (int, np.integer)) else np.array([one & _ALL for one in seed], np.uint64)
     with np.errstate(over="ignore"):
-        base = mix(np.uint64(seed & 0xFFFFFFFFFFFFFFFF) + _GOLDEN)
+        base = mix(np.uint64(wrapped) + _GOLDEN)
         return np.uint64(mix(base + np.uint64(int(purpose)) * _GOLDEN))
 
 

@@ -85,9 +85,26 @@ def replica(trees: Any, i: int) -> Any:
     return _remade(trees, (replica(part, i) for part in trees)) if isinstance(trees, tuple) else trees[i]
 
 
+def first_replicas(trees: Any, count: int) -> Any:
+    """Return the first so many of stacked replicas: views."""
+    return (
+        _remade(trees, (first_replicas(part, count) for part in trees)) if isinstance(trees, tuple) else trees[:count]
+    )
+
+
+def alone(tree: Any) -> Any:
+    """Return a tree as the stack of its only replica: arrays are shared, numbers copied."""
+    return _remade(tree, map(alone, tree)) if isinstance(tree, tuple) else np.asarray(tree)[np.newaxis]
+
+
+def leaves(tree: Any) -> list[Any]:
+    """Return the arrays and numbers of a tree, in order."""
+    return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, tuple) else [np.asarray(tree)]
+
+
 def _remade(tree: tuple[Any, ...], parts: Iterable[Any]) -> Any:
     """Return a tuple of a tree's type with other parts."""
-    return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    return tuple.__new__(type(tree), parts)  # members' parameters would check what they are given
 
 
 @overload(view, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]

@@ -15,47 +15,48 @@ import numpy as np
 from tarry.kernel.compile import register_methods, step, verb_with_default
 
 BITS = 10  # 1024 buckets a level: a level's ends fit the first cache
-LEVELS = 6  # 2**60 rounds, more than any game has
+FOREVER = (1 << 60) - 1  # a round after all that any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 3  # entries of a node
+OPENED, UNUSED, INSIDE, META = range(4)  # of a wheel's ``meta``
 NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
 class Wheel(NamedTuple):
-    """Buckets of nodes; a node is named by its first entry, so what belongs together lies together."""
+    """Buckets of nodes; a node is named by its first entry, so what belongs together lies together.
+
+    Nodes are opened one by one, and 0 names none: zeros are an empty wheel, and nodes never opened stay untouched.
+    """
 
     ends: np.ndarray  # head and tail of each bucket
     nodes: np.ndarray  # next node, origin and due round, three entries a node
-    meta: np.ndarray  # (first free node, items inside)
+    meta: np.ndarray  # the last node opened, the first unused one of those, the number of items inside
 
     @property
     def room(self) -> int:
         """How many items fit."""
-        return self.nodes.size // _SIZE
+        return int(self.nodes.shape[-1]) // _SIZE - 1
 
 
-def make_wheel(nodes: int) -> Wheel:
-    """Return an empty wheel that can hold this many items."""
-    ends = np.full(2 * LEVELS * _BUCKETS, -1, np.int64)
-    return Wheel(ends, _free_nodes(nodes, -1), np.zeros(2, np.int64))
+def make_wheel(nodes: int, last: int = FOREVER) -> Wheel:
+    """Return an empty wheel that can hold this many items, for rounds 1 to ``last``."""
+    levels = max(1, -(-last.bit_length() // BITS))
+    return Wheel(np.zeros(2 * levels * _BUCKETS, np.int64), _closed(nodes), np.zeros(META, np.int64))
 
 
 def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
-    """Return the same wheel with room for more items."""
-    old = wheel.nodes.size
-    larger = _free_nodes(nodes, int(wheel.meta[0]))
-    larger[:old] = wheel.nodes
-    return Wheel(wheel.ends, larger, np.array([old, wheel.meta[1]], np.int64))
+    """Return the same wheel, or stacked wheels, with room for more items."""
+    used = int(wheel.meta[..., OPENED].max()) + _SIZE
+    larger = _closed(nodes, wheel.nodes.shape[:-1])
+    larger[..., :used] = wheel.nodes[..., :used]
+    return wheel._replace(nodes=larger)
 
 
-def _free_nodes(nodes: int, last: int) -> np.ndarray:
-    """Return nodes that are all free, each followed by the next one and the last by ``last``."""
-    made = np.zeros(_SIZE * nodes, np.int64)
-    made[::_SIZE] = np.arange(_SIZE, _SIZE * nodes + 1, _SIZE)
-    made[-_SIZE] = last
-    return made
+def _closed(nodes: int, stacked: tuple[int, ...] = ()) -> np.ndarray:
+    """Return room for nodes, none of them opened; the first stands for none."""
+    return np.zeros((*stacked, _SIZE * (nodes + 1)), np.int64)
 
 
 @step
@@ -69,9 +70,9 @@ def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
         high_now >>= BITS
         level += 1
     head = 2 * (level * _BUCKETS + ((due >> (BITS * level)) & _MASK))
-    wheel.nodes[node] = -1
+    wheel.nodes[node] = 0
     last = wheel.ends[head + 1]
-    if last < 0:
+    if last == 0:
         wheel.ends[head] = node
     else:
         wheel.nodes[last] = node
@@ -81,9 +82,13 @@ def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
 @step
 def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     """Let ``origin`` come out in round ``due`` >= now. The caller has seen to room."""
-    node = np.uint64(wheel.meta[0])  # unsigned: compiled code need not ask whether to count from the end
-    wheel.meta[0] = wheel.nodes[node]
-    wheel.meta[1] += 1
+    node = np.uint64(wheel.meta[UNUSED])  # unsigned: compiled code need not ask whether to count from the end
+    if node == 0:
+        node = np.uint64(wheel.meta[OPENED] + _SIZE)
+        wheel.meta[OPENED] = node
+    else:
+        wheel.meta[UNUSED] = wheel.nodes[node]
+    wheel.meta[INSIDE] += 1
     wheel.nodes[node + np.uint64(1)] = origin
     wheel.nodes[node + np.uint64(2)] = due
     link(wheel, now, due, node)
@@ -101,35 +106,41 @@ def turn(wheel: Any, now: int) -> None:
     if now & _MASK != 0:
         return
     level = 1
-    while level < LEVELS - 1 and (now >> (BITS * level)) & _MASK == 0:
+    while (level + 1) * 2 * _BUCKETS < wheel.ends.size and (now >> (BITS * level)) & _MASK == 0:
         level += 1
     while level >= 1:
         head = 2 * (level * _BUCKETS + ((now >> (BITS * level)) & _MASK))
         node = wheel.ends[head]
-        wheel.ends[head] = -1
-        wheel.ends[head + 1] = -1
-        while node >= 0:
+        wheel.ends[head] = 0
+        wheel.ends[head + 1] = 0
+        while node != 0:
             following = wheel.nodes[node]
             link(wheel, now, wheel.nodes[node + 2], node)
             node = following
         level -= 1
 
 
-@verb_with_default
-def take(wheel: Any, now: int) -> Any:
+@step
+def take(wheel: Wheel, now: int) -> Any:
     """Remove and return the next origin due now, or -1."""
     head = 2 * (now & _MASK)
     node = wheel.ends[head]
-    if node < 0:
+    if node == 0:
         return -1
     following = wheel.nodes[node]
     wheel.ends[head] = following
-    if following < 0:
-        wheel.ends[head + 1] = -1
-    wheel.nodes[node] = wheel.meta[0]
-    wheel.meta[0] = node
-    wheel.meta[1] -= 1
+    if following == 0:
+        wheel.ends[head + 1] = 0
+    wheel.nodes[node] = wheel.meta[UNUSED]
+    wheel.meta[UNUSED] = node
+    wheel.meta[INSIDE] -= 1
     return wheel.nodes[node + 1]
+
+
+@verb_with_default
+def take_next(queue: Any, now: int, rounds: np.ndarray) -> Any:
+    """Remove and return the next origin due now, or -1; ``rounds`` are those of the slots, 0 where there is none."""
+    return take(queue, now)
 
 
 class SlotQueue(NamedTuple):
@@ -139,42 +150,47 @@ class SlotQueue(NamedTuple):
     """
 
     due: np.ndarray  # by slot, NEVER where nothing is expected
-    origin: np.ndarray  # by slot
     soonest: np.ndarray  # a round before which nothing is due
+    found: np.ndarray  # the slot of what came out last
+    limits: np.ndarray  # now and NEVER, of the same type as the others: a GPU compares 32 bits in half the time
 
     def expect(self, now: int, due: int, origin: int, slot: int) -> None:
         self.due[slot] = due
-        self.origin[slot] = origin
         self.soonest[0] = min(self.soonest[0], due)
 
     def turn(self, now: int) -> None:
         pass
 
-    def take(self, now: int) -> Any:
+    def take_next(self, now: int, rounds: np.ndarray) -> Any:
         if now < self.soonest[0]:
             return -1
-        found, origin, others, soonest = -1, NEVER, 0, NEVER
-        for slot in range(self.due.size):
-            if self.due[slot] == now:
-                others += 1
-                if self.origin[slot] < origin:
-                    found, origin = slot, self.origin[slot]
-            else:
-                soonest = min(soonest, self.due[slot])
-        if others <= 1:
+        self.limits[0] = now
+        present, never = self.limits[0], self.limits[1]
+        first, soonest, found, is_one = never, never, 0, True
+        for slot in range(self.due.size):  # without branches, so that a GPU's threads stay together
+            due, origin = self.due[slot], rounds[slot]
+            is_due = (due == present) & (origin != 0)
+            is_first = is_due & (origin < first)
+            is_one = is_one & ((first == never) | (not is_due))
+            first = origin if is_first else first
+            found = slot if is_first else found
+            soonest = min(soonest, due if due > present else never)
+        if is_one:
             self.soonest[0] = soonest
-        if found < 0:
+        if first == never:
             return -1
-        self.due[found] = NEVER
-        return origin
+        self.due[found] = never
+        self.found[0] = found
+        return first
 
 
-register_methods(SlotQueue, (expect, turn, take))
+register_methods(SlotQueue, (expect, turn, take_next))
 
 
 def make_slot_queue(slots: int) -> SlotQueue:
     """Return a queue for this many slots that expects nothing."""
-    return SlotQueue(np.full(slots, NEVER, np.int64), np.zeros(slots, np.int64), np.full(1, NEVER, np.int64))
+    never = np.full(slots + 1, NEVER, np.int64)
+    return SlotQueue(never[1:], never[:1].copy(), np.zeros(1, np.int64), np.array([0, NEVER]))
 
 
 class FreeList(NamedTuple):

@@ -15,6 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
+from tarry.kernel.views import leaves
 from tarry.outcomes import Fate
 
 CHUNK = 984  # four rows of that size fill a page of SQLite; a multiple of 8, so no number straddles two chunks
@@ -160,13 +161,6 @@ def are_alike(layout: str, other: str) -> bool:
     # Three letters of a type, then the shape.
     one, two = ([part for part in text.split(";") if part[3:] != "0"] for text in (layout, other))
     return one == two
-
-
-def leaves(tree: Any) -> list[np.ndarray]:
-    """Return the arrays of a tree of tuples, in order."""
-    if isinstance(tree, np.ndarray):
-        return [tree]
-    return [leaf for branch in tree for leaf in leaves(branch)]
 
 
 def _rebuild(tree: Any, views: Any) -> Any:

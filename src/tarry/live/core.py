@@ -190,7 +190,7 @@ class Slots:
         """
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
-            check_balance(self.player, self.state, t - 1)
+            check_balance(self.state.tally, held(self.player.scheduler, self.state.scheduler), t - 1)
         if self.capacity is None and self.table[TRACKED] == self.size:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             self._place(self._held._replace(play=self._shaped(play)))
@@ -244,7 +244,7 @@ class Slots:
 
     def weights(self) -> Weights:
         """Return the moments of the weights over settled rounds; their mean tends to 1."""
-        return weights_of(self.state.tally.sums, self.rounds - self.tracked)
+        return Weights(*map(float, weights_of(self.state.tally.sums, self.rounds - self.tracked)))
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""

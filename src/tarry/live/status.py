@@ -182,7 +182,7 @@ def status_of(tracker: Tracker) -> Status:
         fates=tracker.slots.fates(),
         answers={answer.name.lower(): slots.counts[ANSWERS + answer] for answer in Answer},
         weights=weights,
-        balance=balance(player, slots.state, rounds),
+        balance=float(balance(slots.state.tally, held(player.scheduler, slots.state.scheduler), rounds)),
         certificate=certificate_now(player, slots.state, tracker.terms, rounds),
         warnings=warnings,
         estimate=estimate,

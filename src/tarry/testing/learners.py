@@ -21,8 +21,8 @@ from tarry.delays import array
 from tarry.domains import contains
 from tarry.game import WeightedGame, simulate
 from tarry.game.rounds import deliver
-from tarry.game.run import Buffers, Run, Stop, prepare
-from tarry.game.world import run_rounds
+from tarry.game.run import Run, Stop, prepare
+from tarry.game.world import Buffers, run_rounds
 from tarry.learners.base import Learner, predict, rate_in_force, restart, width_of
 from tarry.losses import LeastSquares, Linear, Losses
 from tarry.tracking import keyed_draws
@@ -51,7 +51,7 @@ class Course(NamedTuple):
     def of(cls, game: WeightedGame, learner: Learner) -> Course:
         """Return a course before the first round."""
         run = prepare(game, learner, bound=False, keep_rounds=True)
-        return cls(run._replace(compiled=run_rounds.function), run.start(keyed_draws(SEED), game.horizon))
+        return cls(run._replace(compiled=run_rounds.function), run.start(keyed_draws(SEED)))
 
     @property
     def learnt(self) -> Any:

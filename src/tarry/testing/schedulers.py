@@ -26,6 +26,7 @@ from tarry.learners import Idle
 from tarry.outcomes import Fate
 from tarry.schedulers.base import DrawSource, Scheduler, held
 from tarry.tracking import Draws, Player, Single, State, keyed_draws
+from tarry.tracking.player import grow_state
 from tarry.tracking.table import RELEASED, TRACKED, Table
 from tarry.tracking.tally import OCCUPANCY, WEIGHT
 
@@ -97,7 +98,8 @@ def follow(
     run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True)
     run = run if compiled else run._replace(compiled=run_rounds.function)
     drawn = keyed_draws(seed)
-    buffers = run.start(drawn if draws is None else Draws(draws, drawn.directions), half if grow else horizon)
+    grows = grow and capacity is None
+    buffers = run.start(drawn if draws is None else Draws(draws, drawn.directions), half if grows else None)
     slot, before, after, preempted_at = np.zeros((4, horizon), np.int64)
     trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), buffers.state.tally.fates)
     buffers = buffers._replace(log=trace)
@@ -106,7 +108,10 @@ def follow(
     first = 1
     with np.errstate(over="ignore"):  # the keyed generator wraps around by design
         for last in ends:
-            buffers = run.make_room(buffers, last - first + 1)
+            if last > half and grows and buffers.state.table.rounds.size < horizon:  # as a live session grows
+                state = grow_state(run.player, buffers.state, horizon, run.setting.capacity)
+                feedback = np.zeros((horizon, buffers.world.feedback.shape[1]))
+                buffers = buffers._replace(state=state, world=buffers.world._replace(feedback=feedback))
             run.advance(buffers, Stop(), first, last)
             if watch is not None:
                 watch(run.player, buffers.state, last)

@@ -26,7 +26,7 @@ from math import inf, isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tarry.learners.base import VALUE, closing_rate
 from tarry.learners.norms import diameter_in
@@ -122,25 +122,26 @@ def bounds_at(terms: Terms, sums: Array, rates: Array) -> Array:
     return regularisation + variance + overlap + smoothing
 
 
-def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
-    """Return the certificate of ``rounds`` used arrivals."""
-    regularisation, variance, overlap, smoothing, omitted = map(float, parts_of(terms, sums, rate))
-    return Certificate(
-        *(rounds, regularisation, variance, overlap, smoothing, omitted),
-        feedback="value" if terms.inner_radius else "gradient",
-        gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
-        value_bound=terms.value_bound if isfinite(terms.value_bound) else None,
-        holds=_holds(terms, float(sums[LONGEST])),
-        caveat=_caveat(terms, float(sums[LONGEST])),
+def certificates(terms: Terms, sums: Array, rates: Array, rounds: ArrayLike) -> list[Certificate]:
+    """Return the certificate of each row of sums, of so many used arrivals."""
+    columns = (np.asarray(part, float).tolist() for part in parts_of(terms, sums, rates))
+    known = (
+        "value" if terms.inner_radius else "gradient",
+        terms.gradient_bound if isfinite(terms.gradient_bound) else None,
+        terms.value_bound if isfinite(terms.value_bound) else None,
     )
+    return [
+        Certificate._make((*row, *known, _holds(terms, longest), _caveat(terms, longest)))
+        for *row, longest in zip(np.asarray(rounds).tolist(), *columns, sums[:, LONGEST].tolist(), strict=True)
+    ]
 
 
 def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -> Certificate | None:
     """Return the certificate after round t; None before the first round and without terms."""
     if terms is None or t == 0:
         return None
-    rate = float(closing_rate(player.learner, state.learner, t))
-    return certificate(terms, state.tally.sums, rate, int(state.tally.fates[Fate.USED]))
+    rate, books = float(closing_rate(player.learner, state.learner, t)), state.tally
+    return certificates(terms, books.sums[np.newaxis], np.array([rate]), books.fates[[Fate.USED]])[0]
 
 
 def bound_warnings(terms: Terms | None, sums: Array) -> tuple[str, ...]:

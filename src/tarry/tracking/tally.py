@@ -8,8 +8,8 @@ over arrivals during its life, O(tracked) per used arrival. Epochs empty the set
 
 from __future__ import annotations
 
-from math import isnan, log2, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import log2, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,6 @@ from tarry.checks import as_positive
 from tarry.errors import ArgumentError, BrokenInvariant
 from tarry.kernel import step
 from tarry.outcomes import Fate, Weights
-from tarry.schedulers.base import held
-
-if TYPE_CHECKING:
-    from tarry.tracking.player import Player, State
 
 SUMS = 13
 (
@@ -79,6 +75,21 @@ def without_news(tally: Tally) -> Tally:
     return tally._replace(strays=nothing, size=nothing, sized=nothing)
 
 
+def without_certificates(tally: Tally) -> Tally:
+    """Return fresh books without room for what only certificates need."""
+    by_slot = ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
+    return tally._replace(**{name: getattr(tally, name)[:0] for name in by_slot})
+
+
+def all_of_size_one(tally: Tally, t: int) -> Tally:
+    """Return stacked books with the sums by size of t rounds that all have size 1."""
+    sums = tally.sums
+    sized = np.zeros((*sums.shape[:-1], ARRIVED_SQUARE + 1))
+    sized[..., BEGUN] = sized[..., BEGUN_SQUARE] = t
+    sized[..., ARRIVED], sized[..., ARRIVED_SQUARE] = sums[..., WEIGHT], sums[..., SQUARE]
+    return tally._replace(sized=sized)
+
+
 def as_size(value: Any, name: str = "size") -> float:
     """Return the size of a round, a positive number between 1e-100 and 1e100."""
     size = as_positive(value, name)
@@ -96,38 +107,42 @@ def sizes_of(tally: Tally) -> dict[str, float]:
 
 
 def weights_of(sums: np.ndarray, settled: int) -> Weights:
-    """Return the moments of the weights over so many settled rounds (NaN before the first)."""
-    total, squares = float(sums[WEIGHT]), float(sums[SQUARE])
-    return Weights(
-        mean=total / settled if settled else nan,
-        second_moment=squares / settled if settled else nan,
-        max=float(sums[LARGEST]),
-        effective_sample_size=total * total / squares if squares else 0.0,
-    )
+    """Return the moments of the weights over so many settled rounds (NaN before the first), for each row of sums."""
+    total, squares, rounds = sums[..., WEIGHT], sums[..., SQUARE], settled or nan
+    heard = squares > 0.0
+    sample = np.where(heard, total * total / np.where(heard, squares, 1.0), 0.0)
+    return Weights(total / rounds, squares / rounds, sums[..., LARGEST], sample)
 
 
-def balance(player: Player, state: State, t: int) -> float:
-    """Return arrived, forfeited and held weight per round, or by size; NaN for schedulers without the identity."""
+def balance(tally: Tally, holding: Any, t: int) -> Any:
+    """Return arrived, forfeited and held weight per round, or by size; NaN where ``holding`` < 0: no identity."""
     # For VarOpt the weights that arrived and those still held sum to the rounds played, on every path; where rounds
     # have sizes, weights times sizes to the sizes.
-    holding = float(held(player.scheduler, state.scheduler))
-    if holding < 0 or t == 0:
+    arrived, total = tally.sums[..., WEIGHT], _begun(tally, t)
+    if total is not t:
+        arrived = tally.sized[..., ARRIVED]
+    if t == 0:
         return nan
-    arrived, total = state.tally.sums[WEIGHT], float(t)
-    if is_sized(state.tally):
-        arrived, total = state.tally.sized[ARRIVED], float(state.tally.sized[BEGUN])
-    return (float(arrived + state.tally.sums[FORFEITED]) + holding) / total
+    return np.where(holding < 0, nan, (arrived + tally.sums[..., FORFEITED] + holding) / total)
 
 
-def check_balance(player: Player, state: State, t: int) -> None:
-    """Raise BrokenInvariant where the identity should hold and does not."""
-    found = balance(player, state, t)
+def _begun(tally: Tally, t: int) -> Any:
+    """Return the sum of the sizes of all rounds, t itself where all are 1."""
+    is_by_size = tally.sized.size > 0 and np.any(tally.sized[..., OTHER_SIZES] > 0.0)
+    return tally.sized[..., BEGUN] if is_by_size else t
+
+
+def check_balance(tally: Tally, holding: Any, t: int) -> None:
+    """Raise BrokenInvariant where the identity should hold, in the books of one seed or of many, and does not."""
+    found = np.atleast_1d(balance(tally, holding, t))
     # Rounding grows like the depth of VarOpt's merges, which is logarithmic in the rounds.
-    if isnan(found) or abs(found - 1.0) <= 1e-9 * max(1.0, log2(t)):
+    broken = np.flatnonzero(np.abs(found - 1.0) > 1e-9 * max(1.0, log2(max(t, 1))))
+    if not broken.size:
         return
-    total, what = (state.tally.sized[BEGUN], "weights times sizes") if is_sized(state.tally) else (t, "weights")
+    total = _begun(tally, t)
+    what, total = ("weights", t) if total is t else ("weights times sizes", np.atleast_1d(total)[broken[0]])
     raise BrokenInvariant(
-        f"after round {t} the {what} that arrived and are held sum to {found * total}, not {total}: "
+        f"after round {t} the {what} that arrived and are held sum to {found[broken[0]] * total}, not {total}: "
         "the state is corrupted, or this is a defect worth reporting"
     )
 
