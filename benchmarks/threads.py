@@ -15,7 +15,8 @@ from typing import Any
 import tarry
 from benchmarks.measure import TURNS, Figure, Row, interleave
 from benchmarks.stage import DIMENSION, learner, some_rows
-from tarry.game.run import Block, Stop, prepare
+from tarry.game.blocks import Block
+from tarry.game.run import Stop, prepare
 from tarry.game.simulate import core_count
 from tarry.tracking import keyed_draws
 
@@ -58,7 +59,7 @@ def _beyond_rounds(horizon: int, _quick: bool) -> Figure:
     """Return the microseconds of a seed in ``simulate`` less those of its compiled rounds."""
     game, player = _game(horizon), tarry.Player(learner())
     run = prepare(game, player, checkpoints=100, bound=False)
-    block = Block(run.start(keyed_draws(0)), MANY)
+    block = Block(run, run.start(keyed_draws(0)), MANY)
 
     def rounds() -> Callable[[], None]:
         block.begin(range(MANY))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.game import run, world
+from tarry.game import blocks, run, world
 from tarry.game.replay import replay
 from tarry.kernel.wheel import INSIDE
 from tarry.learners import BOLD, DWFTBL, DWFTRL, OGD, TwoPoint
@@ -55,9 +55,9 @@ def _are_rows(record, i, alone):
 @pytest.fixture
 def _in_blocks(monkeypatch):
     """Three replicas and 25 rounds at a time, also in plain Python; the last block of seeds is smaller."""
-    monkeypatch.setattr(run.Run, "most_replicas", lambda *_: 3)
-    monkeypatch.setattr(run.Pace, "replicas", lambda *_: 3)
-    monkeypatch.setattr(run.Pace, "rounds", lambda _: 3 * 25)
+    monkeypatch.setattr(blocks, "most_replicas", lambda *_: 3)
+    monkeypatch.setattr(blocks.Pace, "replicas", lambda *_: 3)
+    monkeypatch.setattr(blocks.Pace, "rounds", lambda _: 3 * 25)
 
 
 @pytest.mark.usefixtures("_in_blocks")
@@ -112,8 +112,8 @@ def test_replays_are_in_blocks_too():
 def test_what_is_wrong_with_one_seed_is_told():
     """The play of a replica in the midst of a block, its loss, and its books."""
     made = run.prepare(*GAMES["VarOpt"])
-    block = run.Block(made.start(keyed_draws(0)), 3)
-    made.play(SEEDS[:3], block, run.Pace(made), run.Stop(), lambda _: None)
+    block = blocks.Block(made, made.start(keyed_draws(0)), 3)
+    made.play(SEEDS[:3], block, blocks.Pace(made), run.Stop(), lambda _: None)
     state, around = block.buffers.state, block.buffers.world
     made.check(block.buffers, 1, HORIZON)
     around.held[1] += 1.0
@@ -133,10 +133,10 @@ def test_what_is_wrong_with_one_seed_is_told():
 @pytest.mark.usefixtures("_in_blocks")
 def test_wheels_grow_on_the_way(monkeypatch):
     game, player = _game(capacity=None), Player(DWFTRL(DOMAIN, rate=0.1))
-    expected, rooms, make_room = tarry.simulate(game, player, SEEDS), [], run.Block.make_room
+    expected, rooms, grow_wheel = tarry.simulate(game, player, SEEDS), [], blocks.grow_wheel
     monkeypatch.setattr(run.Run.start, "__defaults__", (None, 4))
     monkeypatch.setattr(world, "TURN", 4)
-    monkeypatch.setattr(run.Block, "make_room", lambda block, nodes: rooms.append(nodes) or make_room(block, nodes))
+    monkeypatch.setattr(blocks, "grow_wheel", lambda wheel, nodes: rooms.append(nodes) or grow_wheel(wheel, nodes))
     assert np.array_equal(tarry.simulate(game, player, SEEDS, threads=1).regret, expected.regret)
     assert rooms[:2] == [8, 16]
     assert max(rooms) < HORIZON
@@ -145,10 +145,10 @@ def test_wheels_grow_on_the_way(monkeypatch):
 def test_blocks_are_sized_by_time_and_memory():
     made = run.prepare(*GAMES["VarOpt"])._replace(is_plain=False)
     fresh = made.start(keyed_draws(0))
-    assert made.most_replicas(fresh, 10**6) > 100
-    assert made.most_replicas(fresh, 5) == 5
-    assert made._replace(is_plain=True).most_replicas(fresh, 10**6) == 1
-    pace = run.Pace(made)
+    assert blocks.most_replicas(made, fresh, 10**6) > 100
+    assert blocks.most_replicas(made, fresh, 5) == 5
+    assert blocks.most_replicas(made._replace(is_plain=True), fresh, 10**6) == 1
+    pace = blocks.Pace(made)
     pace.learn(1000, 1000 * 5e-8)
     assert pace.replicas(20_000, 256, 2, 500) == 64
     assert pace.replicas(20_000, 256, 2, 10) == 10

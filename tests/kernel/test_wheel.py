@@ -11,7 +11,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tarry.kernel import entry
-from tarry.kernel.wheel import INSIDE, META, grow_wheel, make_wheel, schedule, take, turn
+from tarry.kernel.wheel import (
+    INSIDE,
+    META,
+    expect,
+    grow_wheel,
+    make_slot_queue,
+    make_wheel,
+    schedule,
+    take,
+    take_next,
+    turn,
+)
 
 pytestmark = pytest.mark.jit
 
@@ -140,3 +151,36 @@ def test_a_million_rounds_ahead() -> None:
     found = Machine(1, dues, 1000).run(counts)
     assert found == brute_force(1, dues, counts)
     assert len(found) == 1000
+
+
+@entry
+def _run_slots(queue: Any, rounds: Any, slots: Any, waits: Any, out: Any) -> None:
+    """Round t goes to its slot, if it has one, for so many rounds; write down the origins due in each round."""
+    for t in range(1, slots.size + 1):
+        turn(queue, t)
+        if slots[t - 1] >= 0:
+            rounds[slots[t - 1]] = t
+            expect(queue, t, t + waits[t - 1], t, slots[t - 1])
+        n, s = 0, take_next(queue, t, rounds)
+        while s > 0:
+            out[t - 1, n] = s
+            n, s = n + 1, take_next(queue, t, rounds)
+
+
+@given(data=st.data(), slots=st.integers(1, 5), rounds=st.integers(1, 60))
+def test_a_queue_by_slot_forgets_whom_a_slot_is_taken_from(data: st.DataObject, slots: int, rounds: int) -> None:
+    given_to = data.draw(st.lists(st.integers(-1, slots - 1), min_size=rounds, max_size=rounds))
+    waits = data.draw(st.lists(st.integers(0, 9), min_size=rounds, max_size=rounds))
+    waiting: dict[int, tuple[int, int]] = {}
+    expected = np.zeros((rounds, slots + 1), np.int64)
+    for t, (slot, wait) in enumerate(zip(given_to, waits, strict=True), start=1):
+        if slot >= 0:
+            waiting[slot] = (t + wait, t)
+        due = sorted(origin for at, origin in waiting.values() if at == t)
+        expected[t - 1, : len(due)] = due
+        waiting = {slot: item for slot, item in waiting.items() if item[0] != t}
+    found = np.zeros_like(expected)
+    _run_slots.dispatcher_for()(
+        make_slot_queue(slots), np.zeros(slots, np.int64), np.array(given_to), np.array(waits), found
+    )
+    assert np.array_equal(found, expected)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.errors import Interrupted
+from tarry.game.blocks import Crew
 from tarry.game.problem import as_sizes, check_delays, check_grants, check_sizes
 from tarry.game.record import SeedResults
-from tarry.game.run import Crew, make_run, refuse_if_large
+from tarry.game.run import make_run, refuse_if_large
 from tarry.game.simulate import in_threads, seed_list, worker_count
 from tarry.kernel import Parameters
 from tarry.learners.base import Idle

@@ -111,8 +111,11 @@ def consider(
     if free < 0:
         tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), size)
     tally.book_size(state.tally, slot, size)
+    if slot == schedulers.SATURATED:
+        state.tally.fates[_SATURATED] += 1  # places that the compiler knows, on GPUs too, become registers
+        return slot
     if slot < 0:
-        state.tally.fates[_SATURATED if slot == schedulers.SATURATED else _UNTRACKED] += 1
+        state.tally.fates[_UNTRACKED] += 1
         return slot
     if table.rounds[slot] != 0:
         release(table, table.rounds[slot])

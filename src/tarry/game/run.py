@@ -1,16 +1,11 @@
-"""A prepared game and player, and its seeds, played in blocks: of replicas, one a seed, and of rounds.
-
-A block of replicas is one call of compiled code for each block of rounds, outside the interpreter's lock; between calls
-a run can be watched. ``Run`` is shared by all seeds of a game and never changes. What changes while seeds are played
-lies in the ``Buffers`` of a ``Block``, arrays alone, which serve one block of seeds after another.
-"""
+"""A prepared game and player, and what its seeds leave. It is shared by all seeds and threads, and never changes."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,21 +30,14 @@ from tarry.game.world import (
     run_rounds,
 )
 from tarry.kernel.compile import must_run_plain
-from tarry.kernel.views import alone, first_replicas, leaves, replica, replicate
-from tarry.kernel.wheel import grow_wheel
+from tarry.kernel.views import alone
 from tarry.learners import Euclidean
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
-from tarry.tracking import Draws, Player, Terms, fresh_state, keyed_draws, terms_of
+from tarry.tracking import Draws, Player, Terms, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
 from tarry.tracking.tally import UNCERTIFIED, check_balance
 
-# Blocks are sized by the time they take: progress is told often, and rarely for its price.
-BLOCK_SECONDS = 0.2
-LEAST_SECONDS = 0.002  # of a block of replicas: many times what Python does for it
-FIRST_SECONDS = 0.01  # of the first block, as guessed
-FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
 FIRST_ROOM = 3 * TURN // 2  # of a wheel, which grows where more are pending
-LARGEST_STACK = 1 << 23  # bytes of a block of replicas: about a hundred that play in R^10
 NO_SIZES = np.zeros(0)
 OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
 
@@ -67,77 +55,6 @@ class Stop:
     def is_set(self) -> bool:
         """Return True once ``set()`` was called."""
         return bool(self.cell[0])
-
-
-class Pace:
-    """How long a round takes: a guess until rounds were played, and shared by the threads that play them."""
-
-    def __init__(self, run: Run) -> None:
-        # Rounds take some nanoseconds for each entry of a play; of plain Python nothing can be said.
-        known = 3e-9 * (10 + run.player.learner.dimension)
-        self.seconds = FIRST_SECONDS / FIRST_BLOCK if run.is_plain else known
-        self.limit = FIRST_SECONDS
-
-    def rounds(self) -> int:
-        """Return how many rounds, of all replicas together, to play in one block."""
-        return max(1, int(self.limit / self.seconds))
-
-    def learn(self, rounds: int, seconds: float) -> None:
-        """Note that so many rounds took so long."""
-        if rounds > 0:
-            self.seconds, self.limit = max(seconds, 1e-9) / rounds, BLOCK_SECONDS
-
-    def replicas(self, horizon: int, remaining: int, threads: int, room: int) -> int:
-        """Return of how many seeds the next block should be, where so many remain and a block has room for some."""
-        most, least = min(room, self.rounds() // horizon), int(LEAST_SECONDS / (self.seconds * horizon))
-        # Smaller and smaller ones, so that threads end together.
-        share = -(-remaining // (2 * threads)) if threads > 1 else even_share(remaining, max(1, most))
-        return max(1, min(max(share, least), most))
-
-
-class Block:
-    """Room for replicas of a run, which plays one block of seeds after another."""
-
-    def __init__(self, fresh: Buffers, size: int) -> None:
-        self.size, self._fresh = size, fresh
-        self._room = self.buffers = replicate(fresh, size)
-        self._is_used = False
-
-    def begin(self, seeds: Sequence[int]) -> None:
-        """Let ``buffers`` be those of these seeds before the first round."""
-        if self.buffers.world.loss.shape[0] != len(seeds):
-            self._show(len(seeds))
-        if self._is_used:
-            for rows, leaf in self._changing:
-                rows[:] = leaf
-        self._is_used = True
-        for part, keyed in zip(self.buffers.draws, keyed_draws(seeds), strict=True):
-            if isinstance(part, type(keyed)):  # not where draws are recorded
-                part.key[:] = keyed.key
-
-    def _show(self, replicas: int) -> None:
-        self.buffers = first_replicas(self._room, replicas)
-        self.__dict__.pop("_changing", None)
-
-    @cached_property
-    def _changing(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """What a game changes, and how it was. A wheel that a game has emptied is as good as new."""
-        none: Any = ()
-        parts = (one._replace(world=one.world._replace(wheel=none)) for one in (self.buffers, self._fresh))
-        return list(zip(*map(leaves, parts), strict=True))
-
-    def make_room(self, nodes: int) -> None:
-        """Let the wheels hold so many items."""
-        n, world = self.buffers.world.loss.shape[0], self._room.world
-        self._room = self._room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes)))
-        self._show(n)
-
-    def hand_over_logs(self) -> list[Any]:
-        """Return the log of each seed and put fresh ones in their place."""
-        n, log = self.buffers.world.loss.shape[0], self._room.log
-        self._room = self._room._replace(log=replicate(self._fresh.log, self.size))
-        self._show(n)
-        return [replica(log, i) for i in range(n)]
 
 
 class Played(NamedTuple):
@@ -187,7 +104,7 @@ class Run(NamedTuple):
             slots = min(most, self.horizon)
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width, nodes = widths.get(self.game.feedback, queries), min(self.horizon, nodes)
-        self._refuse_if_large(nodes, slots * (width + 16))
+        self.refuse_if_large(nodes, slots * (width + 16))
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         return Buffers(
             draws=draws,
@@ -196,18 +113,6 @@ class Run(NamedTuple):
             log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
             kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
-
-    def most_replicas(self, fresh: Buffers, seeds: int) -> int:
-        """Return how many of so many seeds may be played together: few if memory is short, one in plain Python."""
-        most = min(seeds, LARGEST_STACK // sum(leaf.nbytes for leaf in leaves(fresh)))
-        return 1 if self.is_plain else max(1, most)
-
-    def compile(self, block: Block) -> None:
-        """Compile the rounds in the calling thread, or load them from the disk cache."""
-        # There an interrupt is heard; and loading cached code may import a user's module, for which a worker
-        # would wait for ever while the caller is itself being imported.
-        self.advance_block(block.buffers, Stop(), 1, 0)  # Numba finds out the types of arguments fastest in a call
-        self.check_domain(block.buffers.state.play[:0], 0)
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last of one seed, whose wheel has room for all rounds."""
@@ -219,19 +124,17 @@ class Run(NamedTuple):
         fixed = Fixed(game.losses, game.delays, NO_SIZES if game.sizes is None else game.sizes, self.checkpoints)
         return self.compiled(self.player, self.setting, fixed, buffers, stop.cell, first, last)
 
-    def play(self, seeds: Sequence[int], block: Block, pace: Pace, stop: Stop, report: Callable[[int], None]) -> Played:
+    def play(self, seeds: Sequence[int], block: Any, pace: Any, stop: Stop, report: Callable[[int], None]) -> Played:
         """Play the whole game for these seeds, together; raise Stopped if ``stop`` was set on the way."""
         block.begin(seeds)
         n, first = len(seeds), 1
         while first <= self.horizon:
             aim = min(self.horizon, first - 1 + max(1, pace.rounds() // n))
             started = time.perf_counter()
-            last = self.advance_block(block.buffers, stop, first, aim)
+            last = block.advance(stop, first, aim)
             if stop.is_set():
                 raise Stopped("the rounds were stopped")
             pace.learn(n * (last + 1 - first), time.perf_counter() - started)
-            if last < aim:
-                self.make_room(block)
             if last < first:
                 continue
             self.check(block.buffers, first, last)
@@ -240,7 +143,7 @@ class Run(NamedTuple):
             first = last + 1
         return self._played(seeds, block)
 
-    def _played(self, seeds: Sequence[int], block: Block) -> Played:
+    def _played(self, seeds: Sequence[int], block: Any) -> Played:
         """Return copies of what is measured: the buffers are used again."""
         _, state, world, _, _ = block.buffers
         curve, books = world.curve, state.tally
@@ -251,13 +154,8 @@ class Run(NamedTuple):
         rows = (*books[:3], books.strays, books.sized, curve[:, :, LOSS], curve[:, -1, RATE], state.play)
         return Played._make((self, seeds, logs, bounds, *map(np.array, rows), None))
 
-    def make_room(self, block: Block) -> None:
-        """Make room in the wheels for twice as many pending rounds, at most all of them."""
-        nodes = min(2 * block.buffers.world.wheel.room, self.horizon)
-        self._refuse_if_large(nodes, 0)
-        block.make_room(nodes)
-
-    def _refuse_if_large(self, nodes: int, cells: int) -> None:
+    def refuse_if_large(self, nodes: int, cells: int) -> None:
+        """Raise TooLarge where so many items of the wheel and other cells are too much for the memory."""
         if not self.allow_large:
             refuse_if_large(8 * (3 * nodes + cells) * self.threads, "the pending rounds")
 
@@ -298,31 +196,6 @@ class Run(NamedTuple):
                 f"{type(learner).__name__} played {plays[far[0]]} in round {t}, which lies {away[far[0]]:.3g} outside "
                 f"its domain {domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
             )
-
-
-class Crew:
-    """Threads that play the seeds of a run: each takes a block of those that are made already, or makes one."""
-
-    def __init__(self, run: Run, fresh: Buffers, seeds: int) -> None:
-        self.run, self._fresh, self._pace = run, fresh, Pace(run)
-        # Not more than a thread gets to play.
-        first = Block(fresh, even_share(seeds, run.most_replicas(fresh, -(-seeds // run.threads))))
-        self._size, self._idle = first.size, [first]
-        run.compile(first)
-
-    def next_size(self, remaining: int) -> int:
-        """Return of how many seeds the next block should be, where so many remain."""
-        return self._pace.replicas(self.run.horizon, remaining, self.run.threads, self._size)
-
-    def play(self, seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
-        """Play these seeds together, at most ``next_size``; raise Stopped if ``stop`` was set on the way."""
-        try:
-            block = self._idle.pop()
-        except IndexError:
-            block = Block(self._fresh, self._size)
-        played = self.run.play(seeds, block, self._pace, stop, report)
-        self._idle.append(block)
-        return played
 
 
 def make_run(
@@ -378,11 +251,6 @@ def _terms(game: Any, player: Player) -> Terms | None:
     if game.feedback == "value":
         terms = terms._replace(value_bound=float(game.losses.value_bound(game.domain)))
     return terms
-
-
-def even_share(count: int, most: int) -> int:
-    """Return the size of the blocks into which so many fall evenly, none of them larger than the most."""
-    return -(-count // -(-count // most))
 
 
 @cache

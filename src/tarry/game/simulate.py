@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import as_int
-from tarry.errors import Interrupted
+from tarry.checks import as_choice, as_int
+from tarry.errors import ArgumentError, Interrupted
+from tarry.game.blocks import Crew
+from tarry.game.device import DEVICES, DeviceCrew, crew_on
 from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
-from tarry.game.run import Crew, Played, Run, Stop, prepare, refuse_if_large
+from tarry.game.run import Played, Run, Stop, prepare, refuse_if_large
 from tarry.learners.base import RecordedDirections
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
 from tarry.tracking import Draws, Player, keyed_draws
@@ -50,6 +52,7 @@ def simulate(
     bound: bool = True,
     keep_rounds: bool = False,
     threads: int | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
     allow_large: bool = False,
 ) -> Record:
@@ -62,10 +65,15 @@ def simulate(
     O(capacity) per observed label, and asks supervised losses for their gradient bound, one pass over a game's
     rounds. ``progress(done, total)`` is called with rounds.
 
+    ``device="cuda"`` plays on a GPU, one thread a seed: the same decisions, sums to rounding. ``"auto"`` does where
+    there is one.
+
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
     if game is not None and games is not None:
         raise ValueError("give a game or games, a function of the seed, and not both")
+    if as_choice(device, "device", DEVICES) != "cpu" and games is not None:
+        raise ArgumentError("device", "plays the seeds of one game, and games= draws many", device, "leave it out")
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
     kept: dict[str, Any] = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
@@ -79,11 +87,12 @@ def simulate(
         refuse_if_large(8 * cells, "keeping every round")
 
     recorded = draws_for(draws, first.player, first.horizon)
-    begun = Crew(first, first.start(recorded), len(chosen))
+    begun = crew_on(device, first, first.start(recorded), len(chosen))
+    workers = workers if isinstance(begun, Crew) else 1
     compile_passes(first.game)
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
-        crew = begun
+        crew: Crew | DeviceCrew = begun
         if games is not None and seeds[0] != chosen[0]:
             run = ready(games(seeds[0]))
             for shared in ("horizon", "dimension", "capacity", "feedback"):

@@ -11,7 +11,7 @@ from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, de
 from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.views import replica
-from tarry.kernel.wheel import INSIDE, Wheel, make_wheel, room_in, schedule, take, turn
+from tarry.kernel.wheel import INSIDE, SlotQueue, expect, make_wheel, room_in, take_next, turn
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
 from tarry.schedulers.base import held
@@ -33,7 +33,7 @@ TURN = 1 << 10
 class World(NamedTuple):
     """What the world keeps while a seed is played."""
 
-    wheel: Wheel  # arrivals to come
+    wheel: Any  # arrivals to come: a Wheel, or by slot
     row: np.ndarray  # scratch for one row of data
     feedback: np.ndarray  # by slot, what a tracked round will tell
     loss: np.ndarray  # the sum so far
@@ -123,6 +123,39 @@ def give(kind: Any, losses: Any, t: int, row: Array, play: Array, loss: float, o
     """Write the feedback that will arrive for this play; by default none."""
 
 
+@verb_with_default
+def recall(kind: Any, losses: Any, s: int, row: Array, kept: Array) -> Array:
+    """Return the feedback of round s, which arrives: what was kept of it."""
+    return kept
+
+
+@verb_with_default
+def locate(queue: Any, table: Any, s: int) -> Any:
+    """Return the slot of round s, which came out of this queue, or -1."""
+    return find(table, s)
+
+
+@locate.on(SlotQueue)
+def _as_noted(queue: SlotQueue, table: Any, s: int) -> Any:
+    return queue.found[0]
+
+
+@verb_with_default
+def size_in(sizes: Any, t: int) -> float:
+    """Return the size of round t."""
+    return sizes[t - 1] if sizes.size > 0 else 1.0
+
+
+class AllOne(NamedTuple):
+    """Let all rounds have size 1, and compiled code know it."""
+
+    def size_in(self, t: int) -> float:
+        return 1.0
+
+
+register_methods(AllOne, (size_in,))
+
+
 class Gradients(NamedTuple):
     """Tell the gradient at the play."""
 
@@ -142,6 +175,14 @@ class Examples(NamedTuple):
 
     def give(self, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
         fetch(losses.rows, t, out)
+
+
+class Rows(NamedTuple):
+    """Tell the round's row, the example or a gradient that no play changes: nothing is kept, it is found again."""
+
+    def recall(self, losses: Any, s: int, row: Array, kept: Array) -> Array:
+        fetch(losses.rows, s, row)
+        return row
 
 
 class Nothing(NamedTuple):
@@ -167,10 +208,10 @@ class Points(NamedTuple):
             out[j] = self.values[j]
 
 
-for _told in (Gradients, Values, Examples, Points):
-    register_methods(_told, (suffer, give))
+for _told in (Gradients, Values, Examples, Points, Rows):
+    register_methods(_told, (suffer, give, recall))
 
-Kind = Gradients | Values | Points | Examples | Nothing
+Kind = Gradients | Values | Points | Examples | Rows | Nothing
 KINDS: dict[str, Kind] = {"gradient": Gradients(), "value": Values(), "example": Examples(), "label": Nothing()}
 
 
@@ -189,7 +230,7 @@ class Fixed(NamedTuple):
 
     losses: Any
     delays: Any
-    sizes: Array
+    sizes: Any  # an array, or AllOne
     checkpoints: Array
 
 
@@ -229,10 +270,10 @@ def play_rounds(
         if setting.information == CLAIRVOYANT:
             disclosed = delay(delays, t)
             note(log, t, DELAY, t, float(disclosed))
-        size = sizes[t - 1] if sizes.size > 0 else 1.0
+        size = size_in(sizes, t)
         slot = begin(player, setting, draws, state, t, disclosed, size)
         if slot >= 0 or setting.hears:
-            schedule(world.wheel, t, t + delay(delays, t), t)
+            expect(world.wheel, t, t + delay(delays, t), t, slot)
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)
         total += loss
         if t & _CHECKED == 0 and (stop[0] != 0 or not abs(total) < np.inf):
@@ -241,24 +282,27 @@ def play_rounds(
         if slot >= 0:
             # Losses are fixed in advance, so feedback is evaluated now and no play need be kept.
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
-        s = take(world.wheel, t)
-        while s > 0:
-            slot = find(state.table, s)
+        while True:
+            s = take_next(world.wheel, t, state.table.rounds)
+            if s < 0:
+                break
+            slot = locate(world.wheel, state.table, s)
             if slot >= 0:
-                weight = deliver(player, setting, draws, state, s, t, slot, world.feedback[slot])
+                feedback = recall(kind, losses, s, world.row, world.feedback[slot])
+                weight = deliver(player, setting, draws, state, s, t, slot, feedback)
                 note(log, t, FEEDBACK, s, weight)
             else:
                 if setting.information == SEMI:
                     note(log, t, EXPIRED, s, 0.0)
                 acknowledge(state)
-            s = take(world.wheel, t)
         if t == checkpoint:
             at = world.reached[0]
             world.reached[0] = at + 1
             world.curve[at, LOSS] = total
             world.curve[at, RATE] = closing_rate(player.learner, state.learner, t)
-            for i in range(SUMS):
-                world.curve[at, BOOKS + i] = state.tally.sums[i]
+            if world.curve.shape[1] > BOOKS:
+                for i in range(SUMS):
+                    world.curve[at, BOOKS + i] = state.tally.sums[i]
             checkpoint = rounds[min(at + 1, rounds.size - 1)]
     world.loss[0] = total
     world.held[0] = held(player.scheduler, state.scheduler)

@@ -2,11 +2,11 @@
 
 from dataclasses import KW_ONLY
 
-from tarry.kernel.compile import as_step, entry, is_compiled, register_methods, step, verb, verb_with_default
+from tarry.kernel.compile import Indices, as_step, entry, is_compiled, register_methods, step, verb, verb_with_default
 from tarry.kernel.keyed import Purpose, make_key, make_seed
 from tarry.kernel.parameters import Parameters, trait
 
 # Members' parameters, compiled functions, keyed randomness.
 __all__ = ["KW_ONLY", "Parameters", "trait"]
-__all__ += ["as_step", "entry", "is_compiled", "register_methods", "step", "verb", "verb_with_default"]
+__all__ += ["Indices", "as_step", "entry", "is_compiled", "register_methods", "step", "verb", "verb_with_default"]
 __all__ += ["Purpose", "make_key", "make_seed"]

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from inspect import CO_VARARGS
 from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 from numba import config, jit, typeof
@@ -28,6 +28,9 @@ from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
 logger = logging.getLogger("tarry")
 
 F = TypeVar("F", bound=Callable[..., Any])
+Indices = Annotated[
+    np.ndarray, "indices"
+]  # of slots or places: no number is larger than the longest such array beside it
 
 # No exceptions for division by zero (IEEE instead), no reference counting: a step that allocates
 # does not compile at all. ``nogil`` lets seeds run in threads.

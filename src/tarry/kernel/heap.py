@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel.compile import step
+from tarry.kernel.compile import Indices, step
 
 
 class Heap(NamedTuple):
     """A heap with O(log n) push and removal of any member."""
 
     key: np.ndarray  # by slot, what slots are ordered by
-    order: np.ndarray  # by position in the heap, the slot there
-    place: np.ndarray  # by slot, its position or -1
+    order: Indices  # by position in the heap, the slot there
+    place: Indices  # by slot, its position or -1
     size: np.ndarray  # the number of members
 
 

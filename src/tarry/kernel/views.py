@@ -107,7 +107,7 @@ def leaves(tree: Any) -> list[Any]:
 
 def _remade(tree: tuple[Any, ...], parts: Iterable[Any]) -> Any:
     """Return a tuple of a tree's type with other parts."""
-    return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    return tuple.__new__(type(tree), parts)  # members' parameters would check what they are given
 
 
 @overload(view, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel.compile import step
+from tarry.kernel.compile import register_methods, step, verb_with_default
 
 BITS = 10  # 1024 buckets a level: a level's ends fit the first cache
 FOREVER = (1 << 60) - 1  # a round after all that any game has
@@ -20,6 +20,7 @@ _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 3  # entries of a node
 OPENED, UNUSED, INSIDE, META = range(4)  # of a wheel's ``meta``
+NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
 
@@ -99,8 +100,14 @@ def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     link(wheel, now, due, node)
 
 
-@step
-def turn(wheel: Wheel, now: int) -> None:
+@verb_with_default
+def expect(queue: Any, now: int, due: int, origin: int, slot: int) -> None:
+    """Let ``origin``, which is tracked in this slot or in none (-1), come out in round ``due`` >= now."""
+    schedule(queue, now, due, origin)
+
+
+@verb_with_default
+def turn(wheel: Any, now: int) -> None:
     """Enter round ``now``: deal out the buckets of every window that opens with it."""
     if now & _MASK != 0:
         return
@@ -134,6 +141,62 @@ def take(wheel: Wheel, now: int) -> Any:
     wheel.meta[UNUSED] = node
     wheel.meta[INSIDE] -= 1
     return wheel.nodes[node + 1]
+
+
+@verb_with_default
+def take_next(queue: Any, now: int, rounds: np.ndarray) -> Any:
+    """Remove and return the next origin due now, or -1; ``rounds`` are those of the slots, 0 where there is none."""
+    return take(queue, now)
+
+
+class SlotQueue(NamedTuple):
+    """The arrivals of tracked rounds alone, by slot, for few slots: a round in which nothing is due costs a comparison.
+
+    A slot that is given to another round forgets the one before, whose arrival nobody hears.
+    """
+
+    due: np.ndarray  # by slot, NEVER where nothing is expected
+    soonest: np.ndarray  # a round before which nothing is due
+    found: np.ndarray  # the slot of what came out last
+    limits: np.ndarray  # now and NEVER, of the same type as the others: a GPU compares 32 bits in half the time
+
+    def expect(self, now: int, due: int, origin: int, slot: int) -> None:
+        self.due[slot] = due
+        self.soonest[0] = min(self.soonest[0], due)
+
+    def turn(self, now: int) -> None:
+        pass
+
+    def take_next(self, now: int, rounds: np.ndarray) -> Any:
+        if now < self.soonest[0]:
+            return -1
+        self.limits[0] = now
+        present, never = self.limits[0], self.limits[1]
+        first, soonest, found, is_one = never, never, 0, True
+        for slot in range(self.due.size):  # without branches, so that a GPU's threads stay together
+            due, origin = self.due[slot], rounds[slot]
+            is_due = (due == present) & (origin != 0)
+            is_first = is_due & (origin < first)
+            is_one = is_one & ((first == never) | (not is_due))
+            first = origin if is_first else first
+            found = slot if is_first else found
+            soonest = min(soonest, due if due > present else never)
+        if is_one:
+            self.soonest[0] = soonest
+        if first == never:
+            return -1
+        self.due[found] = never
+        self.found[0] = found
+        return first
+
+
+register_methods(SlotQueue, (expect, turn, take_next))
+
+
+def make_slot_queue(slots: int) -> SlotQueue:
+    """Return a queue for this many slots that expects nothing."""
+    never = np.full(slots + 1, NEVER, np.int64)
+    return SlotQueue(never[1:], never[:1].copy(), np.zeros(1, np.int64), np.array([0, NEVER]))
 
 
 class FreeList(NamedTuple):

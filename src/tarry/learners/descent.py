@@ -46,7 +46,8 @@ class Descending(Starting):
 def restart_descent(start: Array, state: DescentState, t: int, magnitude: float) -> None:
     """Forget everything: round t is the first."""
     show_point(start, state.point)
-    clear((state.total, state.memory))
+    clear(state.total)
+    clear(state.memory)
     state.memory[MAGNITUDE] = magnitude
     state.clock[COUNT] = 0
     state.clock[BEFORE] = t - 1
@@ -184,7 +185,7 @@ def _step(domain: Any, gradient_bound: float, rounds: float) -> rates.Constant:
 def _apply_total(domain: Domain, state: DescentState, rate: float) -> None:
     """Make one step with all that has come, and forget it."""
     descend(domain, state, rate, 1.0, state.total)
-    clear((state.total,))
+    clear(state.total)
     state.clock[CHANGED] = 0
 
 

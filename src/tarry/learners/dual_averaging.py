@@ -70,7 +70,8 @@ class SOLO(Starting):
 
     def restart(self, state: SOLOState, t: int, magnitude: float) -> None:
         states.show_point(self.start, state.point)
-        states.clear((state.total, state.squares))
+        states.clear(state.total)
+        states.clear(state.squares)
 
     def absorb(
         self, state: SOLOState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
@@ -146,7 +147,8 @@ class AdaFTRL(Learner, init=False):
 
     def restart(self, state: AdaFTRLState, t: int, magnitude: float) -> None:
         states.show_point(self.start, state.point)
-        states.clear((state.total, state.growth))
+        states.clear(state.total)
+        states.clear(state.growth)
 
     def enter(self, state: AdaFTRLState, slot: int, t: int) -> None:
         states.keep_play(state.point, state.plays, slot)
@@ -242,7 +244,8 @@ class AdaDelay(Learner, init=False):
 
     def restart(self, state: AdaDelayState, t: int, magnitude: float) -> None:
         states.show_point(self.start, state.point)
-        states.clear((state.total, state.sums))
+        states.clear(state.total)
+        states.clear(state.sums)
 
     def enter(self, state: AdaDelayState, slot: int, t: int) -> None:
         state.seen[slot] = state.sums[NORMS]

@@ -86,7 +86,11 @@ def _itself(state: LeaderState) -> LeaderState:
 def restart_leader(start: Array, state: LeaderState, t: int, magnitude: float) -> None:
     """Forget everything: round t is the first."""
     states.show_point(start, state.point)
-    states.clear((state.anchor, state.total, state.rate, state.inverse_rate, state.memory))
+    states.clear(state.anchor)
+    states.clear(state.total)
+    states.clear(state.rate)
+    states.clear(state.inverse_rate)
+    states.clear(state.memory)
     state.memory[MAGNITUDE] = magnitude
     state.changed[0] = 0
     state.moved[0] = 1

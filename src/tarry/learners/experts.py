@@ -35,7 +35,11 @@ class Matching(HintedExperts, init=False):
     def restart(self, state: MatchingState, t: int, magnitude: float) -> None:
         for i in range(state.point.size):
             state.point[i] = 1.0 / state.point.size
-        clear((state.regrets, state.fresh, state.guess, state.hint, state.mass))
+        clear(state.regrets)
+        clear(state.fresh)
+        clear(state.guess)
+        clear(state.hint)
+        clear(state.mass)
 
     def enter(self, state: MatchingState, slot: int, t: int) -> None:
         keep_play(state.point, state.plays, slot)
@@ -115,7 +119,7 @@ class Hedging(HintedExperts, init=False):
         for i in range(state.leader.point.size):
             state.leader.point[i] = 1.0 / state.leader.point.size
         optimistic.clear_sums(state.leader)
-        clear((state.tuning,))
+        clear(state.tuning)
 
     def predict(self, state: Any, directions: Directions, t: int, play: Array) -> None:
         show_point(state.leader.point, play)

@@ -55,7 +55,9 @@ class FTL(Starting):
 
     def restart(self, state: FTLState, t: int, magnitude: float) -> None:
         states.show_point(self.start, state.point)
-        states.clear((state.total, state.anchor, state.mass))
+        states.clear(state.total)
+        states.clear(state.anchor)
+        states.clear(state.mass)
 
     def enter(self, state: FTLState, slot: int, t: int) -> None:
         states.keep_play(state.point, state.plays, slot)
@@ -206,7 +208,7 @@ class FPL(Learner):
             )
 
     def restart(self, state: FPLState, t: int, magnitude: float) -> None:
-        states.clear((state.total,))
+        states.clear(state.total)
 
     def predict(self, state: FPLState, directions: Directions, t: int, play: Array) -> None:
         # The noise is the seed's, the same in every round and every epoch: hashed again rather than stored.

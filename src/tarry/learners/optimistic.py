@@ -93,7 +93,10 @@ def guess_missing(hint: int, guess: Array, pending: float, out: Array) -> None:
 @step
 def clear_sums(state: OptimisticState) -> None:
     """Forget the sum of gradients, the guess, the hint and the mass."""
-    clear((state.total, state.guess, state.hint, state.mass))
+    clear(state.total)
+    clear(state.guess)
+    clear(state.hint)
+    clear(state.mass)
 
 
 @step

@@ -141,7 +141,10 @@ class FTRLProximal(Learner):
 
     def restart(self, state: ProximalState, t: int, magnitude: float) -> None:
         states.show_point(self.start, state.point)
-        states.clear((state.total, state.anchor, state.squares, state.root))
+        states.clear(state.total)
+        states.clear(state.anchor)
+        states.clear(state.squares)
+        states.clear(state.root)
 
     def absorb(
         self, state: ProximalState, directions: Directions, slot: int, s: int, weight: float, feedback: Array

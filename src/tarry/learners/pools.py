@@ -207,7 +207,7 @@ class DFTBL(OnShrunken, init=False):
         restart_leader(self.base.start, state.base, 1, magnitude)
         for slot in range(state.held.size):
             state.held[slot] = -1
-        clear((state.settled,))
+        clear(state.settled)
         free_rows(state.rows)
         state.clock[CURRENT] = 0
         state.clock[EARLIER] = t - 1

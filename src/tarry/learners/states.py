@@ -34,11 +34,10 @@ def show_point(point: Array, play: Array) -> None:
 
 
 @step
-def clear(sums: tuple[Array, ...]) -> None:
-    """Set every entry of these arrays, which are of one type, to zero."""
-    for total in sums:
-        for i in range(total.size):
-            total[i] = 0.0
+def clear(total: Array) -> None:
+    """Set every entry to zero."""
+    for i in range(total.size):  # of one array: places that the compiler knows, on GPUs too, become registers
+        total[i] = 0.0
 
 
 @step

@@ -45,7 +45,7 @@ class Scheduler(Parameters):
     recorded_draws: ClassVar[tuple[str, ...]] = ("uniforms",)
 
     def __init_subclass__(cls) -> None:
-        register_methods(cls, (allocate, expired, admit, arrive, withholds, renew, held, threshold))
+        register_methods(cls, (allocate, without_unused, expired, admit, arrive, withholds, renew, held, threshold))
 
     def check_capacity(self, capacity: int | None) -> None:
         """Raise ValueError if this scheduler cannot serve the capacity."""
@@ -94,6 +94,12 @@ DrawSource = Keyed | RecordedUniforms | RecordedProxies | RecordedLosers
 def allocate(scheduler: Scheduler, slots: int, capacity: int) -> Any:
     """Return fresh state for this many slots (Python only): an array or a tuple of them, by default one unused cell."""
     return np.zeros(1, np.int64)
+
+
+@verb_with_default
+def without_unused(scheduler: Scheduler, state: Any, draws: DrawSource) -> Any:
+    """Return a fresh state without room for what this member never looks at under such draws (Python only)."""
+    return state
 
 
 @verb_with_default

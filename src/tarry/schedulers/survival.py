@@ -72,7 +72,8 @@ class Surviving(base.Scheduler):
         return slot
 
     def arrive(self, state: SurvivalState, slot: int, s: int, t: int) -> float:
-        discard(state.heap, slot)
+        if state.heap.place.size > 0:
+            discard(state.heap, slot)
         return 1.0 / chance(self, state.scale[slot], s, t - s)
 
 
@@ -139,6 +140,9 @@ class KeptToArrival(Surviving):
 
     def expired(self, state: SurvivalState, t: int, pending: int) -> int:
         return -1
+
+    def without_unused(self, state: SurvivalState, draws: base.DrawSource) -> SurvivalState:
+        return state if isinstance(draws, base.RecordedProxies) else state._replace(heap=make_heap(0))
 
 
 class Pareto(Surviving):

@@ -17,19 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tarry.kernel import step, verb
+from tarry.kernel import Indices, step, verb
 from tarry.schedulers import base
 
 
 class VarOptState(NamedTuple):
     """Slots by decreasing weight, in runs of equal weight."""
 
-    members: np.ndarray  # slots, run after run
-    place: np.ndarray  # of a slot among the members, or -1
-    start: np.ndarray  # of a run
-    size: np.ndarray  # of a run; what lies between its end and the next start is a gap
+    members: Indices  # slots, run after run
+    place: Indices  # of a slot among the members, or -1
+    start: Indices  # of a run
+    size: Indices  # of a run; what lies between its end and the next start is a gap
     weight: np.ndarray  # of a run
-    rounds: np.ndarray  # of a slot
+    rounds: np.ndarray  # of a slot, for those who look for a round: without room, none are noted
     top: np.ndarray  # the number of runs
 
 
@@ -69,6 +69,9 @@ class VarOpt(base.Scheduler):
             top=np.zeros(1, np.int64),
         )
 
+    def without_unused(self, state: VarOptState, draws: base.DrawSource) -> VarOptState:
+        return state if isinstance(draws, base.RecordedLosers) else state._replace(rounds=state.rounds[:0])
+
     def admit(self, state: VarOptState, draws: base.DrawSource, request: base.Request) -> int:
         if request.vacancy >= 0:
             enter(state, request)
@@ -95,7 +98,7 @@ class VarOpt(base.Scheduler):
         slot = -1
         if place >= 0:
             slot = state.members[place]
-            state.rounds[slot] = request.t
+            note_round(state, slot, request.t)
         if not is_light and slot >= 0:  # the newcomer does not weigh θ: it is no member of the loser's run
             leave(state, slot)
         while state.top[0] > first + 1:
@@ -117,6 +120,13 @@ class VarOpt(base.Scheduler):
 
     def threshold(self, state: VarOptState) -> float:
         return state.weight[state.top[0] - 1]  # an overflow leaves its θ to the last run
+
+
+@step
+def note_round(state: VarOptState, slot: int, t: int) -> None:
+    """Note the round of a slot."""
+    if state.rounds.size > 0:
+        state.rounds[slot] = t
 
 
 @step
@@ -156,7 +166,7 @@ def make_room(state: VarOptState) -> None:
 def enter(state: VarOptState, request: base.Request) -> None:
     """Let a newcomer join in a free slot, with its size as weight."""
     slot = request.vacancy
-    state.rounds[slot] = request.t
+    note_round(state, slot, request.t)
     make_room(state)
     top = state.top[0]
     # Where nobody is ever lost, nobody asks for the order.

@@ -17,7 +17,7 @@ from tarry.schedulers.base import Keyed
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.tracking.buffer import make_buffer
 from tarry.tracking.doubling import Single, fresh_epochs
-from tarry.tracking.table import Table, grow_table, make_table
+from tarry.tracking.table import grow_table, make_table
 from tarry.tracking.tally import Tally, make_tally
 
 NOTICEABLE = 0.01  # of the mean weight: a smaller shortfall is noise
@@ -148,7 +148,7 @@ class Draws(NamedTuple):
 class State(NamedTuple):
     """Everything that changes while a player plays; also what a snapshot holds."""
 
-    table: Table
+    table: Any  # a Table, or a SlotTable
     tally: Tally
     scheduler: Any
     learner: Any

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import step
+from tarry.kernel import Indices, register_methods, step, verb_with_default
 
 _SPREAD = 0x9E3779B1  # 2³² over the golden ratio: neighbouring rounds land far apart
 TRACKED, ENDED, RELEASED = range(3)  # of ``counts``
@@ -16,9 +16,9 @@ class Table(NamedTuple):
     """The rounds of all slots, and an open-addressing index of slots by round."""
 
     rounds: np.ndarray  # by slot, 0 where it is free
-    vacant: np.ndarray  # a stack of free slots
+    vacant: Indices  # a stack of free slots
     keys: np.ndarray  # the index: rounds, 0 where there is none
-    slots: np.ndarray  # and the slots of these rounds
+    slots: Indices  # and the slots of these rounds
     released: np.ndarray  # rounds released by the current round
     counts: np.ndarray  # of rounds TRACKED, of those that have ENDED, of those RELEASED by the current round
 
@@ -58,8 +58,8 @@ def home(table: Table, s: int) -> Any:
     return (s * _SPREAD >> 7) & (table.keys.size - 1)
 
 
-@step
-def index(table: Table, s: int, slot: int) -> None:
+@verb_with_default
+def index(table: Any, s: int, slot: int) -> None:
     i = home(table, s)
     mask = table.keys.size - 1
     while table.keys[i] != 0:
@@ -68,8 +68,8 @@ def index(table: Table, s: int, slot: int) -> None:
     table.slots[i] = slot
 
 
-@step
-def find(table: Table, s: int) -> Any:
+@verb_with_default
+def find(table: Any, s: int) -> Any:
     """Return the slot of round s, or -1."""
     i = home(table, s)
     mask = table.keys.size - 1
@@ -80,8 +80,8 @@ def find(table: Table, s: int) -> Any:
     return -1
 
 
-@step
-def unindex(table: Table, s: int) -> None:
+@verb_with_default
+def unindex(table: Any, s: int) -> None:
     """Take round s out of the index, moving later entries of its chain up."""
     mask = table.keys.size - 1
     hole = home(table, s)
@@ -126,8 +126,46 @@ def vacate(table: Table, slot: int) -> None:
     table.vacant[table.rounds.size - table.counts[TRACKED] - 1] = slot
 
 
-@step
-def release(table: Table, s: int) -> None:
+@verb_with_default
+def release(table: Any, s: int) -> None:
     """Note that the current round preempted s."""
     table.released[table.counts[RELEASED]] = s
     table.counts[RELEASED] += 1
+
+
+class SlotTable(NamedTuple):
+    """The rounds of few slots, without an index, for a world that knows the slot of what arrives; no log can be kept.
+
+    Its fields are those of ``Table``.
+    """
+
+    rounds: np.ndarray
+    vacant: Indices
+    released: np.ndarray  # without room
+    counts: np.ndarray
+
+    def find(self, s: int) -> Any:
+        found = -1
+        for slot in range(self.rounds.size):
+            if self.rounds[slot] == s:
+                found = slot
+        return found
+
+    def unindex(self, s: int) -> None:
+        pass
+
+    def release(self, s: int) -> None:
+        pass
+
+
+register_methods(SlotTable, (find, unindex, release))
+
+
+@index.on(SlotTable)  # tuples have a method of this name
+def _not_at_all(table: SlotTable, s: int, slot: int) -> None:
+    pass
+
+
+def without_index(table: Table) -> SlotTable:
+    """Return a fresh table without its index and its log."""
+    return SlotTable(table.rounds, table.vacant, table.released[:0], table.counts)

@@ -76,6 +76,21 @@ def without_news(tally: Tally) -> Tally:
     return tally._replace(strays=nothing, size=nothing, sized=nothing)
 
 
+def without_certificates(tally: Tally) -> Tally:
+    """Return fresh books without room for what only certificates need."""
+    by_slot = ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
+    return tally._replace(**{name: getattr(tally, name)[:0] for name in by_slot})
+
+
+def all_of_size_one(tally: Tally, t: int) -> Tally:
+    """Return stacked books with the sums by size of t rounds that all have size 1."""
+    sums = tally.sums
+    sized = np.zeros((*sums.shape[:-1], ARRIVED_SQUARE + 1))
+    sized[..., BEGUN] = sized[..., BEGUN_SQUARE] = t
+    sized[..., ARRIVED], sized[..., ARRIVED_SQUARE] = sums[..., WEIGHT], sums[..., SQUARE]
+    return tally._replace(sized=sized)
+
+
 def as_size(value: Any, name: str = "size") -> float:
     """Return the size of a round, a positive number between 1e-100 and 1e100."""
     size = as_positive(value, name)
