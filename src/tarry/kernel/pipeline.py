@@ -10,15 +10,26 @@ from __future__ import annotations
 
 import functools
 import gc
+import logging
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
+from numba.core.ir import Assign
+from numba.core.lowering import Lower
 from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import NativeLowering
 
+logger = logging.getLogger("tarry.compiling")
+
+PATIENCE = 1.0  # seconds without a word
 # Passes over a step that find nothing to do: array expressions would allocate, and closures are looked for first.
 NEEDLESS = {"NopythonRewrites"}
 OF_CLOSURES = {"InlineClosureLikes"}
@@ -105,6 +116,38 @@ def _fixed(flags: Flags) -> Flags:
     return _known_flags[flags]
 
 
+class _Lower(Lower):  # type: ignore[misc]
+    """Numba's way to LLVM, with fewer variables in memory.
+
+    Numba gives each variable that is used in several blocks a place on the stack: filled, read and cleared as a whole,
+    which for a state of dozens of arrays is most of what LLVM then has to clean up. A variable that is assigned once,
+    before all its uses, needs no place.
+    """
+
+    def _find_singly_assigned_variable(self) -> None:
+        super()._find_singly_assigned_variable()
+        if self.context.enable_nrt or self.func_ir.func_id.is_generator:  # who counts references clears places
+            return
+        blocks, found = self.func_ir.blocks, compute_use_defs(self.func_ir.blocks)
+        assigned = Counter(one.target.name for block in blocks.values() for one in block.find_insts(Assign))
+        home = {name: label for label, names in found.defmap.items() for name in names if assigned[name] == 1}
+        before, strays = compute_cfg_from_blocks(blocks).dominators(), set(must_use_alloca(blocks))
+        for label, names in found.usemap.items():
+            # Blocks are written down by their labels, and a value has to be there before its uses.
+            strays |= {name for name in names if home.get(name, label) not in before[label] - {label}}
+            strays |= {name for name in names if home.get(name, label) >= label}
+        self._singly_assigned_vars |= home.keys() - strays
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator]
+class _Lowering(NativeLowering):  # type: ignore[misc]
+    _name = "tarry_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        return _Lower
+
+
 class StepCompiler(Compiler):  # type: ignore[misc]
     """Numba's compiler for a step: down to its code, and no further."""
 
@@ -128,7 +171,8 @@ class StepCompiler(Compiler):  # type: ignore[misc]
         needless = NEEDLESS if has_closures else NEEDLESS | OF_CLOSURES
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
-            pipeline.passes = [one for one in pipeline.passes if one[0].__name__ not in needless]
+            kept = [(one, told) for one, told in pipeline.passes if one.__name__ not in needless]
+            pipeline.passes = [(_Lowering if one is NativeLowering else one, told) for one, told in kept]
             pipeline.finalize()
         return pipelines
 
@@ -140,12 +184,26 @@ class EntryCompiler(StepCompiler):
         """Compile a function into a library of its own."""
         self.state.library = EntryLibrary(self.codegen, func.__qualname__)
         self.state.library.enable_object_caching()
-        with _without_collection():
+        with _saying(func.__name__, self.state.args), _without_collection():
             return super().compile_extra(func)
 
 
 def _do_nothing() -> None:
     pass
+
+
+@contextmanager
+def _saying(name: str, arguments: tuple[Any, ...]) -> Iterator[None]:
+    """Log that an entry is being compiled where it takes longer than a second."""
+    parts = [getattr(part, "instance_class", None) for part in getattr(arguments[0], "types", ())]
+    members = ", ".join(part.__name__ for part in parts if part is not None)
+    timer = threading.Timer(PATIENCE, logger.info, ("compiling %s for %s", name, members or "other types"))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager
