@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from llvmlite import ir
 from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, Flags
@@ -33,6 +34,7 @@ PATIENCE = 1.0  # seconds without a word
 # Passes over a step that find nothing to do: array expressions would allocate, and closures are looked for first.
 NEEDLESS = {"NopythonRewrites"}
 OF_CLOSURES = {"InlineClosureLikes"}
+UNUSED = -1
 LARGE_WRAPPER = 256  # blocks: of dozens of arrays, which are called for many rounds at a time
 
 _known_flags: dict[Flags, Flags] = {}
@@ -45,6 +47,16 @@ class StepLibrary(JITCodeLibrary):  # type: ignore[misc]
     def finalize(self) -> None:
         """Leave the work to the entry."""
         self._finalized = True
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        if not hasattr(self._codegen, "_pass_builder"):  # an older Numba sets passes up once for a module
+            super()._optimize_functions(ll_module)
+            return
+        ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:  # Numba sets passes up, a millisecond, for all that is called too
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
 
 
 class EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -116,17 +128,49 @@ def _fixed(flags: Flags) -> Flags:
     return _known_flags[flags]
 
 
+class _Builder(ir.IRBuilder):  # type: ignore[misc]
+    """Write instructions down, but none that takes a part out of a tuple just put together: the part is known."""
+
+    def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
+        whole, place = agg, list(idx) if isinstance(idx, (tuple, list)) else [idx]
+        while place and isinstance(whole, ir.instructions.InsertValue):
+            put = list(whole.indices)
+            if place[: len(put)] == put:
+                whole, place = whole.value, place[len(put) :]
+            elif put[: len(place)] == place:  # a part of which only a part was put
+                break
+            else:
+                whole = whole.aggregate
+        return super().extract_value(whole, place, name) if place else whole
+
+
 class _Lower(Lower):  # type: ignore[misc]
-    """Numba's way to LLVM, with fewer variables in memory.
+    """Numba's way to LLVM, with fewer variables in memory and fewer tuples taken apart and put together.
 
     Numba gives each variable that is used in several blocks a place on the stack: filled, read and cleared as a whole,
     which for a state of dozens of arrays is most of what LLVM then has to clean up. A variable that is assigned once,
-    before all its uses, needs no place.
+    before all its uses, needs no place. Tuples are passed field by field, and put together again whether used or not.
     """
 
+    def setup_function(self, fndesc: Any) -> None:
+        super().setup_function(fndesc)
+        self.builder = _Builder(self.entry_block)
+
+    def post_lower(self) -> None:
+        super().post_lower()
+        instructions = [one for block in self.function.blocks for one in block.instructions]
+        uses = Counter(id(value) for one in instructions for value in one.operands)
+        uses.update(id(value) for one in instructions for value, _ in getattr(one, "incomings", ()))
+        for one in reversed(instructions):
+            if one.opname in ("insertvalue", "extractvalue") and not uses[id(one)]:
+                uses[id(one)] = UNUSED
+                uses.subtract(map(id, one.operands))
+        for block in self.function.blocks:
+            block.instructions[:] = [one for one in block.instructions if uses[id(one)] != UNUSED]
+
     def _find_singly_assigned_variable(self) -> None:
-        super()._find_singly_assigned_variable()
         if self.context.enable_nrt or self.func_ir.func_id.is_generator:  # who counts references clears places
+            super()._find_singly_assigned_variable()
             return
         blocks, found = self.func_ir.blocks, compute_use_defs(self.func_ir.blocks)
         assigned = Counter(one.target.name for block in blocks.values() for one in block.find_insts(Assign))
@@ -136,10 +180,11 @@ class _Lower(Lower):  # type: ignore[misc]
             # Blocks are written down by their labels, and a value has to be there before its uses.
             strays |= {name for name in names if home.get(name, label) not in before[label] - {label}}
             strays |= {name for name in names if home.get(name, label) >= label}
-        self._singly_assigned_vars |= home.keys() - strays
+        self._singly_assigned_vars = home.keys() - strays
+        self._blk_local_varmap: dict[str, Any] = {}
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator]
+@register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):  # type: ignore[misc]
     _name = "tarry_lowering"
 
