@@ -3,6 +3,7 @@
 import gc
 import logging
 
+import llvmlite.ir as ir
 import numpy as np
 import pytest
 from numba import njit
@@ -114,3 +115,51 @@ def test_collection_goes_on_after_an_entry_that_does_not_compile():
     with pytest.raises(Exception, match="no_such_name"):
         _run(lambda x: no_such_name(x), 1.0)  # noqa: F821
     assert gc.isenabled()
+
+
+def _builder():
+    number = ir.DoubleType()
+    pair = ir.LiteralStructType([number, number])
+    nested = ir.LiteralStructType([pair, number])
+    function = ir.Function(ir.Module(), ir.FunctionType(number, [pair, number, nested]), "f")
+    return pipeline._Builder(function.append_basic_block()), *function.args
+
+
+def test_parts_of_a_tuple_just_put_together_are_known():
+    builder, pair, number, nested = _builder()
+    whole = builder.insert_value(builder.insert_value(nested, pair, 0), number, 1)
+    assert builder.extract_value(whole, 0) is pair
+    assert builder.extract_value(whole, [1]) is number
+    assert str(builder.extract_value(whole, [0, 1]).aggregate) == str(pair)
+    assert builder.extract_value(builder.insert_value(nested, number, 1), 0).aggregate is nested
+
+
+def test_a_part_that_was_changed_inside_is_taken_out_as_it_is():
+    builder, pair, number, nested = _builder()
+    changed = builder.insert_value(builder.insert_value(nested, pair, 0), number, [0, 1])
+    assert builder.extract_value(changed, 0).aggregate is changed
+    assert builder.extract_value(changed, [0, 1]) is number
+
+
+@step
+def change_sometimes(values, limit):
+    kept = values.size
+    before = values[0]
+    total = 0.0
+    for i in range(kept):
+        if values[i] > limit:
+            large = values[i]
+            limit = large + before
+        elif values[i] < 0.0:
+            break
+        total += limit
+    return total, kept, limit
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("seed", range(5))
+def test_variables_without_a_place_hold_what_python_says(seed):
+    values = np.random.default_rng(seed).normal(1.0, 1.0, size=12)
+    assert _run(lambda values, limit: change_sometimes(values, limit + 0.0), values, 0.5) == change_sometimes(
+        values, 0.5
+    )
