@@ -166,7 +166,7 @@ def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = 
     moment_plan = [(*place, name) for place in places for name in SCHEDULERS]
     regret_plan = [(*game, slots, name) for game in REGRET_GAMES for slots, name in _entrants(game[0])]
     total = len(moment_plan) + len(regret_plan)
-    with progress_bar(console, "compiling (the first run only)") as show:
+    with progress_bar(console, "playing") as show:
         for delay, slots, name in moment_plan:
             moments.append(moment_cell(delay, slots, name, seeds, short))
             show(len(moments), total, f"weights: {delay}, {slots}, {name}")

@@ -89,7 +89,31 @@ def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
                 progress.reset(task, completed=done, total=total)  # what was there before says nothing of the rate
             progress.update(task, completed=done, description=doing)
 
-        yield show
+        with telling_of_compiling(lambda text: progress.update(task, description=text)):
+            yield show
+
+
+class _Teller(logging.Handler):
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._tell(record.getMessage())
+
+
+@contextmanager
+def telling_of_compiling(tell: Callable[[str], None]) -> Iterator[None]:
+    """Call ``tell`` with a line on what is being compiled, where that takes longer than a second."""
+    logger, handler = logging.getLogger("tarry.compiling"), _Teller(tell)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
 
 
 @contextmanager

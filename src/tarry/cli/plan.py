@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen
+from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen, telling_of_compiling
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, plan_model, read_log
 from tarry.planning.demo import DIMENSION, PLAN, STORY, make_game, play_plan
@@ -69,7 +69,7 @@ def plan_command(
             raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
         else:
             _refuse({"mean": mean, "--with": parameter or None, "horizon": horizon}, MODEL_ONLY)
-        with Console(stderr=True).status("replaying") as status:
+        with Console(stderr=True).status("replaying") as status, telling_of_compiling(status.update):
             options["progress"] = lambda text: status.update(f"replaying: {text}")
             if log is None:
                 chosen = {"per_day": per_day, **({} if horizon is None else {"horizon": horizon})}
@@ -192,7 +192,7 @@ def demo_command(
             f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
         )
         results = []
-        with progress_bar(console, "compiling (the first run only)") as show:
+        with progress_bar(console, "playing") as show:
             for policy, capacity, is_unbiased, record in play_plan(game, seeds):
                 results.append(PolicyResult(policy, capacity, is_unbiased, record.summary(), record.curve))
                 show(len(results), len(PLAN), f"{policy}, {capacity or 'no limit'}")

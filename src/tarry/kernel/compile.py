@@ -24,6 +24,7 @@ from numba.experimental import structref
 from numba.extending import overload
 
 from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
+from tarry.kernel.pipeline import EntryCompiler, StepCompiler
 
 logger = logging.getLogger("tarry")
 
@@ -34,9 +35,9 @@ Indices = Annotated[
 
 # No exceptions for division by zero (IEEE instead), no reference counting: a step that allocates
 # does not compile at all. ``nogil`` lets seeds run in threads.
-OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True}
+# And no pointer to compiled code is ever taken: without a wrapper for C, a game compiles in less time and memory.
+OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
 # A step's arguments are dozens of arrays, and handing them over costs more than most steps do.
-# And no pointer to a step is ever taken: without a wrapper for C, a game compiles in a tenth less time and memory.
 INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 
 # Files by the type they define verbs for; those of steps, which any entry may come to call, stand under ``object``.
@@ -48,14 +49,17 @@ _foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()  # two threads may ask for one entry at a time; Numba locks while it compiles
 
 
+def _inline(function: Any, choose: Callable[..., Any], inlined: bool = True) -> None:
+    """Let compiled code on any target call what ``choose`` returns for the types of arguments."""
+    generic = {**INLINED, "forceinline": inlined}
+    # Other targets have compilers of their own; of two that fit, Numba takes the nearer target's.
+    for target, options in (("generic", generic), ("cpu", {**generic, "pipeline_class": StepCompiler})):
+        overload(function, target=target, strict=False, jit_options=options)(choose)
+
+
 def step(function: F, inlined: bool = True) -> F:
     """Let compiled code on any target call this function."""
-    options = {**INLINED, "forceinline": inlined}
-
-    @overload(function, target="generic", strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def choose(*_types: Any) -> Any:
-        return function
-
+    _inline(function, lambda *_types: function, inlined)
     _sources_of.setdefault(object, set()).add(function.__code__.co_filename)
     return function
 
@@ -86,9 +90,7 @@ class Verb:
         self.members: dict[type, Callable[..., Any]] = {}
         self._found = functools.cache(self.find)  # the ancestors of a type do not change
 
-        @overload(self, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-        def choose(first: Any, *_rest: Any) -> Any:
-            return self.find(getattr(first, "instance_class", type(first)))
+        _inline(self, lambda first, *_rest: self.find(getattr(first, "instance_class", type(first))))
 
     def __call__(self, first: Any, *rest: Any) -> Any:
         return self._found(type(first))(first, *rest)  # type: ignore[arg-type]
@@ -172,7 +174,7 @@ class Entry:
 
     def __init__(self, function: Callable[..., Any], counts_references: bool = False) -> None:
         self.function = function
-        self._options = {**OPTIONS, "_nrt": counts_references}
+        self._options = {**OPTIONS, "_nrt": counts_references, "pipeline_class": EntryCompiler}
         self._dispatchers: dict[Fingerprint | None, Callable[..., Any]] = {}
         self.__doc__ = function.__doc__
 
