@@ -59,6 +59,7 @@ class Played(NamedTuple):
     feedback: str
     capacity: int
     information: str = "semi-clairvoyant"
+    sizes: None = None
 
 
 class Stage:
