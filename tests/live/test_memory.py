@@ -149,7 +149,7 @@ def test_the_balance_is_checked_while_running(monkeypatch):
     monkeypatch.setattr(core, "CHECKED", 3)
     session = make()
     session.ask(), session.ask()
-    monkeypatch.setattr("tarry.tracking.tally.held", lambda *_: 7.0)
+    monkeypatch.setattr(core, "held", lambda *_: 7.0)
     with pytest.raises(tarry.errors.BrokenInvariant):
         session.ask()
 
