@@ -38,8 +38,8 @@ CHECKED = 4096  # rounds between two checks of the weights' balance: often enoug
 MALFORMED = -1.0  # no weight is negative
 LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
 ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers by kind come last
-# Sums that an estimate is made of: Σw; Σwy and the digits it has lost; Σw²; the mean of y under the weights w², and
-# Σw²(y − that mean)²; how many labels; and their mean without weights.
+# Sums that an estimate is made of, with m = wb and z = y/b for labels y of size b: Σm; Σwy and the digits it has lost;
+# Σm²; the mean of z under the weights m², and Σm²(z − that mean)²; how many labels; and the mean of y without weights.
 WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
 _KEPT = ("player", "capacity", "seed", "_setting")  # of a copy
 _SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
@@ -90,7 +90,8 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
     """Count a label that is a number below 1e100 in size; others are left out.
 
     Σwy is summed with its rounding errors (Neumaier), and the spread by the differences from a running mean (West):
-    squares of labels far from nought would lose the digits that tell them apart.
+    squares of labels far from nought would lose the digits that tell them apart. Where there are sizes, it is the
+    label for each unit of size that is spread.
     """
     if not isinstance(label, (int, float, np.integer, np.floating, np.bool_)):
         return
@@ -100,12 +101,13 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
         return
     if not abs(y) < LARGEST:  # also NaN
         return
-    share, squared, before = weight * y, weight * weight, sums[WEIGHTED]
+    each, mass = y / size, weight * size
+    share, squared, before = weight * y, mass * mass, sums[WEIGHTED]
     after = before + share
     sums[LOST] += (before - after) + share if abs(before) >= abs(share) else (share - after) + before
     sums[WEIGHTED] = after
     if len(strays):
-        is_first, each = sums[LABELS] == 0.0, y / size
+        is_first = sums[LABELS] == 0.0
         if is_first or each < strays[LEAST]:
             strays[LEAST] = each
         if is_first or each > strays[MOST]:
@@ -114,15 +116,15 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
             if not strays[LABELLED]:  # all labels before were of size 1
                 strays[LABELLED], strays[MASS] = sums[LABELS], sums[WEIGHTS]
             strays[LABELLED] += size
-            strays[MASS] += weight * size
-    sums[WEIGHTS] += weight
+            strays[MASS] += mass
+    sums[WEIGHTS] += mass
     sums[LABELS] += 1.0
     sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
     sums[SQUARES] += squared
     if squared > 0.0:
-        away = y - sums[CENTRE]
+        away = each - sums[CENTRE]
         sums[CENTRE] += away * (squared / sums[SQUARES])
-        sums[SPREAD] += squared * away * (y - sums[CENTRE])
+        sums[SPREAD] += squared * away * (each - sums[CENTRE])
 
 
 class Held(NamedTuple):
