@@ -171,7 +171,7 @@ def test_sums_of_a_version_without_ratios_go_on(monkeypatch):
 
 
 def judged(runs, n, capacity):
-    """Means of runs without and with sizes, the share whose interval covers, and that whose mean is inside its bounds."""
+    """Means of runs without and with sizes, the share whose interval covers, and whose mean is inside its bounds."""
     means, covers, inside = {False: [], True: []}, [], []
     for seed in range(runs):
         for sized in (False, True):
@@ -213,7 +213,7 @@ def test_bad_sizes_change_nothing(size):
     join = tarry.LabelJoin(2, rng=1)
     with pytest.raises(ValueError, match="size must"):
         join.decide(size=size)
-    with pytest.raises(ValueError, match="size must"):
+    with pytest.raises(ValueError, match="row 1: size must"):
         join.decide_many([1, 2], sizes=[2.0, size])
     session = tarry.Session(tarry.Player(tarry.learners.DWFTRL(BALL, rate=0.1)), capacity=2)
     with pytest.raises(ValueError, match="size must"):
@@ -296,7 +296,7 @@ def test_a_log_with_a_column_of_sizes():
     join = tarry.LabelJoin(2, rng=3)
     rows = list(join.stream(log, size="basket", **columns))
     assert sum(row.weight * row.features["basket"] for row in rows) == pytest.approx(17.0)
-    with pytest.raises(ValueError, match="size must be positive"):
+    with pytest.raises(ValueError, match="row 1: size must be positive"):
         tarry.LabelJoin(2).stream(log, size="paid", **columns)
 
 

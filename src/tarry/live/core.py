@@ -191,8 +191,11 @@ class Slots:
         code = self._steps[step] = step.machine_code_for((self._box, *arguments), self.player)
         return code
 
-    def as_size(self, size: Any) -> float:
-        """Return the size of a round; raise ValueError for a bad one, NotGranted where rounds have none."""
+    def as_size(self, size: Any, name: str = "size") -> float:
+        """Return the size of a round; raise ValueError for a bad one, NotGranted where rounds have none.
+
+        A bad one is called ``name``.
+        """
         if self._is_former:
             raise NotGranted("what is stored here was made by a version without sizes: leave size out, or begin anew")
         check_sizes(self.player)
@@ -201,7 +204,7 @@ class Slots:
                 "acknowledgements do not tell sizes, and this player's rate follows them: give "
                 "information='non-clairvoyant', where it follows what is held, or leave size out"
             )
-        return as_size(size)
+        return as_size(size, name)
 
     def open(self, delay: int = -1, size: float = 1.0) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay.

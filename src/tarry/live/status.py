@@ -39,7 +39,8 @@ class Estimate(NamedTuple):
 
     ``mean`` is Σwy/Σw; where decisions have sizes b it is the ratio by size, Σwy/Σwb, times the mean size of all
     decisions. The effective sample size is (Σwb)²/Σ(wb)². Below two labels, and below 30 if all are equal (for each
-    unit of size), there is no interval (NaN). ``sum`` is the mean times the number of decisions. ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
+    unit of size), there is no interval (NaN). ``sum`` is the mean times the number of decisions.
+    ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
     decisions, by weight and size, whose labels are still awaited: while large, both means lean towards the labels that
     come quickly; NaN where a scheduler does not know the share (VarOpt does).
 
