@@ -64,6 +64,37 @@ def check_session(rate):
     assert status.rows()["sizes total"] == f"{SIZES.sum():.6g}"
 
 
+def told(learner, **options):
+    """The status of a session that is told all gradients; weighted, what it lost and the sum of its gradients."""
+    session, plays, lost, total = tarry.Session(learner, capacity=CAPACITY, rng=SEED, **options), {}, 0.0, np.zeros(2)
+    for t in range(1, HORIZON + 1):
+        plays[t] = session.ask(size=SIZES[t - 1]).play
+        for s in due_in(t):
+            gradient = session.tell(s, gradient=LOSSES.row(s)).weight * LOSSES.row(s)
+            lost, total = lost + gradient @ plays[s], total + gradient
+    return session.status(), lost, total
+
+
+@pytest.mark.parametrize("kind", ["by arrival", "in pairs"])
+def test_a_bound_on_gradients_is_for_each_unit_of_size(kind):
+    """The certificate is that of gradients as long as they may be, as these are, and a true bound."""
+    if kind == "by arrival":
+        learner, bound = tarry.learners.DWFTRL(BALL, rate=0.05), 0.6 * np.sqrt(2.0)
+    else:
+        learner, bound = tarry.learners.EntropicFTRL(2, rate=tarry.rates.Power(0.2, 0.5)), 0.6
+    stated, lost, total = told(learner, gradient_bound=bound)
+    assert stated.warnings == ()
+    best = -np.linalg.norm(total) if kind == "by arrival" else total.min()
+    assert 0.0 < lost - best <= stated.certificate.bound
+    observed, *_ = told(learner)
+    assert stated.certificate.bound == pytest.approx(observed.certificate.bound, rel=1e-12)
+    above, *_ = told(learner, gradient_bound=0.9 * bound)
+    assert np.isnan(above.certificate.bound)
+    words = f"a gradient of size {bound:.6g} for each unit of its round's size came, above"
+    assert above.warnings[0].startswith(words)
+    assert above.certificate.caveat.startswith(words)
+
+
 def heard(join, sizes, rounds=range(1, HORIZON + 1)):
     """Decide these rounds and label what is due."""
     found = {}

@@ -186,7 +186,7 @@ def status_of(tracker: Tracker) -> Status:
     warnings = (
         *_warnings(tracker, estimate),
         *restart_warnings(player, weights.mean),
-        *bound_warnings(tracker.terms, slots.state.tally.sums),
+        *bound_warnings(tracker.terms, slots.state.tally),
     )
     return Status(
         rounds=rounds,

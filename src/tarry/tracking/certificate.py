@@ -2,7 +2,7 @@
 
 Both hold for all weights, so they hold with those of the rounds that have arrived and zero for the rest:
 
-    (A′)  D² Σ_epochs 1/(2η) + Σ_v (½ η_v M_v² + η_v M_v Σ_{s≤v<a(s)} m_s),  m_s = w_s|g_s|, or w_s G
+    (A′)  D² Σ_epochs 1/(2η) + Σ_v (½ η_v M_v² + η_v M_v Σ_{s≤v<a(s)} m_s),  m_s = w_s|g_s|, or w_s b_s G
     (A)   D² Σ_epochs 1/(2η) + Σ_t η_{t−1} (½ m_t² + m_t Σ_{s∈B_t} m_s)
     (B)   D² Σ_epochs 1/(2η) + ½ Σ_t η_{t−1} (w_t k f_t/δ_t)²               |f_t|, or M
           + kMG √(Σ_t c_t · Σ_t c_t q_t) + G² Σ_t η_{t−1} w_t Σ_{s∈B_t} w_s + (β/r) Σ_t w_t δ_t
@@ -125,8 +125,8 @@ def bounds_at(terms: Terms, sums: Array, rates: Array) -> Array:
     return regularisation + variance + overlap + smoothing
 
 
-def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certificate:
-    """Return the certificate of ``rounds`` used arrivals."""
+def certificate(terms: Terms, sums: Array, rate: float, rounds: int, *, sized: bool = False) -> Certificate:
+    """Return the certificate of ``rounds`` used arrivals; ``sized`` where rounds have sizes."""
     regularisation, variance, overlap, smoothing, omitted = map(float, parts_of(terms, sums, rate))
     return Certificate(
         *(rounds, regularisation, variance, overlap, smoothing, omitted),
@@ -134,7 +134,7 @@ def certificate(terms: Terms, sums: Array, rate: float, rounds: int) -> Certific
         gradient_bound=terms.gradient_bound if isfinite(terms.gradient_bound) else None,
         value_bound=terms.value_bound if isfinite(terms.value_bound) else None,
         holds=_holds(terms, float(sums[LONGEST])),
-        caveat=_caveat(terms, float(sums[LONGEST])),
+        caveat=_caveat(terms, float(sums[LONGEST]), sized),
     )
 
 
@@ -143,13 +143,16 @@ def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -
     if terms is None or t == 0:
         return None
     rate = float(closing_rate(player.learner, state.learner, t))
-    return certificate(terms, state.tally.sums, rate, int(state.tally.fates[Fate.USED]))
+    used, sized = int(state.tally.fates[Fate.USED]), tally.is_sized(state.tally)
+    return certificate(terms, state.tally.sums, rate, used, sized=sized)
 
 
-def bound_warnings(terms: Terms | None, sums: Array) -> tuple[str, ...]:
+def bound_warnings(terms: Terms | None, books: tally.Tally) -> tuple[str, ...]:
     """Return a sentence if feedback was larger than its bound."""
-    longest = float(sums[LONGEST])
-    return (_caveat(terms, longest),) if terms is not None and _exceeded(terms, longest) else ()
+    longest = float(books.sums[LONGEST])
+    if terms is None or not _exceeded(terms, longest):
+        return ()
+    return (_caveat(terms, longest, tally.is_sized(books)),)
 
 
 def _exceeded(terms: Terms, longest: Any) -> Any:
@@ -171,12 +174,13 @@ def _holds(terms: Terms, longest: float) -> str:
     )
 
 
-def _caveat(terms: Terms, longest: float) -> str:
+def _caveat(terms: Terms, longest: float, sized: bool) -> str:
     name = "value" if terms.inner_radius else "gradient"
     if _exceeded(terms, longest):
+        each = " for each unit of its round's size" if sized and not terms.inner_radius else ""
         return (
-            f"a {name} of size {longest:.6g} came, above {name}_bound={terms.level:.6g}, so nothing is certified: "
-            "give a larger bound, or none"
+            f"a {name} of size {longest:.6g}{each} came, above {name}_bound={terms.level:.6g}, "
+            "so nothing is certified: give a larger bound, or none"
         )
     if isnan(terms.diameter):
         return "the learner's norm tells neither the diameter nor sizes: register diameter_in and dual_size for it"
