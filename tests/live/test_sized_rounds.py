@@ -128,6 +128,20 @@ def test_a_join_in_a_store_goes_on(many, tmp_path):
         assert status.estimate.outstanding == pytest.approx(status.sizes["held"] / status.sizes["total"])
 
 
+def test_weights_are_told_by_size():
+    """Where small decisions carry large weights, their plain mean says little; by size it is 1 once all is settled."""
+    join, rows, _ = revenue(3, 120, 4)
+    w, b = (np.array(column) for column in zip(*((row.weight, row.features["b"]) for row in rows), strict=True))
+    total = join.status().sizes["total"]
+    found = join.status().weights
+    assert found.mean == pytest.approx(1.0) == np.sum(w * b) / total
+    assert abs(w.sum() / 120 - 1) > 0.1
+    assert found.effective_sample_size == pytest.approx(np.sum(w * b) ** 2 / np.sum((w * b) ** 2))
+    assert found.max == w.max()
+    join.decide(size=1000.0)  # tracked for sure, and not settled
+    assert join.status().weights == pytest.approx(found, rel=1e-9)
+
+
 def test_sizes_may_be_left_out_for_some():
     join = tarry.LabelJoin(2, rng=1)
     for size in (None, 3.0, None, 1.0, 0.5):

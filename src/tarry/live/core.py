@@ -20,7 +20,10 @@ from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import (
+    ARRIVED,
+    ARRIVED_SQUARE,
     BEGUN,
+    BEGUN_SQUARE,
     LABELLED,
     LEAST,
     MASS,
@@ -266,8 +269,17 @@ class Slots:
         return counts | {"pending": self.tracked}
 
     def weights(self) -> Weights:
-        """Return the moments of the weights over settled rounds; their mean tends to 1."""
-        return weights_of(self.state.tally.sums, self.rounds - self.tracked)
+        """Return the moments of the weights over settled rounds, by size where there are sizes; the mean tends to 1."""
+        found, settled = weights_of(self.state.tally.sums, self.rounds - self.tracked), self.rounds - self.tracked
+        if not settled or not self.sizes():
+            return found
+        out, sized = self.state.tally.size[self.state.table.rounds != 0], self.sized
+        total, squares = sized[ARRIVED], sized[ARRIVED_SQUARE]
+        return found._replace(
+            mean=total / (sized[BEGUN] - float(out.sum())),
+            second_moment=squares / (sized[BEGUN_SQUARE] - float(out @ out)),
+            effective_sample_size=total * total / squares if squares else 0.0,
+        )
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""

@@ -75,7 +75,8 @@ class Status(NamedTuple):
 
     ``fates`` sum to ``rounds``; ``answers`` count calls. ``certificate`` bounds the weighted regret over the rounds
     that have arrived; None before the first round, for joins, and for learners without a rate. ``sizes`` has, where
-    rounds have them, how many do, the total over all rounds, and its part that is held; ``balance`` is by size then.
+    rounds have them, how many do, the total over all rounds, and its part that is held; ``balance`` and ``weights`` are
+    by size then.
     """
 
     rounds: int
