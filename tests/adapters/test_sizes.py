@@ -55,7 +55,7 @@ def test_sklearn_decides_all_rows_or_none():
         model.decide([[1.0], [2.0], [-3.0], [4.0]])
     assert sum(model.fates().values()) == 0
     assert [ticket.id for ticket in model.decide([[1.0], [2.0], [3.0], [4.0]])] == [1, 2, 3, 4]
-    with pytest.raises(ValueError, match=r"row 0: size fails with IndexError .* a row whose columns go by .* x\[0\]"):
+    with pytest.raises(ValueError, match=r"row 0: size fails with IndexError .* a row, whose columns go by .* x\[0\]"):
         LateLabels(SGDRegressor(), CAPACITY, size=by_name).decide([[1.0]])
     with pytest.raises(ValueError, match=r"such as lambda x: x\[0\], got 'price'"):
         LateLabels(SGDRegressor(), CAPACITY, size="price").decide([[1.0]])

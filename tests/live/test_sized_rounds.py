@@ -263,6 +263,8 @@ def test_bad_sizes_change_nothing(size):
     session = tarry.Session(tarry.Player(tarry.learners.DWFTRL(BALL, rate=0.1)), capacity=2)
     with pytest.raises(ValueError, match="size must"):
         session.ask_many(2, sizes=[1.0, size])
+    with pytest.raises(ValueError, match="whole number, got a list: give ids as ids=…"):
+        session.ask_many(["b", "c"], sizes=[1.0, 2.0])
     with pytest.raises(ValueError, match="there are 2 rounds and 1 sizes"):
         session.ask_many(2, sizes=[1.0])
     assert join.status().rounds == session.status().rounds == 0

@@ -17,7 +17,6 @@ from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket
 from tarry.live.core import ROUNDS, Slots
-from tarry.live.encoding import brief
 from tarry.live.label_join import new_ticket
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler
@@ -90,8 +89,8 @@ class Waiting:
                 given = self._size(payload)
             except Exception as error:
                 raise ValueError(
-                    f"row {i}: size fails with {type(error).__name__} ({error}): it is called with {brief(payload)}, "
-                    "a row whose columns go by their numbers, x[0]; nothing was changed"
+                    f"row {i}: size fails with {type(error).__name__} ({error}): it is called with a row, "
+                    "whose columns go by their numbers, x[0]; nothing was changed"
                 ) from error
             found.append(self.slots.as_size(given, f"row {i}: size"))
         return found
