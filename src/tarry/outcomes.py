@@ -118,7 +118,7 @@ class Certificate(NamedTuple):
         parts = ("bound", "regularisation", "variance", "overlap", "smoothing")
         shown = {"rounds": str(self.rounds)} | {name: _show(getattr(self, name)) for name in parts}
         shown |= {"omitted curvature": _show(self.omitted_curvature)} if self.omitted_curvature != 0 else {}
-        shown |= {"sizes": self.sizes, "holds": self.holds}
+        shown |= {"size of feedback": self.sizes, "holds": self.holds}
         return shown | ({"caveat": self.caveat} if self.caveat else {})
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ class Certificate(NamedTuple):
         added = " + ".join(f"{name} {_show(number)}" for name, number in parts.items())
         caveat = f"; {self.caveat}" if self.caveat else ""
         return (
-            f"Certificate({_show(self.bound)} = {added} over {self.rounds} rounds; sizes {self.sizes}; "
+            f"Certificate({_show(self.bound)} = {added} over {self.rounds} rounds; size of feedback {self.sizes}; "
             f"{self.holds}{caveat})"
         )
 

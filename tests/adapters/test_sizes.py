@@ -41,6 +41,26 @@ def test_sklearn():
         LateLabels(SGDRegressor(), CAPACITY, scheduler=tarry.schedulers.Priority(), size=max).decide([[1.0]])
 
 
+def by_name(row):
+    return row["price"]
+
+
+def test_sklearn_decides_all_rows_or_none():
+    from sklearn.linear_model import SGDRegressor
+
+    from tarry.adapters.sklearn import LateLabels
+
+    model = LateLabels(SGDRegressor(), CAPACITY, random_state=SEED, size=lambda row: row[0])
+    with pytest.raises(ValueError, match=r"row 2: size must be positive and finite, got .*-3\.0"):
+        model.decide([[1.0], [2.0], [-3.0], [4.0]])
+    assert sum(model.fates().values()) == 0
+    assert [ticket.id for ticket in model.decide([[1.0], [2.0], [3.0], [4.0]])] == [1, 2, 3, 4]
+    with pytest.raises(ValueError, match=r"row 0: size fails with IndexError .* a row, whose columns go by .* x\[0\]"):
+        LateLabels(SGDRegressor(), CAPACITY, size=by_name).decide([[1.0]])
+    with pytest.raises(ValueError, match=r"such as lambda x: x\[0\], got 'price'"):
+        LateLabels(SGDRegressor(), CAPACITY, size="price").decide([[1.0]])
+
+
 def test_river():
     from river import linear_model
 
@@ -67,7 +87,7 @@ def test_rivers_evaluation():
     limits = {"capacity": CAPACITY, "seed": SEED, "size": lambda x: x["value"]}
     progressive_val_score(rows, model, metrics.MAE(), delay=ROWS + 1, **limits)
     assert used == expected()
-    with pytest.raises(ValueError, match="size must be positive"):
+    with pytest.raises(ValueError, match="row 0: size must be positive"):
         progressive_val_score([({"value": -1.0}, 1.0)], model, metrics.MAE(), **limits)
 
 

@@ -129,7 +129,7 @@ def test_audits(call):
     assert ledger["last"] == [{"round": 1, "id": "a", "fate": "pending", "answered": False}]
     assert json.loads(call("export").stdout)["tracked"][0]["payload_bytes"] == len('{"age": 41}')
     assert json.loads(call("export", "--payloads").stdout)["tracked"][0]["payload"] == {"age": 41}
-    nothing = {"mean": None, "low": None, "high": None, "naive": None, "labels": 0, "left_out": 0}
+    nothing = {"mean": None, "sum": None, "low": None, "high": None, "naive": None, "labels": 0, "left_out": 0}
     sure = {"anytime_low": 0.0, "anytime_high": 1.0, "sum_low": 0.0, "sum_high": 1.0, "caveat": ""}
     assert json.loads(call("estimate").stdout) == nothing | {"outstanding": 1.0} | sure
     assert json.loads(call("estimate", "--low", -3, "--high", 2).stdout)["sum_low"] == -3
@@ -298,4 +298,7 @@ def test_sizes_from_the_shell(call):
     assert [one["tracked"] for one in lines(told)] == [one.tracked for one in twin.decide_many([0, 1], sizes=[7, None])]
     status = json.loads(call("status").stdout)
     assert status["sizes"] == {"rounds": 4, "total": 30.0, "held": pytest.approx(30.0)}
-    assert "size must be positive" in call("decide", "--size", -1, code=2).stderr
+    assert "--size must be positive" in call("decide", "--size", -1, code=2).stderr
+    refused = call("decide", "--many", given='{"size": 2}\n\n{"size": "x"}\n', code=2)
+    assert refused.stderr.startswith("line 3: size must be positive and finite, got 'x'")
+    assert json.loads(call("status").stdout)["rounds"] == 5

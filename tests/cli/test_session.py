@@ -81,6 +81,8 @@ def test_ids_of_the_callers_are_texts(made):
     assert lines(made("expire", "order-7")) == [{"id": "order-7", "status": "expired", "weight": 0.0}]
     more = lines(made("ask", "-", given='{"id": "a"}\n\n"b"\n9\n'))
     assert [one["id"] for one in more] == ["a", "b", 9]
+    assert made("ask", "c", "--size", -1, code=2).stderr.startswith("--size must be positive")
+    assert made("ask", "-", given='"c"\n{"id": "d", "size": 0}\n', code=2).stderr.startswith("line 2: size must be")
     assert lines(made("expire", "-", given='9\n{"id": "b"}\n'))[0]["id"] == 9
 
 

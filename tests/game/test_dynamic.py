@@ -75,6 +75,7 @@ def test_the_chart_has_both_curves():
 
 OUTSIDE, BROKEN = PATH.copy(), PATH.copy()
 OUTSIDE[6] *= 2
+OUTSIDE[20] *= 3  # farther, and later
 BROKEN[3, 1] = np.nan
 
 

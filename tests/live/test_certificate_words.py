@@ -70,8 +70,8 @@ def test_it_is_shown():
     session.tell(session.ask().id, gradient=[3.0, 4.0, 0.0])
     found = session.status().certificate
     assert repr(found) == (
-        "Certificate(21.25 = regularisation 20 + variance 1.25 + overlap 0 over 1 rounds; sizes as observed; "
-        "on every path)"
+        "Certificate(21.25 = regularisation 20 + variance 1.25 + overlap 0 over 1 rounds; "
+        "size of feedback as observed; on every path)"
     )
     assert session.status().rows()["certificate bound"] == "21.25"
     assert "<td>on every path</td>" in session._repr_html_()

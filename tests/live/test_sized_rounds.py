@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import tarry
 from tarry.errors import NotGranted
 from tarry.game import replay
+from tarry.live.core import WEIGHTS
 from tarry.live.tracker import Tracker
 
 HORIZON, CAPACITY, SEED = 150, 5, 11
@@ -62,6 +64,37 @@ def check_session(rate):
     assert status.rows()["sizes total"] == f"{SIZES.sum():.6g}"
 
 
+def told(learner, **options):
+    """The status of a session that is told all gradients; weighted, what it lost and the sum of its gradients."""
+    session, plays, lost, total = tarry.Session(learner, capacity=CAPACITY, rng=SEED, **options), {}, 0.0, np.zeros(2)
+    for t in range(1, HORIZON + 1):
+        plays[t] = session.ask(size=SIZES[t - 1]).play
+        for s in due_in(t):
+            gradient = session.tell(s, gradient=LOSSES.row(s)).weight * LOSSES.row(s)
+            lost, total = lost + gradient @ plays[s], total + gradient
+    return session.status(), lost, total
+
+
+@pytest.mark.parametrize("kind", ["by arrival", "in pairs"])
+def test_a_bound_on_gradients_is_for_each_unit_of_size(kind):
+    """The certificate is that of gradients as long as they may be, as these are, and a true bound."""
+    if kind == "by arrival":
+        learner, bound = tarry.learners.DWFTRL(BALL, rate=0.05), 0.6 * np.sqrt(2.0)
+    else:
+        learner, bound = tarry.learners.EntropicFTRL(2, rate=tarry.rates.Power(0.2, 0.5)), 0.6
+    stated, lost, total = told(learner, gradient_bound=bound)
+    assert stated.warnings == ()
+    best = -np.linalg.norm(total) if kind == "by arrival" else total.min()
+    assert 0.0 < lost - best <= stated.certificate.bound
+    observed, *_ = told(learner)
+    assert stated.certificate.bound == pytest.approx(observed.certificate.bound, rel=1e-12)
+    above, *_ = told(learner, gradient_bound=0.9 * bound)
+    assert np.isnan(above.certificate.bound)
+    words = f"a gradient of size {bound:.6g} for each unit of its round's size came, above"
+    assert above.warnings[0].startswith(words)
+    assert above.certificate.caveat.startswith(words)
+
+
 def heard(join, sizes, rounds=range(1, HORIZON + 1)):
     """Decide these rounds and label what is due."""
     found = {}
@@ -95,6 +128,20 @@ def test_a_join_in_a_store_goes_on(many, tmp_path):
         assert status.estimate.outstanding == pytest.approx(status.sizes["held"] / status.sizes["total"])
 
 
+def test_weights_are_told_by_size():
+    """Where small decisions carry large weights, their plain mean says little; by size it is 1 once all is settled."""
+    join, rows, _ = revenue(3, 120, 4)
+    w, b = (np.array(column) for column in zip(*((row.weight, row.features["b"]) for row in rows), strict=True))
+    total = join.status().sizes["total"]
+    found = join.status().weights
+    assert found.mean == pytest.approx(1.0) == np.sum(w * b) / total
+    assert abs(w.sum() / 120 - 1) > 0.1
+    assert found.effective_sample_size == pytest.approx(np.sum(w * b) ** 2 / np.sum((w * b) ** 2))
+    assert found.max == w.max()
+    join.decide(size=1000.0)  # tracked for sure, and not settled
+    assert join.status().weights == pytest.approx(found, rel=1e-9)
+
+
 def test_sizes_may_be_left_out_for_some():
     join = tarry.LabelJoin(2, rng=1)
     for size in (None, 3.0, None, 1.0, 0.5):
@@ -106,16 +153,118 @@ def test_sizes_may_be_left_out_for_some():
     assert plain.status().sizes is None
 
 
+def revenue(seed, n, capacity, sized=True, **options):
+    """A join of baskets b of which half to all is paid, some rounds later; its rows; and the mean that is expected."""
+    b = np.exp(np.random.default_rng(2).normal(0.0, 1.0, n))
+    rng = np.random.default_rng([seed, 5])
+    y, due = b * rng.uniform(0.5, 1.0, n), np.arange(n) + rng.geometric(1 / 50, n)
+    join, rows = tarry.LabelJoin(capacity, rng=seed, **options), []
+    order, first = np.argsort(due, kind="stable"), 0
+    for t in range(n + 1):
+        if t < n:
+            join.decide({"b": b[t]}, size=b[t] if sized else None)
+        while first < n and (t == n or due[order[first]] <= t):
+            rows.append(join.label(int(order[first]) + 1, float(y[order[first]])))
+            first += 1
+    return join, [row for row in rows if row is not None], 0.75 * b.mean()
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_the_estimate_is_the_ratio_by_size(awaited, tmp_path):
+    """Against the rows themselves: Σwy/Σwb times the mean size, and the spread of y − R·b."""
+    join, rows, _ = revenue(1, 120, 10, store=f"sqlite:///{tmp_path / 'a.db'}", durability="process")
+    if awaited:
+        join.decide({"b": 40.0}, size=40.0)
+    w, y, b = (np.array(column) for column in zip(*((r.weight, r.label, r.features["b"]) for r in rows), strict=True))
+    n, total, ratio = join.status().rounds, join.status().sizes["total"], np.sum(w * y) / np.sum(w * b)
+    effective = np.sum(w * b) ** 2 / np.sum((w * b) ** 2)
+    error = np.sqrt(np.sum((w * (y - ratio * b)) ** 2) * effective / (effective - 1)) / np.sum(w * b)
+    mean, reach = ratio * total / n, stats.t(effective - 1).ppf(0.975) * error * total / n
+    found = join.estimate()
+    assert found[:3] == pytest.approx((mean, mean - reach, mean + reach), rel=1e-9)
+    assert found.sum == pytest.approx(ratio * total)
+    assert found.rows()["sum"] == f"{found.sum:.6g}"
+    assert found.anytime_low <= found.low < found.high <= found.anytime_high
+    assert found.sum_low <= found.sum <= found.sum_high
+    if not awaited:  # all weight has come: the weighted sum is the whole
+        assert found.sum == pytest.approx(w @ y)
+    join.close()
+    with tarry.LabelJoin.open(f"sqlite:///{tmp_path / 'a.db'}") as again:
+        assert again.estimate() == found
+
+
+def test_labels_that_are_a_share_of_their_sizes_leave_nothing_to_estimate():
+    join = tarry.LabelJoin(2, rng=1)
+    for basket in (20.0, 900.0, 35.0, 5.0):
+        join.decide(size=basket)
+    for id, basket in enumerate((20.0, 900.0, 35.0, 5.0), 1):
+        join.label(id, 0.3 * basket)
+    found = join.estimate()
+    assert (found.mean, found.sum) == pytest.approx((72.0, 288.0))
+    assert found.anytime_low <= found.mean <= found.anytime_high
+    assert np.isnan(found.low)  # few labels, all alike for each unit of size
+
+
+def test_sums_of_a_version_without_ratios_go_on(monkeypatch):
+    """It added up w where wb is wanted: the mean is right none the less, and no interval is made of them."""
+    join, rows, _ = revenue(1, 80, 6)
+    mean, sums = join.estimate().mean, join._tracker.slots.sums
+    sums[WEIGHTS] = sum(row.weight for row in rows)
+    assert join.estimate().mean == pytest.approx(mean, rel=1e-12)
+    assert np.isnan(join.estimate().low)
+    assert join.estimate().anytime_low <= mean <= join.estimate().anytime_high
+
+
+def judged(runs, n, capacity):
+    """Means of runs without and with sizes, the share whose interval covers, and whose mean is inside its bounds."""
+    means, covers, inside = {False: [], True: []}, [], []
+    for seed in range(runs):
+        for sized in (False, True):
+            join, _, truth = revenue(seed, n, capacity, sized)
+            found = join.estimate()
+            means[sized].append(found.mean)
+            if sized:
+                covers.append(found.low <= truth <= found.high)
+                inside.append(found.anytime_low <= found.mean <= found.anytime_high)
+    return np.array(means[False]), np.array(means[True]), np.mean(covers), np.mean(inside)
+
+
+def foretold(n):
+    """The ratio of standard deviations, for m labels: (n/m)Σ(y − ȳ)² without sizes, (Σb/m)Σ(y − Rb)²/b with sizes."""
+    b = np.exp(np.random.default_rng(2).normal(0.0, 1.0, n))
+    u, squared = 0.75, 0.75**2 + 1 / 48  # the mean of a share, and of its square
+    plain = n * (squared * np.sum(b**2) - n * (u * b.mean()) ** 2)
+    return np.sqrt(plain / (b.sum() * b.sum() / 48))
+
+
+def test_sizes_buy_a_better_mean():
+    plain, sized, covers, inside = judged(40, 120, 3)
+    assert inside == 1.0
+    assert covers >= 0.8
+    assert plain.std() > 0.6 * foretold(120) * sized.std()
+
+
+@pytest.mark.slow
+def test_sizes_buy_what_theory_says():
+    plain, sized, covers, inside = judged(300, 600, 4)
+    assert inside == 1.0
+    assert 0.91 <= covers <= 0.985
+    assert plain.std() / sized.std() == pytest.approx(foretold(600), rel=0.2)
+    assert sized.mean() == pytest.approx(0.75 * np.exp(np.random.default_rng(2).normal(0.0, 1.0, 600)).mean(), rel=0.01)
+
+
 @pytest.mark.parametrize("size", [0, -1.0, np.nan, np.inf, "3", True, 1e101, 1e-101, [1.0]])
 def test_bad_sizes_change_nothing(size):
     join = tarry.LabelJoin(2, rng=1)
     with pytest.raises(ValueError, match="size must"):
         join.decide(size=size)
-    with pytest.raises(ValueError, match="size must"):
+    with pytest.raises(ValueError, match="row 1: size must"):
         join.decide_many([1, 2], sizes=[2.0, size])
     session = tarry.Session(tarry.Player(tarry.learners.DWFTRL(BALL, rate=0.1)), capacity=2)
     with pytest.raises(ValueError, match="size must"):
         session.ask_many(2, sizes=[1.0, size])
+    with pytest.raises(ValueError, match="whole number, got a list: give ids as ids=…"):
+        session.ask_many(["b", "c"], sizes=[1.0, 2.0])
     with pytest.raises(ValueError, match="there are 2 rounds and 1 sizes"):
         session.ask_many(2, sizes=[1.0])
     assert join.status().rounds == session.status().rounds == 0
@@ -194,7 +343,7 @@ def test_a_log_with_a_column_of_sizes():
     join = tarry.LabelJoin(2, rng=3)
     rows = list(join.stream(log, size="basket", **columns))
     assert sum(row.weight * row.features["basket"] for row in rows) == pytest.approx(17.0)
-    with pytest.raises(ValueError, match="size must be positive"):
+    with pytest.raises(ValueError, match="row 1: size must be positive"):
         tarry.LabelJoin(2).stream(log, size="paid", **columns)
 
 

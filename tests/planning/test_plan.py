@@ -300,5 +300,9 @@ def test_sizes_are_planned_for():
     assert plain.effective < found.effective < 1
     equal = plan(waits, sizes=np.full(200, 3.0), **rules).figures[0]
     assert equal.effective == pytest.approx(plain.effective)
+    both = plan(waits, sizes=sizes, schedulers=["VarOpt", "Morris"], **rules)
+    assert both.warnings[-1].startswith("left out: Morris; VarOpt alone takes sizes")
+    assert both.to_dict()["warnings"] == list(both.warnings)
+    assert plan(waits, sizes=sizes, **rules).left_out == ()  # nobody asked for the others
     with pytest.raises(ValueError, match="which VarOpt alone takes"):
         plan(waits, sizes=sizes, schedulers=["Priority"], **rules)

@@ -198,7 +198,8 @@ def test_recommended_never_reads_delays():
         (lambda: players.convex(_game(feedback="value")), tarry.errors.NotGranted, "gradient feedback"),
         (lambda: players.recommended(DOMAIN), ValueError, "gradient_bound"),
         (lambda: players.recommended(DOMAIN, feedback="label"), ValueError, "'label'"),
-        (lambda: players.recommended(DOMAIN, strong_convexity=1.0, preemption=False), ValueError, "backlog="),
+        (lambda: players.recommended(DOMAIN, strong_convexity=1.0, preemption=False), ValueError, "backlog=… and cap"),
+        (lambda: players.recommended(_game(capacity=1, preemption=False)), ValueError, "the capacity: give backlog=…$"),
     ],
 )
 def test_refusals(make, error, sentence):

@@ -72,6 +72,16 @@ def test_the_game_weighs_as_every_path_says(capacity):
             assert np.allclose(record.rounds()["weight"], [float(w) for w in path.weights], rtol=1e-12, atol=0)
 
 
+def test_the_bound_says_what_it_needs():
+    known = {"diameter": 1.0, "gradient_bound": 1.0, "horizon": 2}
+    for extra in ({}, {"delays": [0, 0], "total_delay": 0}, {"delays": [0, 0], "strong_convexity": 1.0}):
+        with pytest.raises(ValueError, match=r"sizes need delays=… in place of total_delay"):
+            tarry.theory.varopt_bound(**known, sizes=[1.0, 2.0], **extra)
+    for sizes, words in (([1.0], "must have 2 entries"), ([1.0, 0.0], "must be positive")):
+        with pytest.raises(ValueError, match=words):
+            tarry.theory.varopt_bound(**known, sizes=sizes, delays=[0, 0])
+
+
 def test_who_may_not_be_lost_is_told():
     """The newcomer is heavier than θ: no record may lose it."""
     waits = tarry.delays.fixed(horizon=3, delay=3)
@@ -106,6 +116,8 @@ def test_expected_regret_is_below_the_bound(capacity, information):
             regret += float(path.probability) * record.regret[0]
         waits = sum(sizes[t - 1] * sum(sizes[s - 1] for s in backlog(delays, t)) for t in range(1, n + 1))
         stated = 1.5 * 2 * sqrt(sum(b * b for b in sizes) + 2 * waits)
+        given = {"horizon": n, "sizes": [float(b) for b in sizes], "delays": delays}
+        assert tarry.theory.varopt_bound(diameter=2.0, gradient_bound=1.0, **given) == pytest.approx(stated)
         assert regret <= stated
         largest = max(largest, regret / stated)
     assert largest > 0.3

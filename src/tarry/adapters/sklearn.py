@@ -34,7 +34,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
     ``decide(X)`` registers rows and says which are tracked; ``label(ids, y)`` learns from the tracked ones among them
     in one call of the model's ``partial_fit``, each row with its weight. A row of weight zero never reaches the model,
     whose clock it would advance. ``classes`` are a classifier's, as its first ``partial_fit`` needs them. ``size``, a
-    function of a row of X, says what a decision counts for.
+    function of a row of X, an array of numbers, says what a decision counts for: ``lambda x: x[0]``.
 
     As scikit-learn has it, parameters are looked at when they are first used: a model that cannot learn so, or a
     classifier without classes, is refused by the first ``decide``, before any decision is taken. A label that is NaN or
@@ -76,8 +76,9 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
             raise ValueError(f"X has {len(rows)} rows and there are {len(names)} ids: give one each")
         if ids is not None and None in names:
             raise ValueError(f"row {names.index(None)} has no id: give ids always or never")
+        sizes = self.waiting_.sizes(rows)
         # A view would keep all of X alive, and see it change.
-        return [self.waiting_.decide(row.copy(), name) for row, name in zip(rows, names, strict=True)]
+        return [self.waiting_.decide(row.copy(), *known) for row, *known in zip(rows, names, sizes, strict=True)]
 
     def label(self, ids: Iterable[Hashable], y: ArrayLike) -> int:
         """Learn from these decisions' labels; return how many of them were tracked."""
@@ -135,7 +136,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
             check_weighted(self.estimator)
             state = self.random_state
             seed = int(state.randint(2**31)) if isinstance(state, np.random.RandomState) else state
-            waiting = Waiting(self.capacity, self.scheduler, seed, self.size)
+            waiting = Waiting(self.capacity, self.scheduler, seed, self.size, such_as="x[0]")
             self.estimator_, self.waiting_ = clone(self.estimator), waiting
         if is_classifier(self) and classes is None and not hasattr(self.estimator_, "classes_"):
             raise ValueError(

@@ -25,8 +25,8 @@ class LateLabels(LateModel):
     so the gradient is unbiased for the loss over all decisions. Dividing by Σ w instead would not be. ``loss`` gives
     one number a row (``reduction="none"``). Rows are put together by ``collate``, PyTorch's own by default. Any
     optimiser will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights. A batch
-    whose loss is NaN or infinite makes no step: its decisions may be labelled again. ``size``, a function of x, says
-    what a decision counts for.
+    whose loss is NaN or infinite makes no step: its decisions may be labelled again. ``size``, a function of x that
+    gives a number, says what a decision counts for: ``lambda x: float(x[0])``.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class LateLabels(LateModel):
         self.module, self.optimiser, self.loss = module, optimiser, loss
         self.batch_size = as_int(batch_size, "batch_size", 1)
         self._collate = _default_collate() if collate is None else collate
-        self._waiting = Waiting(capacity, scheduler, seed, size)
+        self._waiting = Waiting(capacity, scheduler, seed, size, such_as="float(x[0])")
         self._batch: list[tuple[Hashable, Any, Any, float]] = []
 
     def decide(self, x: Any, id: Hashable = None) -> Ticket:

@@ -38,12 +38,12 @@ def make_slots(
     return Slots(player, None if capacity is None else int(capacity), information, seed=make_seed(seed))
 
 
-def check_sizer(size: Any, slots: Slots) -> Any:
+def check_sizer(size: Any, slots: Slots, such_as: str = "x['price']") -> Any:
     """Return a function of the features that gives sizes, or None; refuse it where the scheduler takes no sizes."""
     if size is None:
         return None
     if not callable(size):
-        raise ValueError(f"size must be a function of the features, such as lambda x: x['price'], got {size!r}")
+        raise ValueError(f"size must be a function of the features, such as lambda x: {such_as}, got {size!r}")
     slots.as_size(1.0)
     return size
 
@@ -62,10 +62,15 @@ class Waiting:
     _size: Sizer = None  # of copies that were pickled before there were sizes
 
     def __init__(
-        self, capacity: int | None, scheduler: Scheduler | None = None, seed: Seed = None, size: Sizer = None
+        self,
+        capacity: int | None,
+        scheduler: Scheduler | None = None,
+        seed: Seed = None,
+        size: Sizer = None,
+        such_as: str = "x['price']",
     ) -> None:
         self.slots = make_slots(capacity, scheduler, seed)
-        self._size = check_sizer(size, self.slots)
+        self._size = check_sizer(size, self.slots, such_as)
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
         self._ids: dict[int, Hashable] = {}  # the same the other way round
         self._recent: dict[Hashable, None] = {}  # in the order of their decisions, so that the oldest goes first
@@ -73,8 +78,28 @@ class Waiting:
         self._forgotten = 0
         self._is_named: bool | None = None  # whether decisions have ids; None before the first
 
-    def decide(self, payload: Any, id: Hashable = None) -> Ticket:
-        """Register a decision under this id, or under its number; return its ticket, which says if it is tracked."""
+    def sizes(self, payloads: Iterable[Any]) -> list[float]:
+        """Return the size of each of several payloads, all checked before the first is decided."""
+        found = []
+        for i, payload in enumerate(payloads):
+            if self._size is None:
+                found.append(1.0)
+                continue
+            try:
+                given = self._size(payload)
+            except Exception as error:
+                raise ValueError(
+                    f"row {i}: size fails with {type(error).__name__} ({error}): it is called with a row, "
+                    "whose columns go by their numbers, x[0]; nothing was changed"
+                ) from error
+            found.append(self.slots.as_size(given, f"row {i}: size"))
+        return found
+
+    def decide(self, payload: Any, id: Hashable = None, size: float | None = None) -> Ticket:
+        """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
+
+        A ``size`` comes from :meth:`sizes`; else it is found here.
+        """
         slots = self.slots
         if slots.is_midway:
             raise _cut_short()
@@ -94,7 +119,8 @@ class Waiting:
                 raise
             if id != id:  # NaN, which no dictionary would find again
                 check_id(id)
-        size = 1.0 if self._size is None else slots.as_size(self._size(payload))  # may fail: nothing is changed yet
+        if size is None:  # may fail: nothing is changed yet
+            size = 1.0 if self._size is None else slots.as_size(self._size(payload))
         if is_named:
             self._recent[id] = None
             if len(self._recent) > RECENT:  # memory is bounded, however long one decides

@@ -17,6 +17,7 @@ from tarry.outcomes import Answer
 from tarry.players import recommended
 from tarry.players.recommended import FEEDBACK, Recommendation, choose_scheduler
 from tarry.tracking import Player
+from tarry.tracking.tally import as_size
 
 DOMAINS = ("ball", "box", "simplex")
 
@@ -116,6 +117,8 @@ def ask(
     """Begin a round, or several in one transaction; print id, play, tracked, released and status."""
     if ids and count is not None:
         raise ValueError("give ids or --count, and not both")
+    if size is not None:
+        as_size(size)  # of all of them: no row is to blame
     if ids == [STANDARD_INPUT]:  # lines may have delays of their own
         rows = read_lines("id", "delay", "size")
         delays, sizes = [row.get("delay", delay) for row in rows], [row.get("size", size) for row in rows]

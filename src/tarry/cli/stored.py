@@ -21,6 +21,7 @@ from tarry.live.base import StoredObject
 from tarry.live.encoding import brief, id_of, plain_id
 from tarry.live.stores import MAIN, POWER, without_password
 from tarry.outcomes import Answer
+from tarry.tracking.tally import as_size
 
 ABSENT, STORE = 1, 3  # exit codes, as below
 STANDARD_INPUT = "-"  # in place of an argument
@@ -238,6 +239,8 @@ def read_lines(*fields: str) -> list[Line]:
                     raise ValueError(
                         f"line {number} has the bytes {shown}, which are not base64; nothing was changed"
                     ) from None
+        if row.get("size") is not None:
+            as_size(row["size"], f"line {number}: size")
         rows.append(row)
     return rows
 

@@ -343,8 +343,9 @@ def _check_path(domain: Any, path: Array) -> None:
         t = int(np.argmin(np.isfinite(path).all(axis=1))) + 1
         raise ArgumentError("path", f"must be finite, in round {t} too", path[t - 1])
     away = np.linalg.norm(Projection(domain)(path) - path, axis=1)
-    t = int(np.argmax(away)) + 1
-    if away[t - 1] > OUTSIDE * (1.0 + float(domain.outer_radius)):
+    is_out = away > OUTSIDE * (1.0 + float(domain.outer_radius))
+    if is_out.any():
+        t = int(np.argmax(is_out)) + 1  # the first
         problem = f"must lie in the domain {domain!r}, in round {t} it is {away[t - 1]:.3g} outside"
         raise ArgumentError("path", problem, remedy="project every action with tarry.domains.base.nearest")
 

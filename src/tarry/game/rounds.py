@@ -151,8 +151,12 @@ def deliver(
     tally.book_weight(state.tally, weight, size)
     if setting.certify:
         length = learners.feedback_size(player.learner, feedback)
-        state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], length)
-        length = length if setting.certify & tally.OBSERVED else 1.0
+        if setting.certify & tally.OBSERVED:
+            longest = length
+        else:  # a bound on gradients is for each unit of size, one on values for all
+            unit = size if state.tally.inverse_radius[slot] == 0.0 else 1.0
+            longest, length = length / unit, unit
+        state.tally.sums[tally.LONGEST] = max(state.tally.sums[tally.LONGEST], longest)
         if setting.certify & tally.BY_ARRIVAL:
             tally.book_by_arrival(state.tally, slot, weight * length)
         else:

@@ -138,6 +138,8 @@ def as_names(count: int | None, ids: Any) -> list[Any]:
         raise ValueError("say how many rounds, or give their ids: one of the two")
     if ids is not None:
         return as_list(column(ids, "id") if is_frame(ids) else ids, "ids")
+    if hasattr(count, "__iter__"):
+        raise ValueError(f"the number of rounds must be a whole number, got {brief(count)}: give ids as ids=…")
     rounds = as_int(count, "the number of rounds")
     if rounds > MOST_AT_ONCE:
         raise ValueError(f"at most {MOST_AT_ONCE} rounds can begin in one call, got {rounds}: make several calls")

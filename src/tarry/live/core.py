@@ -20,7 +20,10 @@ from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import (
+    ARRIVED,
+    ARRIVED_SQUARE,
     BEGUN,
+    BEGUN_SQUARE,
     LABELLED,
     LEAST,
     MASS,
@@ -39,8 +42,8 @@ CHECKED = 4096  # rounds between two checks of the weights' balance: often enoug
 MALFORMED = -1.0  # no weight is negative
 LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
 ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers by kind come last
-# Sums that an estimate is made of: Σw; Σwy and the digits it has lost; Σw²; the mean of y under the weights w², and
-# Σw²(y − that mean)²; how many labels; and their mean without weights.
+# Sums that an estimate is made of, with m = wb and z = y/b for labels y of size b: Σm; Σwy and the digits it has lost;
+# Σm²; the mean of z under the weights m², and Σm²(z − that mean)²; how many labels; and the mean of y without weights.
 WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
 _KEPT = ("player", "capacity", "seed", "_setting")  # of a copy
 _SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
@@ -91,7 +94,8 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
     """Count a label that is a number below 1e100 in size; others are left out.
 
     Σwy is summed with its rounding errors (Neumaier), and the spread by the differences from a running mean (West):
-    squares of labels far from nought would lose the digits that tell them apart.
+    squares of labels far from nought would lose the digits that tell them apart. Where there are sizes, it is the
+    label for each unit of size that is spread.
     """
     if not isinstance(label, (int, float, np.integer, np.floating, np.bool_)):
         return
@@ -101,12 +105,13 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
         return
     if not abs(y) < LARGEST:  # also NaN
         return
-    share, squared, before = weight * y, weight * weight, sums[WEIGHTED]
+    each, mass = y / size, weight * size
+    share, squared, before = weight * y, mass * mass, sums[WEIGHTED]
     after = before + share
     sums[LOST] += (before - after) + share if abs(before) >= abs(share) else (share - after) + before
     sums[WEIGHTED] = after
     if len(strays):
-        is_first, each = sums[LABELS] == 0.0, y / size
+        is_first = sums[LABELS] == 0.0
         if is_first or each < strays[LEAST]:
             strays[LEAST] = each
         if is_first or each > strays[MOST]:
@@ -115,15 +120,15 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
             if not strays[LABELLED]:  # all labels before were of size 1
                 strays[LABELLED], strays[MASS] = sums[LABELS], sums[WEIGHTS]
             strays[LABELLED] += size
-            strays[MASS] += weight * size
-    sums[WEIGHTS] += weight
+            strays[MASS] += mass
+    sums[WEIGHTS] += mass
     sums[LABELS] += 1.0
     sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
     sums[SQUARES] += squared
     if squared > 0.0:
-        away = y - sums[CENTRE]
+        away = each - sums[CENTRE]
         sums[CENTRE] += away * (squared / sums[SQUARES])
-        sums[SPREAD] += squared * away * (y - sums[CENTRE])
+        sums[SPREAD] += squared * away * (each - sums[CENTRE])
 
 
 class Held(NamedTuple):
@@ -190,8 +195,11 @@ class Slots:
         code = self._steps[step] = step.machine_code_for((self._box, *arguments), self.player)
         return code
 
-    def as_size(self, size: Any) -> float:
-        """Return the size of a round; raise ValueError for a bad one, NotGranted where rounds have none."""
+    def as_size(self, size: Any, name: str = "size") -> float:
+        """Return the size of a round; raise ValueError for a bad one, NotGranted where rounds have none.
+
+        A bad one is called ``name``.
+        """
         if self._is_former:
             raise NotGranted("what is stored here was made by a version without sizes: leave size out, or begin anew")
         check_sizes(self.player)
@@ -200,7 +208,7 @@ class Slots:
                 "acknowledgements do not tell sizes, and this player's rate follows them: give "
                 "information='non-clairvoyant', where it follows what is held, or leave size out"
             )
-        return as_size(size)
+        return as_size(size, name)
 
     def open(self, delay: int = -1, size: float = 1.0) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay.
@@ -262,8 +270,18 @@ class Slots:
         return counts | {"pending": self.tracked}
 
     def weights(self) -> Weights:
-        """Return the moments of the weights over settled rounds; their mean tends to 1."""
-        return Weights(*map(as_number, weights_of(self.state.tally.sums, self.rounds - self.tracked)))
+        """Return the moments of the weights over settled rounds, by size where there are sizes; the mean tends to 1."""
+        settled = self.rounds - self.tracked
+        found = Weights(*map(as_number, weights_of(self.state.tally.sums, settled)))
+        if not settled or not self.sizes():
+            return found
+        out, sized = self.state.tally.size[self.state.table.rounds != 0], self.sized
+        total, squares = sized[ARRIVED], sized[ARRIVED_SQUARE]
+        return found._replace(
+            mean=total / (sized[BEGUN] - float(out.sum())),
+            second_moment=squares / (sized[BEGUN_SQUARE] - float(out @ out)),
+            effective_sample_size=total * total / squares if squares else 0.0,
+        )
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""

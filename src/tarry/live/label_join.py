@@ -286,8 +286,8 @@ class LabelJoin(StoredObject):
         log = read_log(frame, decided_at, labelled_at, label, at_end)
         check_features(log.features, self._tracker.items.pack)
         sizes: list[Any] = [None] * len(log.ids) if size is None else batches.column(frame, size)
-        for one in sizes if size is not None else ():
-            self._tracker.slots.as_size(one)
+        for i, one in enumerate(sizes if size is not None else ()):
+            self._tracker.slots.as_size(one, f"row {i}: size")
         return self._stream(log, sizes)
 
     def _stream(self, log: Log, sizes: list[Any]) -> Iterator[Row]:

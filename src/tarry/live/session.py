@@ -58,9 +58,9 @@ class Session(StoredObject):
     where the store holds one of this ``name``; several processes may share it.
 
     ``status().certificate`` bounds the weighted regret over the rounds that have arrived, from the norms of their
-    gradients, or from ``gradient_bound`` (in the dual of the learner's norm) if given. With values it needs
-    ``gradient_bound`` and ``value_bound`` of the losses. With the rate 1/(λt) it takes the losses to be λ-strongly
-    convex; ``strong_convexity``, what they are, below λ (0: convex) asks for the convex form instead.
+    gradients, or from ``gradient_bound`` if given: in the dual of the learner's norm, for each unit of a round's size.
+    With values it needs ``gradient_bound`` and ``value_bound`` of the losses. With the rate 1/(λt) it takes the losses
+    to be λ-strongly convex; ``strong_convexity``, what they are, below λ (0: convex) asks for the convex form instead.
 
     >>> from tarry.domains import Ball
     >>> from tarry.learners import DWFTRL

@@ -37,7 +37,9 @@ _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
 class Estimate(NamedTuple):
     """The weighted mean of the labels with Student's interval, and the naive mean of those seen.
 
-    The effective sample size is (Σw)²/Σw². Below two labels, and below 30 if all are equal, there is no interval (NaN).
+    ``mean`` is Σwy/Σw; where decisions have sizes b it is the ratio by size, Σwy/Σwb, times the mean size of all
+    decisions. The effective sample size is (Σwb)²/Σ(wb)². Below two labels, and below 30 if all are equal (for each
+    unit of size), there is no interval (NaN). ``sum`` is the mean times the number of decisions.
     ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
     decisions, by weight and size, whose labels are still awaited: while large, both means lean towards the labels that
     come quickly; NaN where a scheduler does not know the share (VarOpt does).
@@ -59,10 +61,12 @@ class Estimate(NamedTuple):
     sum_low: float = nan
     sum_high: float = nan
     caveat: str = ""
+    sum: float = nan
 
     def rows(self) -> dict[str, str]:
         """Return the same as text, for tables."""
-        shown = {name.replace("_", " "): f"{value:.6g}" for name, value in zip(self._fields, self[:-1], strict=False)}
+        numbers = {name: value for name, value in self._asdict().items() if name != "caveat"}
+        shown = {name.replace("_", " "): f"{value:.6g}" for name, value in numbers.items()}
         return shown | ({"caveat": self.caveat} if self.caveat else {})
 
 
@@ -71,7 +75,8 @@ class Status(NamedTuple):
 
     ``fates`` sum to ``rounds``; ``answers`` count calls. ``certificate`` bounds the weighted regret over the rounds
     that have arrived; None before the first round, for joins, and for learners without a rate. ``sizes`` has, where
-    rounds have them, how many do, the total over all rounds, and its part that is held; ``balance`` is by size then.
+    rounds have them, how many do, the total over all rounds, and its part that is held; ``balance`` and ``weights`` are
+    by size then.
     """
 
     rounds: int
@@ -103,23 +108,28 @@ def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: 
     """Return the estimate of a join's books, where labels lie between ``low`` and ``high``."""
     level, (low, high) = as_level(level), as_range(low, high)
     sums, scheduler, outstanding = tracker.slots.sums, tracker.configuration.player.scheduler, nan
+    strays, n, sizes = tracker.slots.strays, tracker.rounds, tracker.slots.sizes()
     mean, error, effective = moments_of(sums)
     labels = int(sums[core.LABELS])
+    if sizes:
+        if strays[LABELLED] and strays[MASS] != sums[core.WEIGHTS]:  # kept by a version that added up w, not wb
+            mean, error = (sums[core.WEIGHTED] + sums[core.LOST]) / strays[MASS], nan
+        if error <= ROUNDING * abs(mean):  # quotients that differ by their rounding are equal
+            error = 0.0
+        mean, error = mean * (sizes["total"] / n), error * (sizes["total"] / n)
     reach = reach_of(labels, error, effective, level)
     if tracker.rounds and scheduler.is_unbiased:
         holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
-        total = tracker.slots.sizes().get("total", tracker.rounds)
-        outstanding = nan if holding < 0 else min(1.0, holding / total)
+        outstanding = nan if holding < 0 else min(1.0, holding / sizes.get("total", n))
     naive = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan
     left_out = tracker.slots.fates()["used"] - labels
-    found = Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding)
+    found = Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding, sum=mean * n)
     caveat = _doubt(tracker, low, high)
     if caveat:
         return found._replace(caveat=caveat)
-    strays, n = tracker.slots.strays, tracker.rounds
     plain, weighted = sums[core.LABELS] * sums[core.NAIVE], sums[core.WEIGHTED] + sums[core.LOST]
     heard, total, unit = Heard(sums[core.LABELS], plain, sums[core.WEIGHTS], weighted), float(n), 1.0
-    if sizes := tracker.slots.sizes():
+    if sizes:
         total, unit = sizes["total"], strays[UNIT] or 1.0
         if strays[LABELLED]:
             heard = Heard(strays[LABELLED], plain, strays[MASS], weighted)
@@ -148,7 +158,7 @@ def _doubt(tracker: Tracker, low: float, high: float) -> str:
 
 
 def moments_of(sums: Any) -> tuple[float, float, float]:
-    """Return Σwy/Σw, its standard error √(Σw²(y − mean)²)/Σw (NaN below two labels), and (Σw)²/Σw²."""
+    """Return R = Σwy/Σm, its standard error √(Σm²(z − R)²)/Σm (NaN below two labels), and (Σm)²/Σm²; see ``core``."""
     total, squares, spread = float(sums[core.WEIGHTS]), float(sums[core.SQUARES]), float(sums[core.SPREAD])
     if total == 0:
         return nan, nan, 0.0
@@ -177,7 +187,7 @@ def status_of(tracker: Tracker) -> Status:
     warnings = (
         *_warnings(tracker, estimate),
         *restart_warnings(player, weights.mean),
-        *bound_warnings(tracker.terms, slots.state.tally.sums),
+        *bound_warnings(tracker.terms, slots.state.tally),
     )
     return Status(
         rounds=rounds,

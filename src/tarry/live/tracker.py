@@ -102,9 +102,9 @@ class Tracker:
         for what, given in (("delays", delays), ("sizes", listed)):
             if len(given) != len(ids):
                 raise ValueError(f"there are {len(ids)} rounds and {len(given)} {what}: give one each")
-        for size in listed:
+        for i, size in enumerate(listed):
             if size is not None:
-                self.slots.as_size(size)
+                self.slots.as_size(size, f"row {i}: size")
         named = [as_id(id) for id in ids if id is not None]
         if len(named) not in (0, len(ids)):
             raise ValueError("some rounds have an id and some have none: give ids always or never")

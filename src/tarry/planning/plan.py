@@ -41,6 +41,7 @@ class Plan:
     figures: tuple[Figures, ...]
     choice: Figures | None
     beyond: Figures | None = None
+    left_out: tuple[str, ...] = ()  # schedulers that were named and take no sizes
 
     @property
     def capacity(self) -> int | None:
@@ -81,7 +82,10 @@ class Plan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
-        return self.backlog.warnings
+        if not self.left_out:
+            return self.backlog.warnings
+        left = f"left out: {', '.join(self.left_out)}; VarOpt alone takes sizes, so name no other, or leave sizes out"
+        return (*self.backlog.warnings, left)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, for JSON."""
@@ -164,7 +168,10 @@ def plan(
             figures.sort(key=lambda f: f.capacity)
     beyond = None if choice is not None else search.beyond(grid[-1])
     backlog = describe(values, per_day, mean_delay_days, int(getattr(delays, "truncated", 0)))
-    return Plan(backlog, wanted, preemption, tuple(figures), choice, beyond)
+    served = {one.scheduler for one in figures}
+    named = policies if schedulers is not None and listed is not None else []
+    left_out = tuple(policy.name for policy in named if policy.name not in served)
+    return Plan(backlog, wanted, preemption, tuple(figures), choice, beyond, left_out)
 
 
 def _share(target: float, max_second_moment: float | None) -> float:

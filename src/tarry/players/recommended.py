@@ -172,9 +172,11 @@ def choose_scheduler(capacity: Room, backlog: int | None, *, preemption: bool) -
     if preemption:
         return VarOpt()
     if backlog is None or capacity == "unknown":
+        given = {"backlog=…": backlog is not None, "capacity=…": capacity != "unknown"}
+        missing = " and ".join(name for name, is_given in given.items() if not is_given)
         raise ValueError(
-            "without preemption the scheduler is Morris, which needs a guess of the backlog and the capacity: "
-            "give backlog=… and capacity=…"
+            "without preemption rounds are admitted by chance, which needs a guess of the backlog and the capacity: "
+            f"give {missing}"
         )
     if _is_crowded(capacity, backlog):
         return Bernoulli(probability=1 / (SAFETY * (backlog + 1)))

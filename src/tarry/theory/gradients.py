@@ -11,8 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from tarry.checks import as_choice, as_int, as_nonnegative, as_positive
-from tarry.theory.arguments import ask_capacity, harmonic, inverse_coin, needed, saturated
+from tarry.errors import ArgumentError
+from tarry.theory.arguments import ask_capacity, cut, harmonic, inverse_coin, needed, saturated
 from tarry.theory.weights import batch_length, batching_costs, kappa, morris_costs, pareto_costs, priority_costs
 
 RATES = ("tuned", "paper", "anytime", "restarted")
@@ -170,21 +174,44 @@ def varopt_bound(
     max_backlog: int | None = None,
     strong_convexity: float = 0.0,
     rate: str = "anytime",
+    sizes: ArrayLike | None = None,
+    delays: ArrayLike | None = None,
 ) -> float:
     """1.5 GD√(T + 2d_tot) for convex losses and VarOpt at every capacity from 1 up, with nothing known.
 
     That is at the rate ``Anytime``, fed with the held weight or with acknowledgements, and is the bound of unlimited
     capacity. GD√(T + 2d_tot) with rate="tuned", which knows T + 2d_tot. Strongly convex: (G²/λ)(½ + σ_max)H_T.
+    Where rounds have ``sizes`` b_t, and gradients of at most G·b_t, Σ b_t² stands for T, and Σ_t b_t Σ_{B_t} b_s, from
+    the ``delays``, for d_tot.
 
     >>> varopt_bound(diameter=1.0, gradient_bound=1.0, horizon=100, total_delay=150)
     30.0
+    >>> varopt_bound(diameter=1.0, gradient_bound=1.0, horizon=3, sizes=[1.0, 2.0, 2.0], delays=[1, 1, 0]) ** 2
+    47.25
     """
+    own = float(as_int(horizon, "horizon", 1))
+    if sizes is not None:
+        if strong_convexity != 0 or delays is None or total_delay is not None:
+            raise ArgumentError("sizes", "need delays=… in place of total_delay, and losses that are convex only")
+        own, total_delay = _by_size(sizes, delays, horizon)
     if strong_convexity != 0:
         scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
         return scale * (0.5 + needed(max_backlog, "max_backlog", "strongly convex")) * harmonic(horizon)
     as_choice(rate, "rate", ("tuned", "anytime"))
-    root = math.sqrt(horizon + 2.0 * needed(total_delay, "total_delay"))
+    root = math.sqrt(own + 2.0 * needed(total_delay, "total_delay"))
     return (1.5 if rate == "anytime" else 1.0) * gradient_bound * needed(diameter, "diameter") * root
+
+
+def _by_size(sizes: ArrayLike, delays: ArrayLike, horizon: int) -> tuple[float, float]:
+    """Return Σ b_t² and Σ_t b_t Σ_{B_t} b_s."""
+    b, waits = np.asarray(sizes, dtype=float), cut(delays)
+    if b.shape != (horizon,) or waits.shape != (horizon,):
+        raise ArgumentError("sizes", f"and delays must have {horizon} entries, one a round", (b.shape, waits.shape))
+    if not np.all((b > 0) & np.isfinite(b)):
+        raise ArgumentError("sizes", "must be positive and finite", sizes)
+    ended = np.bincount(np.arange(horizon) + waits, weights=b, minlength=horizon)
+    held = np.cumsum(b) - b - (np.cumsum(ended) - ended)  # begun before t, less what ended before t
+    return float(b @ b), float(b @ held)
 
 
 def dynamic_bound(

@@ -2,7 +2,7 @@
 
 Both hold for all weights, so they hold with those of the rounds that have arrived and zero for the rest:
 
-    (A′)  D² Σ_epochs 1/(2η) + Σ_v (½ η_v M_v² + η_v M_v Σ_{s≤v<a(s)} m_s),  m_s = w_s|g_s|, or w_s G
+    (A′)  D² Σ_epochs 1/(2η) + Σ_v (½ η_v M_v² + η_v M_v Σ_{s≤v<a(s)} m_s),  m_s = w_s|g_s|, or w_s b_s G
     (A)   D² Σ_epochs 1/(2η) + Σ_t η_{t−1} (½ m_t² + m_t Σ_{s∈B_t} m_s)
     (B)   D² Σ_epochs 1/(2η) + ½ Σ_t η_{t−1} (w_t k f_t/δ_t)²               |f_t|, or M
           + kMG √(Σ_t c_t · Σ_t c_t q_t) + G² Σ_t η_{t−1} w_t Σ_{s∈B_t} w_s + (β/r) Σ_t w_t δ_t
@@ -125,8 +125,10 @@ def bounds_at(terms: Terms, sums: Array, rates: Array) -> Array:
     return regularisation + variance + overlap + smoothing
 
 
-def certificates(terms: Terms, sums: Array, rates: Array, rounds: ArrayLike) -> list[Certificate]:
-    """Return the certificate of each row of sums, of so many used arrivals."""
+def certificates(
+    terms: Terms, sums: Array, rates: Array, rounds: ArrayLike, *, sized: bool = False
+) -> list[Certificate]:
+    """Return the certificate of each row of sums, of so many used arrivals; ``sized`` where rounds have sizes."""
     columns = (np.asarray(part, float).tolist() for part in parts_of(terms, sums, rates))
     known = (
         "value" if terms.inner_radius else "gradient",
@@ -134,7 +136,7 @@ def certificates(terms: Terms, sums: Array, rates: Array, rounds: ArrayLike) -> 
         terms.value_bound if isfinite(terms.value_bound) else None,
     )
     return [
-        Certificate._make((*row, *known, _holds(terms, longest), _caveat(terms, longest)))
+        Certificate._make((*row, *known, _holds(terms, longest), _caveat(terms, longest, sized)))
         for *row, longest in zip(np.asarray(rounds).tolist(), *columns, sums[:, LONGEST].tolist(), strict=True)
     ]
 
@@ -144,13 +146,16 @@ def certificate_now(player: Player, state: State, terms: Terms | None, t: int) -
     if terms is None or t == 0:
         return None
     rate, books = float(closing_rate(player.learner, state.learner, t)), state.tally
-    return certificates(terms, books.sums[np.newaxis], np.array([rate]), books.fates[[Fate.USED]])[0]
+    used, sized = books.fates[[Fate.USED]], tally.is_sized(books)
+    return certificates(terms, books.sums[np.newaxis], np.array([rate]), used, sized=sized)[0]
 
 
-def bound_warnings(terms: Terms | None, sums: Array) -> tuple[str, ...]:
+def bound_warnings(terms: Terms | None, books: tally.Tally) -> tuple[str, ...]:
     """Return a sentence if feedback was larger than its bound."""
-    longest = float(sums[LONGEST])
-    return (_caveat(terms, longest),) if terms is not None and _exceeded(terms, longest) else ()
+    longest = float(books.sums[LONGEST])
+    if terms is None or not _exceeded(terms, longest):
+        return ()
+    return (_caveat(terms, longest, tally.is_sized(books)),)
 
 
 def _exceeded(terms: Terms, longest: Any) -> Any:
@@ -172,12 +177,13 @@ def _holds(terms: Terms, longest: float) -> str:
     )
 
 
-def _caveat(terms: Terms, longest: float) -> str:
+def _caveat(terms: Terms, longest: float, sized: bool) -> str:
     name = "value" if terms.inner_radius else "gradient"
     if _exceeded(terms, longest):
+        each = " for each unit of its round's size" if sized and not terms.inner_radius else ""
         return (
-            f"a {name} of size {longest:.6g} came, above {name}_bound={terms.level:.6g}, so nothing is certified: "
-            "give a larger bound, or none"
+            f"a {name} of size {longest:.6g}{each} came, above {name}_bound={terms.level:.6g}, "
+            "so nothing is certified: give a larger bound, or none"
         )
     if isnan(terms.diameter):
         return "the learner's norm tells neither the diameter nor sizes: register diameter_in and dual_size for it"

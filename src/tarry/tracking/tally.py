@@ -28,7 +28,7 @@ SUMS = 13
     SQUARES,  # Σ η m²; for values Σ η (w f/δ)²
     OVERLAPS,  # Σ η m_t m_s over rounds that were out together; for values of the weights alone
     CLOSED_EPOCHS,  # Σ 1/(2η) over epochs that have ended
-    LONGEST,  # the largest |g| or |f| that was used
+    LONGEST,  # the largest |g| or |f| that was used; where |g| has a bound, for each unit of size
     INVERSE_RADII,  # Σ c_t
     RADIUS_OVERLAPS,  # Σ c_t q_t
     RADII,  # Σ w δ
@@ -40,7 +40,8 @@ FULL_ROUNDS, PEAK = range(2)
 # How far weighted sums may stray: Λ, the largest θ and the unit of ``theory.intervals``. Of a join's labels, for each
 # unit of size, the extremes; and the sizes of what is labelled, plain and weighted, once one of them is not 1.
 DRIFT, THRESHOLD, UNIT, LEAST, MOST, LABELLED, MASS = range(7)
-# What is certified: nothing, or flags added up. Sizes of feedback are 1 unless OBSERVED; pairs unless BY_ARRIVAL.
+# What is certified: nothing, or flags added up. Gradients count as their rounds' sizes and values as 1 unless OBSERVED;
+# pairs unless BY_ARRIVAL.
 UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
 # By size: rounds of a size other than 1; Σ b, Σ b² over all rounds; Σ b w, Σ (b w)² over used arrivals, b of the last.
 OTHER_SIZES, BEGUN, BEGUN_SQUARE, ARRIVED, ARRIVED_SQUARE, LAST = range(6)
@@ -209,7 +210,7 @@ def close_round(tally: Tally, rate: float) -> None:
 
 @step
 def book_arrival(tally: Tally, rounds: np.ndarray, slot: int, s: int, weight: float, size: float) -> None:
-    """Add a used arrival, still among the slots' ``rounds``, to the certificate's sums; PLAIN books have size 1."""
+    """Add a used arrival, still among the slots' ``rounds``, to the certificate's sums; ``size`` is the feedback's."""
     # Free slots are a stack, and a fresh one is opened only when all opened before are taken: so only the first
     # peak + 1 were ever in use. Vacant ones among them are written to as well; an entry resets them.
     used = min(rounds.size, tally.counts[PEAK] + 1)

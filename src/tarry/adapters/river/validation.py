@@ -115,7 +115,7 @@ def _play(
         options = dict(extra[0]) if extra else {}
         own = options.pop("w", 1.0) if extra else 1.0
         if y is None:  # River's question: predict now, the answer comes later
-            size = 1.0 if sizer is None else slots.as_size(sizer(x))
+            size = 1.0 if sizer is None else slots.as_size(sizer(x), f"row {i}: size")
             predictions[i] = predict(copy(x), **options)
             slots.open(rows.wait, size)
             if drops and rows.delay is not None:
