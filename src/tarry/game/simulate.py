@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
-from tarry.errors import ArgumentError, Interrupted
-from tarry.game.blocks import Crew
-from tarry.game.device import DEVICES, DeviceCrew, crew_on
+from tarry.errors import Interrupted
+from tarry.game.blocks import Crew, Part, kind_of_run, own_bytes
+from tarry.game.device import DEVICES, crew_on
 from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
-from tarry.game.run import Played, Run, Stop, prepare, refuse_if_large
+from tarry.game.run import Played, Stop, prepare, refuse_if_large
 from tarry.learners.base import RecordedDirections
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
 from tarry.tracking import Draws, Player, keyed_draws
@@ -37,7 +37,7 @@ MISSING = {
 
 Progress = Callable[[int, int], None]  # told the rounds done and all there are
 # Of a block of seeds; the function is told rounds as they are done.
-Task = Callable[[Sequence[int], Stop, Callable[[int], None]], Played]
+Task = Callable[[Sequence[int], Stop, Callable[[int], None]], list[Played]]
 Size = Callable[[int], int]  # of the next block, where so many seeds remain
 
 
@@ -72,38 +72,47 @@ def simulate(
     """
     if game is not None and games is not None:
         raise ValueError("give a game or games, a function of the seed, and not both")
-    if as_choice(device, "device", DEVICES) != "cpu" and games is not None:
-        raise ArgumentError("device", "plays the seeds of one game, and games= draws many", device, "leave it out")
+    as_choice(device, "device", DEVICES)
     chosen = seed_list(seeds)
     workers = worker_count(chosen, threads)
     kept: dict[str, Any] = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
 
-    def ready(game: Any) -> Run:
-        return prepare(game, player, checkpoints=checkpoints, bound=bound, **kept)
+    def ready(game: Any, seeds: Sequence[int]) -> Part:
+        run = prepare(game, player, checkpoints=checkpoints, bound=bound, **kept)
+        recorded = draws_for(draws, run.player, run.horizon)
+        if games is None:
+            return Part(run, seeds, run.start(recorded))
+        # Backlogs differ, and blocks are of one shape: rounded up, most games have as many slots.
+        slots = run.slots if run.game.capacity else min(run.horizon, 1 << (run.slots - 1).bit_length())
+        fresh = run.start(recorded, slots)
+        return Part(run, seeds, fresh, kind_of_run(run, fresh))
 
-    first = ready(game if games is None else games(chosen[0]))
+    first = ready(game if games is None else games(chosen[0]), chosen[:1])
+    run = first.run
     if keep_rounds and not allow_large:
-        cells = len(chosen) * first.horizon * (first.game.dimension + 22)
+        cells = len(chosen) * run.horizon * (run.game.dimension + 22)
         refuse_if_large(8 * cells, "keeping every round")
 
-    recorded = draws_for(draws, first.player, first.horizon)
-    begun = crew_on(device, first, first.start(recorded), len(chosen))
+    begun = crew_on(device, first, len(chosen), 0 if games is None else own_bytes(run))
     workers = workers if isinstance(begun, Crew) else 1
-    compile_passes(first.game)
+    compile_passes(run.game)
 
-    def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
-        crew: Crew | DeviceCrew = begun
-        if games is not None and seeds[0] != chosen[0]:
-            run = ready(games(seeds[0]))
+    def parts_of(seeds: Sequence[int]) -> list[Part]:
+        if games is None:
+            return [first._replace(seeds=seeds)]
+        made = [first if seed == chosen[0] else ready(games(seed), [seed]) for seed in seeds]
+        for part in made:
             for shared in ("horizon", "dimension", "capacity", "feedback"):
-                one, other = getattr(first.game, shared), getattr(run.game, shared)
+                one, other = getattr(run.game, shared), getattr(part.run.game, shared)
                 if one != other:
                     raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
-            crew = Crew(run, run.start(recorded), 1)
-        return crew.play(seeds, stop, report)._replace(best=compare(crew.run.game, first.checkpoints, stop.is_set))
+        return made
 
-    size = begun.next_size if games is None else lambda _: 1
-    played, interrupted = in_threads(play, chosen, workers, size, progress, len(chosen) * first.horizon)
+    def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
+        found = begun.play(parts_of(seeds), stop, report)
+        return [one._replace(best=compare(one.run.game, run.checkpoints, stop.is_set)) for one in found]
+
+    played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
     record = Record.of(played) if played else None
     if interrupted or record is None:
         what = "are kept in .record" if played else "so nothing is kept"
@@ -199,7 +208,7 @@ def in_threads(
     """
     stop, interrupted, done = Stop(), False, [0]
     lock = threading.Lock()  # the user's function is called by one thread at a time
-    next_seed, finished = [0], dict[int, Played]()
+    next_seed, finished = [0], dict[int, list[Played]]()
 
     def report(rounds: int) -> None:
         if progress is not None:
@@ -239,4 +248,4 @@ def in_threads(
                 logger.info("interrupted: the rounds under way are brought to an end")
             finally:
                 stop.set()
-    return [finished[start] for start in sorted(finished)], interrupted
+    return [one for start in sorted(finished) for one in finished[start]], interrupted
