@@ -198,8 +198,24 @@ def crew_on(device: str, part: Part, seeds: int, own: int = 0) -> Crew | DeviceC
             return Crew(part, seeds, own)
         if isinstance(reason, ArgumentError):
             raise
-        raise ArgumentError("device", f"cannot be used here ({reason})", device, "leave device out") from None
+        raise _missing(reason) from None
     return DeviceCrew(part, seeds, own)
+
+
+def has_device(device: str) -> bool:
+    """Return whether there is a GPU to play on; raise ArgumentError if there is none and ``device`` is "cuda"."""
+    try:
+        cuda.find_device()
+    except cuda.NoDevice as reason:
+        if device == "cuda":
+            raise _missing(reason) from None
+        logger.info("played on the CPU: %s", reason)
+        return False
+    return True
+
+
+def _missing(reason: Exception) -> ArgumentError:
+    return ArgumentError("device", f"cannot be used here ({reason})", "cuda", "leave device out")
 
 
 def _check(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +28,7 @@ logger = logging.getLogger("tarry")
 _said: set[tuple[str, str]] = set()  # what was logged: a sweep plays a thousand records
 
 POLL_SECONDS = 0.1  # between looks at the threads: an interrupt is heard within it on every system
+TOGETHER_BYTES = 1 << 29  # of games of several matches
 LENGTH_ERROR = 1e-9  # of recorded unit vectors, whose entries are rounded
 SCHEDULING: dict[str, Any] = {"uniforms": RecordedUniforms, "proxy_delays": RecordedProxies, "lost": RecordedLosers}
 MISSING = {
@@ -70,46 +71,17 @@ def simulate(
 
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
-    if game is not None and games is not None:
-        raise ValueError("give a game or games, a function of the seed, and not both")
     as_choice(device, "device", DEVICES)
-    chosen = seed_list(seeds)
-    workers = worker_count(chosen, threads)
-    kept: dict[str, Any] = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
-
-    def ready(game: Any, seeds: Sequence[int]) -> Part:
-        run = prepare(game, player, checkpoints=checkpoints, bound=bound, **kept)
-        recorded = draws_for(draws, run.player, run.horizon)
-        if games is None:
-            return Part(run, seeds, run.start(recorded))
-        # Backlogs differ, and blocks are of one shape: rounded up, most games have as many slots.
-        slots = run.slots if run.game.capacity else min(run.horizon, 1 << (run.slots - 1).bit_length())
-        fresh = run.start(recorded, slots)
-        return Part(run, seeds, fresh, kind_of_run(run, fresh))
-
-    first = ready(game if games is None else games(chosen[0]), chosen[:1])
-    run = first.run
-    if keep_rounds and not allow_large:
-        cells = len(chosen) * run.horizon * (run.game.dimension + 22)
-        refuse_if_large(8 * cells, "keeping every round")
-
-    begun = crew_on(device, first, len(chosen), 0 if games is None else own_bytes(run))
-    workers = workers if isinstance(begun, Crew) else 1
+    kept: dict[str, Any] = {"draws": draws, "checkpoints": checkpoints, "bound": bound}
+    kept |= {"keep_rounds": keep_rounds, "allow_large": allow_large}
+    match = Match(game, player, seeds, games=games, threads=threads, **kept)
+    chosen, run = match.seeds, match.first.run
+    begun = crew_on(device, match.first, len(chosen), match.own)
+    workers = run.threads if isinstance(begun, Crew) else 1
     compile_passes(run.game)
 
-    def parts_of(seeds: Sequence[int]) -> list[Part]:
-        if games is None:
-            return [first._replace(seeds=seeds)]
-        made = [first if seed == chosen[0] else ready(games(seed), [seed]) for seed in seeds]
-        for part in made:
-            for shared in ("horizon", "dimension", "capacity", "feedback"):
-                one, other = getattr(run.game, shared), getattr(part.run.game, shared)
-                if one != other:
-                    raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
-        return made
-
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
-        found = begun.play(parts_of(seeds), stop, report)
+        found = begun.play(match.parts(seeds), stop, report)
         return [one._replace(best=compare(one.run.game, run.checkpoints, stop.is_set)) for one in found]
 
     played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
@@ -118,6 +90,11 @@ def simulate(
         what = "are kept in .record" if played else "so nothing is kept"
         finished = sum(len(one.seeds) for one in played)
         raise Interrupted(f"interrupted: {finished} of {len(chosen)} seeds were finished, {what}", record)
+    return tell_warnings(record)
+
+
+def tell_warnings(record: Record) -> Record:
+    """Log what a reader should know before trusting the numbers, each kind of it once; return the record."""
     name = f"{type(record.player.learner).__name__} with {type(record.player.scheduler).__name__}"
     for warning in record.warnings:
         kind = (name, warning.rpartition(": ")[2])  # the way out: what comes before it has numbers of the run
@@ -125,6 +102,110 @@ def simulate(
             _said.add(kind)
             logger.warning("%s: %s", name, warning)
     return record
+
+
+class Match:
+    """A game, or a function of the seed that draws one, against a player under some seeds; checked, not yet played."""
+
+    def __init__(
+        self,
+        game: Any,
+        player: Any,
+        seeds: int | Iterable[int],
+        *,
+        games: Callable[[int], Any] | None = None,
+        draws: Recorded | None = None,
+        threads: int | None = 1,
+        **kept: Any,
+    ) -> None:
+        if game is not None and games is not None:
+            raise ValueError("give a game or games, a function of the seed, and not both")
+        self.seeds, self._player, self._games, self._draws = seed_list(seeds), player, games, draws
+        self._kept = kept | {"threads": worker_count(self.seeds, threads)}
+        self.first = self._ready(game if games is None else games(self.seeds[0]), self.seeds[:1])
+        run = self.first.run
+        if run.keep_rounds and not run.allow_large:
+            cells = len(self.seeds) * run.horizon * (run.game.dimension + 22)
+            refuse_if_large(8 * cells, "keeping every round")
+
+    @property
+    def own(self) -> int:
+        """The bytes that each seed has of its own: those of its game, where it has one."""
+        return 0 if self._games is None else own_bytes(self.first.run)
+
+    def parts(self, seeds: Sequence[int], is_alone: bool = True) -> list[Part]:
+        """Return what these seeds play, as blocks take it; ``is_alone`` if no other match shares the blocks."""
+        if self._games is None:
+            part = self.first._replace(seeds=seeds)
+            return [part if is_alone else part._replace(kind=kind_of_run(part.run, part.fresh))]
+        made = [self.first if seed == self.seeds[0] else self._ready(self._games(seed), [seed]) for seed in seeds]
+        for part in made:
+            for shared in ("horizon", "dimension", "capacity", "feedback"):
+                one, other = (getattr(run.game, shared) for run in (self.first.run, part.run))
+                if one != other:
+                    raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
+        return made
+
+    def _ready(self, game: Any, seeds: Sequence[int]) -> Part:
+        run = prepare(game, self._player, **self._kept)
+        recorded = draws_for(self._draws, run.player, run.horizon)
+        if self._games is None:
+            return Part(run, seeds, run.start(recorded))
+        # Backlogs differ, and blocks are of one shape: rounded up, most games have as many slots.
+        slots = run.slots if run.game.capacity else min(run.horizon, 1 << (run.slots - 1).bit_length())
+        fresh = run.start(recorded, slots)
+        return Part(run, seeds, fresh, kind_of_run(run, fresh))
+
+
+def play_matches(
+    matches: Iterable[Match], device: str = "cpu", report: Callable[[int], None] = lambda _: None
+) -> Iterator[Record]:
+    """Yield the record of each match; parts of one kind are played together, whatever match they are of.
+
+    So many matches are held at once as games of half a gigabyte have. ``report`` is told rounds as they are done, and
+    may raise an error to stop.
+    """
+    held, size = list[Match](), 0
+    for match in matches:
+        held.append(match)
+        size += match.own * len(match.seeds)
+        if size >= TOGETHER_BYTES:
+            yield from _play_held(held, device, report)
+            held, size = [], 0
+    yield from _play_held(held, device, report)
+
+
+def _play_held(matches: list[Match], device: str, report: Callable[[int], None]) -> list[Record]:
+    by_kind: dict[Any, list[tuple[int, Part]]] = {}
+    for i, match in enumerate(matches):
+        for part in match.parts(match.seeds, is_alone=False):
+            by_kind.setdefault(part.kind, []).append((i, part))
+    played: list[list[Played]] = [[] for _ in matches]
+    for parts in by_kind.values():
+        left, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
+        crew = crew_on(device, parts[0][1], left, own)
+        parts.reverse()
+        while parts:
+            taken = _take(parts, crew.next_size(left))
+            left -= sum(len(part.seeds) for _, part in taken)
+            for (i, _), one in zip(taken, crew.play([part for _, part in taken], Stop(), report), strict=True):
+                played[i].append(one._replace(best=compare(one.run.game, one.run.checkpoints)))
+    for match, mine in zip(matches, played, strict=True):
+        order = {seed: i for i, seed in enumerate(match.seeds)}
+        mine.sort(key=lambda one: order[one.seeds[0]])
+    return [tell_warnings(Record.of(mine)) for mine in played]
+
+
+def _take(parts: list[tuple[int, Part]], most: int) -> list[tuple[int, Part]]:
+    """Return parts from the end of a list, which they leave, of at most so many seeds."""
+    taken = []
+    while parts and most > 0:
+        i, part = parts.pop()
+        if part.seeds[most:]:
+            parts.append((i, part._replace(seeds=part.seeds[most:])))
+        taken.append((i, part._replace(seeds=part.seeds[:most])))
+        most -= len(taken[-1][1].seeds)
+    return taken
 
 
 @dataclass(frozen=True)
