@@ -40,10 +40,14 @@ for losses_, learner, feedback, scheduler in (
 def drawn(seed):
     waits = delays.uniform(horizon=60, low=2, high=9, rng=seed)
     return tarry.Game(space, losses.Linear(rows[seed : seed + 60]), waits, capacity=3)
+def unlike(seed):  # a wheel, whose room follows the backlog, and a ridge without which rows are feedback
+    waits = delays.uniform(horizon=60, low=2, high=20 + 9 * seed, rng=seed)
+    return tarry.Game(space, losses.Linear(rows[seed : seed + 60], ridge=0.1 * (seed % 2)), waits, capacity=None)
 player = lambda game: tarry.Player(learners.DWFTRL(space, rate=1.0 / game.delays.total_delay), schedulers.VarOpt())
-one, two = (tarry.simulate(None, player, 5, games=drawn, device=device) for device in ("cpu", "cuda"))
-assert np.array_equal(one.regret, two.regret) and len(set(one.regret)) == 5
-assert np.array_equal(one.fates, two.fates)
+for games in (drawn, unlike):
+    one, two = (tarry.simulate(None, player, 5, games=games, device=device) for device in ("cpu", "cuda"))
+    assert np.array_equal(one.regret, two.regret) and len(set(one.regret)) == 5
+    assert np.array_equal(one.fates, two.fates)
 """
 
 

@@ -20,7 +20,7 @@ from tarry.game.world import BOOKS, AllOne, Buffers, Examples, Fixed, Gradients,
 from tarry.kernel import cuda, step
 from tarry.kernel.views import leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
-from tarry.kernel.words import read, without_arrays, write
+from tarry.kernel.words import kind_of, read, without_arrays, write
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
 from tarry.tracking.table import without_index
@@ -52,10 +52,10 @@ _launcher, _cells_launcher = cuda.Launcher(_play), cuda.Launcher(_play_cells)
 
 
 class DeviceBlock:
-    """Room for replicas of a run on a GPU, which plays one block of seeds after another."""
+    """Room for replicas of runs of one kind on a GPU, whose buffers fit it; plays one block of seeds after another."""
 
     def __init__(self, run: Run, fresh: Buffers, size: int, own: int = 0) -> None:
-        self.buffers, self._run, self._fresh = fresh, run, fit(run, fresh)
+        self.buffers, self._run, self._fresh = fresh, run, fresh
         state, world = self._fresh.state, self._fresh.world
         self._places = (state.table, state.scheduler, world.wheel), (world.curve,)
         each = own + sum(leaf.nbytes for leaf in leaves(self._fresh))
@@ -67,7 +67,7 @@ class DeviceBlock:
         """Let the replicas be these seeds before the first round."""
         counts = [len(part.seeds) for part in parts]
         if self._is_used or len(parts) > 1:
-            fresh = zip(*(leaves(fit(part.run, part.fresh)) for part in parts), strict=True)
+            fresh = zip(*(leaves(part.fresh) for part in parts), strict=True)
             for rows, listed in zip(_flat(self._stack), fresh, strict=True):
                 if len(parts) == 1 or not np.any((every := np.stack(listed)) != listed[0]):
                     cuda.respread(rows, listed[0])
@@ -137,7 +137,7 @@ def fit(run: Run, fresh: Buffers) -> Buffers:
         tally = tally._replace(size=tally.size[:0], sized=tally.sized[:0])
     if run.setting.hears or slots > FEW_SLOTS:
         # A round waits in the wheel until its end, tracked or not.
-        nodes = min(run.horizon, int(run.game.delays.max_backlog) + 1)
+        nodes = min(run.horizon, 1 << int(run.game.delays.max_backlog).bit_length())  # games share a shape
         world = world._replace(wheel=make_wheel(nodes, run.horizon))
     else:
         world = world._replace(wheel=make_slot_queue(slots))
@@ -160,8 +160,9 @@ class DeviceCrew:
     """A GPU that plays seeds, as many together as its memory holds."""
 
     def __init__(self, part: Part, seeds: int, own: int = 0) -> None:
-        block = DeviceBlock(part.run, part.fresh, seeds, own)
-        self._own, self._blocks, self._pace = own, {part.kind: block}, Pace(part.run)
+        fitted = _fitted(part)
+        block = DeviceBlock(part.run, fitted.fresh, seeds, own)
+        self._own, self._blocks, self._pace = own, {fitted.kind: block}, Pace(part.run)
         self._size = min(block.size, max(1, HOST_BYTES // own)) if own else block.size
         self._pace.seconds = ROUND_SECONDS
 
@@ -172,13 +173,21 @@ class DeviceCrew:
     def play(self, parts: Sequence[Part], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         """Play these parts, those of one kind together, of at most ``next_size`` seeds; raise Stopped if told to."""
 
-        def block_for(part: Part) -> DeviceBlock:
-            if part.kind not in self._blocks:
+        def play_together(mine: list[Part]) -> list[Played]:
+            kind = mine[0].kind
+            if kind not in self._blocks:
                 self._blocks.clear()  # memory for one kind at a time
-                self._blocks[part.kind] = DeviceBlock(part.run, part.fresh, self._size, self._own)
-            return self._blocks[part.kind]
+                self._blocks[kind] = DeviceBlock(mine[0].run, mine[0].fresh, self._size, self._own)
+            return play_block(mine, self._blocks[kind], self._pace, stop, report)
 
-        return play_by_kind(parts, lambda mine: play_block(mine, block_for(mine[0]), self._pace, stop, report))
+        return play_by_kind([_fitted(part) for part in parts], play_together)
+
+
+def _fitted(part: Part) -> Part:
+    """Return a part as a GPU takes it; what fits may differ within a kind, since it depends on numbers too."""
+    fresh = fit(part.run, part.fresh)
+    shapes = tuple(leaf.shape for leaf in leaves(fresh))
+    return part._replace(fresh=fresh, kind=(part.kind, kind_of(fresh), shapes))
 
 
 def crew_on(device: str, part: Part, seeds: int, own: int = 0) -> Crew | DeviceCrew:
