@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import ceil, isfinite, nan, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,19 +28,22 @@ from studies.table1_games import (
     Facts,
     Setting,
     bound_of,
+    cast,
     entrant,
     facts_of,
     terms,
 )
 from tarry.charts import CONFIDENCE, student
-from tarry.game import simulate
+from tarry.game import Game, simulate
 from tarry.reports.exponents import fit_exponent
+from tarry.tracking import Player
 
 Array = NDArray[np.float64]
 
 ATTAINED, UPPER, LOGARITHM, LOWER = "attained", "upper bound", "logarithm", "lower bound"
 SLACK = 0.1  # how far a slope may be from its claim
 PILOT = 8  # seeds from which the number of seeds is computed
+AT_ONCE, MANY_AT_ONCE = 8, 256  # seeds whose games are held, on a CPU and on a GPU
 SHOWN = 96  # the most seeds of what is shown and not judged
 AIM = SLACK / 2  # half an interval: a slope at its claim is then inside with room to spare
 
@@ -196,26 +199,40 @@ class MeasuredLine(NamedTuple):
 
 
 def measure(
-    lines: Iterable[Line], most: int, workers: int | None = None, tell: Callable[[str], None] = lambda _: None
+    lines: Iterable[Line],
+    most: int,
+    workers: int | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    device: str = "cpu",
 ) -> Iterator[MeasuredLine]:
-    """Play every line with the player and its controls, each with at most so many seeds, in so many threads."""
+    """Play every line with the player and its controls, each with at most so many seeds, in so many threads.
+
+    A pilot says from its interval how many seeds make a second one that is short enough to decide.
+    """
     for line in lines:
-        slopes = {}
-        for who in (PLAYER, *CONTROLS):
-            tell(f"{line.column.row}, {line.column.name}, along {line.name}: {who}")
+        tell(f"{line.column.row}, {line.column.name}, along {line.name}")
+        regrets = _regrets(line, dict.fromkeys((PLAYER, *CONTROLS), range(PILOT)), workers, device)
+        wanted = dict[str, range]()
+        for who, pilot in regrets.items():
             # Whether a control passes a lower bound decides nothing: it is shown, and needs no narrow interval.
             few = line.kind == LOWER and who != PLAYER
-            slopes[who] = _played(line, who, min(most, SHOWN) if few else most, workers)
-        yield MeasuredLine(line, slopes)
+            wanted[who] = range(PILOT, seeds_for(line, fit(line, pilot), min(most, SHOWN) if few else most))
+        more = _regrets(line, wanted, workers, device)
+        yield MeasuredLine(line, {who: fit(line, np.hstack([regrets[who], more[who]])) for who in regrets})
 
 
-def _played(line: Line, who: str, most: int, workers: int | None) -> Slope:
-    """Play a pilot, and from its interval so many seeds that a second one is short enough to decide."""
-    regrets = _regrets(line, who, range(PILOT), workers)
-    found = fit(line, regrets)
-    wanted = seeds_for(line, found, most)
-    if wanted > PILOT:
-        found = fit(line, np.hstack([regrets, _regrets(line, who, range(PILOT, wanted), workers)]))
+def _regrets(line: Line, seeds: dict[str, range], workers: int | None, device: str) -> dict[str, Array]:
+    """Return everybody's regrets under their seeds, a row for each setting; all of them meet the same games."""
+    found = {who: np.zeros((len(line.settings), len(seeds[who]))) for who in seeds}
+    first, last = min(mine.start for mine in seeds.values()), max(mine.stop for mine in seeds.values())
+    size = AT_ONCE if device == "cpu" else MANY_AT_ONCE
+    for i, at in enumerate(line.settings):
+        for start in range(first, last, size):
+            for who, mine in seeds.items():
+                now = range(start, min(start + size, mine.stop))
+                if len(now):
+                    found[who][i, start - first : now.stop - first] = regrets_at(line, at, who, now, workers, device)
+            cast.cache_clear()
     return found
 
 
@@ -232,23 +249,20 @@ def seeds_for(line: Line, pilot: Slope, most: int) -> int:
     return min(most, max(pilot.seeds, ceil(pilot.seeds * (half / aim) ** 2)))
 
 
-def _regrets(line: Line, who: str, seeds: range, workers: int | None) -> Array:
-    return np.array([regrets_at(line, at, who, seeds, workers) for at in line.settings])
-
-
-def regrets_at(line: Line, at: Setting, who: str, seeds: range, workers: int | None = None) -> Array:
+def regrets_at(
+    line: Line, at: Setting, who: str, seeds: range, workers: int | None = None, device: str = "cpu"
+) -> Array:
     """Return the regret of a player or control under each seed, which draws the game too."""
     column, ruled = terms(line.column, at, who)
-    record = simulate(
-        None,
-        entrant(column, who),
-        seeds,
-        games=lambda seed: column.play_game(ruled, seed, line.game),
-        bound=False,
-        checkpoints=1,
-        threads=workers,
-    )
-    return record.regret
+    players = dict[int, Player]()  # by game
+
+    def games(seed: int) -> Game:
+        game, player = cast(column, ruled, seed, line.game)
+        players[id(game)] = entrant(player, who)
+        return game
+
+    rest: dict[str, Any] = {"bound": False, "checkpoints": 1, "threads": workers, "device": device}
+    return simulate(None, lambda game: players[id(game)], seeds, games=games, **rest).regret
 
 
 def lines(scale: int = 1) -> list[Line]:

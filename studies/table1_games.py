@@ -15,7 +15,7 @@ are, by S, by the straggler. All losses are of one coordinate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from math import pow, sqrt
 from typing import Any, NamedTuple
 
@@ -56,10 +56,20 @@ class Facts(NamedTuple):
     harmonic: float
 
 
+def cycle_of(at: Setting) -> int:
+    """Return the rounds of a busy spell and the quiet one after it."""
+    return round(2 * at.spell / at.share)
+
+
+def first_round(at: Setting, seed: int) -> int:
+    """Return where in a cycle the game of a seed begins."""
+    return int(np.random.default_rng(seed).integers(cycle_of(at)))
+
+
 def layout(at: Setting, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """Return of every round the delay, whether it is busy, and the number of its cycle, which begins at random."""
-    cycle = round(2 * at.spell / at.share)
-    shifted = np.arange(at.horizon) + np.random.default_rng(seed).integers(cycle)
+    cycle = cycle_of(at)
+    shifted = np.arange(at.horizon) + first_round(at, seed)
     busy = shifted % cycle < 2 * at.spell
     late = np.where(busy, at.spell, 0)
     if at.straggler:
@@ -89,15 +99,29 @@ def delays_of(at: Setting, game: str, seed: int) -> Any:
 
 
 def losses_of(at: Setting, game: str, seed: int) -> Any:
+    """Return the losses of a seed, a window of those that all its seeds share: cycles begin at random."""
     if game == "signs":
         return losses.Linear(losses.Drawn(1, block=at.spell + 1, finish="sphere", rng=seed))
-    _, busy, cycle = layout(at, seed)
-    rounds, sign = np.arange(at.horizon), 1.0 - 2.0 * (seed % 2)
+    start, sign = first_round(at, seed), 1.0 - 2.0 * (seed % 2)
+    whole = _all_losses(at._replace(capacity=None, straggler=False), game, start % 2, sign)
+    rows = whole.rows.values[start : start + at.horizon]
+    return type(whole).make(type(whole.rows).make(rows), *whole[1:])
+
+
+@lru_cache(maxsize=32)
+def _all_losses(at: Setting, game: str, parity: int, sign: float) -> Any:
+    """Return losses from the first round of a cycle on, for every start of this parity."""
+    cycle = cycle_of(at)
+    rounds = np.arange(at.horizon + cycle)
+    busy = rounds % cycle < 2 * at.spell
     if game == "curved":
-        targets = np.where(busy, 0.75 - 1.5 * (cycle % 2), rounds % 2)
+        targets = np.where(busy, 0.75 - 1.5 * (rounds // cycle % 2), (rounds + parity) % 2)
         return losses.Quadratic(sign * targets[:, None])
     strength = np.where(busy, 1.0, 0.5 * at.share / (1.0 - at.share))
     return losses.Absolute(strength[:, None], sign * strength * np.where(busy, 0.5, -0.5))
+
+
+_found: dict[tuple[Setting, str, int], dict[str, Any]] = {}  # of games that were played
 
 
 class Column(NamedTuple):
@@ -121,7 +145,12 @@ class Column(NamedTuple):
         """Return the game of a seed."""
         kind = game or self.game
         made = losses_of(at, kind, seed), delays_of(at, kind, seed)
-        return Game(DOMAIN, *made, feedback=self.feedback, capacity=at.capacity, information=self.information)
+        rules: dict[str, Any] = {"feedback": self.feedback, "capacity": at.capacity, "information": self.information}
+        drawn = Game(DOMAIN, *made, **rules)
+        # The same losses meet the player, its controls and other columns: the best fixed action is found once.
+        key = at._replace(capacity=None), kind, seed
+        vars(drawn).update(_found.setdefault(key, {"best_action": drawn.best_action}))
+        return drawn
 
 
 @lru_cache(maxsize=256)
@@ -288,18 +317,20 @@ PLAYER = "player"
 CONTROLS = ("never moves", "rate × 30", "weighs nothing")
 
 
-def entrant(column: Column, who: str) -> Callable[[Game], Player]:
-    """Return the function that makes the player, or a control of it, for a game."""
+@cache  # until the next seeds are played
+def cast(column: Column, at: Setting, seed: int, game: str = "") -> tuple[Game, Player]:
+    """Return the game of a seed and the column's player for it; controls are made from both."""
+    drawn = column.play_game(at, seed, game)
+    return drawn, column.make(drawn)
 
-    def made(game: Game) -> Player:
-        player = column.make(game)
-        if who == "weighs nothing":
-            return Player(player.learner, DropNewest())
-        if who == PLAYER:
-            return player
-        return Player(scaled(player.learner, STILL if who == "never moves" else FAST), player.scheduler)
 
-    return made
+def entrant(player: Player, who: str) -> Player:
+    """Return the player, or a control of it."""
+    if who == "weighs nothing":
+        return Player(player.learner, DropNewest())
+    if who == PLAYER:
+        return player
+    return Player(scaled(player.learner, STILL if who == "never moves" else FAST), player.scheduler)
 
 
 def terms(column: Column, at: Setting, who: str) -> tuple[Column, Setting]:

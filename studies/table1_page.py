@@ -29,8 +29,10 @@ from studies.table1 import (
 )
 from studies.table1_games import COLUMNS, CONTROLS, CONVEX, PLAYER
 from tarry.charts import FAINT, INK, altair, data_of, dressed
+from tarry.checks import as_choice
 from tarry.cli.console import Format, refusing, screen
 from tarry.experiments.parts import write_whole
+from tarry.game.device import DEVICES, has_device
 from tarry.reports.page import Page
 from tarry.reports.style import Figure, rows_height
 from tarry.reports.table import DASH, Table, latex, markdown
@@ -229,6 +231,7 @@ def table1_command(
         Path | None, typer.Option("--results", "-r", help="Folder (default: out/table1[-quick]).")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Threads (default: one for each core).")] = None,
+    device: Annotated[str, typer.Option(help="What seeds are played on: cpu, cuda or auto.")] = "cpu",
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
     """Play Table 1 with its controls and write a page; exit code 1 unless every line comes out as it should."""
@@ -237,8 +240,11 @@ def table1_command(
     # Warnings say what controls do on purpose.
     logging.getLogger("tarry").setLevel(logging.ERROR)
     with refusing():
+        as_choice(device, "device", DEVICES)
+        device = "cpu" if device == "cpu" or not has_device(device) else "cuda"
         most = QUICK_SEEDS if quick else FULL_SEEDS
-        found = list(measure(lines(1 if quick else 4), most, workers, lambda text: typer.echo(text, err=True)))
+        told_of = measure(lines(1 if quick else 4), most, workers, lambda text: typer.echo(text, err=True), device)
+        found = list(told_of)
         paths = save_table1(found, folder, command)
     if output is Format.json:
         typer.echo(as_json(found), nl=False)

@@ -21,7 +21,7 @@ from tarry.cli.app import app
 from tarry.experiments import Folder, engines, play, run_sweep
 from tarry.experiments.engines import Threads
 from tarry.experiments.parts import list_parts, read_part, write_part
-from tarry.kernel import cache
+from tarry.kernel import cache, cuda
 
 RUN = CliRunner()
 
@@ -77,6 +77,23 @@ def test_jobs_of_an_array_share_the_work(file):
         assert call("sweep", "run", file, "--task", f"{i}/3").exit_code == 0
         assert call("sweep", "status", file).exit_code == (0 if i == 3 else 1)
     assert call("sweep", "run", file).stdout.startswith("0 cells finished, 16 were there")
+
+
+def test_the_device_of_the_file_and_of_the_command(file, monkeypatch):
+    def nowhere():
+        raise cuda.NoDevice("no GPU answers")
+
+    monkeypatch.setattr(cuda, "find_device", nowhere)
+    refused = call("sweep", "run", file, "--device", "cuda")
+    assert refused.exit_code == 2
+    assert "device cannot be used here (no GPU answers), got 'cuda'" in refused.output
+    assert "device must be one of" in call("sweep", "run", file, "--device", "gpu").output
+    text = file.read_text(encoding="utf-8")
+    file.write_text('device = "gpu"\n' + text, encoding="utf-8")
+    assert "device: must be 'cpu', 'cuda' or 'auto', got 'gpu'" in call("sweep", "plan", file).output
+    file.write_text('device = "cuda"\n' + text, encoding="utf-8")
+    assert "no GPU answers" in call("sweep", "run", file).output
+    assert call("sweep", "run", file, "--device", "cpu").stdout.startswith("16 cells finished")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from sweeping import LONGER, sweep_of, tables_of
 
 from tarry.experiments import Folder, make_engine, run_sweep
 from tarry.experiments import dask as engine_room
-from tarry.experiments.dask import Cluster, Groups, code_here, play_group
+from tarry.experiments.dask import Cluster, Groups, code_here, play_task
 from tarry.kernel.cache import EDITED
 
 distributed = pytest.importorskip("distributed")
@@ -173,7 +173,7 @@ class Lost:
 
 def test_workers_that_join_later_with_other_code_are_refused(tmp_path):
     contents = sweep_of(tmp_path).contents
-    client, play = StandIn(lambda _: None), play_group
+    client, play = StandIn(lambda _: None), play_task
     submit = client.submit
     client.submit = lambda _, group, pure: submit(lambda g: (*play(g)[:2], "old", "0.0.9"), group, pure)
     client.cancel = lambda tasks, force: None

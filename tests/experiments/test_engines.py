@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
+import polars as pl
 import pytest
 from marking import slow_but
-from sweeping import LONGER, sweep_of, tables_of
+from sweeping import LONGER, TINY, sweep_of, tables_of
 
 from tarry.errors import ArgumentError
-from tarry.experiments import make_engine
+from tarry.experiments import Folder, engines, make_engine, run_sweep
+from tarry.kernel import cuda
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +48,11 @@ except ChildProcessError as error:
 """
 
 
-def script(tmp_path, text, *arguments):
+def script(tmp_path, text, *arguments, **variables):
     """A script of its own, as a user would start it."""
     path = tmp_path / "script.py"
     path.write_text(text, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place), **variables}
     command = [sys.executable, str(path), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
@@ -103,6 +107,81 @@ def test_one_worker_for_each_core_that_may_be_used(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity")
     assert make_engine("threads")._workers == 64
     assert make_engine("threads", 5)._workers == 5
+
+
+# In a process of its own: Numba asks for its simulator when it is loaded.
+SIMULATED = """
+import sys
+from tarry.experiments import Folder, load_sweep, make_engine, run_sweep
+sweep, launches = load_sweep(sys.argv[1]), []
+from tarry.game import device
+play = device.play_block
+device.play_block = lambda parts, *rest: launches.append(len(parts)) or play(parts, *rest)
+for engine in ("threads", "own"):
+    folder = Folder(sys.argv[2] + engine)
+    made = make_engine(engine, device="cuda") if engine == "threads" else None
+    print(run_sweep(sweep, folder, made).finished)
+    folder.write_plan(sweep)
+    tables = folder.tables()
+    tables.runs.sort("cell", "seed").write_parquet(sys.argv[2] + engine + ".parquet")
+print(max(launches))
+"""
+
+
+@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+def test_cells_share_launches_of_a_gpu_and_have_the_same_numbers(tmp_path, reference):
+    sweep = sweep_of(tmp_path, 'device = "cuda"\n' + TINY)
+    environment = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    with script(tmp_path, SIMULATED, sweep.path, tmp_path / "on-", **environment) as running:
+        said, shouted = running.communicate(timeout=300)
+    assert running.returncode == 0, shouted
+    first, second, most = map(int, said.split())
+    assert first == second == len(sweep.contents) == 16
+    assert most > 2  # more than the games of one cell
+    folder = Folder(tmp_path / "cpu")
+    run_sweep(sweep._replace(device="cpu"), folder)
+    runs = folder.tables().runs.sort("cell", "seed")
+    for name in ("threads", "own"):
+        assert runs.equals(pl.read_parquet(tmp_path / f"on-{name}.parquet").select(runs.columns))
+
+
+def test_a_missing_gpu_is_told_before_anything_is_played(monkeypatch, tmp_path, caplog):
+    def nowhere():
+        raise cuda.NoDevice("no GPU answers")
+
+    monkeypatch.setattr(cuda, "find_device", nowhere)
+    with pytest.raises(
+        ArgumentError, match=r"device cannot be used here .no GPU answers., got 'cuda': leave device out"
+    ):
+        make_engine(device="cuda")
+    with pytest.raises(ValueError, match="device must be one of"):
+        make_engine(device="gpu")
+    with caplog.at_level("INFO", "tarry"):
+        assert make_engine("threads", 3, device="auto")._workers == 3
+    assert "played on the CPU: no GPU answers" in caplog.text
+    sweep = sweep_of(tmp_path, 'device = "auto"\n' + TINY)
+    assert sweep.contents == sweep_of(tmp_path).contents  # no part of a cell's identity
+    assert run_sweep(sweep, Folder(tmp_path / "results")).finished == 16
+
+
+def test_a_cell_that_fails_on_a_device_does_not_take_others_along(monkeypatch, tmp_path):
+    good = list(sweep_of(tmp_path).contents.items())[:3]
+    bad = json.dumps(json.loads(good[0][1]) | {"player": {"learner": {"type": "DWFTRL", "rate": -1.0}}})
+    broken, play_cells = "c", engines.play_cells
+
+    def play(cells, stopped, device):
+        if any(one.cell == broken for one in cells):
+            raise ValueError("one play is not finite")
+        return play_cells(cells, stopped, "cpu")
+
+    monkeypatch.setattr(engines, "play_cells", play)
+    group = [("a", good[0][1]), ("b", bad), ("c", good[1][1]), ("d", good[2][1])]
+    found = engines.play_group(group, device="cuda")
+    assert [one.cell for one in found] == ["a", "b", "c", "d"]
+    assert "rate must be positive" in found[1].error
+    assert found[2].error == "one play is not finite"
+    assert found[0].columns["regret"].tolist() == engines.play_cell(*group[0])["regret"].tolist()
+    assert found[3].columns is not None
 
 
 @pytest.mark.parametrize("engine", ["threads", "processes"])

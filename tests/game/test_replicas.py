@@ -79,7 +79,7 @@ def test_the_books_of_a_block_are_those_of_a_plain_loop():
         buffers = made.start(keyed_draws(seed), nodes=HORIZON)
         with np.errstate(over="ignore"):
             for t in range(1, HORIZON + 1):
-                made._replace(compiled=run.run_rounds.function).advance(buffers, run.Stop(), t, t)
+                made._replace(compiled=run.run_rounds.function, is_plain=True).advance(buffers, run.Stop(), t, t)
         assert np.array_equal(together.fates[i], buffers.state.tally.fates)
         assert together.loss[i] == buffers.world.loss[0]
         assert np.array_equal(together.last_plays[i], buffers.state.play)
@@ -101,6 +101,45 @@ def test_kept_rounds_and_recorded_draws_are_each_seeds_own():
     assert all(same.events(seed).equals(same.events()) for seed in SEEDS)
 
 
+def _drawn(capacity):
+    """A game for each seed, and a player that its delays tune: nothing is shared, lengths of arrays neither."""
+
+    def game(seed):
+        rng = seed % 1000
+        late = tarry.delays.geometric(horizon=HORIZON, mean=5.0 + rng, rng=rng)
+        late = late if seed != 7 else tarry.delays.fixed(horizon=HORIZON, delay=2)  # of another type
+        rows = np.random.default_rng(rng).normal(size=(HORIZON, 3))
+        return tarry.Game(DOMAIN, tarry.losses.Linear(rows), late, capacity=capacity)
+
+    def player(game):
+        rate = np.full(HORIZON + int(game.delays.max_backlog), 1.0 / (1 + game.delays.total_delay))
+        return Player(DWFTRL(DOMAIN, rate=rate))
+
+    return game, player
+
+
+@pytest.mark.usefixtures("_in_blocks")
+@pytest.mark.parametrize(("capacity", "threads"), [(4, 1), (None, 1), (4, 2)])
+def test_games_by_seed_together_are_games_alone(capacity, threads):
+    game, player = _drawn(capacity)
+    together = tarry.simulate(None, player, SEEDS, games=game, threads=threads, checkpoints=8)
+    assert together.seeds == SEEDS
+    for i, seed in enumerate(SEEDS):
+        assert _are_rows(together, i, tarry.simulate(game(seed), player, [seed], checkpoints=8))
+
+
+@pytest.mark.jit(only=True)
+def test_compiled_games_share_a_call_and_no_memory(monkeypatch):
+    game, player = _drawn(None)
+    blocks_played, play_block = [], blocks.play_block
+    monkeypatch.setattr(blocks, "play_block", lambda *a: blocks_played.append(len(a[0])) or play_block(*a))
+    together = tarry.simulate(None, player, [*range(7), 8], games=game, threads=1)
+    assert sum(blocks_played) == 8
+    assert max(blocks_played) > 1  # games are of two shapes
+    for seed, regret in zip(together.seeds, together.regret, strict=True):
+        assert tarry.simulate(game(seed), player, [seed]).regret[0] == regret
+
+
 @pytest.mark.usefixtures("_in_blocks")
 def test_replays_are_in_blocks_too():
     together = replay(VarOpt(), DELAYS, capacity=4, seeds=SEEDS)
@@ -112,8 +151,9 @@ def test_replays_are_in_blocks_too():
 def test_what_is_wrong_with_one_seed_is_told():
     """The play of a replica in the midst of a block, its loss, and its books."""
     made = run.prepare(*GAMES["VarOpt"])
-    block = blocks.Block(made, made.start(keyed_draws(0)), 3)
-    made.play(SEEDS[:3], block, blocks.Pace(made), run.Stop(), lambda _: None)
+    part = blocks.Part(made, SEEDS[:3], made.start(keyed_draws(0)))
+    block = blocks.Block(made, part.fresh, 3)
+    blocks.play_block([part], block, blocks.Pace(made), run.Stop(), lambda _: None)
     state, around = block.buffers.state, block.buffers.world
     made.check(block.buffers, 1, HORIZON)
     around.held[1] += 1.0
@@ -144,10 +184,11 @@ def test_wheels_grow_on_the_way(monkeypatch):
 
 def test_blocks_are_sized_by_time_and_memory():
     made = run.prepare(*GAMES["VarOpt"])._replace(is_plain=False)
-    fresh = made.start(keyed_draws(0))
-    assert blocks.most_replicas(made, fresh, 10**6) > 100
-    assert blocks.most_replicas(made, fresh, 5) == 5
-    assert blocks.most_replicas(made._replace(is_plain=True), fresh, 10**6) == 1
+    part = blocks.Part(made, [0], made.start(keyed_draws(0)))
+    assert blocks.most_replicas(part, 10**6) > 100
+    assert blocks.most_replicas(part, 5) == 5
+    assert blocks.most_replicas(part, 10**6, 2**21) == 3  # games that lie beside their seeds
+    assert blocks.most_replicas(part._replace(run=made._replace(is_plain=True)), 10**6) == 1
     pace = blocks.Pace(made)
     pace.learn(1000, 1000 * 5e-8)
     assert pace.replicas(20_000, 256, 2, 500) == 64

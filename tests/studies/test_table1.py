@@ -45,6 +45,7 @@ from studies.table1_games import (
     entrant,
     facts_of,
     layout,
+    losses_of,
     scaled,
     terms,
 )
@@ -118,6 +119,27 @@ def test_the_layout_is_as_said():
     assert facts.sigma_max == sigma.max()
     assert facts.d_tot == sigma.sum()
     assert facts.harmonic == pytest.approx(sum((0.5 + s) / t for t, s in enumerate(sigma, 1)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_losses_follow_the_layout(seed):
+    at = Setting(500, 10, 0.25)
+    _, busy, cycle = layout(at, seed)
+    rounds, sign = np.arange(500), (-1.0) ** seed
+    targets = np.where(busy, 0.75 - 1.5 * (cycle % 2), rounds % 2)
+    assert np.array_equal(losses_of(at, "curved", seed).rows.values[:, 0], sign * targets)
+    strength = np.where(busy, 1.0, 0.5 / 3)
+    expected = np.stack([strength, sign * strength * np.where(busy, 0.5, -0.5)], axis=1)
+    assert np.allclose(losses_of(at, "convex", seed).rows.values, expected, rtol=1e-15)
+
+
+def test_the_best_action_of_a_game_is_found_once():
+    column, other = COLUMN[CONVEX, FREE], COLUMN[CONVEX, OURS]
+    at = Setting(400, 8, 0.5, 1)
+    games = [column.play_game(at, 3), other.play_game(at._replace(capacity=2), 3)]
+    assert games[0].best_action is games[1].best_action
+    assert games[0].best_action is not column.play_game(at, 4).best_action
+    assert games[0].best_action is not COLUMN[CURVED, FREE].play_game(at, 3).best_action
 
 
 # Claims and slopes
@@ -327,7 +349,7 @@ def test_everybody_plays(column):
         assert np.isfinite(regret).all()
         if who == "weighs nothing":
             assert where.capacity is not None
-            assert type(entrant(ruled, who)(ruled.play_game(where, 0)).scheduler).__name__ == "DropNewest"
+            assert type(entrant(ruled.make(ruled.play_game(where, 0)), who).scheduler).__name__ == "DropNewest"
 
 
 def test_who_never_moves_pays_for_every_busy_round():
@@ -341,7 +363,7 @@ def test_who_never_moves_pays_for_every_busy_round():
 def test_a_line_is_played_with_the_seeds_it_needs(monkeypatch):
     asked = []
 
-    def regrets(line, at, who, seeds, workers):
+    def regrets(line, at, who, seeds, workers, device):
         asked.append((who, seeds))
         noise = np.random.default_rng(list(seeds)).normal(1.0, 0.3, len(seeds)) if who == PLAYER else 1.0
         power = {PLAYER: 0.5, "never moves": 1.0, "rate × 30": 0.5}.get(who, 0.9)

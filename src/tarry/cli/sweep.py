@@ -30,6 +30,9 @@ WorkersOption = Annotated[int | None, typer.Option(min=1, help="How many at once
 SchedulerOption = Annotated[
     str | None, typer.Option(help="With --engine dask: its address (default: a local cluster).")
 ]
+DeviceOption = Annotated[
+    str | None, typer.Option(help="What seeds are played on: cpu, cuda or auto (default: as the file says, or cpu).")
+]
 TaskOption = Annotated[str, typer.Option(help="Of n jobs that share the folder, the i-th: i/n.")]
 
 
@@ -67,6 +70,7 @@ def run(
     engine: EngineOption = "threads",
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
+    device: DeviceOption = None,
     task: TaskOption = "1/1",
 ) -> None:
     """Play every cell that is not finished yet."""
@@ -77,7 +81,8 @@ def run(
             first = shlex.join(["tarry", "sweep", "run", str(file)])
             raise ValueError(f"{folder.path} holds no results to go on with: {first}, or give --results")
         again = shlex.join(["tarry", "sweep", "resume", str(file), *place])
-        play_sweep(sweep, folder, again, engine=engine, workers=workers, scheduler=scheduler, task=task)
+        chosen: dict[str, Any] = {"engine": engine, "workers": workers, "scheduler": scheduler, "device": device}
+        play_sweep(sweep, folder, again, task=task, **chosen)
 
 
 @sweep_app.command("status")
@@ -136,7 +141,8 @@ def play_sweep(
     try:
         # The warnings come second, for the bar then makes way for what is written on standard error.
         with progress_bar(console, "cells") as show, engine_warnings():
-            done = experiments.run_sweep(sweep, folder, make_engine(**chosen), task=parse_task(task), progress=show)
+            engine = make_engine(**chosen | {"device": chosen.get("device") or sweep.device})
+            done = experiments.run_sweep(sweep, folder, engine, task=parse_task(task), progress=show)
     except KeyboardInterrupt:
         said = {name: value for name, value in (chosen | {"task": task}).items() if value is not None}
         words = [f"--{name} {shlex.quote(str(said[name]))}" for name in said if said[name] != DEFAULTS.get(name)]

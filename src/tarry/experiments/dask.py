@@ -14,10 +14,13 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from tarry._version import __version__
-from tarry.experiments.engines import PAUSE, Outcome, play_one
+from tarry.checks import as_choice
+from tarry.experiments.engines import PAUSE, Group, Outcome, play_group
+from tarry.game.device import DEVICES
 from tarry.game.simulate import core_count
 from tarry.kernel.cache import EDITED, source
 
@@ -27,14 +30,14 @@ AHEAD = 3  # tasks a thread has waiting, so that it is never idle while results 
 CANCELLATIONS = 3  # that a cell survives: a scheduler that is restarted is not the cell's doing
 PATIENCE = 10.0  # seconds that a scheduler may be silent, or a cluster without workers
 POLL = 0.02
-Group = list[tuple[str, str]]
 logger = logging.getLogger(__name__)
 
 
 class Dask:
     """A cluster by its scheduler's address, such as ``tcp://10.0.0.1:8786``, or a local one for as long as it takes."""
 
-    def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None:
+    def __init__(self, workers: int | None = None, scheduler: str | None = None, device: str = "cpu") -> None:
+        self._device = as_choice(device, "device", DEVICES)  # of the workers; what they lack, their cells say
         try:
             import distributed
         except ImportError as error:
@@ -56,7 +59,7 @@ class Dask:
             while groups:
                 room = cluster.room()
                 while len(under_way) < room and (group := groups.take()):
-                    under_way[client.submit(play_group, group, pure=False)] = group
+                    under_way[client.submit(partial(play_task, device=self._device), group, pure=False)] = group
                 # A result that was lost with its worker is on its way again.
                 settled = [future for future in under_way if future.status not in ("pending", "lost")]
                 for future in settled:
@@ -107,11 +110,11 @@ def _cannot_load(error: Exception) -> ImportError:
     return ImportError(f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {told}")
 
 
-def play_group(group: Group) -> tuple[list[Outcome], float, str, str]:
+def play_task(group: Group, device: str = "cpu") -> tuple[list[Outcome], float, str, str]:
     """Play the cells of a group on a worker; return what became of them, seconds taken, host, and code."""
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings travel with the results
     started = time.perf_counter()
-    outcomes = [play_one(*one) for one in group]
+    outcomes = play_group(group, device=device)
     return outcomes, time.perf_counter() - started, socket.gethostname(), code_here()
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from tarry.checks import pick
+from tarry.checks import as_choice, pick
 from tarry.errors import ArgumentError
-from tarry.experiments.play import Cancelled, play_cell
+from tarry.experiments.play import Cancelled, Prepared, play_cell, play_cells, prepare_cell
+from tarry.game.device import DEVICES, has_device
 from tarry.game.simulate import core_count
 
+DEVICE_GROUP = 256  # cells that a GPU is given together: thousands of seeds
+Group = list[tuple[str, str]]  # cells and their contents
 PAUSE = 0.2  # engines yield None at least this often, so that the caller can write and show progress
 
 
@@ -30,45 +34,82 @@ class Engine(Protocol):
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]: ...
 
 
-def play_one(cell: str, content: str, stopped: Callable[[], bool] = lambda: False) -> Outcome:
-    """Return what became of a cell, whatever it raised: this is what every worker does."""
+def play_group(group: Group, stopped: Callable[[], bool] = lambda: False, device: str = "cpu") -> list[Outcome]:
+    """Return what became of each cell of a group, whatever it raised: this is what every worker does.
+
+    Cells that agree in their types share a launch of a GPU.
+    """
+    if device == "cpu":
+        return [_outcome(cell, partial(play_cell, cell, content, stopped)) for cell, content in group]
+    found, ready = dict[str, Outcome](), list[Prepared]()
+    for cell, content in group:
+        try:
+            ready.append(prepare_cell(cell, content))
+        except Exception as error:
+            found[cell] = Outcome(cell, None, _sentence(error))
     try:
-        return Outcome(cell, play_cell(cell, content, stopped))
+        found |= {one["cell"][0]: Outcome(one["cell"][0], one) for one in play_cells(ready, stopped, device)}
+    except Cancelled:
+        pass
+    except Exception:  # somebody's: each by itself says whose
+        found |= {one.cell: _outcome(one.cell, partial(_only, one, stopped, device)) for one in ready}
+    return [found.get(cell, Outcome(cell, None)) for cell, _ in group]
+
+
+def _only(cell: Prepared, stopped: Callable[[], bool], device: str) -> dict[str, Any]:
+    return next(play_cells([cell], stopped, device))
+
+
+def _outcome(cell: str, play: Callable[[], dict[str, Any]]) -> Outcome:
+    try:
+        return Outcome(cell, play())
     except Cancelled:
         return Outcome(cell, None)
     except Exception as error:
-        text = " ".join(str(error).split())
-        # An error about the input is a sentence; any other needs its kind to be understood.
-        is_sentence = isinstance(error, (ValueError, TypeError)) and text
-        return Outcome(cell, None, text if is_sentence else f"{type(error).__name__}: {text}")
+        return Outcome(cell, None, _sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    # An error about the input is a sentence; any other needs its kind to be understood.
+    return text if isinstance(error, (ValueError, TypeError)) and text else f"{type(error).__name__}: {text}"
 
 
 class Threads:
     """Threads of this process, the default: compiled rounds do not hold Python's lock."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers or core_count()
+    def __init__(self, workers: int | None = None, device: str = "cpu") -> None:
+        self._device = as_choice(device, "device", DEVICES)
+        if device != "cpu" and not has_device(device):
+            self._device = "cpu"
+        # A GPU takes one launch after another, of as many cells as come together.
+        self._group = 1 if self._device == "cpu" else DEVICE_GROUP
+        self._workers = workers or (core_count() if self._device == "cpu" else 1)
 
     def play(self, contents: dict[str, str]) -> Iterator[Outcome | None]:
         stop, left = threading.Event(), iter(contents.items())
         pool = ThreadPoolExecutor(self._workers)
-        under_way: set[Future[Outcome]] = set()
+        under_way: set[Future[list[Outcome]]] = set()
         try:
             while True:
-                ahead = islice(left, 2 * self._workers - len(under_way))
-                under_way |= {pool.submit(play_one, *one, stop.is_set) for one in ahead}
+                while len(under_way) < 2 * self._workers and (group := list(islice(left, self._group))):
+                    under_way.add(pool.submit(play_group, group, stop.is_set, self._device))
                 if not under_way:
                     return
                 done, under_way = wait(under_way, timeout=PAUSE, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
+                yield from (outcome for future in done for outcome in future.result())
                 yield None
         finally:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)  # a thread that compiles hears of it only afterwards
 
 
-def make_engine(engine: str = "threads", workers: int | None = None, scheduler: str | None = None) -> Engine:
+def make_engine(
+    engine: str = "threads", workers: int | None = None, scheduler: str | None = None, device: str = "cpu"
+) -> Engine:
     """Return the engine of this name; ``scheduler`` is the address of a Dask cluster that is there already.
+
+    ``device`` is what workers play on, as for ``simulate``.
 
     >>> make_engine("thread")
     Traceback (most recent call last):
@@ -79,7 +120,7 @@ def make_engine(engine: str = "threads", workers: int | None = None, scheduler: 
         problem = f"is the address of a Dask cluster, got {scheduler!r} with the engine {engine!r}"
         raise ArgumentError("scheduler", problem)
     if engine == "threads":
-        return Threads(workers)
+        return Threads(workers, device)
     from tarry.experiments.dask import Dask  # an extra, and half a second
 
-    return Dask(workers, scheduler)  # processes are the workers of its local cluster
+    return Dask(workers, scheduler, device)  # processes are the workers of its local cluster

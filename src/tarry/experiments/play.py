@@ -1,21 +1,22 @@
-"""One cell, from its content to its rows."""
+"""Cells, from their content to their rows."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry import delays
 from tarry.experiments.columns import GAME_RULES, SCHEMA
 from tarry.experiments.members import FACTS, TOLD, make
-from tarry.game import Game, Record, simulate
+from tarry.game import Game, Record
 from tarry.game.run import prepare
+from tarry.game.simulate import Match, play_matches
 from tarry.kernel.cache import versions
 from tarry.outcomes import FATES
 from tarry.tracking import Player
@@ -77,50 +78,68 @@ def build_player(content: dict[str, Any], game: Game) -> Player:
     return Player(**made) if ready is None else ready
 
 
-def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: False) -> Columns:
-    """Run a cell and return its columns, a row for each seed.
+class Prepared(NamedTuple):
+    """A cell that is ready to be played: its match, and a summary of the delays by seed."""
 
-    ``stopped`` is asked now and then; raise :class:`Cancelled` once it says yes.
-    """
-    started, plain = time.perf_counter(), json.loads(content)
-    backlogs: dict[int, Any] = {}  # a summary of the delays by seed: games themselves would fill the memory
-    first, by_seed = build_game(plain["game"], plain["seeds"][0])
+    cell: str
+    match: Match
+    backlogs: dict[int, Any]  # games themselves would fill the memory
+
+
+def prepare_cell(cell: str, content: str) -> Prepared:
+    """Return a cell's match; raise ValueError or TypeError where game and player do not fit."""
+    plain, backlogs = json.loads(content), dict[int, Any]()
+    seeds = plain["seeds"]
+    first, by_seed = build_game(plain["game"], seeds[0])
 
     def games(seed: int) -> Game:
-        game = first if seed == plain["seeds"][0] else build_game(plain["game"], seed)[0]
+        game = first if seed == seeds[0] else build_game(plain["game"], seed)[0]
         backlogs[seed] = game.delays.summary()
         return game
 
-    def report(_done: int, _total: int) -> None:
+    if not by_seed:
+        backlogs |= dict.fromkeys(seeds, first.delays.summary())
+    game, drawn = (None, games) if by_seed else (first, None)
+    kept = {"checkpoints": plain["checkpoints"], "bound": plain["bound"]}
+    return Prepared(cell, Match(game, partial(build_player, plain["player"]), seeds, games=drawn, **kept), backlogs)
+
+
+def play_cells(
+    cells: Sequence[Prepared], stopped: Callable[[], bool] = lambda: False, device: str = "cpu"
+) -> Iterator[Columns]:
+    """Play cells together and yield the columns of each, a row for each seed.
+
+    ``stopped`` is asked now and then; raise :class:`Cancelled` once it says yes. ``device`` is as for ``simulate``:
+    what is measured does not depend on it, but for rounding on a GPU.
+    """
+
+    def report(_done: int) -> None:
         if stopped():
             raise Cancelled
 
-    record = simulate(
-        None if by_seed else first,
-        partial(build_player, plain["player"]),
-        plain["seeds"],
-        games=games if by_seed else None,
-        checkpoints=plain["checkpoints"],
-        bound=plain["bound"],
-        threads=1,
-        progress=report,
-    )
-    if not by_seed:
-        backlogs = dict.fromkeys(record.seeds, first.delays.summary())
-    same = {
-        "cell": cell,
-        "horizon": record.horizon,
-        "dimension": first.dimension,
-        "capacity": record.capacity,
-        "learner_played": type(record.player.learner).__name__,
-        "scheduler_played": type(record.player.scheduler).__name__,
-        "seconds": time.perf_counter() - started,
-        "warnings": "\n".join(record.warnings),
-        "versions": _versions(),
-        "schema": SCHEMA,
-    }
-    columns = _columns(record, [backlogs[seed] for seed in record.seeds])
-    return {name: [value] * len(record.seeds) for name, value in same.items()} | columns
+    started = time.perf_counter()
+    for one, record in zip(cells, play_matches((one.match for one in cells), device, report), strict=True):
+        same = {
+            "cell": one.cell,
+            "horizon": record.horizon,
+            "dimension": one.match.first.run.game.dimension,
+            "capacity": record.capacity,
+            "learner_played": type(record.player.learner).__name__,
+            "scheduler_played": type(record.player.scheduler).__name__,
+            "seconds": (time.perf_counter() - started) / len(cells),
+            "warnings": "\n".join(record.warnings),
+            "versions": _versions(),
+            "schema": SCHEMA,
+        }
+        columns = _columns(record, [one.backlogs[seed] for seed in record.seeds])
+        yield {name: [value] * len(record.seeds) for name, value in same.items()} | columns
+
+
+def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: False, device: str = "cpu") -> Columns:
+    """Run a cell and return its columns, a row for each seed; see :func:`play_cells`."""
+    started = time.perf_counter()
+    (columns,) = play_cells([prepare_cell(cell, content)], stopped, device)
+    return columns | {"seconds": [time.perf_counter() - started] * len(columns["seed"])}
 
 
 @cache  # the hash of the sources takes a while

@@ -48,8 +48,8 @@ def run_sweep(
 ) -> Summary:
     """Play what is missing. Interrupted, it keeps what is finished and raises the interrupt.
 
-    Tasks (1, n) to (n, n) part the sweep among them. ``progress(done, total)`` is called as cells reach the disk, or
-    fail.
+    Without an engine threads play, on the sweep's own device. Tasks (1, n) to (n, n) part the sweep among them.
+    ``progress(done, total)`` is called as cells reach the disk, or fail.
     """
     from tarry.experiments.engines import Threads  # compiled code: not for a look at where a sweep stands
 
@@ -69,7 +69,7 @@ def run_sweep(
 
     count([], changed=True)
     try:
-        with closing((engine or Threads()).play(left)) as outcomes:  # type: ignore[type-var]
+        with closing((engine or Threads(device=sweep.device)).play(left)) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
                 if outcome is None:
                     count(writer.rest())

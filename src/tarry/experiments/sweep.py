@@ -41,7 +41,8 @@ def identity(content: str) -> str:
 class Sweep(NamedTuple):
     """A file's cells; one that stands under two names is listed twice and run once.
 
-    ``sources`` are the texts it was read from, its own and those of the files it includes, by path.
+    ``sources`` are the texts it was read from, its own and those of the files it includes, by path. ``device`` is what
+    it is to be played on, and no part of a cell's identity.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Sweep(NamedTuple):
     axes: list[str]
     cells: list[Cell]
     sources: dict[Path, str] = {}
+    device: str = "cpu"
 
     @property
     def contents(self) -> dict[str, str]:
@@ -73,4 +75,4 @@ def load_sweep(path: str | Path) -> Sweep:
     name = table.name or Path(path).stem
     if Path(name).name != name or name in (".", ".."):
         raise ValueError(f"{text.place('name')}: must name a folder, not . or .. and without /, got {name!r}")
-    return Sweep(name, Path(path), axes, cells, text.sources)
+    return Sweep(name, Path(path), axes, cells, text.sources, table.device)

@@ -137,6 +137,7 @@ class SweepTable(Model):
     seeds_per_cell: Whole = 16
     checkpoints: Whole = 100
     bound: Flag = True
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
     axes: dict[str, Values] = {}
     points: list[Spec] = []
     games: Annotated[dict[str, GameTable], Field(min_length=1)]

@@ -1,22 +1,25 @@
 """Blocks of seeds: of replicas, one a seed, and of rounds.
 
 A block of replicas is one call of compiled code for each block of rounds, outside the interpreter's lock; between calls
-a run can be watched. What changes while seeds are played lies in the ``Buffers`` of a ``Block``, arrays alone, which
-serve one block of seeds after another.
+a run can be watched. Its seeds are those of one run, or of several runs of one kind. What changes while seeds are
+played lies in the ``Buffers`` of a ``Block``, arrays alone, which serve one block of seeds after another.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.game.run import Played, Run, Stop
+from tarry.game.hindsight import Stopped
+from tarry.game.run import Played, Run, Stop, cells_of
 from tarry.game.world import Buffers
 from tarry.kernel.views import first_replicas, leaves, replica, replicate
 from tarry.kernel.wheel import grow_wheel
+from tarry.kernel.words import kind_of
 from tarry.tracking import keyed_draws
 
 # Blocks are sized by the time they take: progress is told often, and rarely for its price.
@@ -53,29 +56,58 @@ class Pace:
         return max(1, min(max(share, least), most))
 
 
+class Part(NamedTuple):
+    """Some seeds of a run, to be played beside others.
+
+    ``fresh`` are the buffers of a seed before the first round. One block can play parts of one ``kind``.
+    """
+
+    run: Run
+    seeds: Sequence[int]
+    fresh: Buffers
+    kind: Any = None
+
+
+def kind_of_run(run: Run, fresh: Buffers) -> Any:
+    """Return what runs have in common that one block can play."""
+    shapes = tuple(leaf.shape for leaf in leaves(fresh))
+    return run.setting, run.horizon, kind_of(run.cell), kind_of(fresh), shapes
+
+
+def own_bytes(run: Run) -> int:
+    """Return the bytes of what a game and a player are made of."""
+    return sum(leaf.nbytes for leaf in leaves(run.cell))
+
+
 class Block:
-    """Room for replicas of a run, which plays one block of seeds after another."""
+    """Room for replicas of runs of one kind, which plays one block of seeds after another."""
 
     def __init__(self, run: Run, fresh: Buffers, size: int) -> None:
         self.size, self._run, self._fresh = size, run, fresh
         self._room = self.buffers = replicate(fresh, size)
         self._is_used = False
+        self._cells = cells_of([run], np.zeros(size, np.int64))
 
-    def begin(self, seeds: Sequence[int]) -> None:
+    def begin(self, parts: Sequence[Part]) -> None:
         """Let ``buffers`` be those of these seeds before the first round."""
-        if self.buffers.world.loss.shape[0] != len(seeds):
-            self._show(len(seeds))
-        if self._is_used:
-            for rows, leaf in self._changing:
-                rows[:] = leaf
+        counts = [len(part.seeds) for part in parts]
+        if self.buffers.world.loss.shape[0] != sum(counts):
+            self._show(sum(counts))
+        self._cells = cells_of([part.run for part in parts], np.arange(len(parts)).repeat(counts))
+        first = 0
+        for part, count in zip(parts, counts, strict=True):
+            if self._is_used or part.fresh is not self._fresh:
+                for rows, leaf in zip(self._changing, leaves(_without_wheel(part.fresh)), strict=True):
+                    rows[first : first + count] = leaf
+            first += count
         self._is_used = True
-        for part, keyed in zip(self.buffers.draws, keyed_draws(seeds), strict=True):
+        for part, keyed in zip(self.buffers.draws, keyed_draws(seeds_of(parts)), strict=True):
             if isinstance(part, type(keyed)):  # not where draws are recorded
                 part.key[:] = keyed.key
 
     def advance(self, stop: Stop, first: int, aim: int) -> int:
         """Play rounds first..aim as far as there is room; make room for the rest, and return the last one played."""
-        last = self._run.advance_block(self.buffers, stop, first, aim)
+        last = self._run.compiled(self._cells, self.buffers, stop.cell, first, aim)
         if last < aim:
             self._make_room()
         return last
@@ -93,11 +125,8 @@ class Block:
         self.__dict__.pop("_changing", None)
 
     @cached_property
-    def _changing(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """What a game changes, and how it was. A wheel that a game has emptied is as good as new."""
-        none: Any = ()
-        parts = (one._replace(world=one.world._replace(wheel=none)) for one in (self.buffers, self._fresh))
-        return list(zip(*map(leaves, parts), strict=True))
+    def _changing(self) -> list[np.ndarray]:
+        return leaves(_without_wheel(self.buffers))
 
     def hand_over_logs(self) -> list[Any]:
         """Return the log of each seed and put fresh ones in their place."""
@@ -107,13 +136,64 @@ class Block:
         return [replica(log, i) for i in range(n)]
 
 
-class Crew:
-    """Threads that play the seeds of a run: each takes a block of those that are made already, or makes one."""
+def _without_wheel(buffers: Buffers) -> Any:
+    """Return what a game changes: a wheel that it has emptied is as good as new."""
+    return buffers._replace(world=buffers.world._replace(wheel=()))
 
-    def __init__(self, run: Run, fresh: Buffers, seeds: int) -> None:
-        self.run, self._fresh, self._pace = run, fresh, Pace(run)
-        first = Block(run, fresh, even_share(seeds, most_replicas(run, fresh, seeds)))
-        self._size, self._idle = first.size, [first]
+
+def seeds_of(parts: Sequence[Part]) -> list[int]:
+    """Return the seeds of all parts, as replicas of a block stand."""
+    return [seed for part in parts for seed in part.seeds]
+
+
+def play_block(
+    parts: Sequence[Part], block: Any, pace: Pace, stop: Stop, report: Callable[[int], None]
+) -> list[Played]:
+    """Play the whole game for the seeds of parts of one kind, together; raise Stopped if ``stop`` was set."""
+    block.begin(parts)
+    run, n, first = parts[0].run, sum(len(part.seeds) for part in parts), 1
+    while first <= run.horizon:
+        aim = min(run.horizon, first - 1 + max(1, pace.rounds() // n))
+        started = time.perf_counter()
+        last = block.advance(stop, first, aim)
+        if stop.is_set():
+            raise Stopped("the rounds were stopped")
+        pace.learn(n * (last + 1 - first), time.perf_counter() - started)
+        if last < first:
+            continue
+        run.check(block.buffers, first, last)
+        _check_domains(parts, block.buffers.state.play, last)
+        report(n * (last + 1 - first))
+        first = last + 1
+    logs = block.hand_over_logs() if run.keep_rounds else [None] * n
+    found, first = list[Played](), 0
+    for part in parts:
+        rows = slice(first, first + len(part.seeds))
+        found.append(part.run.played(part.seeds, block.buffers, logs, rows))
+        first = rows.stop
+    return found
+
+
+def _check_domains(parts: Sequence[Part], plays: np.ndarray, t: int) -> None:
+    """Raise ValueError for a play outside its domain; parts that share a domain are looked at together."""
+    first = 0
+    while parts:
+        run, same = parts[0].run, 1
+        while same < len(parts) and parts[same].run.player.learner.domain == run.player.learner.domain:
+            same += 1
+        count = sum(len(part.seeds) for part in parts[:same])
+        run.check_domain(plays[first : first + count], t)
+        first, parts = first + count, parts[same:]
+
+
+class Crew:
+    """Threads that play seeds: each takes a block of those that are made already, or makes one."""
+
+    def __init__(self, part: Part, seeds: int, own: int = 0) -> None:
+        run = part.run
+        self.run, self._pace = run, Pace(run)
+        first = Block(run, part.fresh, even_share(seeds, most_replicas(part, seeds, own)))
+        self._size, self._idle = first.size, {part.kind: [first]}
         # Compiled or loaded from the disk here, in the calling thread: there an interrupt is heard; and cached code may
         # import a user's module, for which a worker would wait for ever while the caller is itself being imported.
         first.advance(Stop(), 1, 0)  # Numba finds out the types of arguments fastest in a call
@@ -123,22 +203,41 @@ class Crew:
         """Return of how many seeds the next block should be, where so many remain."""
         return self._pace.replicas(self.run.horizon, remaining, self.run.threads, self._size)
 
-    def play(self, seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
-        """Play these seeds together, at most ``next_size``; raise Stopped if ``stop`` was set on the way."""
-        try:
-            block = self._idle.pop()
-        except IndexError:
-            block = Block(self.run, self._fresh, self._size)
-        played = self.run.play(seeds, block, self._pace, stop, report)
-        self._idle.append(block)
-        return played
+    def play(self, parts: Sequence[Part], stop: Stop, report: Callable[[int], None]) -> list[Played]:
+        """Play these parts, those of one kind together, of at most ``next_size`` seeds; raise Stopped if told to."""
+
+        def play_together(mine: Sequence[Part]) -> list[Played]:
+            idle = self._idle.setdefault(mine[0].kind, [])
+            try:
+                block = idle.pop()
+            except IndexError:
+                block = Block(mine[0].run, mine[0].fresh, self._size)
+            found = play_block(mine, block, self._pace, stop, report)
+            idle.append(block)
+            return found
+
+        return play_by_kind(parts, play_together)
 
 
-def most_replicas(run: Run, fresh: Buffers, seeds: int) -> int:
-    """Return how many seeds to play together: few if memory is short, one in plain Python."""
+def play_by_kind(parts: Sequence[Part], play: Callable[[list[Part]], list[Played]]) -> list[Played]:
+    """Return what parts leave, in their order; those of one kind are played together."""
+    by_kind, found = dict[Any, list[int]](), dict[int, Played]()
+    for i, part in enumerate(parts):
+        by_kind.setdefault(part.kind, []).append(i)
+    for mine in by_kind.values():
+        found |= zip(mine, play([parts[i] for i in mine]), strict=True)
+    return [found[i] for i in range(len(parts))]
+
+
+def most_replicas(part: Part, seeds: int, own: int = 0) -> int:
+    """Return how many seeds to play together: few if memory is short, one in plain Python.
+
+    ``own`` bytes are what each seed has beside its buffers.
+    """
     # Not more than a thread gets to play.
-    most = min(-(-seeds // run.threads), LARGEST_STACK // sum(leaf.nbytes for leaf in leaves(fresh)))
-    return 1 if run.is_plain else max(1, most)
+    each = own + sum(leaf.nbytes for leaf in leaves(part.fresh))
+    most = min(-(-seeds // part.run.threads), LARGEST_STACK // each)
+    return 1 if part.run.is_plain else max(1, most)
 
 
 def even_share(count: int, most: int) -> int:

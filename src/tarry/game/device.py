@@ -7,18 +7,20 @@ contracted, so only functions such as ``log`` differ, in their last digit.
 from __future__ import annotations
 
 import logging
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tarry.errors import ArgumentError
-from tarry.game.blocks import Crew, Pace
+from tarry.game.blocks import Crew, Pace, Part, play_block, play_by_kind, seeds_of
 from tarry.game.run import Played, Run, Stop
 from tarry.game.world import BOOKS, AllOne, Buffers, Examples, Fixed, Gradients, Rows, play_rounds
 from tarry.kernel import cuda, step
 from tarry.kernel.views import leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
+from tarry.kernel.words import kind_of, read, without_arrays, write
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
 from tarry.tracking.table import without_index
@@ -29,6 +31,7 @@ logger = logging.getLogger("tarry")
 DEVICES = ("cpu", "cuda", "auto")
 FEW_SLOTS = 64  # arrivals of so few are looked for slot by slot
 SHARE = 0.7  # of the free memory, for the replicas of one block
+HOST_BYTES = 1 << 31  # of games that wait on the host for one launch
 ROUND_SECONDS = 1e-9  # of all replicas together, as guessed
 
 
@@ -38,37 +41,64 @@ def _play(setting: Any, shared: Any, buffers: Buffers, first: int, last: int) ->
     play_rounds(player, setting, fixed, buffers, stop, first, last)
 
 
-_launcher = cuda.Launcher(_play)
+@step
+def _play_cells(setting: Any, shared: Any, mine: tuple[Buffers, int], first: int, last: int) -> None:
+    (like, words, stop), (buffers, which) = shared, mine
+    player, fixed = read(like, words, which)
+    play_rounds(player, setting, fixed, buffers, stop, first, last)
+
+
+_launcher, _cells_launcher = cuda.Launcher(_play), cuda.Launcher(_play_cells)
 
 
 class DeviceBlock:
-    """Room for replicas of a run on a GPU, which plays one block of seeds after another."""
+    """Room for replicas of runs of one kind on a GPU, whose buffers fit it; plays one block of seeds after another."""
 
-    def __init__(self, run: Run, fresh: Buffers, size: int) -> None:
-        self.buffers, self._run, self._fresh = fresh, run, fit(run, fresh)
-        game = run.game
-        sizes = AllOne() if game.sizes is None else game.sizes
-        shared = (run.player, Fixed(game.losses, game.delays, sizes, run.checkpoints), np.zeros(1, np.int64))
+    def __init__(self, run: Run, fresh: Buffers, size: int, own: int = 0) -> None:
+        self.buffers, self._run, self._fresh = fresh, run, fresh
         state, world = self._fresh.state, self._fresh.world
-        near, far = (state.table, state.scheduler, world.wheel), (world.curve,)
-        self._kernel = _launcher.kernel_for(run.setting, shared, self._fresh, near, far)
-        self.size = max(1, min(size, int(SHARE * cuda.free_bytes()) // sum(x.nbytes for x in leaves(self._fresh))))
-        self._shared, self._stack = cuda.to_device(shared), cuda.spread(self._fresh, self.size)
-        self._is_used, self._seeds = False, 0
+        self._places = (state.table, state.scheduler, world.wheel), (world.curve,)
+        each = own + sum(leaf.nbytes for leaf in leaves(self._fresh))
+        self.size = max(1, min(size, int(SHARE * cuda.free_bytes()) // each))
+        self._stack = cuda.spread(self._fresh, self.size)
+        self._is_used, self._seeds, self._runs = False, 0, list[Run]()
 
-    def begin(self, seeds: Sequence[int]) -> None:
+    def begin(self, parts: Sequence[Part]) -> None:
         """Let the replicas be these seeds before the first round."""
-        if self._is_used:
-            for rows, leaf in zip(_flat(self._stack), leaves(self._fresh), strict=True):
-                cuda.respread(rows, leaf)
-        self._is_used, self._seeds = True, len(seeds)
-        for part, keyed in zip(self._stack.draws, keyed_draws(seeds), strict=True):
+        counts = [len(part.seeds) for part in parts]
+        if self._is_used or len(parts) > 1:
+            fresh = zip(*(leaves(part.fresh) for part in parts), strict=True)
+            for rows, listed in zip(_flat(self._stack), fresh, strict=True):
+                if len(parts) == 1 or not np.any((every := np.stack(listed)) != listed[0]):
+                    cuda.respread(rows, listed[0])
+                else:
+                    cuda.lay(rows, every.repeat(counts, axis=0))
+        self._is_used, self._seeds = True, sum(counts)
+        for part, keyed in zip(self._stack.draws, keyed_draws(seeds_of(parts)), strict=True):
             if isinstance(part, type(keyed)):  # not where draws are recorded
                 cuda.put(part.key, keyed.key)
+        self._share([part.run for part in parts], counts)
+
+    def _share(self, runs: list[Run], counts: list[int]) -> None:
+        """Bring to the device what these runs are made of, and find the kernel for it."""
+        if len(runs) == len(self._runs) and all(map(operator.is_, runs, self._runs)):
+            return
+        self._runs, cells, stop = runs, [_cell_of(run) for run in runs], np.zeros(1, np.int64)
+        rules, (near, far) = runs[0].setting, self._places
+        if len(runs) == 1:
+            self._kernel = _launcher.kernel_for(rules, (*cells[0], stop), self._fresh, near, far)
+            self._shared, self._replicas = cuda.to_device((*cells[0], stop)), self._stack
+            return
+        self._mirror = cuda.Mirror()
+        words = tuple(cells) if cuda.is_simulated() else write(cells, self._mirror.place)
+        shared, which = (without_arrays(cells[0]), words, stop), np.arange(len(runs)).repeat(counts)
+        fresh = (self._fresh, np.int64(0))
+        self._kernel = _cells_launcher.kernel_for(rules, shared, fresh, near, far)
+        self._shared, self._replicas = cuda.to_device(shared), (self._stack, cuda.to_device(which))
 
     def advance(self, stop: Stop, first: int, last: int) -> int:
         """Play rounds first..last, and bring back what is measured; return the last one played."""
-        _launcher.run(self._kernel, (self._shared, self._stack, self._seeds, first, last), self._seeds)
+        _launcher.run(self._kernel, (self._shared, self._replicas, self._seeds, first, last), self._seeds)
         self.buffers = self._fetched(last)
         return last
 
@@ -107,7 +137,7 @@ def fit(run: Run, fresh: Buffers) -> Buffers:
         tally = tally._replace(size=tally.size[:0], sized=tally.sized[:0])
     if run.setting.hears or slots > FEW_SLOTS:
         # A round waits in the wheel until its end, tracked or not.
-        nodes = min(run.horizon, int(run.game.delays.max_backlog) + 1)
+        nodes = min(run.horizon, 1 << int(run.game.delays.max_backlog).bit_length())  # games share a shape
         world = world._replace(wheel=make_wheel(nodes, run.horizon))
     else:
         world = world._replace(wheel=make_slot_queue(slots))
@@ -119,40 +149,82 @@ def fit(run: Run, fresh: Buffers) -> Buffers:
     return fresh._replace(state=state._replace(tally=tally, scheduler=scheduler), world=world, kind=kind)
 
 
-class DeviceCrew:
-    """A GPU that plays the seeds of a run, as many together as its memory holds."""
+def _cell_of(run: Run) -> tuple[Any, Fixed]:
+    """Return what a run is played by, besides its rules."""
+    game = run.game
+    sizes = AllOne() if game.sizes is None else game.sizes
+    return run.player, Fixed(game.losses, game.delays, sizes, run.checkpoints)
 
-    def __init__(self, run: Run, fresh: Buffers, seeds: int) -> None:
-        self.run, self._block, self._pace = run, DeviceBlock(run, fresh, seeds), Pace(run)
+
+class DeviceCrew:
+    """A GPU that plays seeds, as many together as its memory holds."""
+
+    def __init__(self, part: Part, seeds: int, own: int = 0) -> None:
+        fitted = _fitted(part)
+        block = DeviceBlock(part.run, fitted.fresh, seeds, own)
+        self._own, self._blocks, self._pace = own, {fitted.kind: block}, Pace(part.run)
+        self._size = min(block.size, max(1, HOST_BYTES // own)) if own else block.size
         self._pace.seconds = ROUND_SECONDS
 
     def next_size(self, remaining: int) -> int:
         """Return of how many seeds the next block should be, where so many remain."""
-        return int(min(self._block.size, remaining))
+        return int(min(self._size, remaining))
 
-    def play(self, seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
-        """Play these seeds together, at most ``next_size``; raise Stopped if ``stop`` was set on the way."""
-        return self.run.play(seeds, self._block, self._pace, stop, report)
+    def play(self, parts: Sequence[Part], stop: Stop, report: Callable[[int], None]) -> list[Played]:
+        """Play these parts, those of one kind together, of at most ``next_size`` seeds; raise Stopped if told to."""
+
+        def play_together(mine: list[Part]) -> list[Played]:
+            kind = mine[0].kind
+            if kind not in self._blocks:
+                self._blocks.clear()  # memory for one kind at a time
+                self._blocks[kind] = DeviceBlock(mine[0].run, mine[0].fresh, self._size, self._own)
+            return play_block(mine, self._blocks[kind], self._pace, stop, report)
+
+        return play_by_kind([_fitted(part) for part in parts], play_together)
 
 
-def crew_on(device: str, run: Run, fresh: Buffers, seeds: int) -> Crew | DeviceCrew:
-    """Return who plays the seeds of a run: threads, or a GPU; raise ArgumentError where that cannot be.
+def _fitted(part: Part) -> Part:
+    """Return a part as a GPU takes it; what fits may differ within a kind, since it depends on numbers too."""
+    fresh = fit(part.run, part.fresh)
+    shapes = tuple(leaf.shape for leaf in leaves(fresh))
+    return part._replace(fresh=fresh, kind=(part.kind, kind_of(fresh), shapes))
 
-    ``"auto"`` takes the GPU where there is one that can, and says so where not.
+
+def crew_on(device: str, part: Part, seeds: int, own: int = 0) -> Crew | DeviceCrew:
+    """Return who plays seeds of one kind: threads, or a GPU; raise ArgumentError where that cannot be.
+
+    ``own`` bytes are what each seed has of its own beside its buffers. ``"auto"`` takes the GPU where there is one that
+    can, and says so where not.
     """
     if device == "cpu":
-        return Crew(run, fresh, seeds)
+        return Crew(part, seeds, own)
     try:
-        _check(run)
+        _check(part.run)
         cuda.find_device()
     except (ArgumentError, cuda.NoDevice) as reason:
         if device == "auto":
             logger.info("played on the CPU: %s", reason)
-            return Crew(run, fresh, seeds)
+            return Crew(part, seeds, own)
         if isinstance(reason, ArgumentError):
             raise
-        raise ArgumentError("device", f"cannot be used here ({reason})", device, "leave device out") from None
-    return DeviceCrew(run, fresh, seeds)
+        raise _missing(reason) from None
+    return DeviceCrew(part, seeds, own)
+
+
+def has_device(device: str) -> bool:
+    """Return whether there is a GPU to play on; raise ArgumentError if there is none and ``device`` is "cuda"."""
+    try:
+        cuda.find_device()
+    except cuda.NoDevice as reason:
+        if device == "cuda":
+            raise _missing(reason) from None
+        logger.info("played on the CPU: %s", reason)
+        return False
+    return True
+
+
+def _missing(reason: Exception) -> ArgumentError:
+    return ArgumentError("device", f"cannot be used here ({reason})", "cuda", "leave device out")
 
 
 def _check(run: Run) -> None:

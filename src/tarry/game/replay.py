@@ -6,7 +6,7 @@ nothing is at stake: an idle learner, losses that are zero, feedback that says n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.errors import Interrupted
-from tarry.game.blocks import Crew
+from tarry.game.blocks import Crew, Part
 from tarry.game.problem import as_sizes, check_delays, check_grants, check_sizes
 from tarry.game.record import SeedResults
-from tarry.game.run import make_run, refuse_if_large
+from tarry.game.run import Played, Stop, make_run, refuse_if_large
 from tarry.game.simulate import in_threads, seed_list, worker_count
 from tarry.kernel import Parameters
 from tarry.learners.base import Idle
@@ -107,8 +107,13 @@ def replay(
     )
     if keep_rounds:
         refuse_if_large(8 * 22 * len(chosen) * run.horizon, "keeping every round")
-    crew = Crew(run, run.start(keyed_draws(0)), len(chosen))
-    played, interrupted = in_threads(crew.play, chosen, run.threads, crew.next_size)
+    part = Part(run, chosen[:1], run.start(keyed_draws(0)))
+    crew = Crew(part, len(chosen))
+
+    def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
+        return crew.play([part._replace(seeds=seeds)], stop, report)
+
+    played, interrupted = in_threads(play, chosen, run.threads, crew.next_size)
     made = Replay(**Replay.books(played)) if played else None
     if interrupted or made is None:
         finished = sum(len(one.seeds) for one in played)

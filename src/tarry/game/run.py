@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import numpy as np
 from tarry.checks import as_int
 from tarry.errors import TooLarge
 from tarry.game.descent import Projection
-from tarry.game.hindsight import Comparator, Stopped
+from tarry.game.hindsight import Comparator
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
 from tarry.game.world import (
@@ -23,6 +22,8 @@ from tarry.game.world import (
     RATE,
     TURN,
     Buffers,
+    Cell,
+    Cells,
     Fixed,
     Points,
     make_log,
@@ -31,6 +32,7 @@ from tarry.game.world import (
 )
 from tarry.kernel.compile import must_run_plain
 from tarry.kernel.views import alone
+from tarry.kernel.words import write
 from tarry.learners import Euclidean
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, Terms, fresh_state, terms_of
@@ -95,13 +97,18 @@ class Run(NamedTuple):
         """The number of rounds."""
         return int(self.game.delays.horizon)
 
+    @property
+    def slots(self) -> int:
+        """How many slots rounds may take."""
+        capacity = self.setting.capacity
+        # The round that begins is not in the backlog.
+        most = int(self.game.delays.max_backlog) + 1 if capacity == UNLIMITED else capacity
+        return min(most, self.horizon)
+
     def start(self, draws: Draws, slots: int | None = None, nodes: int = FIRST_ROOM) -> Buffers:
         """Return the buffers of one seed before the first round, with room in the wheel for some pending rounds."""
         learner, losses, capacity = self.player.learner, self.game.losses, self.setting.capacity
-        if slots is None:
-            # The round that begins is not in the backlog.
-            most = int(self.game.delays.max_backlog) + 1 if capacity == UNLIMITED else capacity
-            slots = min(most, self.horizon)
+        slots = self.slots if slots is None else slots
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width, nodes = widths.get(self.game.feedback, queries), min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
@@ -116,43 +123,24 @@ class Run(NamedTuple):
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last of one seed, whose wheel has room for all rounds."""
-        self.advance_block(alone(buffers), stop, first, last)
+        self.compiled(cells_of([self], np.zeros(1, np.int64)), alone(buffers), stop.cell, first, last)
 
-    def advance_block(self, buffers: Buffers, stop: Stop, first: int, last: int) -> int:
-        """Play rounds first..last of stacked seeds, as far as their wheels have room; return the last one played."""
+    @property
+    def cell(self) -> Cell:
+        """What compiled rounds are played by."""
         game = self.game
         fixed = Fixed(game.losses, game.delays, NO_SIZES if game.sizes is None else game.sizes, self.checkpoints)
-        return self.compiled(self.player, self.setting, fixed, buffers, stop.cell, first, last)
+        return Cell(self.player, self.setting, fixed)
 
-    def play(self, seeds: Sequence[int], block: Any, pace: Any, stop: Stop, report: Callable[[int], None]) -> Played:
-        """Play the whole game for these seeds, together; raise Stopped if ``stop`` was set on the way."""
-        block.begin(seeds)
-        n, first = len(seeds), 1
-        while first <= self.horizon:
-            aim = min(self.horizon, first - 1 + max(1, pace.rounds() // n))
-            started = time.perf_counter()
-            last = block.advance(stop, first, aim)
-            if stop.is_set():
-                raise Stopped("the rounds were stopped")
-            pace.learn(n * (last + 1 - first), time.perf_counter() - started)
-            if last < first:
-                continue
-            self.check(block.buffers, first, last)
-            self.check_domain(block.buffers.state.play, last)
-            report(n * (last + 1 - first))
-            first = last + 1
-        return self._played(seeds, block)
-
-    def _played(self, seeds: Sequence[int], block: Any) -> Played:
-        """Return copies of what is measured: the buffers are used again."""
-        _, state, world, _, _ = block.buffers
-        curve, books = world.curve, state.tally
+    def played(self, seeds: Sequence[int], buffers: Buffers, logs: list[Any], rows: slice) -> Played:
+        """Return copies of what is measured in these rows of stacked buffers, which are used again."""
+        state, curve, books = buffers.state, buffers.world.curve[rows], buffers.state.tally
         bounds = np.full(curve.shape[:2], np.nan)
         if self.terms is not None:
             bounds = bounds_at(self.terms, curve[:, :, BOOKS:], curve[:, :, RATE])
-        logs = block.hand_over_logs() if self.keep_rounds else [None] * len(seeds)
-        rows = (*books[:3], books.strays, books.sized, curve[:, :, LOSS], curve[:, -1, RATE], state.play)
-        return Played._make((self, seeds, logs, bounds, *map(np.array, rows), None))
+        kept = [part[rows] for part in (*books[:3], books.strays, books.sized)]
+        kept += [curve[:, :, LOSS], curve[:, -1, RATE], state.play[rows]]
+        return Played._make((self, seeds, logs[rows], bounds, *map(np.array, kept), None))
 
     def refuse_if_large(self, nodes: int, cells: int) -> None:
         """Raise TooLarge where so many items of the wheel and other cells are too much for the memory."""
@@ -196,6 +184,12 @@ class Run(NamedTuple):
                 f"{type(learner).__name__} played {plays[far[0]]} in round {t}, which lies {away[far[0]]:.3g} outside "
                 f"its domain {domain!r}: project in predict (tarry.domains.base.project), or where the point is moved"
             )
+
+
+def cells_of(runs: Sequence[Run], which: np.ndarray) -> Cells:
+    """Return the cells of runs of one kind for compiled rounds; ``which`` of them each replica plays."""
+    cells = [run.cell for run in runs]
+    return Cells(cells[0], tuple(cells) if runs[0].is_plain else write(cells), which)
 
 
 def make_run(

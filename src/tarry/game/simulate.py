@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
-from tarry.errors import ArgumentError, Interrupted
-from tarry.game.blocks import Crew
-from tarry.game.device import DEVICES, DeviceCrew, crew_on
+from tarry.errors import Interrupted
+from tarry.game.blocks import Crew, Part, kind_of_run, own_bytes
+from tarry.game.device import DEVICES, crew_on
 from tarry.game.hindsight import Stopped, compare, compile_passes
 from tarry.game.record import Record
-from tarry.game.run import Played, Run, Stop, prepare, refuse_if_large
+from tarry.game.run import Played, Stop, prepare, refuse_if_large
 from tarry.learners.base import RecordedDirections
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
 from tarry.tracking import Draws, Player, keyed_draws
@@ -28,6 +28,7 @@ logger = logging.getLogger("tarry")
 _said: set[tuple[str, str]] = set()  # what was logged: a sweep plays a thousand records
 
 POLL_SECONDS = 0.1  # between looks at the threads: an interrupt is heard within it on every system
+TOGETHER_BYTES = 1 << 29  # of games of several matches
 LENGTH_ERROR = 1e-9  # of recorded unit vectors, whose entries are rounded
 SCHEDULING: dict[str, Any] = {"uniforms": RecordedUniforms, "proxy_delays": RecordedProxies, "lost": RecordedLosers}
 MISSING = {
@@ -37,7 +38,7 @@ MISSING = {
 
 Progress = Callable[[int, int], None]  # told the rounds done and all there are
 # Of a block of seeds; the function is told rounds as they are done.
-Task = Callable[[Sequence[int], Stop, Callable[[int], None]], Played]
+Task = Callable[[Sequence[int], Stop, Callable[[int], None]], list[Played]]
 Size = Callable[[int], int]  # of the next block, where so many seeds remain
 
 
@@ -70,45 +71,30 @@ def simulate(
 
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
-    if game is not None and games is not None:
-        raise ValueError("give a game or games, a function of the seed, and not both")
-    if as_choice(device, "device", DEVICES) != "cpu" and games is not None:
-        raise ArgumentError("device", "plays the seeds of one game, and games= draws many", device, "leave it out")
-    chosen = seed_list(seeds)
-    workers = worker_count(chosen, threads)
-    kept: dict[str, Any] = {"keep_rounds": keep_rounds, "allow_large": allow_large, "threads": workers}
+    as_choice(device, "device", DEVICES)
+    kept: dict[str, Any] = {"draws": draws, "checkpoints": checkpoints, "bound": bound}
+    kept |= {"keep_rounds": keep_rounds, "allow_large": allow_large}
+    match = Match(game, player, seeds, games=games, threads=threads, **kept)
+    chosen, run = match.seeds, match.first.run
+    begun = crew_on(device, match.first, len(chosen), match.own)
+    workers = run.threads if isinstance(begun, Crew) else 1
+    compile_passes(run.game)
 
-    def ready(game: Any) -> Run:
-        return prepare(game, player, checkpoints=checkpoints, bound=bound, **kept)
+    def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
+        found = begun.play(match.parts(seeds), stop, report)
+        return [one._replace(best=compare(one.run.game, run.checkpoints, stop.is_set)) for one in found]
 
-    first = ready(game if games is None else games(chosen[0]))
-    if keep_rounds and not allow_large:
-        cells = len(chosen) * first.horizon * (first.game.dimension + 22)
-        refuse_if_large(8 * cells, "keeping every round")
-
-    recorded = draws_for(draws, first.player, first.horizon)
-    begun = crew_on(device, first, first.start(recorded), len(chosen))
-    workers = workers if isinstance(begun, Crew) else 1
-    compile_passes(first.game)
-
-    def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> Played:
-        crew: Crew | DeviceCrew = begun
-        if games is not None and seeds[0] != chosen[0]:
-            run = ready(games(seeds[0]))
-            for shared in ("horizon", "dimension", "capacity", "feedback"):
-                one, other = getattr(first.game, shared), getattr(run.game, shared)
-                if one != other:
-                    raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
-            crew = Crew(run, run.start(recorded), 1)
-        return crew.play(seeds, stop, report)._replace(best=compare(crew.run.game, first.checkpoints, stop.is_set))
-
-    size = begun.next_size if games is None else lambda _: 1
-    played, interrupted = in_threads(play, chosen, workers, size, progress, len(chosen) * first.horizon)
+    played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
     record = Record.of(played) if played else None
     if interrupted or record is None:
         what = "are kept in .record" if played else "so nothing is kept"
         finished = sum(len(one.seeds) for one in played)
         raise Interrupted(f"interrupted: {finished} of {len(chosen)} seeds were finished, {what}", record)
+    return tell_warnings(record)
+
+
+def tell_warnings(record: Record) -> Record:
+    """Log what a reader should know before trusting the numbers, each kind of it once; return the record."""
     name = f"{type(record.player.learner).__name__} with {type(record.player.scheduler).__name__}"
     for warning in record.warnings:
         kind = (name, warning.rpartition(": ")[2])  # the way out: what comes before it has numbers of the run
@@ -116,6 +102,110 @@ def simulate(
             _said.add(kind)
             logger.warning("%s: %s", name, warning)
     return record
+
+
+class Match:
+    """A game, or a function of the seed that draws one, against a player under some seeds; checked, not yet played."""
+
+    def __init__(
+        self,
+        game: Any,
+        player: Any,
+        seeds: int | Iterable[int],
+        *,
+        games: Callable[[int], Any] | None = None,
+        draws: Recorded | None = None,
+        threads: int | None = 1,
+        **kept: Any,
+    ) -> None:
+        if game is not None and games is not None:
+            raise ValueError("give a game or games, a function of the seed, and not both")
+        self.seeds, self._player, self._games, self._draws = seed_list(seeds), player, games, draws
+        self._kept = kept | {"threads": worker_count(self.seeds, threads)}
+        self.first = self._ready(game if games is None else games(self.seeds[0]), self.seeds[:1])
+        run = self.first.run
+        if run.keep_rounds and not run.allow_large:
+            cells = len(self.seeds) * run.horizon * (run.game.dimension + 22)
+            refuse_if_large(8 * cells, "keeping every round")
+
+    @property
+    def own(self) -> int:
+        """The bytes that each seed has of its own: those of its game, where it has one."""
+        return 0 if self._games is None else own_bytes(self.first.run)
+
+    def parts(self, seeds: Sequence[int], is_alone: bool = True) -> list[Part]:
+        """Return what these seeds play, as blocks take it; ``is_alone`` if no other match shares the blocks."""
+        if self._games is None:
+            part = self.first._replace(seeds=seeds)
+            return [part if is_alone else part._replace(kind=kind_of_run(part.run, part.fresh))]
+        made = [self.first if seed == self.seeds[0] else self._ready(self._games(seed), [seed]) for seed in seeds]
+        for part in made:
+            for shared in ("horizon", "dimension", "capacity", "feedback"):
+                one, other = (getattr(run.game, shared) for run in (self.first.run, part.run))
+                if one != other:
+                    raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
+        return made
+
+    def _ready(self, game: Any, seeds: Sequence[int]) -> Part:
+        run = prepare(game, self._player, **self._kept)
+        recorded = draws_for(self._draws, run.player, run.horizon)
+        if self._games is None:
+            return Part(run, seeds, run.start(recorded))
+        # Backlogs differ, and blocks are of one shape: rounded up, most games have as many slots.
+        slots = run.slots if run.game.capacity else min(run.horizon, 1 << (run.slots - 1).bit_length())
+        fresh = run.start(recorded, slots)
+        return Part(run, seeds, fresh, kind_of_run(run, fresh))
+
+
+def play_matches(
+    matches: Iterable[Match], device: str = "cpu", report: Callable[[int], None] = lambda _: None
+) -> Iterator[Record]:
+    """Yield the record of each match; parts of one kind are played together, whatever match they are of.
+
+    So many matches are held at once as games of half a gigabyte have. ``report`` is told rounds as they are done, and
+    may raise an error to stop.
+    """
+    held, size = list[Match](), 0
+    for match in matches:
+        held.append(match)
+        size += match.own * len(match.seeds)
+        if size >= TOGETHER_BYTES:
+            yield from _play_held(held, device, report)
+            held, size = [], 0
+    yield from _play_held(held, device, report)
+
+
+def _play_held(matches: list[Match], device: str, report: Callable[[int], None]) -> list[Record]:
+    by_kind: dict[Any, list[tuple[int, Part]]] = {}
+    for i, match in enumerate(matches):
+        for part in match.parts(match.seeds, is_alone=False):
+            by_kind.setdefault(part.kind, []).append((i, part))
+    played: list[list[Played]] = [[] for _ in matches]
+    for parts in by_kind.values():
+        left, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
+        crew = crew_on(device, parts[0][1], left, own)
+        parts.reverse()
+        while parts:
+            taken = _take(parts, crew.next_size(left))
+            left -= sum(len(part.seeds) for _, part in taken)
+            for (i, _), one in zip(taken, crew.play([part for _, part in taken], Stop(), report), strict=True):
+                played[i].append(one._replace(best=compare(one.run.game, one.run.checkpoints)))
+    for match, mine in zip(matches, played, strict=True):
+        order = {seed: i for i, seed in enumerate(match.seeds)}
+        mine.sort(key=lambda one: order[one.seeds[0]])
+    return [tell_warnings(Record.of(mine)) for mine in played]
+
+
+def _take(parts: list[tuple[int, Part]], most: int) -> list[tuple[int, Part]]:
+    """Return parts from the end of a list, which they leave, of at most so many seeds."""
+    taken = []
+    while parts and most > 0:
+        i, part = parts.pop()
+        if part.seeds[most:]:
+            parts.append((i, part._replace(seeds=part.seeds[most:])))
+        taken.append((i, part._replace(seeds=part.seeds[:most])))
+        most -= len(taken[-1][1].seeds)
+    return taken
 
 
 @dataclass(frozen=True)
@@ -199,7 +289,7 @@ def in_threads(
     """
     stop, interrupted, done = Stop(), False, [0]
     lock = threading.Lock()  # the user's function is called by one thread at a time
-    next_seed, finished = [0], dict[int, Played]()
+    next_seed, finished = [0], dict[int, list[Played]]()
 
     def report(rounds: int) -> None:
         if progress is not None:
@@ -239,4 +329,4 @@ def in_threads(
                 logger.info("interrupted: the rounds under way are brought to an end")
             finally:
                 stop.set()
-    return [finished[start] for start in sorted(finished)], interrupted
+    return [one for start in sorted(finished) for one in finished[start]], interrupted

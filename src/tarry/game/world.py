@@ -12,6 +12,7 @@ from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.views import replica
 from tarry.kernel.wheel import INSIDE, SlotQueue, expect, make_wheel, room_in, take_next, turn
+from tarry.kernel.words import read
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
 from tarry.schedulers.base import held
@@ -234,10 +235,24 @@ class Fixed(NamedTuple):
     checkpoints: Array
 
 
+class Cell(NamedTuple):
+    """A player, the rules of play, and what the world has in store for it: all that a replica plays by."""
+
+    player: Player
+    setting: Setting
+    fixed: Fixed
+
+
+class Cells(NamedTuple):
+    """Several cells of one type, in words, and which of them each replica plays."""
+
+    like: Cell  # one of them, for its type
+    words: Any
+    which: Array
+
+
 @entry
-def run_rounds(
-    player: Player, setting: Setting, fixed: Fixed, buffers: Buffers, stop: Array, first: int, last: int
-) -> int:
+def run_rounds(cells: Cells, buffers: Buffers, stop: Array, first: int, last: int) -> int:
     """Play rounds first..last of stacked replicas, unless another thread sets ``stop``; return the last one played.
 
     It is an earlier one where a wheel has no room for the rounds after it: the caller makes room and calls again.
@@ -249,6 +264,7 @@ def run_rounds(
             if wheel.meta[i, INSIDE] + end + 1 - start > room_in(wheel.nodes):
                 return start - 1
         for i in range(wheel.meta.shape[0]):
+            player, setting, fixed = read(cells.like, cells.words, cells.which[i])
             play_rounds(player, setting, fixed, replica(buffers, i), stop, start, end)
     return last
 

@@ -450,6 +450,23 @@ def to_device(tree: Any) -> Any:
     return np.array(tree) if is_simulated() else cuda.to_device(np.ascontiguousarray(tree))
 
 
+class Mirror:
+    """Copies on the device of arrays that lie on the host: one for all views of an array."""
+
+    def __init__(self) -> None:
+        self._kept = dict[int, tuple[np.ndarray, Any]]()
+
+    def place(self, array: np.ndarray) -> tuple[int, tuple[int, ...]]:
+        """Return the address of an array on the device, and its strides there."""
+        whole = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+        owner = whole.base if isinstance(whole.base, np.ndarray) else whole
+        if id(owner) not in self._kept:
+            self._kept[id(owner)] = owner, cuda.to_device(np.ravel(owner, order="K"))
+        start = whole.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        device = self._kept[id(owner)][1]
+        return int(device.__cuda_array_interface__["data"][0]) + start, whole.strides
+
+
 def spread(tree: Any, count: int) -> Any:
     """Return this many replicas of a tree on the device, neighbours side by side."""
     if is_simulated():
@@ -478,6 +495,25 @@ def _fill() -> Any:
             rows[i] = leaf[i // count]
 
     return cuda.jit(fill)
+
+
+def lay(rows: Any, values: np.ndarray) -> None:
+    """Let the first rows of a stacked array be these."""
+    count = values.shape[0]
+    if is_simulated():
+        rows[:count] = values
+    elif values.size:
+        flat = cuda.to_device(np.ravel(values, order="F"))
+        _lay()[4096, THREADS](rows.ravel(order="F"), flat, rows.shape[0], count)
+
+
+@functools.cache
+def _lay() -> Any:
+    def lay(rows: Any, values: Any, room: int, count: int) -> None:
+        for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+            rows[i // count * room + i % count] = values[i]
+
+    return cuda.jit(lay)
 
 
 def put(rows: Any, values: np.ndarray) -> None:

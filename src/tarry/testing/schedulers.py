@@ -96,7 +96,7 @@ def follow(
     game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=listed)
     # A checkpoint a round, since the books at each tell the size of the set before admission.
     run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True)
-    run = run if compiled else run._replace(compiled=run_rounds.function)
+    run = run if compiled else run._replace(compiled=run_rounds.function, is_plain=True)
     drawn = keyed_draws(seed)
     grows = grow and capacity is None
     chosen = drawn if draws is None else Draws(draws, drawn.directions)

@@ -1,0 +1,134 @@
+"""Trees of parameters as rows of 64-bit words: one compiled call serves many trees of one type.
+
+A number is a word; an array is its address, shape and strides, and stays where it is. ``read(like, words, i)`` is the
+i-th tree, of the type of ``like``, from which functions and other constants are taken. Nothing is copied: whoever
+writes words keeps the trees alive while words are read.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+from tarry.kernel.compile import INLINED
+
+NUMBERS = (bool, int, float, np.number, np.bool_)
+Place = tuple[int, tuple[int, ...]]  # an address, and strides from there on
+
+
+def kind_of(tree: Any) -> Any:
+    """Return what trees have in common that are of one type for compiled code."""
+    if isinstance(tree, tuple):
+        return (type(tree), *map(kind_of, tree))
+    if isinstance(tree, np.ndarray):
+        return tree.dtype, tree.ndim, tree.flags.c_contiguous, tree.flags.f_contiguous, tree.flags.writeable
+    return type(tree) if isinstance(tree, NUMBERS) else (type(tree), tree)
+
+
+def place_of(array: np.ndarray) -> Place:
+    """Return where an array lies."""
+    return array.__array_interface__["data"][0], array.strides
+
+
+def write(trees: Sequence[Any], place: Callable[[np.ndarray], Place] = place_of) -> np.ndarray:
+    """Return the words of trees of one kind, a row for each; ``place`` says where compiled code finds their arrays."""
+    words = np.empty((len(trees), sum(map(_width, _leaves(trees[0])))), np.int64)
+    numbers = words.view(np.float64)
+    for i, tree in enumerate(trees):
+        at = 0
+        for leaf in _leaves(tree):
+            if isinstance(leaf, np.ndarray):
+                start, strides = place(leaf)
+                words[i, at : at + _width(leaf)] = (start, *leaf.shape, *strides)
+            elif isinstance(leaf, (float, np.floating)):
+                numbers[i, at] = leaf
+            elif _width(leaf):
+                words[i, at] = np.uint64(leaf).view(np.int64) if leaf > 0 else leaf
+            at += _width(leaf)
+    return words
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from _leaves(part)
+    else:
+        yield tree
+
+
+def _width(leaf: Any) -> int:
+    """Return how many words a leaf takes."""
+    return 1 + 2 * leaf.ndim if isinstance(leaf, np.ndarray) else int(isinstance(leaf, NUMBERS))
+
+
+def without_arrays(tree: Any) -> Any:
+    """Return a tree of the same type whose arrays are empty."""
+    if isinstance(tree, tuple):
+        return tuple.__new__(type(tree), map(without_arrays, tree))
+    return np.empty((0,) * tree.ndim, tree.dtype) if isinstance(tree, np.ndarray) else tree
+
+
+def read(like: Any, words: Any, i: int) -> Any:
+    """Return the i-th tree. Plain Python is given the trees themselves."""
+    return words[i]
+
+
+@overload(read, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
+def _choose_read(like: Any, words: Any, i: Any) -> Any:
+    return lambda like, words, i: _read(like, words, i)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _read(typing: Any, like: Any, words: Any, i: Any) -> Any:
+    index = types.UniTuple(types.intp, 2)
+    getitem = typing.resolve_function_type(operator.getitem, (words, index), {})
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = context.cast(builder, arguments[2], i, types.intp)
+        place = iter(range(1 << 30))
+
+        def next_word() -> Any:
+            at = context.make_tuple(builder, index, [row, context.get_constant(types.intp, next(place))])
+            return context.get_function(operator.getitem, getitem)(builder, (arguments[1], at))
+
+        return _built(context, builder, like, arguments[0], next_word)
+
+    return like(like, words, i), build
+
+
+def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) -> Any:
+    """Return the value of a tree whose words come one after another."""
+    if isinstance(kind, types.BaseTuple):
+        parts = enumerate(kind.types)
+        made = [_built(context, builder, part, builder.extract_value(value, at), next_word) for at, part in parts]
+        return context.make_tuple(builder, kind, made)
+    if isinstance(kind, types.Array):
+        return _array(context, builder, kind, next_word)
+    if isinstance(kind, types.Float):
+        number = builder.bitcast(next_word(), context.get_value_type(types.float64))
+        return context.cast(builder, number, types.float64, kind)
+    if isinstance(kind, (types.Integer, types.Boolean)):
+        return context.cast(builder, next_word(), types.int64, kind)
+    return value
+
+
+def _array(context: Any, builder: Any, kind: Any, next_word: Any) -> Any:
+    """Return an array that lies at an address, with the shape and the strides that follow."""
+    made = context.make_array(kind)(context, builder)
+    made.data = builder.inttoptr(next_word(), context.get_data_type(kind.dtype).as_pointer())
+    shape, strides = ([next_word() for _ in range(kind.ndim)] for _ in range(2))
+    nitems = context.get_constant(types.intp, 1)
+    for size in shape:
+        nitems = builder.mul(nitems, size)
+    word = context.get_value_type(types.intp)
+    made.shape, made.strides = cgutils.pack_array(builder, shape, word), cgutils.pack_array(builder, strides, word)
+    made.nitems = nitems
+    made.itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    # No owner: who wrote the words keeps the arrays.
+    made.meminfo, made.parent = (cgutils.get_null_value(field.type) for field in (made.meminfo, made.parent))
+    return made._getvalue()
