@@ -41,17 +41,21 @@ def _play(setting: Any, shared: Any, buffers: Buffers, first: int, last: int) ->
 _launcher = cuda.Launcher(_play)
 
 
+def kernel_for(run: Run, fitted: Buffers) -> tuple[cuda.Kernel, Any]:
+    """Return the kernel that plays a run from buffers that fit a GPU, and what all its replicas share."""
+    game, state, world = run.game, fitted.state, fitted.world
+    sizes = AllOne() if game.sizes is None else game.sizes
+    shared = (run.player, Fixed(game.losses, game.delays, sizes, run.checkpoints), np.zeros(1, np.int64))
+    near, far = (state.table, state.scheduler, world.wheel), (world.curve,)
+    return _launcher.kernel_for(run.setting, shared, fitted, near, far), shared
+
+
 class DeviceBlock:
     """Room for replicas of a run on a GPU, which plays one block of seeds after another."""
 
     def __init__(self, run: Run, fresh: Buffers, size: int) -> None:
         self.buffers, self._run, self._fresh = fresh, run, fit(run, fresh)
-        game = run.game
-        sizes = AllOne() if game.sizes is None else game.sizes
-        shared = (run.player, Fixed(game.losses, game.delays, sizes, run.checkpoints), np.zeros(1, np.int64))
-        state, world = self._fresh.state, self._fresh.world
-        near, far = (state.table, state.scheduler, world.wheel), (world.curve,)
-        self._kernel = _launcher.kernel_for(run.setting, shared, self._fresh, near, far)
+        self._kernel, shared = kernel_for(run, self._fresh)
         self.size = max(1, min(size, int(SHARE * cuda.free_bytes()) // sum(x.nbytes for x in leaves(self._fresh))))
         self._shared, self._stack = cuda.to_device(shared), cuda.spread(self._fresh, self.size)
         self._is_used, self._seeds = False, 0
@@ -68,7 +72,7 @@ class DeviceBlock:
 
     def advance(self, stop: Stop, first: int, last: int) -> int:
         """Play rounds first..last, and bring back what is measured; return the last one played."""
-        _launcher.run(self._kernel, (self._shared, self._stack, self._seeds, first, last), self._seeds)
+        self._kernel.run((self._shared, self._stack, self._seeds, first, last), self._seeds)
         self.buffers = self._fetched(last)
         return last
 
