@@ -21,12 +21,14 @@ def assembly(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], str]:
         if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
             pytest.skip(f"{package} is not installed (pip install {package})")
     cuda.load_cuda()
-    from numba.cuda import dispatcher
+    from numba.cuda import cuda_paths, dispatcher
     from numba.cuda.cudadrv import nvrtc
 
     device = SimpleNamespace(compute_capability=CAPABILITY)
     monkeypatch.setattr(cuda, "find_device", lambda: None)
     monkeypatch.setattr(cuda.cuda, "get_current_device", lambda: device)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: device)
+    # Of NVRTC, a compiler of C++, it asks only for what it is, and which architectures it knows.
+    monkeypatch.setattr(cuda_paths, "_get_nvrtc_path", lambda: None)
     monkeypatch.setattr(nvrtc, "get_arch_option", lambda major, minor, _arch: f"compute_{major}{minor}")
     return lambda code: code.inspect_asm((*CAPABILITY, ""))

@@ -56,6 +56,7 @@ class DeviceBlock:
     def __init__(self, run: Run, fresh: Buffers, size: int) -> None:
         self.buffers, self._run, self._fresh = fresh, run, fit(run, fresh)
         self._kernel, shared = kernel_for(run, self._fresh)
+        self._kernel.load()
         self.size = max(1, min(size, int(SHARE * cuda.free_bytes()) // sum(x.nbytes for x in leaves(self._fresh))))
         self._shared, self._stack = cuda.to_device(shared), cuda.spread(self._fresh, self.size)
         self._is_used, self._seeds = False, 0
@@ -72,9 +73,13 @@ class DeviceBlock:
 
     def advance(self, stop: Stop, first: int, last: int) -> int:
         """Play rounds first..last, and bring back what is measured; return the last one played."""
-        self._kernel.run((self._shared, self._stack, self._seeds, first, last), self._seeds)
+        self.launch(first, last)
         self.buffers = self._fetched(last)
         return last
+
+    def launch(self, first: int, last: int) -> None:
+        """Play rounds first..last, and leave what they made on the device."""
+        self._kernel.run((self._shared, self._stack, self._seeds, first, last), self._seeds)
 
     def _fetched(self, t: int) -> Buffers:
         stack, n, is_last = self._stack, self._seeds, t == self._run.horizon

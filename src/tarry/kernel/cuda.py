@@ -21,7 +21,7 @@ from llvmlite.ir import Constant
 from numba import typeof
 from numba.core import types
 from numba.extending import intrinsic, overload
-from numba.np.numpy_support import from_dtype
+from numba.np.numpy_support import as_dtype, from_dtype
 
 from tarry.kernel.compile import INLINED
 from tarry.kernel.views import _remade, leaves, replica, replicate
@@ -190,9 +190,23 @@ def _movers(plan: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return hold, give
 
 
+class _Narrow(np.ndarray):
+    """Whole numbers in few bits, as in compiled code: what is read is wide again; what is written has to fit."""
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        return found if isinstance(found, np.ndarray) else np.int64(found)
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        super().__setitem__(place, value)
+        if np.any(self[place] != value):
+            raise OverflowError(f"{value} does not fit an array of {self.dtype}")
+
+
 def _copied(shared: Any, plan: Any) -> Any:
     if isinstance(plan, Held):
-        return np.array(shared) if plan.is_kept else np.full_like(shared, np.nan)
+        own = np.array(shared, as_dtype(plan.dtype)) if plan.is_kept else np.full_like(shared, np.nan)
+        return own if own.dtype == shared.dtype else own.view(_Narrow)
     if not isinstance(shared, tuple):
         return shared
     parts = [_copied(part, how) for part, how in zip(shared, plan, strict=True)]
@@ -426,6 +440,11 @@ class Kernel(NamedTuple):
     code: Any
     threads: int
 
+    def load(self) -> None:
+        """Bring it onto the device: the last part of compiling, and the longest."""
+        if not is_simulated():
+            self.code.bind()
+
     def run(self, arguments: tuple[Any, ...], count: int) -> None:
         """Launch it for this many replicas, and wait for its end."""
         if is_simulated():
@@ -433,9 +452,16 @@ class Kernel(NamedTuple):
             return
         from numba.cuda.cudadrv.driver import _to_core_stream
 
-        self.code.bind()
         self.code.launch(arguments, (-(-count // self.threads), 1, 1), (self.threads, 1, 1), _to_core_stream(0))
         cuda.synchronize()
+
+    def words(self) -> str:
+        """Say what it takes of the device."""
+        if is_simulated():
+            return "simulated"
+        code, threads = self.code, self.threads
+        held = f"{code.regs_per_thread} registers, {code.local_mem_per_thread} B spilled or local"
+        return f"{threads} threads a block, {held}, {code.shared_mem_per_block} B of fast memory a block"
 
 
 class Launcher:
