@@ -68,6 +68,20 @@ def load_cuda() -> None:
     if cuda is None and find_spec("numba_cuda") is None:  # older versions of Numba have a numba.cuda of their own
         raise NoDevice(f"numba-cuda is not installed: {INSTALL}")
     cuda = import_module("numba.cuda")
+    if not is_simulated():
+        _add_floor()
+
+
+def _add_floor() -> None:
+    """Let kernels call ``np.floor``, which numba-cuda does not know; its ``math.floor`` gives a float, the CPU's none."""
+    from numba.cuda.mathimpl import get_unary_impl_for_fn_and_ty
+    from numba.cuda.ufuncs import ufunc_db
+
+    def floor(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = get_unary_impl_for_fn_and_ty(math.floor, signature.args[0])
+        return found(context, builder, signature, arguments)
+
+    ufunc_db().setdefault(np.floor, {"d->d": floor})
 
 
 def find_device() -> None:
