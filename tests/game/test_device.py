@@ -5,37 +5,38 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import cycle
+from typing import Any
 
 import numpy as np
 import pytest
+from gpu import assembly  # noqa: F401 (a fixture)
 
 import tarry
 from tarry.errors import ArgumentError
+from tarry.game import device
+from tarry.game.run import prepare
 from tarry.kernel import cuda
+from tarry.tracking import keyed_draws
+from tests.support import random_games
+from tests.support.examples import LEARNERS, SCHEDULERS, first_of_each
 
 SPACE = tarry.domains.Ball(2)
+LEARNER_OF = first_of_each(LEARNERS, lambda example: type(example.learner()))
+SCHEDULER_OF = first_of_each(SCHEDULERS, lambda policy: type(policy.scheduler))
+# There are more learners than schedulers, which take turns.
+PAIRS = list(zip(LEARNER_OF.values(), cycle(SCHEDULER_OF.values()), strict=False))
+
+QUICK = 12  # random games that are played every time
 
 # In a process of its own: Numba asks for its simulator when it is loaded.
-EQUAL = """
+PLAY = "import sys; from tests.support import random_games; print(*filter(None, map(random_games.play, range({}, {}))))"
+SHARED = """
 import numpy as np, tarry
 from tarry import delays, domains, learners, losses, schedulers
-space, waits = domains.Ball(3), delays.uniform(horizon=120, low=2, high=9, rng=1)
-rows = np.random.default_rng(0).normal(size=(120, 3))
-for losses_, learner, feedback, scheduler in (
-    (losses.Linear(rows), learners.DWFTRL(space, rate=0.1), "gradient", schedulers.VarOpt()),
-    (losses.Quadratic(rows), learners.Adaptive(space, gradient_bound=9.0), "gradient", schedulers.Pareto(2.0)),
-    (losses.Linear(rows), learners.DWFTBL(space, rate=0.1, smoothing=0.1), "value", schedulers.Bernoulli(9)),
-):
-    game = tarry.Game(space, losses_, waits, capacity=3, feedback=feedback)
-    for bound in (False, True):
-        player = tarry.Player(learner, scheduler)
-        one, two = (tarry.simulate(game, player, 3, bound=bound, device=device) for device in ("cpu", "cuda"))
-        for name in ("regret", "observed", "loss_curve"):
-            if hasattr(one, name):
-                assert np.array_equal(getattr(one, name), getattr(two, name)), (type(learner).__name__, name)
-        assert np.array_equal(one.weights.mean, two.weights.mean)
-
+space, rows = domains.Ball(3), np.random.default_rng(0).normal(size=(120, 3))
 # A game of its own for each seed: the same launch where types and shapes agree, another where not.
 def drawn(seed):
     waits = delays.uniform(horizon=60, low=2, high=9, rng=seed)
@@ -56,10 +57,60 @@ def _game() -> tarry.Game:
     return tarry.Game(SPACE, losses, waits, capacity=2)
 
 
-@pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
-def test_the_simulated_gpu_plays_as_the_cpu_does() -> None:
-    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
-    subprocess.run([sys.executable, "-c", EQUAL], env=environment, check=True)
+needs_cuda = pytest.mark.skipif(
+    find_spec("numba_cuda") is None, reason="numba-cuda is not installed (pip install numba-cuda)"
+)
+
+
+def _simulated(program: str) -> str:
+    """Return what a program prints where Numba simulates a GPU."""
+    simulated = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=os.environ | simulated, check=True, capture_output=True, text=True).stdout
+
+
+@needs_cuda
+def test_games_that_differ_by_seed_share_a_launch() -> None:
+    _simulated(SHARED)
+
+
+@needs_cuda
+@pytest.mark.parametrize(
+    ("first", "last"), [(0, QUICK), pytest.param(QUICK, random_games.GAMES, marks=pytest.mark.slow)]
+)
+def test_a_simulated_gpu_plays_random_games_as_the_cpu_does(first: int, last: int) -> None:
+    assert _simulated(PLAY.format(first, last)).strip() == ""
+
+
+def test_random_games_meet_every_learner_and_scheduler() -> None:
+    drawn = [random_games.draw_game(i) for i in range(random_games.GAMES)]
+    assert {type(one.player.learner) for one in drawn} == set(LEARNER_OF)
+    assert {type(one.player.scheduler) for one in drawn} == set(SCHEDULER_OF)
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "chosen"), PAIRS)
+def test_every_member_compiles_for_a_gpu_where_there_is_none(
+    name: str,
+    chosen: str,
+    assembly: Callable[[Any], str],  # noqa: F811
+) -> None:
+    learner, policy = LEARNERS[name].learner(), SCHEDULERS[chosen]
+    rows = np.random.default_rng(0).normal(size=(30, learner.dimension))
+    losses = tarry.losses.LeastSquares(rows, rows[:, 0])
+    game = tarry.Game(
+        learner.domain,
+        losses,
+        tarry.delays.fixed(horizon=30, delay=5),
+        capacity=policy.capacity,
+        information="clairvoyant",
+        feedback=learner.feedback,
+        queries=learner.queries,
+    )
+    run = prepare(game, tarry.Player(learner, policy.scheduler, policy.epochs))
+    kernel, _shared = device.kernel_for(run, device.fit(run, run.start(keyed_draws(0))))
+    assert ".visible .entry" in assembly(kernel.code)
 
 
 def test_a_missing_gpu_is_refused_and_auto_goes_on_without(

@@ -51,13 +51,23 @@ def _play_cells(setting: Any, shared: Any, mine: tuple[Buffers, int], first: int
 _launcher, _cells_launcher = cuda.Launcher(_play), cuda.Launcher(_play_cells)
 
 
+def kernel_for(run: Run, fitted: Buffers) -> tuple[cuda.Kernel, Any]:
+    """Return the kernel that plays a run from buffers that fit a GPU, and what all its replicas share."""
+    shared = (*_cell_of(run), np.zeros(1, np.int64))
+    return _launcher.kernel_for(run.setting, shared, fitted, *_places(fitted)), shared
+
+
+def _places(fitted: Buffers) -> tuple[Any, Any]:
+    """Return what should lie near to a thread, and what far."""
+    state, world = fitted.state, fitted.world
+    return (state.table, state.scheduler, world.wheel), (world.curve,)
+
+
 class DeviceBlock:
     """Room for replicas of runs of one kind on a GPU, whose buffers fit it; plays one block of seeds after another."""
 
     def __init__(self, run: Run, fresh: Buffers, size: int, own: int = 0) -> None:
         self.buffers, self._run, self._fresh = fresh, run, fresh
-        state, world = self._fresh.state, self._fresh.world
-        self._places = (state.table, state.scheduler, world.wheel), (world.curve,)
         each = own + sum(leaf.nbytes for leaf in leaves(self._fresh))
         self.size = max(1, min(size, int(SHARE * cuda.free_bytes()) // each))
         self._stack = cuda.spread(self._fresh, self.size)
@@ -83,24 +93,28 @@ class DeviceBlock:
         """Bring to the device what these runs are made of, and find the kernel for it."""
         if len(runs) == len(self._runs) and all(map(operator.is_, runs, self._runs)):
             return
-        self._runs, cells, stop = runs, [_cell_of(run) for run in runs], np.zeros(1, np.int64)
-        rules, (near, far) = runs[0].setting, self._places
+        self._runs = runs
         if len(runs) == 1:
-            self._kernel = _launcher.kernel_for(rules, (*cells[0], stop), self._fresh, near, far)
-            self._shared, self._replicas = cuda.to_device((*cells[0], stop)), self._stack
-            return
-        self._mirror = cuda.Mirror()
-        words = tuple(cells) if cuda.is_simulated() else write(cells, self._mirror.place)
-        shared, which = (without_arrays(cells[0]), words, stop), np.arange(len(runs)).repeat(counts)
-        fresh = (self._fresh, np.int64(0))
-        self._kernel = _cells_launcher.kernel_for(rules, shared, fresh, near, far)
-        self._shared, self._replicas = cuda.to_device(shared), (self._stack, cuda.to_device(which))
+            self._kernel, shared = kernel_for(runs[0], self._fresh)
+            self._shared, self._replicas = cuda.to_device(shared), self._stack
+        else:
+            self._mirror, cells = cuda.Mirror(), [_cell_of(run) for run in runs]
+            words = tuple(cells) if cuda.is_simulated() else write(cells, self._mirror.place)
+            shared, fresh = (without_arrays(cells[0]), words, np.zeros(1, np.int64)), (self._fresh, np.int64(0))
+            self._kernel = _cells_launcher.kernel_for(runs[0].setting, shared, fresh, *_places(self._fresh))
+            which = np.arange(len(runs)).repeat(counts)
+            self._shared, self._replicas = cuda.to_device(shared), (self._stack, cuda.to_device(which))
+        self._kernel.load()
 
     def advance(self, stop: Stop, first: int, last: int) -> int:
         """Play rounds first..last, and bring back what is measured; return the last one played."""
-        _launcher.run(self._kernel, (self._shared, self._replicas, self._seeds, first, last), self._seeds)
+        self.launch(first, last)
         self.buffers = self._fetched(last)
         return last
+
+    def launch(self, first: int, last: int) -> None:
+        """Play rounds first..last, and leave what they made on the device."""
+        self._kernel.run((self._shared, self._replicas, self._seeds, first, last), self._seeds)
 
     def _fetched(self, t: int) -> Buffers:
         stack, n, is_last = self._stack, self._seeds, t == self._run.horizon

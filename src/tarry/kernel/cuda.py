@@ -21,7 +21,7 @@ from llvmlite.ir import Constant
 from numba import typeof
 from numba.core import types
 from numba.extending import intrinsic, overload
-from numba.np.numpy_support import from_dtype
+from numba.np.numpy_support import as_dtype, from_dtype
 
 from tarry.kernel.compile import INLINED
 from tarry.kernel.views import _remade, leaves, replica, replicate
@@ -31,8 +31,11 @@ HELD_BYTES = 4096  # of one array: larger ones would push a replica's hot state 
 UNROLLED = 13  # entries that are copied one by one, so that counters become registers; more would only crowd them
 SCRATCH = ("scratch", "row")  # names of arrays whose contents do not outlast a round
 FEW = 4  # entries that are in registers anyway
-THREADS = 64  # of a block
-NEAR_BYTES = 736  # of fast memory, for a replica: a block of threads has at most 48 KiB of it
+THREADS = (128, 64, 32)  # of a block, the most that fit with all that is to be near
+BLOCK_BYTES = 48 << 10  # of fast memory, for a block of threads
+# Of a multiprocessor of compute capability 9.0; on others a kernel is as right, and perhaps less fast.
+FAST_BYTES, BLOCK_EXTRA, REGISTERS = 228 << 10, 1 << 10, 1 << 16
+FEWEST_REGISTERS, MOST_REGISTERS = 160, 255  # of a thread: with fewer, more is spilled than other threads make up for
 # Contraction would round a·b + c once where the CPU rounds twice, and decisions could differ.
 NVVM_OPTIONS = {"opt": 3, "fma": 0}
 # The keyed generator wraps around in uint64 by design, and compiled code divides as IEEE 754 says.
@@ -65,6 +68,20 @@ def load_cuda() -> None:
     if cuda is None and find_spec("numba_cuda") is None:  # older versions of Numba have a numba.cuda of their own
         raise NoDevice(f"numba-cuda is not installed: {INSTALL}")
     cuda = import_module("numba.cuda")
+    if not is_simulated():
+        _add_floor()
+
+
+def _add_floor() -> None:
+    """Let kernels call ``np.floor``, which numba-cuda lacks; its ``math.floor`` gives a float, the CPU's none."""
+    from numba.cuda.mathimpl import get_unary_impl_for_fn_and_ty
+    from numba.cuda.ufuncs import ufunc_db
+
+    def floor(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = get_unary_impl_for_fn_and_ty(math.floor, signature.args[0])
+        return found(context, builder, signature, arguments)
+
+    ufunc_db().setdefault(np.floor, {"d->d": floor})
 
 
 def find_device() -> None:
@@ -75,12 +92,33 @@ def find_device() -> None:
 
 
 class Layout(NamedTuple):
-    """How a kernel lays a replica out: what is read at places of its own goes to fast memory, while that lasts."""
+    """How a kernel lays replicas out: what is read at places of its own goes to fast memory, while that lasts."""
 
-    threads: int = THREADS  # of a block
-    near_bytes: int = NEAR_BYTES  # of fast memory, for a replica
+    threads: int = THREADS[-1]  # of a block
+    registers: int | None = None  # of a thread, at most
     most: int = HELD_BYTES
     narrow: bool = True  # integers in as few bits as they need: no sum of two is wider than 64 bits either way
+
+    @property
+    def near_bytes(self) -> int:
+        """How much fast memory a replica may take."""
+        return BLOCK_BYTES // self.threads
+
+
+def layout_for(near: Any) -> Layout:
+    """Return the layout of a kernel whose replicas have these arrays in fast memory."""
+    wanted = sum(size for _leaf, size in _near_sizes(near, Layout()))
+    threads = next((count for count in THREADS if count * wanted <= BLOCK_BYTES), THREADS[-1])
+    # A thread may have as many registers as leave room for all blocks that fast memory has room for.
+    blocks = FAST_BYTES // (BLOCK_EXTRA + threads * min(wanted, BLOCK_BYTES // threads))
+    registers = REGISTERS // (blocks * threads) // 8 * 8
+    return Layout(threads, registers if FEWEST_REGISTERS <= registers < MOST_REGISTERS else None)
+
+
+def _near_sizes(near: Any, layout: Layout) -> list[tuple[Any, int]]:
+    """Return the arrays that belong in fast memory, each with the bytes it takes there, the smallest first."""
+    found = [(leaf, _padded(leaf.size, kind.itemsize) * kind.itemsize) for leaf, kind in _narrowed(near, layout)]
+    return sorted((pair for pair in found if pair[0].size > FEW), key=lambda pair: pair[1])
 
 
 def plan_of(tree: Any, layout: Layout | None = None, near: Any = (), far: Any = ()) -> Any:
@@ -88,11 +126,10 @@ def plan_of(tree: Any, layout: Layout | None = None, near: Any = (), far: Any = 
 
     Arrays of the parts ``near`` go to fast memory, the smallest first; those ``far`` stay where they are.
     """
-    layout, places = layout or Layout(), dict[int, int]()
+    layout, places = layout or layout_for(near), dict[int, int]()
     left = layout.near_bytes
-    for leaf, kind in sorted(_narrowed(near, layout), key=lambda pair: pair[0].size * pair[1].itemsize):
-        size = _padded(leaf.size, kind.itemsize) * kind.itemsize
-        if leaf.size > FEW and size <= left:
+    for leaf, size in _near_sizes(near, layout):
+        if size <= left:
             places[id(leaf)] = layout.threads
             left -= size
     away, passing = {id(leaf) for leaf in leaves(far)}, {id(leaf) for leaf in _scratch(tree)}
@@ -144,42 +181,46 @@ def _narrowed(tree: Any, layout: Layout) -> list[Any]:
 
 def _movers(plan: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return functions that take a replica's tree into a thread's own arrays, and put it back."""
+    if is_simulated():
+        return functools.partial(_copied, plan=plan), functools.partial(_write_back, plan=plan)
 
-    def hold(shared: Any) -> Any:
-        return _copied(shared, plan)
-
-    def give(mine: Any, shared: Any) -> None:
-        _write_back(mine, shared, plan)
-
+    # The kernel calls these itself: arrays that a function in between had made would be gone when it returns, and the
+    # compiler, which knows that, leaves out what is written into them.
     @intrinsic  # type: ignore[untyped-decorator]
-    def take_in(typing: Any, shared: Any) -> Any:
+    def hold(typing: Any, shared: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _take_in(context, builder, shared, arguments[0], plan)
 
         return _held_type(shared, plan)(shared), build
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def put_back(typing: Any, mine: Any, shared: Any) -> Any:
+    def give(typing: Any, mine: Any, shared: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             _put_back(context, builder, (mine, shared), arguments, plan)
             return context.get_dummy_value()
 
         return types.void(mine, shared), build
 
-    @overload(hold, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-    def choose_hold(shared: Any) -> Any:
-        return lambda shared: take_in(shared)
-
-    @overload(give, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-    def choose_give(mine: Any, shared: Any) -> Any:
-        return lambda mine, shared: put_back(mine, shared)
-
     return hold, give
+
+
+class _Narrow(np.ndarray):
+    """Whole numbers in few bits, as in compiled code: what is read is wide again; what is written has to fit."""
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        return found if isinstance(found, np.ndarray) else np.int64(found)
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        super().__setitem__(place, value)
+        if np.any(self[place] != value):
+            raise OverflowError(f"{value} does not fit an array of {self.dtype}")
 
 
 def _copied(shared: Any, plan: Any) -> Any:
     if isinstance(plan, Held):
-        return np.array(shared) if plan.is_kept else np.full_like(shared, np.nan)
+        own = np.array(shared, as_dtype(plan.dtype)) if plan.is_kept else np.full_like(shared, np.nan)
+        return own if own.dtype == shared.dtype else own.view(_Narrow)
     if not isinstance(shared, tuple):
         return shared
     parts = [_copied(part, how) for part, how in zip(shared, plan, strict=True)]
@@ -349,14 +390,18 @@ def _choose_place() -> Any:
 
 
 def compile_kernel(
-    kernel: Callable[..., None], kinds: tuple[Any, ...], capability: tuple[int, int], lineinfo: bool = False
+    kernel: Callable[..., None],
+    kinds: tuple[Any, ...],
+    capability: tuple[int, int],
+    registers: int | None = None,
+    lineinfo: bool = False,
 ) -> Any:
-    """Return a kernel compiled for arguments of these types; needs no GPU."""
+    """Return a kernel compiled for arguments of these types, of so many registers at most; needs no GPU."""
     # ``cuda.jit`` has no way to switch contraction off, so this does what its dispatcher does, with one option more.
     from numba.cuda.compiler import compile_cuda, kernel_fixup
     from numba.cuda.dispatcher import _Kernel
 
-    options = {"nvvm_options": dict(NVVM_OPTIONS), "lineinfo": lineinfo}
+    options = {"nvvm_options": dict(NVVM_OPTIONS), "max_registers": registers, "lineinfo": lineinfo}
     with _indexing_forward():
         found = compile_cuda(kernel, types.void, kinds, cc=capability, **options)
     library, name = found.library, found.fndesc.llvm_func_name
@@ -403,37 +448,58 @@ def kinds_of(tree: Any, order: str = "C") -> Any:
     return typeof(tree)
 
 
+class Kernel(NamedTuple):
+    """A compiled kernel, and of how many threads its blocks are."""
+
+    code: Any
+    threads: int
+
+    def load(self) -> None:
+        """Bring it onto the device: the last part of compiling, and the longest."""
+        if not is_simulated():
+            self.code.bind()
+
+    def run(self, arguments: tuple[Any, ...], count: int) -> None:
+        """Launch it for this many replicas, and wait for its end."""
+        if is_simulated():
+            self.code[1, count](*arguments)
+            return
+        from numba.cuda.cudadrv.driver import _to_core_stream
+
+        self.code.launch(arguments, (-(-count // self.threads), 1, 1), (self.threads, 1, 1), _to_core_stream(0))
+        cuda.synchronize()
+
+    def words(self) -> str:
+        """Say what it takes of the device."""
+        if is_simulated():
+            return "simulated"
+        code, threads = self.code, self.threads
+        held = f"{code.regs_per_thread} registers, {code.local_mem_per_thread} B spilled or local"
+        return f"{threads} threads a block, {held}, {code.shared_mem_per_block} B of fast memory a block"
+
+
 class Launcher:
-    """Runs a step for replicas on the device: compiled once for each set of types, shapes and rules."""
+    """Makes kernels that run a step for replicas: compiled once for each set of types, shapes and rules."""
 
     def __init__(self, body: Callable[..., None]) -> None:
-        self._body, self._made = body, dict[Any, Any]()
+        self._body, self._made = body, dict[Any, Kernel]()
 
-    def kernel_for(self, rules: Any, shared: Any, fresh: Any, near: Any, far: Any) -> Any:
+    def kernel_for(self, rules: Any, shared: Any, fresh: Any, near: Any, far: Any) -> Kernel:
         """Return the kernel that plays replicas of ``fresh`` with what all of them ``shared``, both on the host."""
-        plan = plan_of(fresh, None, near, far)
+        layout = layout_for(near)
+        plan = plan_of(fresh, layout, near, far)
         kinds = (kinds_of(shared), _stacked_kinds(fresh), types.int64, types.int64, types.int64)
         known = (rules, plan, kinds)
         if known not in self._made:
             find_device()
             kernel = make_kernel(self._body, rules, plan)
             if is_simulated():
-                self._made[known] = cuda.jit(kernel)
+                code = cuda.jit(kernel)
             else:
                 capability = cuda.get_current_device().compute_capability
-                self._made[known] = compile_kernel(kernel, kinds, capability)
+                code = compile_kernel(kernel, kinds, capability, layout.registers)
+            self._made[known] = Kernel(code, layout.threads)
         return self._made[known]
-
-    def run(self, kernel: Any, arguments: tuple[Any, ...], count: int) -> None:
-        """Launch a kernel for this many replicas, and wait for its end."""
-        if is_simulated():
-            kernel[1, count](*arguments)
-            return
-        from numba.cuda.cudadrv.driver import _to_core_stream
-
-        kernel.bind()
-        kernel.launch(arguments, (-(-count // THREADS), 1, 1), (THREADS, 1, 1), _to_core_stream(0))
-        cuda.synchronize()
 
 
 def _stacked_kinds(fresh: Any) -> Any:
@@ -485,7 +551,7 @@ def respread(rows: Any, leaf: Any) -> None:
         rows[...] = leaf
     elif rows.size:
         flat = cuda.to_device(np.ravel(leaf, order="F"))
-        _fill()[4096, THREADS](rows.ravel(order="F"), flat, rows.shape[0])
+        _fill()[4096, THREADS[0]](rows.ravel(order="F"), flat, rows.shape[0])
 
 
 @functools.cache

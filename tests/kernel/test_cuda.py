@@ -1,0 +1,53 @@
+"""Kernels for a GPU: how replicas are laid out, and that a thread holds what it was given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gpu import CAPABILITY, assembly  # noqa: F401 (a fixture)
+from numba.core import types
+
+from tarry.kernel import cuda, step
+
+
+@step
+def _add_entries(rules: Any, shared: Any, mine: Any, first: int, last: int) -> None:
+    values, total = mine
+    for t in range(first, last):
+        values[t & 3] += 1
+        total[0] += values[(5 * t + first) & 3]
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("size", [4, 20])
+def test_a_thread_begins_with_the_entries_it_was_given(size, assembly):  # noqa: F811
+    tree = (np.zeros(size, np.int64), np.zeros(1))
+    kernel = cuda.make_kernel(_add_entries, (), cuda.plan_of(tree))
+    stacked = tuple(types.Array(kind, 2, "F") for kind in (types.int64, types.float64))
+    kinds = (cuda.kinds_of(()), types.Tuple(stacked), types.int64, types.int64, types.int64)
+    lines = assembly(cuda.compile_kernel(kernel, kinds, CAPABILITY)).splitlines()
+    read = [line for line in lines if line.strip().startswith(("ld.u64", "ld.global.u64"))]
+    assert len(read) == size
+
+
+def _slots(*sizes: int) -> tuple[np.ndarray, ...]:
+    return tuple(np.zeros(size) for size in sizes)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "threads", "registers"),
+    [((), 128, None), ((4, 4), 128, None), ((16, 16), 128, None), ((35, 33), 64, 168), ((99, 67), 32, None)],
+)
+def test_blocks_have_as_many_threads_as_fast_memory_allows(sizes, threads, registers):
+    near = _slots(*sizes)
+    layout = cuda.layout_for(near)
+    assert (layout.threads, layout.registers) == (threads, registers)
+    held = cuda.plan_of(near, layout, near)
+    assert all(one.threads == (threads if one.shape[0] > cuda.FEW else 0) for one in held)
+
+
+def test_what_does_not_fit_stays_out_of_fast_memory():
+    near = _slots(9, 400, 80)
+    assert [one.threads for one in cuda.plan_of(near, None, near)] == [32, 0, 32]
