@@ -195,7 +195,7 @@ def test_blocks_are_sized_by_time_and_memory():
     assert pace.replicas(20_000, 256, 2, 10) == 10
     assert pace.replicas(2_000, 256, 1, 85) == 64  # four alike
     assert pace.replicas(20_000, 10**6, 1, 500) == 200  # those of a fifth of a second
-    assert pace.replicas(20_000, 1, 16, 500) == 2  # at least two milliseconds
+    assert pace.replicas(20_000, 256, 16, 500) == 16  # a millisecond for each thread, but one block for each
     assert pace.replicas(10**8, 256, 2, 500) == 1
     pace.learn(1, 1.0)
     assert (pace.rounds(), pace.replicas(20_000, 256, 2, 500)) == (1, 1)

@@ -7,6 +7,7 @@ played lies in the ``Buffers`` of a ``Block``, arrays alone, which serve one blo
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -24,7 +25,7 @@ from tarry.tracking import keyed_draws
 
 # Blocks are sized by the time they take: progress is told often, and rarely for its price.
 BLOCK_SECONDS = 0.2
-LEAST_SECONDS = 0.002  # of a block of replicas: many times what Python does for it
+LEAST_SECONDS = 0.001  # of a block of replicas, for each thread: many times what Python does, one thread at a time
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
 LARGEST_STACK = 1 << 23  # bytes of a block of replicas: about a hundred that play in R^10
@@ -50,10 +51,10 @@ class Pace:
 
     def replicas(self, horizon: int, remaining: int, threads: int, room: int) -> int:
         """Return of how many seeds the next block should be, where so many remain and a block has room for some."""
-        most, least = min(room, self.rounds() // horizon), int(LEAST_SECONDS / (self.seconds * horizon))
-        # Smaller and smaller ones, so that threads end together.
+        most, least = min(room, self.rounds() // horizon), int(LEAST_SECONDS * threads / (self.seconds * horizon))
+        # Smaller and smaller ones, so that threads end together; but each thread has one.
         share = -(-remaining // (2 * threads)) if threads > 1 else even_share(remaining, max(1, most))
-        return max(1, min(max(share, least), most))
+        return max(1, min(max(share, min(least, -(-remaining // threads))), most))
 
 
 class Part(NamedTuple):
@@ -86,14 +87,16 @@ class Block:
         self.size, self._run, self._fresh = size, run, fresh
         self._room = self.buffers = replicate(fresh, size)
         self._is_used = False
-        self._cells = cells_of([run], np.zeros(size, np.int64))
+        self._cells, self._runs = cells_of([run], np.zeros(size, np.int64)), [run]
 
     def begin(self, parts: Sequence[Part]) -> None:
         """Let ``buffers`` be those of these seeds before the first round."""
         counts = [len(part.seeds) for part in parts]
         if self.buffers.world.loss.shape[0] != sum(counts):
             self._show(sum(counts))
-        self._cells = cells_of([part.run for part in parts], np.arange(len(parts)).repeat(counts))
+        runs, which = [part.run for part in parts], np.arange(len(parts)).repeat(counts)
+        self._cells = self._cells._replace(which=which) if are_same(runs, self._runs) else cells_of(runs, which)
+        self._runs = runs
         first = 0
         for part, count in zip(parts, counts, strict=True):
             if self._is_used or part.fresh is not self._fresh:
@@ -134,6 +137,11 @@ class Block:
         self._room = self._room._replace(log=replicate(self._fresh.log, self.size))
         self._show(n)
         return [replica(log, i) for i in range(n)]
+
+
+def are_same(runs: Sequence[Run], others: Sequence[Run]) -> bool:
+    """Return whether these are the same objects."""
+    return len(runs) == len(others) and all(map(operator.is_, runs, others))
 
 
 def _without_wheel(buffers: Buffers) -> Any:

@@ -7,14 +7,13 @@ contracted, so only functions such as ``log`` differ, in their last digit.
 from __future__ import annotations
 
 import logging
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tarry.errors import ArgumentError
-from tarry.game.blocks import Crew, Pace, Part, play_block, play_by_kind, seeds_of
+from tarry.game.blocks import Crew, Pace, Part, are_same, play_block, play_by_kind, seeds_of
 from tarry.game.run import Played, Run, Stop
 from tarry.game.world import BOOKS, AllOne, Buffers, Examples, Fixed, Gradients, Rows, play_rounds
 from tarry.kernel import cuda, step
@@ -91,20 +90,20 @@ class DeviceBlock:
 
     def _share(self, runs: list[Run], counts: list[int]) -> None:
         """Bring to the device what these runs are made of, and find the kernel for it."""
-        if len(runs) == len(self._runs) and all(map(operator.is_, runs, self._runs)):
-            return
-        self._runs = runs
-        if len(runs) == 1:
-            self._kernel, shared = kernel_for(runs[0], self._fresh)
-            self._shared, self._replicas = cuda.to_device(shared), self._stack
-        else:
-            self._mirror, cells = cuda.Mirror(), [_cell_of(run) for run in runs]
-            words = tuple(cells) if cuda.is_simulated() else write(cells, self._mirror.place)
-            shared, fresh = (without_arrays(cells[0]), words, np.zeros(1, np.int64)), (self._fresh, np.int64(0))
-            self._kernel = _cells_launcher.kernel_for(runs[0].setting, shared, fresh, *_places(self._fresh))
-            which = np.arange(len(runs)).repeat(counts)
-            self._shared, self._replicas = cuda.to_device(shared), (self._stack, cuda.to_device(which))
-        self._kernel.load()
+        if not are_same(runs, self._runs):
+            self._runs = runs
+            self._kernel, shared = kernel_for(runs[0], self._fresh) if len(runs) == 1 else self._many(runs)
+            self._kernel.load()
+            self._shared = cuda.to_device(shared)
+        which = np.arange(len(runs)).repeat(counts)
+        self._replicas = self._stack if len(runs) == 1 else (self._stack, cuda.to_device(which))
+
+    def _many(self, runs: list[Run]) -> tuple[cuda.Kernel, Any]:
+        """Return the kernel that plays several runs, and what its replicas share."""
+        self._mirror, cells = cuda.Mirror(), [_cell_of(run) for run in runs]
+        words = tuple(cells) if cuda.is_simulated() else write(cells, self._mirror.place)
+        shared, fresh = (without_arrays(cells[0]), words, np.zeros(1, np.int64)), (self._fresh, np.int64(0))
+        return _cells_launcher.kernel_for(runs[0].setting, shared, fresh, *_places(self._fresh)), shared
 
     def advance(self, stop: Stop, first: int, last: int) -> int:
         """Play rounds first..last, and bring back what is measured; return the last one played."""
