@@ -37,6 +37,21 @@ def _run(function, *arguments):
     return Entry(function).dispatcher_for()(*arguments)
 
 
+class Called(pipeline.StepLibrary):
+    def __init__(self, *called):
+        self._linking_libraries = list(called)
+
+
+def test_callers_are_linked_before_what_they_call():
+    """Whatever the order in which calls were found: LLVM leaves out what nobody has asked for yet."""
+    shared = Called()
+    between = Called(shared)
+    for calls in ([shared, between], [between, shared], [Called(between), shared, between]):
+        found = pipeline._called_by(Called(*calls))
+        assert found.index(between) < found.index(shared)
+        assert len(found) == len(set(found)) == len(calls)
+
+
 @pytest.mark.jit(only=True)
 def test_an_entry_holds_one_function_beside_its_wrapper(monkeypatch):
     monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)

@@ -85,15 +85,18 @@ class EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 def _called_by(library: Any) -> list[Any]:
-    """Return the libraries that a library calls, through steps too."""
+    """Return the libraries that a library calls, through steps too: callers before what they call."""
+    # LLVM takes from a library only what is asked for by then, so one that came before a caller would be left out.
     found: dict[Any, None] = {}  # an ordered set: machine code should not depend on addresses
-    left = list(library._linking_libraries)
-    while left:
-        one = left.pop()
-        if one not in found:
-            found[one] = None
-            left.extend(one._linking_libraries if isinstance(one, StepLibrary) else ())
-    return list(found)
+
+    def visit(one: Any) -> None:
+        for called in one._linking_libraries if one is library or isinstance(one, StepLibrary) else ():
+            if called not in found:
+                visit(called)
+        found[one] = None
+
+    visit(library)
+    return list(found)[-2::-1]
 
 
 class _StepCodegen(JITCPUCodegen):  # type: ignore[misc]
@@ -240,7 +243,11 @@ def _do_nothing() -> None:
 @contextmanager
 def _saying(name: str, arguments: tuple[Any, ...]) -> Iterator[None]:
     """Log that an entry is being compiled where it takes longer than a second."""
-    parts = [getattr(part, "instance_class", None) for part in getattr(arguments[0], "types", ())]
+    kind = first = arguments[0]
+    while getattr(first, "types", ()) and not hasattr(getattr(first, "instance_class", None), "_parameters"):
+        first = first.types[0]  # a player may stand within other tuples
+    kind = first if getattr(first, "types", ()) else kind
+    parts = [getattr(part, "instance_class", None) for part in getattr(kind, "types", ())]
     members = ", ".join(part.__name__ for part in parts if part is not None)
     timer = threading.Timer(PATIENCE, logger.info, ("compiling %s for %s", name, members or "other types"))
     timer.daemon = True
