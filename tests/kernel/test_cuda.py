@@ -9,7 +9,7 @@ import pytest
 from gpu import CAPABILITY, assembly  # noqa: F401 (a fixture)
 from numba.core import types
 
-from tarry.kernel import cuda, step
+from tarry.kernel import cuda, held, step
 
 
 @step
@@ -24,7 +24,7 @@ def _add_entries(rules: Any, shared: Any, mine: Any, first: int, last: int) -> N
 @pytest.mark.parametrize("size", [4, 20])
 def test_a_thread_begins_with_the_entries_it_was_given(size, assembly):  # noqa: F811
     tree = (np.zeros(size, np.int64), np.zeros(1))
-    kernel = cuda.make_kernel(_add_entries, (), cuda.plan_of(tree))
+    kernel = cuda.make_kernel(_add_entries, (), held.plan_of(tree))
     stacked = tuple(types.Array(kind, 2, "F") for kind in (types.int64, types.float64))
     kinds = (cuda.kinds_of(()), types.Tuple(stacked), types.int64, types.int64, types.int64)
     lines = assembly(cuda.compile_kernel(kernel, kinds, CAPABILITY)).splitlines()
@@ -42,12 +42,12 @@ def _slots(*sizes: int) -> tuple[np.ndarray, ...]:
 )
 def test_blocks_have_as_many_threads_as_fast_memory_allows(sizes, threads, registers):
     near = _slots(*sizes)
-    layout = cuda.layout_for(near)
+    layout = held.layout_for(near)
     assert (layout.threads, layout.registers) == (threads, registers)
-    held = cuda.plan_of(near, layout, near)
-    assert all(one.threads == (threads if one.shape[0] > cuda.FEW else 0) for one in held)
+    plan = held.plan_of(near, layout, near)
+    assert all(one.threads == (threads if one.shape[0] > held.FEW else 0) for one in plan)
 
 
 def test_what_does_not_fit_stays_out_of_fast_memory():
     near = _slots(9, 400, 80)
-    assert [one.threads for one in cuda.plan_of(near, None, near)] == [32, 0, 32]
+    assert [one.threads for one in held.plan_of(near, None, near)] == [32, 0, 32]
