@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -185,20 +186,27 @@ def test_wheels_grow_on_the_way(monkeypatch):
 def test_blocks_are_sized_by_time_and_memory():
     made = run.prepare(*GAMES["VarOpt"])._replace(is_plain=False)
     part = blocks.Part(made, [0], made.start(keyed_draws(0)))
-    assert blocks.most_replicas(part, 10**6) > 100
+    assert blocks.most_replicas(part, 10**6) > 40
     assert blocks.most_replicas(part, 5) == 5
-    assert blocks.most_replicas(part, 10**6, 2**21) == 3  # games that lie beside their seeds
+    assert blocks.most_replicas(part, 10**6, 2**20) == 3  # games that lie beside their seeds
     assert blocks.most_replicas(part._replace(run=made._replace(is_plain=True)), 10**6) == 1
-    pace = blocks.Pace(made)
-    pace.learn(1000, 1000 * 5e-8)
-    assert pace.replicas(20_000, 256, 2, 500) == 64
-    assert pace.replicas(20_000, 256, 2, 10) == 10
-    assert pace.replicas(2_000, 256, 1, 85) == 64  # four alike
-    assert pace.replicas(20_000, 10**6, 1, 500) == 200  # those of a fifth of a second
-    assert pace.replicas(20_000, 256, 16, 500) == 16  # a millisecond for each thread, but one block for each
-    assert pace.replicas(10**8, 256, 2, 500) == 1
-    pace.learn(1, 1.0)
-    assert (pace.rounds(), pace.replicas(20_000, 256, 2, 500)) == (1, 1)
+
+
+def _replicas(horizon, seeds, threads, room, seconds=5e-8):
+    made = SimpleNamespace(horizon=horizon, threads=threads, is_plain=False, player=GAMES["VarOpt"][1])
+    pace = blocks.Pace(made, seeds)
+    pace.learn(1000, 1000 * seconds)
+    return pace.replicas(seeds, room)
+
+
+def test_blocks_for_threads_are_long_and_end_together():
+    assert _replicas(20_000, 256, 2, 500) == 64
+    assert _replicas(20_000, 256, 2, 10) == 10
+    assert _replicas(2_000, 256, 1, 85) == 64  # four alike
+    assert _replicas(20_000, 10**6, 1, 500) == 200  # those of a fifth of a second
+    assert _replicas(20_000, 256, 16, 500) == 16  # a millisecond for each thread, but one block for each
+    assert _replicas(100, 256, 2, 500) == 128
+    assert _replicas(20_000, 256, 2, 500, seconds=1.0) == 1
 
 
 def test_moments_without_weights():

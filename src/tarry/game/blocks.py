@@ -28,13 +28,15 @@ BLOCK_SECONDS = 0.2
 LEAST_SECONDS = 0.001  # of a block of replicas, for each thread: many times what Python does, one thread at a time
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
-LARGEST_STACK = 1 << 23  # bytes of a block of replicas: about a hundred that play in R^10
+LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
 
 
 class Pace:
     """How long a round takes: a guess until rounds were played, and shared by the threads that play them."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, seeds: int = 1) -> None:
+        self._threads, self._horizon = run.threads, run.horizon
+        self._even = -(-seeds // run.threads)  # so that each thread has a block
         # Rounds take some nanoseconds for each entry of a play; of plain Python nothing can be said.
         known = 3e-9 * (10 + run.player.learner.dimension)
         self.seconds = FIRST_SECONDS / FIRST_BLOCK if run.is_plain else known
@@ -49,12 +51,13 @@ class Pace:
         if rounds > 0:
             self.seconds, self.limit = max(seconds, 1e-9) / rounds, BLOCK_SECONDS
 
-    def replicas(self, horizon: int, remaining: int, threads: int, room: int) -> int:
+    def replicas(self, remaining: int, room: int) -> int:
         """Return of how many seeds the next block should be, where so many remain and a block has room for some."""
-        most, least = min(room, self.rounds() // horizon), int(LEAST_SECONDS * threads / (self.seconds * horizon))
-        # Smaller and smaller ones, so that threads end together; but each thread has one.
+        threads, each = self._threads, self.seconds * self._horizon
+        most, least = min(room, int(BLOCK_SECONDS / each)), int(LEAST_SECONDS * threads / each)
+        # Smaller and smaller ones, so that threads end together.
         share = -(-remaining // (2 * threads)) if threads > 1 else even_share(remaining, max(1, most))
-        return max(1, min(max(share, min(least, -(-remaining // threads))), most))
+        return max(1, min(max(share, min(least, self._even)), most))
 
 
 class Part(NamedTuple):
@@ -199,7 +202,7 @@ class Crew:
 
     def __init__(self, part: Part, seeds: int, own: int = 0) -> None:
         run = part.run
-        self.run, self._pace = run, Pace(run)
+        self._pace = Pace(run, seeds)
         first = Block(run, part.fresh, even_share(seeds, most_replicas(part, seeds, own)))
         self._size, self._idle = first.size, {part.kind: [first]}
         # Compiled or loaded from the disk here, in the calling thread: there an interrupt is heard; and cached code may
@@ -209,7 +212,7 @@ class Crew:
 
     def next_size(self, remaining: int) -> int:
         """Return of how many seeds the next block should be, where so many remain."""
-        return self._pace.replicas(self.run.horizon, remaining, self.run.threads, self._size)
+        return self._pace.replicas(remaining, self._size)
 
     def play(self, parts: Sequence[Part], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         """Play these parts, those of one kind together, of at most ``next_size`` seeds; raise Stopped if told to."""
