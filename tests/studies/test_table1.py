@@ -51,6 +51,7 @@ from studies.table1_games import (
 )
 from studies.table1_page import RIVALS
 from tarry.delays.base import backlog_of
+from tarry.game.hindsight import minimise
 from tarry.rates import Anytime, BestOfBoth, Constant, Sequence, inverse_time
 from tarry.rates.base import first_rate, next_rate
 
@@ -131,6 +132,15 @@ def test_losses_follow_the_layout(seed):
     strength = np.where(busy, 1.0, 0.5 / 3)
     expected = np.stack([strength, sign * strength * np.where(busy, 0.5, -0.5)], axis=1)
     assert np.allclose(losses_of(at, "convex", seed).rows.values, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_action_is_what_a_search_finds(seed):
+    at = Setting(700, 8, [0.125, 0.25, 0.5, 0.5][seed], straggler=True)
+    game = COLUMN[CONVEX, FREE].play_game(at._replace(capacity=1), seed)
+    (rounds, found), searched = game.best_action.found, minimise(game.domain, game.losses, 700)
+    assert rounds.tolist() == [700]
+    assert searched.value - searched.gap <= found.losses[-1] * (1 + 1e-12) <= searched.value * (1 + 1e-9)
 
 
 def test_the_best_action_of_a_game_is_found_once():
