@@ -63,7 +63,7 @@ def _beyond_rounds(horizon: int, _quick: bool) -> Figure:
 
     def rounds() -> Callable[[], None]:
         block.begin(range(MANY))
-        return lambda: run.advance_block(block.buffers, Stop(), 1, horizon)
+        return lambda: run.advance_block(block.packed, Stop(), 1, horizon)
 
     whole, bare = interleave([lambda: _play(game, player, MANY, 1), rounds], 2 * TURNS, time.process_time)
     cost, rest = 1e6 / MANY * (min(whole) - min(bare)), 1e6 / MANY * min(bare)

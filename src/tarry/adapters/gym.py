@@ -21,6 +21,7 @@ from tarry.game import Game
 from tarry.game.problem import check_grants, check_sizes
 from tarry.game.run import Stop, make_run
 from tarry.game.world import ENTERED, EXPIRED, FEEDBACK, PREEMPTED
+from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
 from tarry.learners.base import GRADIENT, VALUE, Directions, Learner
 from tarry.losses import Quadratic
@@ -132,6 +133,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         # The log is the game's own, and hears also of the ends of untracked rounds.
         self._run = make_run(game, self._player(game), checkpoints=ends, hears=True, keep_rounds=True)
         self._buffers, self._t = self._run.start(keyed_draws(drawn), nodes=game.horizon), 0
+        self._packed = Packed(alone(self._buffers))
         self._owed: dict[int, float] = {}  # the losses of tracked rounds, paid when their feedback comes
         origin = nearest(game.domain, game.domain.center)
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
@@ -179,8 +181,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         log, before = buffers.log, int(buffers.log.written[0])
         buffers.state.learner.point[:] = play
         buffers.state.learner.heard[0] = 0
-        self._run.advance(buffers, Stop(), t, t)
-        self._run.check(alone(buffers), t, t)
+        self._run.advance_block(self._packed, Stop(), t, t)
+        self._run.check(self._packed.trees, t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
         flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in, False)

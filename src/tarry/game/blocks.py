@@ -15,6 +15,7 @@ import numpy as np
 
 from tarry.game.run import Played, Run, Stop
 from tarry.game.world import Buffers
+from tarry.kernel.packed import Packed
 from tarry.kernel.views import first_replicas, leaves, replica, replicate
 from tarry.kernel.wheel import grow_wheel
 from tarry.tracking import keyed_draws
@@ -58,8 +59,8 @@ class Block:
 
     def __init__(self, run: Run, fresh: Buffers, size: int) -> None:
         self.size, self._run, self._fresh = size, run, fresh
-        self._room = self.buffers = replicate(fresh, size)
-        self._is_used = False
+        self._room, self._is_used = replicate(fresh, size), False
+        self._show(size)
 
     def begin(self, seeds: Sequence[int]) -> None:
         """Let ``buffers`` be those of these seeds before the first round."""
@@ -75,7 +76,7 @@ class Block:
 
     def advance(self, stop: Stop, first: int, aim: int) -> int:
         """Play rounds first..aim as far as there is room; make room for the rest, and return the last one played."""
-        last = self._run.advance_block(self.buffers, stop, first, aim)
+        last = self._run.advance_block(self.packed, stop, first, aim)
         if last < aim:
             self._make_room()
         return last
@@ -89,7 +90,8 @@ class Block:
         self._show(n)
 
     def _show(self, replicas: int) -> None:
-        self.buffers = first_replicas(self._room, replicas)
+        self.buffers: Any = first_replicas(self._room, replicas)
+        self.packed = Packed(self.buffers)
         self.__dict__.pop("_changing", None)
 
     @cached_property

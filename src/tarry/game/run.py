@@ -30,6 +30,7 @@ from tarry.game.world import (
     run_rounds,
 )
 from tarry.kernel.compile import must_run_plain
+from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
 from tarry.learners import Euclidean
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
@@ -116,10 +117,10 @@ class Run(NamedTuple):
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last of one seed, whose wheel has room for all rounds."""
-        self.advance_block(alone(buffers), stop, first, last)
+        self.advance_block(Packed(alone(buffers)), stop, first, last)
 
-    def advance_block(self, buffers: Buffers, stop: Stop, first: int, last: int) -> int:
-        """Play rounds first..last of stacked seeds, as far as their wheels have room; return the last one played."""
+    def advance_block(self, buffers: Packed, stop: Stop, first: int, last: int) -> int:
+        """Play rounds first..last of packed seeds, as far as their wheels have room; return the last one played."""
         game = self.game
         fixed = Fixed(game.losses, game.delays, NO_SIZES if game.sizes is None else game.sizes, self.checkpoints)
         return self.compiled(self.player, self.setting, fixed, buffers, stop.cell, first, last)
