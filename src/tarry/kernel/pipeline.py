@@ -12,6 +12,7 @@ import copy
 import functools
 import gc
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -281,16 +282,24 @@ class EntryCompiler(StepCompiler):
 
 @contextmanager
 def _saying(name: str, arguments: tuple[Any, ...]) -> Iterator[None]:
-    """Log that an entry is being compiled where it takes longer than a second."""
+    """Tell that an entry is being compiled where it takes longer than a second."""
     parts = [getattr(part, "instance_class", None) for part in getattr(arguments[0], "types", ())]
     members = ", ".join(part.__name__ for part in parts if part is not None)
-    timer = threading.Timer(PATIENCE, logger.info, ("compiling %s for %s", name, members or "other types"))
+    timer = threading.Timer(PATIENCE, _tell, [f"compiling {name} for {members or 'other types'}"])
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+
+
+def _tell(text: str) -> None:
+    """Log what takes its time; where no log is set up, write it to a terminal or a notebook."""
+    logger.info(text)
+    is_watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    if is_watched and not logger.hasHandlers():
+        sys.stderr.write(f"tarry: {text}\n")
 
 
 @contextmanager
