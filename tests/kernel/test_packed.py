@@ -7,7 +7,7 @@ import pytest
 
 from tarry.kernel import entry, step
 from tarry.kernel.packed import Packed, unpack
-from tarry.kernel.views import alone, first_replicas, replica, replicate
+from tarry.kernel.views import alone, replica, replicate
 
 
 class Nothing(NamedTuple):
@@ -64,7 +64,7 @@ def test_packed_replicas_change_as_each_would_alone(trees, count):
         ours[:] = theirs
     for i in range(count):
         change(replica(expected, i), i)
-    packed = Packed(first_replicas(trees, count))
+    packed = Packed(trees).first(count)
     assert change_all.dispatcher_for(trees)(packed) == count
     assert all(map(np.array_equal, flat(trees), flat(expected)))
 
@@ -81,6 +81,17 @@ def test_one_tree_is_packed_as_the_stack_of_its_only_replica(trees):
     assert trees.cube[2, 1, 0, 2] == 14.0 + (trees.share[2] + 3.0)
 
 
+@pytest.mark.jit
+def test_replicas_that_were_moved_are_found_where_they_are(trees):
+    packed = Packed(trees)
+    run = change_all.dispatcher_for(trees)
+    run(packed.first(1))
+    moved = packed.moved(trees._replace(cube=trees.cube.copy()))
+    run(moved)
+    assert moved.trees.cube[:, 0, 2, 1].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert trees.cube[1, 0, 2, 1] == 9.0
+
+
 def test_what_does_not_lie_in_one_piece_is_refused(trees):
     with pytest.raises(TypeError, match="in one piece"):
-        Packed(trees._replace(cube=trees.cube[:, :, ::2]))
+        assert Packed(trees._replace(cube=trees.cube[:, :, ::2])).address

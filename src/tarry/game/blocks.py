@@ -16,7 +16,7 @@ import numpy as np
 from tarry.game.run import Played, Run, Stop
 from tarry.game.world import Buffers
 from tarry.kernel.packed import Packed
-from tarry.kernel.views import first_replicas, leaves, replica, replicate
+from tarry.kernel.views import leaves, replica, replicate
 from tarry.kernel.wheel import grow_wheel
 from tarry.tracking import keyed_draws
 
@@ -59,12 +59,12 @@ class Block:
 
     def __init__(self, run: Run, fresh: Buffers, size: int) -> None:
         self.size, self._run, self._fresh = size, run, fresh
-        self._room, self._is_used = replicate(fresh, size), False
+        self._room, self._is_used = Packed(replicate(fresh, size)), False
         self._show(size)
 
     def begin(self, seeds: Sequence[int]) -> None:
         """Let ``buffers`` be those of these seeds before the first round."""
-        if self.buffers.world.loss.shape[0] != len(seeds):
+        if self.packed.count != len(seeds):
             self._show(len(seeds))
         if self._is_used:
             for rows, leaf in self._changing:
@@ -83,15 +83,16 @@ class Block:
 
     def _make_room(self) -> None:
         """Make room in the wheels for twice as many pending rounds, at most all of them."""
-        n, world = self.buffers.world.loss.shape[0], self._room.world
+        n, room = self.packed.count, self._room.trees
+        world = room.world
         nodes = min(2 * world.wheel.room, self._run.horizon)
         self._run.refuse_if_large(nodes, 0)
-        self._room = self._room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes)))
+        self._room = self._room.moved(room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes))))
         self._show(n)
 
     def _show(self, replicas: int) -> None:
-        self.buffers: Any = first_replicas(self._room, replicas)
-        self.packed = Packed(self.buffers)
+        self.packed = self._room.first(replicas)
+        self.buffers = self.packed.trees
         self.__dict__.pop("_changing", None)
 
     @cached_property
@@ -103,8 +104,9 @@ class Block:
 
     def hand_over_logs(self) -> list[Any]:
         """Return the log of each seed and put fresh ones in their place."""
-        n, log = self.buffers.world.loss.shape[0], self._room.log
-        self._room = self._room._replace(log=replicate(self._fresh.log, self.size))
+        n, room = self.packed.count, self._room.trees
+        log = room.log
+        self._room = self._room.moved(room._replace(log=replicate(self._fresh.log, self.size)))
         self._show(n)
         return [replica(log, i) for i in range(n)]
 

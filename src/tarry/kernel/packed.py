@@ -6,6 +6,8 @@ compile than many a scheduler.
 
 from __future__ import annotations
 
+import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,19 +20,54 @@ from numba.extending import lower_builtin, make_attribute_wrapper, register_mode
 from numba.np.arrayobj import load_item
 
 from tarry.kernel.lowering import build_array, product
-from tarry.kernel.views import leaves, replica
+from tarry.kernel.views import first_leaf, first_replicas, leaves, replica
 
 
 class Packed:
     """Stacked replicas, ``count`` of them: ``unpack(packed, i)`` is the i-th, for Python and for compiled code."""
 
-    def __init__(self, trees: Any) -> None:
-        self.trees, rows = trees, leaves(trees)
+    def __init__(self, trees: Any, kind: Any = None) -> None:
+        self.trees, self._table = trees, _Table(trees, kind)
+        self.count = first_leaf(trees).shape[0]
+
+    def first(self, count: int) -> Packed:
+        """Return the first so many of them."""
+        made = copy.copy(self)
+        made.trees, made.count = first_replicas(self.trees, count), count
+        return made
+
+    def moved(self, trees: Any) -> Packed:
+        """Return replicas of the same types that lie elsewhere."""
+        return Packed(trees, self._table.__dict__.get("kind"))
+
+    @property
+    def address(self) -> int:
+        """Where the table lies."""
+        return _address(self._table.places)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._table.kind
+
+
+class _Table:
+    """Where the arrays of trees lie, their shapes, and their types; plain Python asks for none of it."""
+
+    def __init__(self, trees: Any, kind: Any) -> None:
+        self._trees = trees
+        if kind is not None:
+            self.kind = kind  # a tenth of what it takes to find out anew
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        rows = leaves(self._trees)
         if not all(row.flags.c_contiguous for row in rows):
             raise TypeError("replicas are packed where they lie in one piece: make them by replicate()")
-        self._places = np.array([n for row in rows for n in (_address(row), *row.shape[1:])], np.uint64)
-        self.count, self.address = rows[0].shape[0], _address(self._places)
-        self._numba_type_ = _PackedType(typeof(trees))
+        return np.array([n for row in rows for n in (_address(row), *row.shape[1:])], np.uint64)
+
+    @cached_property
+    def kind(self) -> Any:
+        return _PackedType(typeof(self._trees))
 
 
 def _address(array: np.ndarray) -> int:
