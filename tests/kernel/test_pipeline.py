@@ -1,6 +1,7 @@
 """Steps are compiled once, inside the entry that calls them; what compiles slowly is said."""
 
 import gc
+import io
 import logging
 
 import llvmlite.ir as ir
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from tarry.kernel import pipeline, step
+from tarry.kernel import lowering, pipeline, step
 from tarry.kernel.compile import Entry
 
 
@@ -125,6 +126,17 @@ def test_compiling_is_told_where_it_takes_long(patience, monkeypatch, caplog):
     assert ["compiling play_slowly" in text for text in caplog.messages] == [True] * (patience == 0.0)
 
 
+@pytest.mark.parametrize(("is_terminal", "is_configured"), [(True, False), (True, True), (False, False)])
+def test_compiling_is_told_on_a_terminal_where_no_log_would_show_it(is_terminal, is_configured, monkeypatch):
+    written = io.StringIO()
+    written.isatty = lambda: is_terminal
+    monkeypatch.setattr(pipeline.sys, "stderr", written)
+    monkeypatch.setattr(pipeline.logger, "propagate", False)  # pytest has handlers of its own
+    monkeypatch.setattr(pipeline.logger, "handlers", [logging.NullHandler()] * is_configured)
+    pipeline._tell("compiling it")
+    assert written.getvalue() == ("tarry: compiling it\n" if is_terminal and not is_configured else "")
+
+
 @pytest.mark.jit(only=True)
 def test_collection_goes_on_after_an_entry_that_does_not_compile():
     with pytest.raises(Exception, match="no_such_name"):
@@ -137,7 +149,7 @@ def _builder():
     pair = ir.LiteralStructType([number, number])
     nested = ir.LiteralStructType([pair, number])
     function = ir.Function(ir.Module(), ir.FunctionType(number, [pair, number, nested]), "f")
-    return pipeline._Builder(function.append_basic_block()), *function.args
+    return lowering._Builder(function.append_basic_block()), *function.args
 
 
 def test_parts_of_a_tuple_just_put_together_are_known():
@@ -178,3 +190,69 @@ def test_variables_without_a_place_hold_what_python_says(seed):
     assert _run(lambda values, limit: change_sometimes(values, limit + 0.0), values, 0.5) == change_sometimes(
         values, 0.5
     )
+
+
+@step
+def add_up(values):
+    return values[0] + halve(values[1])
+
+
+@step
+def add_twice(values):
+    return add_up(values) + add_up(values)
+
+
+@pytest.mark.jit(only=True)
+def test_a_step_that_only_dropped_code_called_before_is_there_for_others():
+    def play(values):
+        total = add_twice(values)
+        limit = 3
+        if limit > values.ndim + 9:  # never: LLVM drops the call, and with it all that it calls
+            total += halve_all(values) + add_up(values)
+        return total
+
+    assert _run(play, np.arange(2.0)) == 1.0
+
+
+@pytest.mark.jit(only=True)
+def test_a_step_is_compiled_once_whoever_calls_it(monkeypatch):
+    compiled, compile_it = [], pipeline.StepCompiler.compile_extra
+
+    def note(compiler, function):
+        compiled.append(function.__name__)
+        return compile_it(compiler, function)
+
+    monkeypatch.setattr(pipeline.StepCompiler, "compile_extra", note)
+
+    @step
+    def below(x):
+        return min(x, 2)
+
+    @step
+    def above(x):
+        return below(x) + min(x, 3)
+
+    assert _run(lambda x: above(x) + below(x) + min(x, 4), 5) == 11
+    assert sorted(name for name in compiled if name in ("below", "above")) == ["above", "below"]
+    assert compiled.count("impl") == 1  # Numba's own, of min
+
+
+@step
+def weigh(values, table, column):
+    total = 0.0
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            total += table[i, j] * values[j] * column[i]
+    return total + values.size + table.size + table.strides[0] + values.itemsize
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+def test_arrays_of_any_layout_reach_steps_whole(order):
+    table = np.arange(24.0).reshape(4, 6)
+    laid = {"C": table[:2].copy(), "F": np.asfortranarray(table[:2]), "A": table[::2, :]}[order]
+    column = table[0, ::2][:2]  # strided
+    assert _run(lambda *them: weigh(*them), table[1], laid, column) == weigh(table[1], laid, column)
+    readonly = table[1].copy()
+    readonly.flags.writeable = False
+    assert _run(lambda *them: weigh(*them), readonly, laid, column) == weigh(readonly, laid, column)

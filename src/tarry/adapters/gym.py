@@ -132,6 +132,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         # The log is the game's own, and hears also of the ends of untracked rounds.
         self._run = make_run(game, self._player(game), checkpoints=ends, hears=True, keep_rounds=True)
         self._buffers, self._t = self._run.start(keyed_draws(drawn), nodes=game.horizon), 0
+        self._advance, self._stacked = self._run.advancing(self._buffers), alone(self._buffers)
         self._owed: dict[int, float] = {}  # the losses of tracked rounds, paid when their feedback comes
         origin = nearest(game.domain, game.domain.center)
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
@@ -179,8 +180,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         log, before = buffers.log, int(buffers.log.written[0])
         buffers.state.learner.point[:] = play
         buffers.state.learner.heard[0] = 0
-        self._run.advance(buffers, Stop(), t, t)
-        self._run.check(alone(buffers), t, t)
+        self._advance(Stop(), t, t)
+        self._run.check(self._stacked, t, t)
         # The loop lets go when it begins a round; the agent is told now, and at the end all there is.
         told_in = UNLIMITED if t == self._game.horizon else t
         flush_buffer(buffers.state.buffer, self._run.player, buffers.draws, buffers.state, told_in, False)

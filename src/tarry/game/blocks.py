@@ -18,7 +18,8 @@ import numpy as np
 from tarry.game.hindsight import Stopped
 from tarry.game.run import Played, Run, Stop, cells_of
 from tarry.game.world import Buffers
-from tarry.kernel.views import first_replicas, leaves, replica, replicate
+from tarry.kernel.packed import Packed
+from tarry.kernel.views import leaves, replica, replicate
 from tarry.kernel.wheel import grow_wheel
 from tarry.kernel.words import kind_of
 from tarry.tracking import keyed_draws
@@ -88,14 +89,14 @@ class Block:
 
     def __init__(self, run: Run, fresh: Buffers, size: int) -> None:
         self.size, self._run, self._fresh = size, run, fresh
-        self._room = self.buffers = replicate(fresh, size)
-        self._is_used = False
+        self._room, self._is_used = Packed(replicate(fresh, size)), False
         self._cells, self._runs = cells_of([run], np.zeros(size, np.int64)), [run]
+        self._show(size)
 
     def begin(self, parts: Sequence[Part]) -> None:
         """Let ``buffers`` be those of these seeds before the first round."""
         counts = [len(part.seeds) for part in parts]
-        if self.buffers.world.loss.shape[0] != sum(counts):
+        if self.packed.count != sum(counts):
             self._show(sum(counts))
         runs, which = [part.run for part in parts], np.arange(len(parts)).repeat(counts)
         self._cells = self._cells._replace(which=which) if are_same(runs, self._runs) else cells_of(runs, which)
@@ -113,21 +114,23 @@ class Block:
 
     def advance(self, stop: Stop, first: int, aim: int) -> int:
         """Play rounds first..aim as far as there is room; make room for the rest, and return the last one played."""
-        last = self._run.compiled(self._cells, self.buffers, stop.cell, first, aim)
+        last = self._run.compiled(self._cells, self.packed, stop.cell, first, aim)
         if last < aim:
             self._make_room()
         return last
 
     def _make_room(self) -> None:
         """Make room in the wheels for twice as many pending rounds, at most all of them."""
-        n, world = self.buffers.world.loss.shape[0], self._room.world
+        n, room = self.packed.count, self._room.trees
+        world = room.world
         nodes = min(2 * world.wheel.room, self._run.horizon)
         self._run.refuse_if_large(nodes, 0)
-        self._room = self._room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes)))
+        self._room = self._room.moved(room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes))))
         self._show(n)
 
     def _show(self, replicas: int) -> None:
-        self.buffers = first_replicas(self._room, replicas)
+        self.packed = self._room.first(replicas)
+        self.buffers = self.packed.trees
         self.__dict__.pop("_changing", None)
 
     @cached_property
@@ -136,8 +139,9 @@ class Block:
 
     def hand_over_logs(self) -> list[Any]:
         """Return the log of each seed and put fresh ones in their place."""
-        n, log = self.buffers.world.loss.shape[0], self._room.log
-        self._room = self._room._replace(log=replicate(self._fresh.log, self.size))
+        n, room = self.packed.count, self._room.trees
+        log = room.log
+        self._room = self._room.moved(room._replace(log=replicate(self._fresh.log, self.size)))
         self._show(n)
         return [replica(log, i) for i in range(n)]
 

@@ -31,6 +31,7 @@ from tarry.game.world import (
     run_rounds,
 )
 from tarry.kernel.compile import must_run_plain
+from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
@@ -123,7 +124,12 @@ class Run(NamedTuple):
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last of one seed, whose wheel has room for all rounds."""
-        self.compiled(cells_of([self], np.zeros(1, np.int64)), alone(buffers), stop.cell, first, last)
+        self.advancing(buffers)(stop, first, last)
+
+    def advancing(self, buffers: Buffers) -> Callable[[Stop, int, int], int]:
+        """Return what advances one seed, for whoever plays round by round."""
+        cells, packed = cells_of([self], np.zeros(1, np.int64)), Packed(alone(buffers))
+        return lambda stop, first, last: self.compiled(cells, packed, stop.cell, first, last)
 
     @property
     def cell(self) -> Cell:

@@ -10,8 +10,8 @@ from tarry.delays.base import delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
 from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
-from tarry.kernel.views import replica
-from tarry.kernel.wheel import INSIDE, SlotQueue, expect, make_wheel, room_in, take_next, turn
+from tarry.kernel.packed import Packed, unpack
+from tarry.kernel.wheel import SlotQueue, expect, has_room, make_wheel, take_next, turn
 from tarry.kernel.words import read
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
@@ -252,20 +252,19 @@ class Cells(NamedTuple):
 
 
 @entry
-def run_rounds(cells: Cells, buffers: Buffers, stop: Array, first: int, last: int) -> int:
-    """Play rounds first..last of stacked replicas, unless another thread sets ``stop``; return the last one played.
+def run_rounds(cells: Cells, buffers: Packed, stop: Array, first: int, last: int) -> int:
+    """Play rounds first..last of packed replicas, unless another thread sets ``stop``; return the last one played.
 
     It is an earlier one where a wheel has no room for the rounds after it: the caller makes room and calls again.
     """
-    wheel = buffers.world.wheel
     for start in range(first, last + 1, TURN):
         end = min(start + TURN - 1, last)
-        for i in range(wheel.meta.shape[0]):
-            if wheel.meta[i, INSIDE] + end + 1 - start > room_in(wheel.nodes):
+        for i in range(buffers.count):
+            if not has_room(unpack(buffers, i).world.wheel, end + 1 - start):
                 return start - 1
-        for i in range(wheel.meta.shape[0]):
+        for i in range(buffers.count):
             player, setting, fixed = read(cells.like, cells.words, cells.which[i])
-            play_rounds(player, setting, fixed, replica(buffers, i), stop, start, end)
+            play_rounds(player, setting, fixed, unpack(buffers, i), stop, start, end)
     return last
 
 

@@ -8,25 +8,31 @@ are its code libraries, which have kept their form for years; with another form 
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import logging
+import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from llvmlite import ir
-from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
-from numba.core.ir import Assign
+from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
+from numba.core.ssa import reconstruct_ssa
 from numba.core.targetconfig import ConfigStack
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, PreLowerStripPhis
+from numba.core.types import BaseFunction
+from numba.core.typing.context import Context
+from numba.core.typing.templates import _OverloadFunctionTemplate
+from numba.core.untyped_passes import ReconstructSSA
+
+from tarry.kernel.lowering import StepContext, StepLower
 
 logger = logging.getLogger("tarry.compiling")
 
@@ -34,15 +40,17 @@ PATIENCE = 1.0  # seconds without a word
 # Passes over a step that find nothing to do: array expressions would allocate, and closures are looked for first.
 NEEDLESS = {"NopythonRewrites"}
 OF_CLOSURES = {"InlineClosureLikes"}
-UNUSED = -1
+OF_REFERENCES = {"IRLegalization"}  # writes down where each variable ends
 LARGE_WRAPPER = 256  # blocks: of dozens of arrays, which are called for many rounds at a time
 
-_known_flags: dict[Flags, Flags] = {}
+_known_flags: dict[Flags, _FixedFlags] = {}
 _subroutines: dict[bool, dict[Any, Any]] = {False: {}, True: {}}  # of Numba's own, by whether references are counted
 
 
 class StepLibrary(JITCodeLibrary):  # type: ignore[misc]
     """The code of a step, neither optimised with what it calls nor translated."""
+
+    is_step = True
 
     def finalize(self) -> None:
         """Leave the work to the entry."""
@@ -61,6 +69,8 @@ class StepLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 class EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
     """The code of an entry and of all its steps, optimised and translated as a whole."""
+
+    is_step = False
 
     def add_ir_module(self, ir_module: Any) -> None:
         """Add a module; what unpacks dozens of arrays for one call is not worth a fifth of LLVM's time."""
@@ -85,18 +95,22 @@ class EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 def _called_by(library: Any) -> list[Any]:
-    """Return the libraries that a library calls, through steps too: callers before what they call."""
-    # LLVM takes from a library only what is asked for by then, so one that came before a caller would be left out.
-    found: dict[Any, None] = {}  # an ordered set: machine code should not depend on addresses
+    """Return the libraries that a library calls, through steps too, each after all that call it.
 
-    def visit(one: Any) -> None:
-        for called in one._linking_libraries if one is library or isinstance(one, StepLibrary) else ():
-            if called not in found:
-                visit(called)
-        found[one] = None
+    LLVM drops a step that nobody calls when it is linked, and would miss it where somebody does later.
+    """
+    found: list[Any] = []  # in an order that does not depend on addresses: nor should machine code
+    seen = {library}
 
-    visit(library)
-    return list(found)[-2::-1]
+    def visit(called: Any) -> None:
+        for one in called:
+            if one not in seen:
+                seen.add(one)
+                visit(one._linking_libraries if isinstance(one, StepLibrary) else ())
+                found.append(one)
+
+    visit(library._linking_libraries)
+    return found[::-1]
 
 
 class _StepCodegen(JITCPUCodegen):  # type: ignore[misc]
@@ -122,69 +136,73 @@ class _FixedFlags(Flags):  # type: ignore[misc]
         return self is other
 
     def copy(self) -> _FixedFlags:
-        return self
+        """Return the flags of what a function calls: a step is compiled once, whoever calls it."""
+        return _fixed(self, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, release_gil=False)
 
 
-def _fixed(flags: Flags) -> Flags:
-    if flags not in _known_flags:
-        _known_flags[flags.copy()] = _FixedFlags(flags)
-    return _known_flags[flags]
+def _fixed(flags: Flags, **options: Any) -> _FixedFlags:
+    """Return the one object for these flags, with other options."""
+    asked = Flags(flags)
+    for name, value in options.items():
+        setattr(asked, name, value)
+    return _known_flags.setdefault(asked, _FixedFlags(asked))
 
 
-class _Builder(ir.IRBuilder):  # type: ignore[misc]
-    """Write instructions down, but none that takes a part out of a tuple just put together: the part is known."""
+class _Typing(Context):  # type: ignore[misc]
+    """Numba's typing context, which remembers: a game has thousands of operations, on a hundred and fifty types."""
 
-    def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
-        whole, place = agg, list(idx) if isinstance(idx, (tuple, list)) else [idx]
-        while place and isinstance(whole, ir.instructions.InsertValue):
-            put = list(whole.indices)
-            if place[: len(put)] == put:
-                whole, place = whole.value, place[len(put) :]
-            elif put[: len(place)] == place:  # a part of which only a part was put
-                break
-            else:
-                whole = whole.aggregate
-        return super().extract_value(whole, place, name) if place else whole
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        function = self._lookup_global(func) or func
+        if kws or not isinstance(function, BaseFunction):
+            return super().resolve_function_type(func, args, kws)
+        # By identity: the hash of a state's type is that of all its parts. Equal types are one object.
+        known = _resolved.setdefault((id(ConfigStack.top_or_none()), id(function), *map(id, args)), [])
+        if not known:
+            found = super().resolve_function_type(func, args, kws)
+            known[:] = () if found is None else (found, function, args)  # held, so that no other takes their identity
+            return found
+        return known[0]
 
 
-class _Lower(Lower):  # type: ignore[misc]
-    """Numba's way to LLVM, with fewer variables in memory and fewer tuples taken apart and put together.
+_resolved: dict[tuple[int, ...], list[Any]] = {}
 
-    Numba gives each variable that is used in several blocks a place on the stack: filled, read and cleared as a whole,
-    which for a state of dozens of arrays is most of what LLVM then has to clean up. A variable that is assigned once,
-    before all its uses, needs no place. Tuples are passed field by field, and put together again whether used or not.
-    """
 
-    def setup_function(self, fndesc: Any) -> None:
-        super().setup_function(fndesc)
-        self.builder = _Builder(self.entry_block)
+@functools.cache
+def _remembering(context: Any) -> Any:
+    made = copy.copy(context)  # all that it knows is shared
+    made.__class__ = _Typing
+    return made
 
-    def post_lower(self) -> None:
-        super().post_lower()
-        instructions = [one for block in self.function.blocks for one in block.instructions]
-        uses = Counter(id(value) for one in instructions for value in one.operands)
-        uses.update(id(value) for one in instructions for value, _ in getattr(one, "incomings", ()))
-        for one in reversed(instructions):
-            if one.opname in ("insertvalue", "extractvalue") and not uses[id(one)]:
-                uses[id(one)] = UNUSED
-                uses.subtract(map(id, one.operands))
-        for block in self.function.blocks:
-            block.instructions[:] = [one for one in block.instructions if uses[id(one)] != UNUSED]
 
-    def _find_singly_assigned_variable(self) -> None:
-        if self.context.enable_nrt or self.func_ir.func_id.is_generator:  # who counts references clears places
-            super()._find_singly_assigned_variable()
-            return
-        blocks, found = self.func_ir.blocks, compute_use_defs(self.func_ir.blocks)
-        assigned = Counter(one.target.name for block in blocks.values() for one in block.find_insts(Assign))
-        home = {name: label for label, names in found.defmap.items() for name in names if assigned[name] == 1}
-        before, strays = compute_cfg_from_blocks(blocks).dominators(), set(must_use_alloca(blocks))
-        for label, names in found.usemap.items():
-            # Blocks are written down by their labels, and a value has to be there before its uses.
-            strays |= {name for name in names if home.get(name, label) not in before[label] - {label}}
-            strays |= {name for name in names if home.get(name, label) >= label}
-        self._singly_assigned_vars = home.keys() - strays
-        self._blk_local_varmap: dict[str, Any] = {}
+class _Passes(PassManager):  # type: ignore[misc]
+    """Passes without the account of them, which writes down the type of the state each time."""
+
+    def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
+        pss.analysis = self._analysis
+        for part in (pss.run_initialization, pss.run_pass, pss.run_finalizer):
+            part(internal_state)
+
+
+# Numba looks for the lives of variables after each of these; only who counts references, or a generator, asks.
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _Assignments(ReconstructSSA):  # type: ignore[misc]
+    _name = "tarry_assignments"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        self._patch_locals(state)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _Joins(PreLowerStripPhis):  # type: ignore[misc]
+    _name = "tarry_joins"
+
+    def run_pass(self, state: Any) -> bool:
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -193,7 +211,10 @@ class _Lowering(NativeLowering):  # type: ignore[misc]
 
     @property
     def lowering_class(self) -> type[Lower]:
-        return _Lower
+        return StepLower
+
+
+SHORTER = {ReconstructSSA: _Assignments, PreLowerStripPhis: _Joins}
 
 
 class StepCompiler(Compiler):  # type: ignore[misc]
@@ -209,20 +230,43 @@ class StepCompiler(Compiler):  # type: ignore[misc]
         self.codegen = state.targetctx.codegen()
         state.targetctx = state.targetctx.subtarget(_internal_codegen=_step_codegen("tarry.steps"))
         state.targetctx.cached_internal_func = _subroutines[bool(state.flags.nrt)]
-        state.targetctx.refresh = _do_nothing  # done just now, and again for each name that is looked up
+        state.targetctx.__class__ = StepContext
+        state.typingctx = _remembering(state.typingctx)
 
     def define_pipelines(self) -> Any:
         """Return Numba's passes without those that would find nothing."""
         if not isinstance(self.state.flags, _FixedFlags):
             return super().define_pipelines()
-        has_closures = any(hasattr(constant, "co_code") for constant in self.state.func_id.code.co_consts)
-        needless = NEEDLESS if has_closures else NEEDLESS | OF_CLOSURES
+        function, counts = self.state.func_id, self.state.flags.nrt
+        has_closures = any(hasattr(constant, "co_code") for constant in function.code.co_consts)
+        needless, other = set(NEEDLESS), dict[Any, Any]({NativeLowering: _Lowering})
+        if not has_closures:
+            needless |= OF_CLOSURES
+        if not counts and not function.is_generator:
+            needless, other = needless | OF_REFERENCES, other | SHORTER
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
+            pipeline.__class__ = _Passes
             kept = [(one, told) for one, told in pipeline.passes if one.__name__ not in needless]
-            pipeline.passes = [(_Lowering if one is NativeLowering else one, told) for one, told in kept]
+            pipeline.passes = [(other.get(one, one), told) for one, told in kept]
             pipeline.finalize()
         return pipelines
+
+
+def _compile_as_steps() -> None:
+    """Let Numba compile its own functions (``min``, ``abs``) for an entry as it compiles steps."""
+    usual = _OverloadFunctionTemplate._get_jit_decorator
+
+    def choose(template: Any) -> Any:
+        decorator = usual(template)
+        if not isinstance(ConfigStack.top_or_none(), _FixedFlags):
+            return decorator
+        return lambda **options: decorator(**{"pipeline_class": StepCompiler, **options})
+
+    _OverloadFunctionTemplate._get_jit_decorator = choose
+
+
+_compile_as_steps()
 
 
 class EntryCompiler(StepCompiler):
@@ -236,26 +280,30 @@ class EntryCompiler(StepCompiler):
             return super().compile_extra(func)
 
 
-def _do_nothing() -> None:
-    pass
-
-
 @contextmanager
 def _saying(name: str, arguments: tuple[Any, ...]) -> Iterator[None]:
-    """Log that an entry is being compiled where it takes longer than a second."""
+    """Tell that an entry is being compiled where it takes longer than a second."""
     kind = first = arguments[0]
     while getattr(first, "types", ()) and not hasattr(getattr(first, "instance_class", None), "_parameters"):
         first = first.types[0]  # a player may stand within other tuples
     kind = first if getattr(first, "types", ()) else kind
     parts = [getattr(part, "instance_class", None) for part in getattr(kind, "types", ())]
     members = ", ".join(part.__name__ for part in parts if part is not None)
-    timer = threading.Timer(PATIENCE, logger.info, ("compiling %s for %s", name, members or "other types"))
+    timer = threading.Timer(PATIENCE, _tell, [f"compiling {name} for {members or 'other types'}"])
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+
+
+def _tell(text: str) -> None:
+    """Log what takes its time; where no log is set up, write it to a terminal or a notebook."""
+    logger.info(text)
+    is_watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    if is_watched and not logger.hasHandlers():
+        sys.stderr.write(f"tarry: {text}\n")
 
 
 @contextmanager

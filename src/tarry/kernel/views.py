@@ -100,6 +100,13 @@ def alone(tree: Any) -> Any:
     return _remade(tree, map(alone, tree)) if isinstance(tree, tuple) else np.asarray(tree)[np.newaxis]
 
 
+def first_leaf(tree: Any) -> Any:
+    """Return the first array or number of a tree, None where it has none."""
+    if not isinstance(tree, tuple):
+        return tree
+    return next((leaf for leaf in map(first_leaf, tree) if leaf is not None), None)
+
+
 def leaves(tree: Any) -> list[Any]:
     """Return the arrays and numbers of a tree, in order."""
     return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, tuple) else [np.asarray(tree)]

@@ -37,7 +37,7 @@ class Wheel(NamedTuple):
     @property
     def room(self) -> int:
         """How many items fit."""
-        return int(room_in(self.nodes))
+        return int(self.nodes.shape[-1] // _SIZE - 1)
 
 
 def make_wheel(nodes: int, last: int = FOREVER) -> Wheel:
@@ -60,9 +60,9 @@ def _closed(nodes: int, stacked: tuple[int, ...] = ()) -> np.ndarray:
 
 
 @step
-def room_in(nodes: np.ndarray) -> Any:
-    """Return how many items fit into these nodes, of one wheel or of each of several."""
-    return nodes.shape[-1] // _SIZE - 1
+def has_room(wheel: Wheel, items: int) -> Any:
+    """Return whether a wheel has room for so many items more."""
+    return wheel.meta[INSIDE] + items < wheel.nodes.size // _SIZE
 
 
 @step
