@@ -3,7 +3,7 @@
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store
 # studies: the case studies, one page each under out/ (minutes)
-# table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (minutes)
+# table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
 # test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
 PYTHON ?= python3
 VENV := .venv

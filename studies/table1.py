@@ -44,7 +44,7 @@ ATTAINED, UPPER, LOGARITHM, LOWER = "attained", "upper bound", "logarithm", "low
 SLACK = 0.1  # how far a slope may be from its claim
 PILOT = 8  # seeds from which the number of seeds is computed
 AT_ONCE, MANY_AT_ONCE = 8, 256  # seeds whose games are held, on a CPU and on a GPU
-SHOWN = 96  # the most seeds of what is shown and not judged
+SHOWN = 32  # the most seeds of what is shown and not judged
 AIM = SLACK / 2  # half an interval: a slope at its claim is then inside with room to spare
 
 EVIDENCE, NO_EVIDENCE, UNDECIDED, HOLDS = "evidence", "no evidence", "undecided", "holds for everybody"
