@@ -163,6 +163,9 @@ class _Typing(Context):  # type: ignore[misc]
             return found
         return known[0]
 
+    def refresh(self) -> None:
+        """Do nothing: all that Numba knows was looked through when the entry began."""
+
 
 _resolved: dict[tuple[int, ...], list[Any]] = {}
 
@@ -171,6 +174,12 @@ _resolved: dict[tuple[int, ...], list[Any]] = {}
 def _remembering(context: Any) -> Any:
     made = copy.copy(context)  # all that it knows is shared
     made.__class__ = _Typing
+    return made
+
+
+def _step_context(context: Any) -> Any:
+    made = context.subtarget(_internal_codegen=_step_codegen("tarry.steps"))
+    made.__class__ = StepContext
     return made
 
 
@@ -220,18 +229,20 @@ SHORTER = {ReconstructSSA: _Assignments, PreLowerStripPhis: _Joins}
 class StepCompiler(Compiler):  # type: ignore[misc]
     """Numba's compiler for a step: down to its code, and no further."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, typing: Any, target: Any, *arguments: Any) -> None:
+        is_called = isinstance(ConfigStack.top_or_none(), _FixedFlags)
+        if is_called:  # what Numba knows was looked through when the entry began
+            typing, target = _remembering(typing), _step_context(target)
+        super().__init__(typing, target, *arguments)
         # A function that is not ours may call steps as well, and Numba compiles them for it.
-        if not isinstance(ConfigStack.top_or_none(), _FixedFlags) and not isinstance(self, EntryCompiler):
+        if not is_called and not isinstance(self, EntryCompiler):
             return
         state = self.state
         state.flags = _fixed(state.flags)
-        self.codegen = state.targetctx.codegen()
-        state.targetctx = state.targetctx.subtarget(_internal_codegen=_step_codegen("tarry.steps"))
-        state.targetctx.cached_internal_func = _subroutines[bool(state.flags.nrt)]
-        state.targetctx.__class__ = StepContext
+        self.codegen = target.codegen()
         state.typingctx = _remembering(state.typingctx)
+        state.targetctx = _step_context(state.targetctx)
+        state.targetctx.cached_internal_func = _subroutines[bool(state.flags.nrt)]
 
     def define_pipelines(self) -> Any:
         """Return Numba's passes without those that would find nothing."""
