@@ -10,8 +10,6 @@ import numpy as np
 import tarry
 from tarry.game.run import Stop, make_run
 from tarry.game.world import TURN
-from tarry.kernel.packed import Packed
-from tarry.kernel.views import alone
 from tarry.losses.base import RowSource
 from tarry.tracking import keyed_draws
 
@@ -81,10 +79,10 @@ class Stage:
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""
         buffers = self.run.start(keyed_draws(SEED), nodes=self.nodes + TURN)
-        packed = Packed(alone(buffers))
+        advance = self.run.advancing(buffers)
 
         def play() -> tuple[Any, Any]:
-            self.run.advance_block(packed, Stop(), 1, self.horizon)
+            advance(Stop(), 1, self.horizon)
             return buffers.state, buffers.world
 
         return play
