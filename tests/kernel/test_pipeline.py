@@ -219,7 +219,7 @@ def test_a_step_is_compiled_once_whoever_calls_it(monkeypatch):
 
     assert _run(lambda x: above(x) + below(x) + min(x, 4), 5) == 11
     assert sorted(name for name in compiled if name in ("below", "above")) == ["above", "below"]
-    assert compiled.count("impl") == 1  # Numba's own, of min
+    assert compiled.count("impl") <= 1  # Numba's own, of min, where it has one
 
 
 @step
