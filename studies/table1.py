@@ -7,8 +7,12 @@ interval of every control lies outside: what a player passes that never moves, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from math import ceil, isfinite, nan, sqrt
+from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +39,7 @@ from studies.table1_games import (
 )
 from tarry.charts import CONFIDENCE, student
 from tarry.game import Game, simulate
+from tarry.game.simulate import core_count
 from tarry.reports.exponents import fit_exponent
 from tarry.tracking import Player
 
@@ -199,26 +204,51 @@ class MeasuredLine(NamedTuple):
 
 
 def measure(
-    lines: Iterable[Line],
+    lines: Sequence[Line],
     most: int,
     workers: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
     device: str = "cpu",
-) -> Iterator[MeasuredLine]:
-    """Play every line with the player and its controls, each with at most so many seeds, in so many threads.
+) -> list[MeasuredLine]:
+    """Play every line with the player and its controls, each with at most so many seeds, in so many processes.
+
+    Lines with long games begin first. Each process compiles for itself, and plays in few threads.
+    """
+    workers = min(len(lines), workers or core_count())
+    play = partial(measure_line, most=most, workers=-(-workers // 4), device=device)
+    if workers == 1:
+        return [play(line) for line in lines]
+    found, order = dict[int, MeasuredLine](), sorted(range(len(lines)), key=lambda i: -_length(lines[i]))
+    with ProcessPoolExecutor(workers, get_context("spawn"), hush) as pool:
+        begun = {pool.submit(play, lines[i]): i for i in order}
+        for one in as_completed(begun):
+            found[begun[one]], column = one.result(), lines[begun[one]].column
+            tell(f"{len(found)} of {len(lines)}: {column.row}, {column.name}, along {lines[begun[one]].name}")
+    return [found[i] for i in range(len(lines))]
+
+
+def _length(line: Line) -> int:
+    return sum(at.horizon for at in line.settings)
+
+
+def hush() -> None:
+    """Leave out warnings, which say what controls do on purpose."""
+    logging.getLogger("tarry").setLevel(logging.ERROR)
+
+
+def measure_line(line: Line, most: int, workers: int | None = None, device: str = "cpu") -> MeasuredLine:
+    """Play a line with the player and its controls, each with at most so many seeds, in so many threads.
 
     A pilot says from its interval how many seeds make a second one that is short enough to decide.
     """
-    for line in lines:
-        tell(f"{line.column.row}, {line.column.name}, along {line.name}")
-        regrets = _regrets(line, dict.fromkeys((PLAYER, *CONTROLS), range(PILOT)), workers, device)
-        wanted = dict[str, range]()
-        for who, pilot in regrets.items():
-            # Whether a control passes a lower bound decides nothing: it is shown, and needs no narrow interval.
-            few = line.kind == LOWER and who != PLAYER
-            wanted[who] = range(PILOT, seeds_for(line, fit(line, pilot), min(most, SHOWN) if few else most))
-        more = _regrets(line, wanted, workers, device)
-        yield MeasuredLine(line, {who: fit(line, np.hstack([regrets[who], more[who]])) for who in regrets})
+    regrets = _regrets(line, dict.fromkeys((PLAYER, *CONTROLS), range(PILOT)), workers, device)
+    wanted = dict[str, range]()
+    for who, pilot in regrets.items():
+        # Whether a control passes a lower bound decides nothing: it is shown, and needs no narrow interval.
+        few = line.kind == LOWER and who != PLAYER
+        wanted[who] = range(PILOT, seeds_for(line, fit(line, pilot), min(most, SHOWN) if few else most))
+    more = _regrets(line, wanted, workers, device)
+    return MeasuredLine(line, {who: fit(line, np.hstack([regrets[who], more[who]])) for who in regrets})
 
 
 def _regrets(line: Line, seeds: dict[str, range], workers: int | None, device: str) -> dict[str, Array]:

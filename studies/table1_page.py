@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from studies.table1 import (
     Line,
     MeasuredLine,
     Slope,
+    hush,
     lines,
     measure,
 )
@@ -230,21 +230,19 @@ def table1_command(
     results: Annotated[
         Path | None, typer.Option("--results", "-r", help="Folder (default: out/table1[-quick]).")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads (default: one for each core).")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
     device: Annotated[str, typer.Option(help="What seeds are played on: cpu, cuda or auto.")] = "cpu",
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
 ) -> None:
     """Play Table 1 with its controls and write a page; exit code 1 unless every line comes out as it should."""
     folder = results or Path("out") / ("table1-quick" if quick else "table1")
     command = f"python -m studies table1{' --quick' if quick else ''} --results {shlex.quote(str(folder))}"
-    # Warnings say what controls do on purpose.
-    logging.getLogger("tarry").setLevel(logging.ERROR)
+    hush()
     with refusing():
         as_choice(device, "device", DEVICES)
         device = "cpu" if device == "cpu" or not has_device(device) else "cuda"
         most = QUICK_SEEDS if quick else FULL_SEEDS
-        told_of = measure(lines(1 if quick else 4), most, workers, lambda text: typer.echo(text, err=True), device)
-        found = list(told_of)
+        found = measure(lines(1 if quick else 4), most, workers, lambda text: typer.echo(text, err=True), device)
         paths = save_table1(found, folder, command)
     if output is Format.json:
         typer.echo(as_json(found), nl=False)

@@ -87,7 +87,7 @@ def test_the_files_are_whole_or_not_there(measured, tmp_path, monkeypatch):
 
 
 def play(monkeypatch, made, tmp_path, *options):
-    monkeypatch.setattr(table1_page, "measure", lambda *_: iter(made))
+    monkeypatch.setattr(table1_page, "measure", lambda *_: made)
     return CliRunner().invoke(app, ["table1", "--quick", "--results", str(tmp_path / "out"), *options])
 
 
