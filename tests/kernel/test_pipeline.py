@@ -68,6 +68,7 @@ def test_an_entry_holds_one_function_beside_its_wrapper(monkeypatch):
 
 @pytest.mark.jit(only=True)
 def test_a_step_is_optimised_in_the_entry_alone(monkeypatch):
+    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
     optimised, optimise = [], pipeline.JITCodeLibrary._optimize_final_module
 
     def note(library):
@@ -117,6 +118,7 @@ def test_closures_in_steps_compile():
 @pytest.mark.parametrize("patience", [0.0, 60.0])
 def test_compiling_is_told_where_it_takes_long(patience, monkeypatch, caplog):
     monkeypatch.setattr(pipeline, "PATIENCE", patience)
+    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
 
     def play_slowly(x):
         return halve(x) + halve(2 * x)
@@ -216,6 +218,7 @@ def test_a_step_that_only_dropped_code_called_before_is_there_for_others():
 
 @pytest.mark.jit(only=True)
 def test_a_step_is_compiled_once_whoever_calls_it(monkeypatch):
+    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
     compiled, compile_it = [], pipeline.StepCompiler.compile_extra
 
     def note(compiler, function):
@@ -234,7 +237,6 @@ def test_a_step_is_compiled_once_whoever_calls_it(monkeypatch):
 
     assert _run(lambda x: above(x) + below(x) + min(x, 4), 5) == 11
     assert sorted(name for name in compiled if name in ("below", "above")) == ["above", "below"]
-    assert compiled.count("impl") <= 1  # Numba's own, of min: none if another test has met it
 
 
 @step
