@@ -113,6 +113,16 @@ def test_every_member_compiles_for_a_gpu_where_there_is_none(
     assert ".visible .entry" in assembly(kernel.code)
 
 
+@pytest.mark.jit(only=True)
+def test_the_cpu_compiles_what_a_gpu_has_compiled(assembly: Callable[[Any], str]) -> None:  # noqa: F811
+    game = _game()
+    players = [tarry.Player(tarry.learners.DWFTRL(SPACE, rate=0.1), tarry.schedulers.Bernoulli(5)) for _ in range(2)]
+    tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(SPACE, rate=0.1)))
+    run = prepare(game, players[0])
+    device.kernel_for(run, device.fit(run, run.start(keyed_draws(0))))
+    assert tarry.simulate(game, players[1]).fates.sum() == game.horizon
+
+
 def test_a_missing_gpu_is_refused_and_auto_goes_on_without(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -19,6 +19,7 @@ from numba.extending import intrinsic, overload
 
 from tarry.kernel.compile import INLINED
 from tarry.kernel.held import THREADS, layout_for, movers, plan_of
+from tarry.kernel.pipeline import forget_types
 from tarry.kernel.views import _remade, replica, replicate
 
 INSTALL = "pip install 'tarry[cuda]'"
@@ -130,6 +131,7 @@ def compile_kernel(
     options = {"nvvm_options": dict(NVVM_OPTIONS), "max_registers": registers, "lineinfo": lineinfo}
     with _indexing_forward():
         found = compile_cuda(kernel, types.void, kinds, cc=capability, **options)
+    forget_types()
     library, name = found.library, found.fndesc.llvm_func_name
     kernel_fixup(library.get_function(name), False)
     library._entry_name = name

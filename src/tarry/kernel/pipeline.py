@@ -170,6 +170,11 @@ class _Typing(Context):  # type: ignore[misc]
 _resolved: dict[tuple[int, ...], list[Any]] = {}
 
 
+def forget_types() -> None:
+    """Forget the types of operations: another target has compiled steps, which overloads remember by types alone."""
+    _resolved.clear()
+
+
 @functools.cache
 def _remembering(context: Any) -> Any:
     made = copy.copy(context)  # all that it knows is shared
