@@ -51,3 +51,14 @@ def test_blocks_have_as_many_threads_as_fast_memory_allows(sizes, threads, regis
 def test_what_does_not_fit_stays_out_of_fast_memory():
     near = _slots(9, 400, 80)
     assert [one.threads for one in held.plan_of(near, None, near)] == [32, 0, 32]
+
+
+def test_libraries_that_do_not_load_are_a_sentence(monkeypatch):
+    def fail(_name):
+        raise RuntimeError('Failure finding "libcudart.so.13"\nand where it was looked for')
+
+    monkeypatch.setattr(cuda, "cuda", None)
+    monkeypatch.setattr(cuda, "find_spec", lambda _name: True)
+    monkeypatch.setattr(cuda, "import_module", fail)
+    with pytest.raises(cuda.NoDevice, match=r'does not load \(Failure finding "libcudart.so.13"\): pip install'):
+        cuda.find_device()

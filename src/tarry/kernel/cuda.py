@@ -45,7 +45,11 @@ def load_cuda() -> None:
     global cuda
     if cuda is None and find_spec("numba_cuda") is None:  # older versions of Numba have a numba.cuda of their own
         raise NoDevice(f"numba-cuda is not installed: {INSTALL}")
-    cuda = import_module("numba.cuda")
+    try:
+        cuda = import_module("numba.cuda")
+    except Exception as reason:  # libraries of several packages are looked for, each with errors of its own
+        told = (str(reason).splitlines() or [type(reason).__name__])[0]
+        raise NoDevice(f"numba-cuda does not load ({told}): {INSTALL}") from reason
     if not is_simulated():
         _add_floor()
 
