@@ -86,7 +86,7 @@ def test_replicas_that_were_moved_are_found_where_they_are(trees):
     packed = Packed(trees)
     run = change_all.dispatcher_for(trees)
     run(packed.first(1))
-    moved = packed.moved(trees._replace(cube=trees.cube.copy()))
+    moved = Packed(trees._replace(cube=trees.cube.copy()))
     run(moved)
     assert moved.trees.cube[:, 0, 2, 1].tolist() == [0.0, 1.0, 2.0, 3.0]
     assert trees.cube[1, 0, 2, 1] == 9.0

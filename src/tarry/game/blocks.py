@@ -125,7 +125,7 @@ class Block:
         world = room.world
         nodes = min(2 * world.wheel.room, self._run.horizon)
         self._run.refuse_if_large(nodes, 0)
-        self._room = self._room.moved(room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes))))
+        self._room = Packed(room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes))))
         self._show(n)
 
     def _show(self, replicas: int) -> None:
@@ -141,7 +141,7 @@ class Block:
         """Return the log of each seed and put fresh ones in their place."""
         n, room = self.packed.count, self._room.trees
         log = room.log
-        self._room = self._room.moved(room._replace(log=replicate(self._fresh.log, self.size)))
+        self._room = Packed(room._replace(log=replicate(self._fresh.log, self.size)))
         self._show(n)
         return [replica(log, i) for i in range(n)]
 

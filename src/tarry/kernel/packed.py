@@ -21,13 +21,14 @@ from numba.np.arrayobj import load_item
 
 from tarry.kernel.lowering import build_array, product
 from tarry.kernel.views import first_leaf, first_replicas, leaves, replica
+from tarry.kernel.words import kind_of
 
 
 class Packed:
     """Stacked replicas, ``count`` of them: ``unpack(packed, i)`` is the i-th, for Python and for compiled code."""
 
-    def __init__(self, trees: Any, kind: Any = None) -> None:
-        self.trees, self._table = trees, _Table(trees, kind)
+    def __init__(self, trees: Any) -> None:
+        self.trees, self._table = trees, _Table(trees)
         self.count = first_leaf(trees).shape[0]
 
     def first(self, count: int) -> Packed:
@@ -35,10 +36,6 @@ class Packed:
         made = copy.copy(self)
         made.trees, made.count = first_replicas(self.trees, count), count
         return made
-
-    def moved(self, trees: Any) -> Packed:
-        """Return replicas of the same types that lie elsewhere."""
-        return Packed(trees, self._table.__dict__.get("kind"))
 
     @property
     def address(self) -> int:
@@ -53,10 +50,8 @@ class Packed:
 class _Table:
     """Where the arrays of trees lie, their shapes, and their types; plain Python asks for none of it."""
 
-    def __init__(self, trees: Any, kind: Any) -> None:
+    def __init__(self, trees: Any) -> None:
         self._trees = trees
-        if kind is not None:
-            self.kind = kind  # a tenth of what it takes to find out anew
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -67,7 +62,13 @@ class _Table:
 
     @cached_property
     def kind(self) -> Any:
-        return _PackedType(typeof(self._trees))
+        known = kind_of(self._trees)  # found in a tenth of the time that Numba takes for a type
+        if known not in _kinds:
+            _kinds[known] = _PackedType(typeof(self._trees))
+        return _kinds[known]
+
+
+_kinds: dict[Any, Any] = {}
 
 
 def _address(array: np.ndarray) -> int:
