@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tarry
+from tarry.delays.base import Delays
 from tarry.game import blocks, run, world
 from tarry.game.replay import replay
 from tarry.kernel.wheel import INSIDE
@@ -207,6 +208,38 @@ def test_blocks_for_threads_are_long_and_end_together():
     assert _replicas(20_000, 256, 16, 500) == 16  # a millisecond for each thread, but one block for each
     assert _replicas(100, 256, 2, 500) == 128
     assert _replicas(20_000, 256, 2, 500, seconds=1.0) == 1
+
+
+class Uncut(Delays):
+    """Delays of a user's, which may reach beyond the horizon."""
+
+    rounds: int
+
+    @property
+    def horizon(self):
+        return self.rounds
+
+    @property
+    def truncated(self):
+        return 0
+
+    def delay(self, t):
+        return 30
+
+
+@pytest.mark.usefixtures("_in_blocks")
+def test_delays_beyond_the_horizon_leave_nothing_for_the_next_block():
+    game = tarry.Game(DOMAIN, tarry.losses.Linear(ROWS), Uncut(HORIZON), capacity=4)
+    player, seeds = Player(DWFTRL(DOMAIN, rate=0.1)), range(9)
+    together = tarry.simulate(game, player, seeds, threads=1)
+    assert together.regret.tolist() == [tarry.simulate(game, player, [one]).regret[0] for one in seeds]
+
+
+def test_blocks_have_room_for_wheels_that_grow():
+    losses, waits = tarry.losses.Linear(tarry.losses.drifting(3, rng=1)), tarry.delays.fixed(horizon=10**6, delay=10**6)
+    made = run.prepare(tarry.Game(DOMAIN, losses, waits, capacity=4), Player(DWFTRL(DOMAIN, rate=0.1)), bound=False)
+    part = blocks.Part(made._replace(is_plain=False), [0], made.start(keyed_draws(0)))
+    assert blocks.most_replicas(part, 100) == 5  # 24 MB each
 
 
 def test_moments_without_weights():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -62,3 +62,19 @@ def test_libraries_that_do_not_load_are_a_sentence(monkeypatch):
     monkeypatch.setattr(cuda, "import_module", fail)
     with pytest.raises(cuda.NoDevice, match=r'does not load \(Failure finding "libcudart.so.13"\): pip install'):
         cuda.find_device()
+
+
+class Counted(NamedTuple):
+    """A state of a user's: what it counts, and what outlasts a round, is not known."""
+
+    row: Any
+    counts: Any
+
+
+def test_states_of_users_are_held_as_they_are():
+    (row, counts), ours = (
+        held.plan_of(Counted(np.zeros(3), np.zeros(3, np.int64))),
+        held.plan_of((np.zeros(3, np.int64),)),
+    )
+    assert row.is_kept
+    assert (counts.dtype, ours[0].dtype) == (types.int64, types.int32)

@@ -17,10 +17,10 @@ import numpy as np
 
 from tarry.game.hindsight import Stopped
 from tarry.game.run import Played, Run, Stop, cells_of
-from tarry.game.world import Buffers
+from tarry.game.world import TURN, Buffers
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
-from tarry.kernel.wheel import grow_wheel
+from tarry.kernel.wheel import INSIDE, NODE_BYTES, grow_wheel
 from tarry.kernel.words import kind_of
 from tarry.tracking import keyed_draws
 
@@ -29,6 +29,8 @@ BLOCK_SECONDS = 0.2
 LEAST_SECONDS = 0.001  # of a block of replicas, for each thread: many times what Python does, one thread at a time
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
+LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
+LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
 
 
@@ -107,6 +109,10 @@ class Block:
                 for rows, leaf in zip(self._changing, leaves(_without_wheel(part.fresh)), strict=True):
                     rows[first : first + count] = leaf
             first += count
+        wheel = self.buffers.world.wheel
+        if wheel.meta[:, INSIDE].any():  # delays of a user's may reach beyond the horizon
+            for rows in leaves(wheel):
+                rows[:] = 0
         self._is_used = True
         for part, keyed in zip(self.buffers.draws, keyed_draws(seeds_of(parts)), strict=True):
             if isinstance(part, type(keyed)):  # not where draws are recorded
@@ -124,7 +130,7 @@ class Block:
         n, room = self.packed.count, self._room.trees
         world = room.world
         nodes = min(2 * world.wheel.room, self._run.horizon)
-        self._run.refuse_if_large(nodes, 0)
+        self._run.refuse_if_large(nodes * self.size, 0)
         self._room = Packed(room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes))))
         self._show(n)
 
@@ -252,6 +258,9 @@ def most_replicas(part: Part, seeds: int, own: int = 0) -> int:
     # Not more than a thread gets to play.
     each = own + sum(leaf.nbytes for leaf in leaves(part.fresh))
     most = min(-(-seeds // part.run.threads), LARGEST_STACK // each)
+    if part.run.horizon > LONG:  # to know the backlog takes a pass over all rounds
+        pending = min(part.run.horizon, int(part.run.game.delays.max_backlog) + TURN)
+        most = min(most, LARGEST_WHEELS // (NODE_BYTES * pending))
     return 1 if part.run.is_plain else max(1, most)
 
 

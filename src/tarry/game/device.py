@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tarry.errors import ArgumentError
+from tarry.errors import ArgumentError, TooLarge
 from tarry.game.blocks import Crew, Pace, Part, are_same, play_block, play_by_kind, seeds_of
 from tarry.game.run import Played, Run, Stop
 from tarry.game.world import BOOKS, AllOne, Buffers, Examples, Fixed, Gradients, Rows, play_rounds
@@ -191,7 +191,12 @@ class DeviceCrew:
             if kind not in self._blocks:
                 self._blocks.clear()  # memory for one kind at a time
                 self._blocks[kind] = DeviceBlock(mine[0].run, mine[0].fresh, self._size, self._own)
-            return play_block(mine, self._blocks[kind], self._pace, stop, report)
+            block = self._blocks[kind]
+            if (needed := sum(len(part.seeds) for part in mine)) > block.size:
+                raise TooLarge(
+                    f"the GPU has room for {block.size} of {needed} seeds of one kind: use fewer seeds at once"
+                )
+            return play_block(mine, block, self._pace, stop, report)
 
         return play_by_kind([_fitted(part) for part in parts], play_together)
 

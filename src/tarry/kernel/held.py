@@ -97,6 +97,8 @@ def _planned(tree: Any, layout: Layout, plan: Callable[[Any, Any], Any], kind: A
         if wide != np.int64 or not layout.narrow:
             return plan(tree, wide)
         return plan(tree, np.dtype(np.int32) if kind is None else kind)
+    if not _is_ours(tree):
+        layout = layout._replace(narrow=False)  # what a user's state counts is not known
     hints = getattr(type(tree), "__annotations__", {})
     few = [name for name in getattr(tree, "_fields", ()) if "Indices" in str(hints.get(name))]
     longest = max((getattr(tree, name).shape[-1] for name in few), default=0)
@@ -116,8 +118,13 @@ def _scratch(tree: Any) -> list[Any]:
     """Return the arrays of a tree that nobody reads before writing."""
     if not isinstance(tree, tuple):
         return []
-    named = [getattr(tree, name) for name in SCRATCH if name in getattr(tree, "_fields", ())]
+    named = [getattr(tree, name) for name in SCRATCH if name in getattr(tree, "_fields", ()) and _is_ours(tree)]
     return named + [leaf for part in tree for leaf in _scratch(part)]
+
+
+def _is_ours(tree: Any) -> bool:
+    """Return whether a tuple is one of ours, or has no type of its own."""
+    return type(tree) is tuple or type(tree).__module__.startswith("tarry.")
 
 
 def _narrowed(tree: Any, layout: Layout) -> list[Any]:

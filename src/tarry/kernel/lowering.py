@@ -24,6 +24,7 @@ from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
 UNUSED = -1
+FORWARD = ("tarry.kernel.", "tarry.tracking.", "tarry.schedulers.", "tarry.game.")
 
 
 def product(builder: Any, factors: list[Any]) -> Any:
@@ -164,8 +165,8 @@ class StepLower(Lower):  # type: ignore[misc]
         # References need the whole array, and Numba writes down how Python calls an entry.
         if self.library.is_step and not self.context.enable_nrt:
             _takes_short.add(fndesc.mangled_name)
-        # Our own steps count from the start, which is tested; a user's may do as they like.
-        self.context.counts_back = not str(fndesc.modname).startswith("tarry.")
+        # In these rooms steps count from the start, which is tested; what users write or call may do as it likes.
+        self.context.counts_back = not str(fndesc.modname).startswith(FORWARD)
         super().setup_function(fndesc)
         self.builder = _Builder(self.entry_block)
 

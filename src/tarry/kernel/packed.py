@@ -44,6 +44,7 @@ class Packed:
 
     @property
     def _numba_type_(self) -> Any:
+        _ = self._table.places  # a refusal is heard here, and not where compiled code unpacks arguments
         return self._table.kind
 
 

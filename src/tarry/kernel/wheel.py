@@ -19,6 +19,7 @@ FOREVER = (1 << 60) - 1  # a round after all that any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 3  # entries of a node
+NODE_BYTES = 8 * _SIZE
 OPENED, UNUSED, INSIDE, META = range(4)  # of a wheel's ``meta``
 NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numba.extending import intrinsic, overload
 from tarry.kernel.compile import INLINED
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
+LARGEST = np.iinfo(np.int64).max
 Place = tuple[int, tuple[int, ...]]  # an address, and strides from there on
 
 
@@ -27,7 +29,9 @@ def kind_of(tree: Any) -> Any:
         return (type(tree), *map(kind_of, tree))
     if isinstance(tree, np.ndarray):
         return tree.dtype, tree.ndim, tree.flags.c_contiguous, tree.flags.f_contiguous, tree.flags.writeable
-    return type(tree) if isinstance(tree, NUMBERS) else (type(tree), tree)
+    if not _is_number(tree):
+        return type(tree), tree
+    return (int, tree > LARGEST) if type(tree) is int else type(tree)  # Numba has two types for Python's
 
 
 def place_of(array: np.ndarray) -> Place:
@@ -63,7 +67,12 @@ def _leaves(tree: Any) -> Iterator[Any]:
 
 def _width(leaf: Any) -> int:
     """Return how many words a leaf takes."""
-    return 1 + 2 * leaf.ndim if isinstance(leaf, np.ndarray) else int(isinstance(leaf, NUMBERS))
+    return 1 + 2 * leaf.ndim if isinstance(leaf, np.ndarray) else int(_is_number(leaf))
+
+
+def _is_number(leaf: Any) -> bool:
+    """Return whether a leaf is a number to be read; members of enumerations are constants of the compiled code."""
+    return isinstance(leaf, NUMBERS) and not isinstance(leaf, Enum)
 
 
 def without_arrays(tree: Any) -> Any:
