@@ -15,7 +15,7 @@ from typing import Any
 import tarry
 from benchmarks.measure import TURNS, Figure, Row, interleave
 from benchmarks.stage import DIMENSION, learner, some_rows
-from tarry.game.blocks import Block, Part
+from tarry.game.blocks import Block, Part, even_share, most_replicas
 from tarry.game.run import Stop, prepare
 from tarry.game.simulate import core_count
 from tarry.tracking import keyed_draws
@@ -59,12 +59,15 @@ def _beyond_rounds(horizon: int, _quick: bool) -> Figure:
     """Return the microseconds of a seed in ``simulate`` less those of its compiled rounds."""
     game, player = _game(horizon), tarry.Player(learner())
     run = prepare(game, player, checkpoints=100, bound=False)
-    part = Part(run, range(MANY), run.start(keyed_draws(0)))
-    block = Block(run, part.fresh, MANY)
+    fresh = run.start(keyed_draws(0))
+    size = even_share(MANY, most_replicas(Part(run, range(MANY), fresh), MANY))  # as simulate has them
+    parts = [Part(run, range(first, min(first + size, MANY)), fresh) for first in range(0, MANY, size)]
+    blocks = [Block(run, fresh, size) for _ in parts]
 
     def rounds() -> Callable[[], None]:
-        block.begin([part])
-        return lambda: block.advance(Stop(), 1, horizon)
+        for block, part in zip(blocks, parts, strict=True):
+            block.begin([part])
+        return lambda: [block.advance(Stop(), 1, horizon) for block in blocks] and None
 
     whole, bare = interleave([lambda: _play(game, player, MANY, 1), rounds], 2 * TURNS, time.process_time)
     cost, rest = 1e6 / MANY * (min(whole) - min(bare)), 1e6 / MANY * min(bare)
