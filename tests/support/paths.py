@@ -39,6 +39,15 @@ def overflow(members, capacity):
     raise AssertionError("no θ solves the equation")
 
 
+def branches_of(members, capacity, renew):
+    """Return θ, or 0 where there is room, and what may happen: its chance, who is lost (0: nobody), who stays."""
+    if len(members) <= capacity:
+        return Fraction(0), [(Fraction(1), 0, members)]
+    theta, chances = overflow(members, capacity)
+    stay = {out: {s: renew(w, theta) for s, w in members.items() if s != out} for out in chances}
+    return theta, [(chance, out, stay[out]) for out, chance in chances.items() if chance > 0]
+
+
 def coin_paths(horizon, chance) -> Iterator[Path]:
     """Yield every path of coins that are independent of each other, with room for all."""
     for kept in product((True, False), repeat=horizon):
@@ -58,14 +67,7 @@ def varopt_paths(delays, capacity, sizes=None, renew=max) -> Iterator[Path]:
             yield Path(probability, lost, listed, thresholds, extents)
             return
         members = {**members, t: extents[t - 1]}
-        branches, theta = [(Fraction(1), 0, members)], Fraction(0)
-        if len(members) > capacity:
-            theta, chances = overflow(members, capacity)
-            branches = [
-                (chance, out, {s: renew(w, theta) for s, w in members.items() if s != out})
-                for out, chance in chances.items()
-                if chance > 0
-            ]
+        theta, branches = branches_of(members, capacity, renew)
         for chance, out, survivors in branches:
             due = {s: w for s, w in survivors.items() if s + delays[s - 1] == t}
             waiting = {s: w for s, w in survivors.items() if s not in due}

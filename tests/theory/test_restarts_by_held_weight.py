@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from paths import overflow
+from paths import branches_of
 
 import tarry
 from tests.oracles.theory import backlogs
@@ -53,15 +53,7 @@ def restarting_paths(delays, capacity):
             cut, told = cut | members, told | dict.fromkeys(members, Fraction(0))
             members, within = {}, Fraction(0)
         members = {**members, t: Fraction(1)}
-        branches = [(Fraction(1), 0, members)]
-        if len(members) > capacity:
-            theta, chances = overflow(members, capacity)
-            branches = [
-                (chance, out, {s: max(w, theta) for s, w in members.items() if s != out})
-                for out, chance in chances.items()
-                if chance > 0
-            ]
-        for chance, out, tracked in branches:
+        for chance, out, tracked in branches_of(members, capacity, max)[1]:
             over = {s: w for s, w in tracked.items() if s + delays[s - 1] == t} | ({out: Fraction(0)} if out else {})
             waiting = {s: w for s, w in tracked.items() if s not in over}
             rounds = (*path.lost, out), (*path.epochs, epoch), before, (*path.within, within)

@@ -128,7 +128,7 @@ _usual_index = arrayobj.fix_integer_index
 
 
 def _forward_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-    """Return an index, fixed if it may count from the end: which a fifth of a round's instructions would ask."""
+    """Return an index, fixed if it may count from the end: which a twelfth of a round's instructions would ask."""
     if getattr(context, "counts_back", True) or isinstance(index, ir.Constant):
         return _usual_index(context, builder, kind, index, size)
     return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
