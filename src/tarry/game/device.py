@@ -15,15 +15,13 @@ import numpy as np
 from tarry.errors import ArgumentError, TooLarge
 from tarry.game.blocks import Crew, Pace, Part, are_same, play_block, play_by_kind, seeds_of
 from tarry.game.run import Played, Run, Stop
-from tarry.game.world import BOOKS, AllOne, Buffers, Examples, Fixed, Gradients, Rows, play_rounds
+from tarry.game.world import Buffers, Examples, Fixed, Gradients, Rows, play_rounds
 from tarry.kernel import cuda, step
 from tarry.kernel.views import leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
 from tarry.kernel.words import kind_of, read, without_arrays, write
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
-from tarry.tracking.table import without_index
-from tarry.tracking.tally import UNCERTIFIED, all_of_size_one, without_certificates
 
 logger = logging.getLogger("tarry")
 
@@ -123,8 +121,6 @@ class DeviceBlock:
 
         state, world, log = stack.state, stack.world, stack.log
         tally = type(state.tally)(*map(fetch, state.tally))
-        if self._run.game.sizes is None:
-            tally = all_of_size_one(tally, t)
         draws = stack.draws._replace(schedule=type(stack.draws.schedule)(*map(fetch, stack.draws.schedule)))
         measured = {"loss": fetch(world.loss), "held": fetch(world.held)}
         if is_last:
@@ -142,31 +138,23 @@ class DeviceBlock:
 def fit(run: Run, fresh: Buffers) -> Buffers:
     """Return the buffers of one seed as a GPU takes them: without what is not looked at, or can be found again."""
     state, world, kind, losses = fresh.state, fresh.world, fresh.kind, run.game.losses
-    slots, tally = state.table.rounds.size, state.tally
-    if run.setting.certify == UNCERTIFIED:
-        tally = without_certificates(tally)
-        world = world._replace(curve=np.ascontiguousarray(world.curve[:, :BOOKS]))
-    if run.game.sizes is None:
-        tally = tally._replace(size=tally.size[:0], sized=tally.sized[:0])
+    slots = state.table.rounds.size
     if run.setting.hears or slots > FEW_SLOTS:
         # A round waits in the wheel until its end, tracked or not.
         nodes = min(run.horizon, 1 << int(run.game.delays.max_backlog).bit_length())  # games share a shape
         world = world._replace(wheel=make_wheel(nodes, run.horizon))
     else:
         world = world._replace(wheel=make_slot_queue(slots))
-        state = state._replace(table=without_index(state.table))
     is_row = losses.isotropic() == (0.0, 1.0) and losses.rows.width == losses.dimension
     if isinstance(kind, Examples) or (isinstance(kind, Gradients) and is_row):
         kind, world = Rows(), world._replace(feedback=world.feedback[:, :0])
     scheduler = without_unused(run.player.scheduler, state.scheduler, fresh.draws.schedule)
-    return fresh._replace(state=state._replace(tally=tally, scheduler=scheduler), world=world, kind=kind)
+    return fresh._replace(state=state._replace(scheduler=scheduler), world=world, kind=kind)
 
 
 def _cell_of(run: Run) -> tuple[Any, Fixed]:
     """Return what a run is played by, besides its rules."""
-    game = run.game
-    sizes = AllOne() if game.sizes is None else game.sizes
-    return run.player, Fixed(game.losses, game.delays, sizes, run.checkpoints)
+    return run.cell.player, run.cell.fixed
 
 
 class DeviceCrew:

@@ -21,6 +21,7 @@ from tarry.game.world import (
     LOSS,
     RATE,
     TURN,
+    AllOne,
     Buffers,
     Cell,
     Cells,
@@ -38,10 +39,10 @@ from tarry.learners import Euclidean
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, Terms, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
-from tarry.tracking.tally import UNCERTIFIED, check_balance
+from tarry.tracking.table import without_index
+from tarry.tracking.tally import SUMS, UNCERTIFIED, check_balance, without_unused
 
 FIRST_ROOM = 3 * TURN // 2  # of a wheel, which grows where more are pending
-NO_SIZES = np.zeros(0)
 OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
 
 
@@ -114,10 +115,13 @@ class Run(NamedTuple):
         width, nodes = widths.get(self.game.feedback, queries), min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
+        state, certify = fresh_state(self.player, slots, capacity), self.setting.certify
+        tally = without_unused(state.tally, certify, self.game.sizes is not None)
+        sums = 0 if certify == UNCERTIFIED else SUMS
         return Buffers(
             draws=draws,
-            state=fresh_state(self.player, slots, capacity),
-            world=make_world(losses.rows.width, width, slots, nodes, self.horizon, self.checkpoints.size),
+            state=state._replace(table=without_index(state.table, self.keep_rounds), tally=tally),
+            world=make_world(losses.rows.width, width, slots, nodes, self.horizon, (self.checkpoints.size, BOOKS + sums)),
             log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
             kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
@@ -135,7 +139,7 @@ class Run(NamedTuple):
     def cell(self) -> Cell:
         """What compiled rounds are played by."""
         game = self.game
-        fixed = Fixed(game.losses, game.delays, NO_SIZES if game.sizes is None else game.sizes, self.checkpoints)
+        fixed = Fixed(game.losses, game.delays, AllOne() if game.sizes is None else game.sizes, self.checkpoints)
         return Cell(self.player, self.setting, fixed)
 
     def played(self, seeds: Sequence[int], buffers: Buffers, logs: list[Any], rows: slice) -> Played:

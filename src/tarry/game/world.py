@@ -11,13 +11,13 @@ from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, de
 from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.packed import Packed, unpack
-from tarry.kernel.wheel import SlotQueue, expect, has_room, make_wheel, take_next, turn
+from tarry.kernel.wheel import expect, has_room, locate, make_wheel, take_next, turn
 from tarry.kernel.words import read
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
 from tarry.schedulers.base import held
 from tarry.tracking import Draws, Player, State
-from tarry.tracking.table import RELEASED, Table, find
+from tarry.tracking.table import RELEASED
 from tarry.tracking.tally import SUMS
 
 Array = np.ndarray
@@ -34,7 +34,7 @@ TURN = 1 << 10
 class World(NamedTuple):
     """What the world keeps while a seed is played."""
 
-    wheel: Any  # arrivals to come: a Wheel, or by slot
+    wheel: Any  # arrivals to come: a Wheel, or a SlotQueue
     row: np.ndarray  # scratch for one row of data
     feedback: np.ndarray  # by slot, what a tracked round will tell
     loss: np.ndarray  # the sum so far
@@ -56,15 +56,18 @@ class Log(NamedTuple):
     written: np.ndarray
 
 
-def make_world(width: int, feedback: int, slots: int, nodes: int, horizon: int, checkpoints: int) -> World:
-    """Return a world before the first round, with room for this many pending rounds, tracked and in the wheel."""
+def make_world(width: int, feedback: int, slots: int, nodes: int, horizon: int, curve: tuple[int, int]) -> World:
+    """Return a world before the first round, with room for this many pending rounds, tracked and in the wheel.
+
+    ``curve`` is the shape of what checkpoints leave.
+    """
     return World(
         wheel=make_wheel(nodes, horizon),
         row=np.zeros(width),
         feedback=np.zeros((slots, feedback)),
         loss=np.zeros(1),
         held=np.zeros(1),
-        curve=np.zeros((checkpoints, BOOKS + SUMS)),
+        curve=np.zeros(curve),
         reached=np.zeros(1, np.int64),
     )
 
@@ -100,7 +103,7 @@ def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
 
 
 @verb_with_default
-def note_round(log: Any, t: int, slot: int, play: Array, loss: float, table: Table) -> None:
+def note_round(log: Any, t: int, slot: int, play: Array, loss: float, table: Any) -> None:
     """Write down a round's play and loss, the rounds it preempted and whether it entered."""
     if log.t.size == 0:
         return
@@ -128,17 +131,6 @@ def give(kind: Any, losses: Any, t: int, row: Array, play: Array, loss: float, o
 def recall(kind: Any, losses: Any, s: int, row: Array, kept: Array) -> Array:
     """Return the feedback of round s, which arrives: what was kept of it."""
     return kept
-
-
-@verb_with_default
-def locate(queue: Any, table: Any, s: int) -> Any:
-    """Return the slot of round s, which came out of this queue, or -1."""
-    return find(table, s)
-
-
-@locate.on(SlotQueue)
-def _as_noted(queue: SlotQueue, table: Any, s: int) -> Any:
-    return queue.found[0]
 
 
 @verb_with_default
@@ -301,7 +293,7 @@ def play_rounds(
             s = take_next(world.wheel, t, state.table.rounds)
             if s < 0:
                 break
-            slot = locate(world.wheel, state.table, s)
+            slot = locate(world.wheel, state.table.rounds, s)
             if slot >= 0:
                 feedback = recall(kind, losses, s, world.row, world.feedback[slot])
                 weight = deliver(player, setting, draws, state, s, t, slot, feedback)

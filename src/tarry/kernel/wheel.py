@@ -18,9 +18,9 @@ BITS = 10  # 1024 buckets a level: a level's ends fit the first cache
 FOREVER = (1 << 60) - 1  # a round after all that any game has
 _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
-_SIZE = 3  # entries of a node
+_SIZE = 4  # entries of a node
 NODE_BYTES = 8 * _SIZE
-OPENED, UNUSED, INSIDE, META = range(4)  # of a wheel's ``meta``
+OPENED, UNUSED, INSIDE, FOUND, META = range(5)  # of a wheel's ``meta``
 NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
@@ -32,8 +32,8 @@ class Wheel(NamedTuple):
     """
 
     ends: np.ndarray  # head and tail of each bucket
-    nodes: np.ndarray  # next node, origin and due round, three entries a node
-    meta: np.ndarray  # the last node opened, the first unused one of those, the number of items inside
+    nodes: np.ndarray  # next node, origin, due round and slot, four entries a node
+    meta: np.ndarray  # the last node opened, the first unused one of those, the number of items inside, a slot
 
     @property
     def room(self) -> int:
@@ -87,8 +87,8 @@ def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
 
 
 @step
-def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
-    """Let ``origin`` come out in round ``due`` >= now. The caller has seen to room."""
+def schedule(wheel: Wheel, now: int, due: int, origin: int, slot: int = -1) -> None:
+    """Let ``origin``, in this slot, come out in round ``due`` >= now. The caller has seen to room."""
     node = np.uint64(wheel.meta[UNUSED])  # unsigned: compiled code need not ask whether to count from the end
     if node == 0:
         node = np.uint64(wheel.meta[OPENED] + _SIZE)
@@ -98,13 +98,14 @@ def schedule(wheel: Wheel, now: int, due: int, origin: int) -> None:
     wheel.meta[INSIDE] += 1
     wheel.nodes[node + np.uint64(1)] = origin
     wheel.nodes[node + np.uint64(2)] = due
+    wheel.nodes[node + np.uint64(3)] = slot
     link(wheel, now, due, node)
 
 
 @verb_with_default
 def expect(queue: Any, now: int, due: int, origin: int, slot: int) -> None:
     """Let ``origin``, which is tracked in this slot or in none (-1), come out in round ``due`` >= now."""
-    schedule(queue, now, due, origin)
+    schedule(queue, now, due, origin, slot)
 
 
 @verb_with_default
@@ -129,7 +130,7 @@ def turn(wheel: Any, now: int) -> None:
 
 @step
 def take(wheel: Wheel, now: int) -> Any:
-    """Remove and return the next origin due now, or -1."""
+    """Remove and return the next origin due now, or -1; its slot is FOUND."""
     head = 2 * (now & _MASK)
     node = wheel.ends[head]
     if node == 0:
@@ -141,6 +142,7 @@ def take(wheel: Wheel, now: int) -> Any:
     wheel.nodes[node] = wheel.meta[UNUSED]
     wheel.meta[UNUSED] = node
     wheel.meta[INSIDE] -= 1
+    wheel.meta[FOUND] = wheel.nodes[node + 3]
     return wheel.nodes[node + 1]
 
 
@@ -148,6 +150,13 @@ def take(wheel: Wheel, now: int) -> Any:
 def take_next(queue: Any, now: int, rounds: np.ndarray) -> Any:
     """Remove and return the next origin due now, or -1; ``rounds`` are those of the slots, 0 where there is none."""
     return take(queue, now)
+
+
+@verb_with_default
+def locate(queue: Any, rounds: np.ndarray, s: int) -> Any:
+    """Return the slot in which s, just taken, is still tracked, or -1."""
+    slot = queue.meta[FOUND]
+    return slot if slot >= 0 and rounds[slot] == s else -1
 
 
 class SlotQueue(NamedTuple):
@@ -192,6 +201,9 @@ class SlotQueue(NamedTuple):
         self.found[0] = found
         return rounds[found]
 
+    def locate(self, rounds: np.ndarray, s: int) -> Any:
+        return self.found[0]
+
 
 @step
 def _earliest(queue: SlotQueue, now: int, rounds: np.ndarray) -> tuple[int, bool]:
@@ -208,7 +220,7 @@ def _earliest(queue: SlotQueue, now: int, rounds: np.ndarray) -> tuple[int, bool
     return found, count > 1
 
 
-register_methods(SlotQueue, (expect, turn, take_next))
+register_methods(SlotQueue, (expect, turn, take_next, locate))
 
 
 def make_slot_queue(slots: int) -> SlotQueue:

@@ -68,8 +68,8 @@ def index(table: Any, s: int, slot: int) -> None:
     table.slots[i] = slot
 
 
-@verb_with_default
-def find(table: Any, s: int) -> Any:
+@step
+def find(table: Table, s: int) -> Any:
     """Return the slot of round s, or -1."""
     i = home(table, s)
     mask = table.keys.size - 1
@@ -134,31 +134,26 @@ def release(table: Any, s: int) -> None:
 
 
 class SlotTable(NamedTuple):
-    """The rounds of few slots, without an index, for a world that knows the slot of what arrives; no log can be kept.
+    """The rounds of all slots without an index, for a world that knows the slot of what arrives.
 
     Its fields are those of ``Table``.
     """
 
     rounds: np.ndarray
     vacant: Indices
-    released: np.ndarray  # without room
+    released: np.ndarray  # without room where nobody looks
     counts: np.ndarray
-
-    def find(self, s: int) -> Any:
-        found = -1
-        for slot in range(self.rounds.size):
-            if self.rounds[slot] == s:
-                found = slot
-        return found
 
     def unindex(self, s: int) -> None:
         pass
 
     def release(self, s: int) -> None:
-        pass
+        if self.released.size > 0:
+            self.released[self.counts[RELEASED]] = s
+            self.counts[RELEASED] += 1
 
 
-register_methods(SlotTable, (find, unindex, release))
+register_methods(SlotTable, (unindex, release))
 
 
 @index.on(SlotTable)  # tuples have a method of this name
@@ -166,6 +161,6 @@ def _not_at_all(table: SlotTable, s: int, slot: int) -> None:
     pass
 
 
-def without_index(table: Table) -> SlotTable:
-    """Return a fresh table without its index and its log."""
-    return SlotTable(table.rounds, table.vacant, table.released[:0], table.counts)
+def without_index(table: Table, keeps_released: bool) -> SlotTable:
+    """Return a fresh table without its index."""
+    return SlotTable(table.rounds, table.vacant, table.released[: None if keeps_released else 0], table.counts)

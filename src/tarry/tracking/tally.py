@@ -77,19 +77,11 @@ def without_news(tally: Tally) -> Tally:
     return tally._replace(strays=nothing, size=nothing, sized=nothing)
 
 
-def without_certificates(tally: Tally) -> Tally:
-    """Return fresh books without room for what only certificates need."""
-    by_slot = ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
-    return tally._replace(**{name: getattr(tally, name)[:0] for name in by_slot})
-
-
-def all_of_size_one(tally: Tally, t: int) -> Tally:
-    """Return stacked books with the sums by size of t rounds that all have size 1."""
-    sums = tally.sums
-    sized = np.zeros((*sums.shape[:-1], ARRIVED_SQUARE + 1))
-    sized[..., BEGUN] = sized[..., BEGUN_SQUARE] = t
-    sized[..., ARRIVED], sized[..., ARRIVED_SQUARE] = sums[..., WEIGHT], sums[..., SQUARE]
-    return tally._replace(sized=sized)
+def without_unused(tally: Tally, certify: int, sizes: bool) -> Tally:
+    """Return fresh books without room for certificates where none is wanted, or for sizes where all are 1."""
+    unused = () if certify else ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
+    unused += () if sizes else ("size", "sized")
+    return tally._replace(**{name: getattr(tally, name)[:0] for name in unused})
 
 
 def as_size(value: Any, name: str = "size") -> float:
