@@ -118,7 +118,7 @@ def _survey(block: Counts, start: int, horizon: int, wheel: Wheel, sums: Counts)
             sums[LASTING] += 1
         else:
             schedule(wheel, t, t + wait, t)
-        while take(wheel, t) > 0:
+        while take(wheel, t) >= 0:
             pass  # leaving the wheel is all that an arrival does here
 
 

@@ -121,7 +121,9 @@ class Run(NamedTuple):
         return Buffers(
             draws=draws,
             state=state._replace(table=without_index(state.table, self.keep_rounds), tally=tally),
-            world=make_world(losses.rows.width, width, slots, nodes, self.horizon, (self.checkpoints.size, BOOKS + sums)),
+            world=make_world(
+                losses.rows.width, width, slots, nodes, self.horizon, (self.checkpoints.size, BOOKS + sums)
+            ),
             log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
             kind=KINDS[self.game.feedback] if queries == 1 else points,
         )

@@ -11,7 +11,7 @@ from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, de
 from tarry.kernel import entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.packed import Packed, unpack
-from tarry.kernel.wheel import expect, has_room, locate, make_wheel, take_next, turn
+from tarry.kernel.wheel import expect, has_room, make_wheel, origin_of, slot_of, take_next, turn
 from tarry.kernel.words import read
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import fetch, gradient_in, value_in
@@ -290,10 +290,11 @@ def play_rounds(
             # Losses are fixed in advance, so feedback is evaluated now and no play need be kept.
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
         while True:
-            s = take_next(world.wheel, t, state.table.rounds)
-            if s < 0:
+            item = take_next(world.wheel, t, state.table.rounds)
+            if item < 0:
                 break
-            slot = locate(world.wheel, state.table.rounds, s)
+            s = origin_of(world.wheel, item, state.table.rounds)
+            slot = slot_of(world.wheel, item, state.table.rounds)
             if slot >= 0:
                 feedback = recall(kind, losses, s, world.row, world.feedback[slot])
                 weight = deliver(player, setting, draws, state, s, t, slot, feedback)

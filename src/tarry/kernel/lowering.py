@@ -24,7 +24,16 @@ from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
 UNUSED = -1
-FORWARD = ("tarry.kernel.", "tarry.tracking.", "tarry.schedulers.", "tarry.game.", "tarry.losses.", "tarry.delays.", "tarry.learners.", "tarry.domains.")
+FORWARD = (
+    "tarry.kernel.",
+    "tarry.tracking.",
+    "tarry.schedulers.",
+    "tarry.game.",
+    "tarry.losses.",
+    "tarry.delays.",
+    "tarry.learners.",
+    "tarry.domains.",
+)
 
 
 def product(builder: Any, factors: list[Any]) -> Any:

@@ -20,7 +20,7 @@ _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 4  # entries of a node
 NODE_BYTES = 8 * _SIZE
-OPENED, UNUSED, INSIDE, FOUND, META = range(5)  # of a wheel's ``meta``
+OPENED, UNUSED, INSIDE, META = range(4)  # of a wheel's ``meta``
 NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
@@ -33,7 +33,7 @@ class Wheel(NamedTuple):
 
     ends: np.ndarray  # head and tail of each bucket
     nodes: np.ndarray  # next node, origin, due round and slot, four entries a node
-    meta: np.ndarray  # the last node opened, the first unused one of those, the number of items inside, a slot
+    meta: np.ndarray  # the last node opened, the first unused one of those, the number of items inside
 
     @property
     def room(self) -> int:
@@ -130,7 +130,7 @@ def turn(wheel: Any, now: int) -> None:
 
 @step
 def take(wheel: Wheel, now: int) -> Any:
-    """Remove and return the next origin due now, or -1; its slot is FOUND."""
+    """Remove and return the next node due now, or -1; it can be read until the next one is scheduled."""
     head = 2 * (now & _MASK)
     node = wheel.ends[head]
     if node == 0:
@@ -142,21 +142,26 @@ def take(wheel: Wheel, now: int) -> Any:
     wheel.nodes[node] = wheel.meta[UNUSED]
     wheel.meta[UNUSED] = node
     wheel.meta[INSIDE] -= 1
-    wheel.meta[FOUND] = wheel.nodes[node + 3]
-    return wheel.nodes[node + 1]
+    return node
 
 
 @verb_with_default
 def take_next(queue: Any, now: int, rounds: np.ndarray) -> Any:
-    """Remove and return the next origin due now, or -1; ``rounds`` are those of the slots, 0 where there is none."""
+    """Remove and return the next item due now, or -1; ``rounds`` are those of the slots, 0 where there is none."""
     return take(queue, now)
 
 
 @verb_with_default
-def locate(queue: Any, rounds: np.ndarray, s: int) -> Any:
-    """Return the slot in which s, just taken, is still tracked, or -1."""
-    slot = queue.meta[FOUND]
-    return slot if slot >= 0 and rounds[slot] == s else -1
+def origin_of(queue: Any, item: int, rounds: np.ndarray) -> Any:
+    """Return the round that an item, just taken, tells about."""
+    return queue.nodes[item + 1]
+
+
+@verb_with_default
+def slot_of(queue: Any, item: int, rounds: np.ndarray) -> Any:
+    """Return the slot in which that round is still tracked, or -1."""
+    slot = queue.nodes[item + 3]
+    return slot if slot >= 0 and rounds[slot] == queue.nodes[item + 1] else -1
 
 
 class SlotQueue(NamedTuple):
@@ -167,7 +172,6 @@ class SlotQueue(NamedTuple):
 
     due: np.ndarray  # by slot, NEVER where nothing is expected
     soonest: np.ndarray  # a round before which nothing is due
-    found: np.ndarray  # the slot of what came out last
     limits: np.ndarray  # now and NEVER, of the same type as the others: a GPU compares 32 bits in half the time
 
     def expect(self, now: int, due: int, origin: int, slot: int) -> None:
@@ -198,11 +202,13 @@ class SlotQueue(NamedTuple):
         if not is_any:
             return -1
         self.due[found] = never
-        self.found[0] = found
-        return rounds[found]
+        return found
 
-    def locate(self, rounds: np.ndarray, s: int) -> Any:
-        return self.found[0]
+    def origin_of(self, item: int, rounds: np.ndarray) -> Any:
+        return rounds[item]
+
+    def slot_of(self, item: int, rounds: np.ndarray) -> Any:
+        return item
 
 
 @step
@@ -220,13 +226,13 @@ def _earliest(queue: SlotQueue, now: int, rounds: np.ndarray) -> tuple[int, bool
     return found, count > 1
 
 
-register_methods(SlotQueue, (expect, turn, take_next, locate))
+register_methods(SlotQueue, (expect, turn, take_next, origin_of, slot_of))
 
 
 def make_slot_queue(slots: int) -> SlotQueue:
     """Return a queue for this many slots that expects nothing."""
     never = np.full(slots + 1, NEVER, np.int64)
-    return SlotQueue(never[1:], never[:1].copy(), np.zeros(1, np.int64), np.array([0, NEVER]))
+    return SlotQueue(never[1:], never[:1].copy(), np.array([0, NEVER]))
 
 
 class FreeList(NamedTuple):

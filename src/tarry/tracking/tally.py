@@ -79,8 +79,8 @@ def without_news(tally: Tally) -> Tally:
 
 def without_unused(tally: Tally, certify: int, sizes: bool) -> Tally:
     """Return fresh books without room for certificates where none is wanted, or for sizes where all are 1."""
-    unused = () if certify else ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w")
-    unused += () if sizes else ("size", "sized")
+    unused = [] if certify else ["pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w"]
+    unused += [] if sizes else ["size", "sized"]
     return tally._replace(**{name: getattr(tally, name)[:0] for name in unused})
 
 
