@@ -13,12 +13,14 @@ from functools import partial
 
 from benchmarks.measure import Figure, Row, interleave, ratio
 
-COLD, SECOND, WARM = 4.0, 2.0, 0.5
+# Seconds: of a game of two seeds, which begins in Python, and of one of a thousand, which is compiled first.
+HOLDS = {("cold", 2): 4.0, ("second", 2): 2.0, ("warm", 2): 0.5, ("cold", 1000): 7.0, ("second", 1000): 4.0}
+HOLDS |= {("warm", 1000): 1.2}
 PLACES = {"cold": 0, "second": 1, "warm": 0}  # of the seconds that a process prints: its first game, another's members
-HOLDS = {"cold": COLD, "second": SECOND, "warm": WARM}
 TIMES, QUICK_TIMES = 5, 1
 
 GAMES = """
+import sys
 import time
 import numpy as np
 import tarry
@@ -36,7 +38,7 @@ for scheduler in (None, tarry.schedulers.Bernoulli(max_backlog=20)):
         learner = tarry.learners.DWFTRL(game.domain, rate=0.05)
     else:
         learner = tarry.learners.OGD(game.domain, rate=0.05)
-    tarry.simulate(game, tarry.Player(learner, scheduler), seeds=2)
+    tarry.simulate(game, tarry.Player(learner, scheduler), seeds=int(sys.argv[1]))
     print(time.perf_counter() - started)
 """
 
@@ -51,23 +53,21 @@ def _imports(_quick: bool) -> Figure:
     return Figure(ratio(ours, numba), f"import tarry {min(ours):.2f} s, import numba {min(numba):.2f} s")
 
 
-def _first_game(when: str, quick: bool) -> Figure:
+def _first_game(when: str, seeds: int, quick: bool) -> Figure:
     """Seconds of a game after the import: the first, with an empty or a filled cache, or one of other members."""
     seconds = []
     for _ in range(QUICK_TIMES if quick else TIMES):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
             for _ in range(2 if when == "warm" else 1):
-                command = [sys.executable, "-c", GAMES]
+                command = [sys.executable, "-c", GAMES, str(seeds)]
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         seconds.append(float(done.stdout.split()[PLACES[when]]))
-    taken, hold = statistics.median(seconds), HOLDS[when]
+    taken, hold = statistics.median(seconds), HOLDS[when, seeds]
     return Figure(taken / hold, f"{taken:.2f} s of {hold:.1f} after the import, the median of {len(seconds)}")
 
 
 ROWS = [
     Row("start import", 2.2, _imports),
-    Row("start first game cold", 1.0, partial(_first_game, "cold")),
-    Row("start second combination", 1.0, partial(_first_game, "second")),
-    Row("start first game warm", 1.0, partial(_first_game, "warm")),
+    *(Row(f"start {when}, {seeds} seeds", 1.0, partial(_first_game, when, seeds)) for when, seeds in HOLDS),
 ]

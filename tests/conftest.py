@@ -24,6 +24,7 @@ import pytest
 from hypothesis import settings
 from system import report_skips
 
+from tarry.game import blocks
 from tarry.kernel import is_compiled
 
 CASES = Path(__file__).parent / "cases"
@@ -46,6 +47,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # What a shell starts in the background ignores interrupts, and so would every command that a test interrupts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def compiled_from_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile small games too, which ``simulate`` would begin in plain Python."""
+    monkeypatch.setattr(blocks, "FEW_ROUNDS", 0)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

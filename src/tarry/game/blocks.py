@@ -29,6 +29,9 @@ BLOCK_SECONDS = 0.2
 LEAST_SECONDS = 0.001  # of a block of replicas, for each thread: many times what Python does, one thread at a time
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
+FEW_ROUNDS = 1 << 16  # fewer may be played in Python before a compiler, which takes seconds, would begin
+TRIED_ROUNDS = 32  # to see how long one takes there
+PYTHON_SECONDS = 1.0  # that rounds of one kind may take in Python before they are compiled
 LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
 LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
@@ -79,6 +82,28 @@ def kind_of_run(run: Run, fresh: Buffers) -> Any:
     """Return what runs have in common that one block can play."""
     shapes = tuple(leaf.shape for leaf in leaves(fresh))
     return run.setting, run.horizon, kind_of(run.cell), kind_of(fresh), shapes
+
+
+def is_worth_compiling(part: Part, seeds: int) -> bool:
+    """Return whether compiled rounds are there, or so many seeds would take long without them."""
+    run, rounds = part.run, part.run.horizon * seeds
+    if run.is_plain or rounds > FEW_ROUNDS:
+        return True
+    kind, plain = (kind_of(run.cell), kind_of(part.fresh)), part._replace(run=run.in_python())
+    if _python_seconds.setdefault(kind, 0.0) > PYTHON_SECONDS:
+        return True
+    block = Block(plain.run, part.fresh, 1)
+    block.begin([plain])
+    tried, started = min(TRIED_ROUNDS, run.horizon), time.perf_counter()
+    try:
+        block.advance(Stop(), 1, tried)
+    except (ArithmeticError, ValueError):  # Python refuses what compiled code lets be infinite
+        return True
+    _python_seconds[kind] += (time.perf_counter() - started) / tried * rounds
+    return _python_seconds[kind] > PYTHON_SECONDS
+
+
+_python_seconds: dict[Any, float] = {}  # by kind
 
 
 def own_bytes(run: Run) -> int:

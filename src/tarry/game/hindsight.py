@@ -79,6 +79,11 @@ def comparator(
     return Comparator(point, losses_up_to(losses, point, rounds, stopped), gap)
 
 
+def has_closed_form(game: Any) -> bool:
+    """Return whether the best fixed action of a game takes one pass over its rounds."""
+    return _shape(game.losses) is not None
+
+
 def compile_passes(game: Any) -> None:
     """Compile, in the calling thread, the passes over rounds that ``compare`` makes, by passes over none."""
     losses, row = game.losses, np.zeros(game.losses.rows.width)

@@ -31,7 +31,7 @@ from tarry.game.world import (
     make_world,
     run_rounds,
 )
-from tarry.kernel.compile import must_run_plain
+from tarry.kernel.compile import in_python, must_run_plain
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
 from tarry.kernel.words import write
@@ -93,6 +93,12 @@ class Run(NamedTuple):
     keep_rounds: bool = False
     allow_large: bool = False
     threads: int = 1
+
+    def in_python(self) -> Run:
+        """Return the same run without compiled code, in one thread."""
+        with in_python():
+            project = project_into(self.player.learner.domain)
+        return self._replace(compiled=run_rounds.plain, is_plain=True, threads=1, project=project)
 
     @property
     def horizon(self) -> int:
@@ -219,9 +225,14 @@ def make_run(
         terms=terms,
         compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
         is_plain=must_run_plain((player, game.losses, game.delays)),
-        project=None if player.learner.domain is None else Projection(player.learner.domain),
+        project=project_into(player.learner.domain),
         **kept,
     )
+
+
+def project_into(domain: Any) -> Projection | None:
+    """Return the projection into a learner's domain, if it has one."""
+    return None if domain is None else Projection(domain)
 
 
 def prepare(

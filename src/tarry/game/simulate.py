@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import threading
@@ -15,11 +16,12 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
 from tarry.errors import Interrupted
-from tarry.game.blocks import Crew, Part, kind_of_run, own_bytes
+from tarry.game.blocks import Crew, Part, is_worth_compiling, kind_of_run, own_bytes
 from tarry.game.device import DEVICES, crew_on
-from tarry.game.hindsight import Stopped, compare, compile_passes
+from tarry.game.hindsight import Stopped, compare, compile_passes, has_closed_form
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
+from tarry.kernel.compile import in_python
 from tarry.learners.base import RecordedDirections
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
 from tarry.tracking import Draws, Player, keyed_draws
@@ -75,14 +77,26 @@ def simulate(
     kept: dict[str, Any] = {"draws": draws, "checkpoints": checkpoints, "bound": bound}
     kept |= {"keep_rounds": keep_rounds, "allow_large": allow_large}
     match = Match(game, player, seeds, games=games, threads=threads, **kept)
+    if device == "cpu" and not is_worth_compiling(match.first, len(match.seeds)):
+        try:
+            return _play(match.in_python(), device, progress)
+        except (ArithmeticError, ValueError):  # Python refuses what compiled code lets be infinite, and what is wrong
+            logger.debug("what Python refused is compiled", exc_info=True)
+    return _play(match, device, progress)
+
+
+def _play(match: Match, device: str, progress: Progress | None) -> Record:
     chosen, run = match.seeds, match.first.run
     begun = crew_on(device, match.first, len(chosen), match.own)
     workers = run.threads if isinstance(begun, Crew) else 1
-    compile_passes(run.game)
+    is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
+    with in_python(is_short):
+        compile_passes(run.game)
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         found = begun.play(match.parts(seeds), stop, report)
-        return [one._replace(best=compare(one.run.game, run.checkpoints, stop.is_set)) for one in found]
+        with in_python(is_short):
+            return [one._replace(best=compare(one.run.game, run.checkpoints, stop.is_set)) for one in found]
 
     played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
     record = Record.of(played) if played else None
@@ -121,12 +135,19 @@ class Match:
         if game is not None and games is not None:
             raise ValueError("give a game or games, a function of the seed, and not both")
         self.seeds, self._player, self._games, self._draws = seed_list(seeds), player, games, draws
+        self._is_plain = False
         self._kept = kept | {"threads": worker_count(self.seeds, threads)}
         self.first = self._ready(game if games is None else games(self.seeds[0]), self.seeds[:1])
         run = self.first.run
         if run.keep_rounds and not run.allow_large:
             cells = len(self.seeds) * run.horizon * (run.game.dimension + 22)
             refuse_if_large(8 * cells, "keeping every round")
+
+    def in_python(self) -> Match:
+        """Return the same without compiled rounds."""
+        other = copy.copy(self)
+        other._is_plain, other.first = True, self.first._replace(run=self.first.run.in_python())
+        return other
 
     @property
     def own(self) -> int:
@@ -148,6 +169,7 @@ class Match:
 
     def _ready(self, game: Any, seeds: Sequence[int]) -> Part:
         run = prepare(game, self._player, **self._kept)
+        run = run.in_python() if self._is_plain else run
         recorded = draws_for(self._draws, run.player, run.horizon)
         if self._games is None:
             return Part(run, seeds, run.start(recorded))

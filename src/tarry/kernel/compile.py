@@ -11,7 +11,9 @@ import functools
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from inspect import CO_VARARGS
 from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar, cast
@@ -180,14 +182,19 @@ class Entry:
 
     def dispatcher_for(self, *parameters: Any) -> Callable[..., Any]:
         """Return the callable to use with these parameters, whose defining files key the disk cache."""
-        if must_run_plain(parameters):
-            # The keyed generator wraps around in uint64 by design, and compiled code divides as IEEE 754 says.
-            return np.errstate(over="ignore", divide="ignore", invalid="ignore")(self.function)
+        if _in_python.get() or must_run_plain(parameters):
+            return self.plain
         fingerprint = _fingerprint(self.function.__code__.co_filename, parameters)
         with _lock:
             if fingerprint not in self._dispatchers:
                 self._dispatchers[fingerprint] = make_dispatcher(self.function, self._options, fingerprint)
             return self._dispatchers[fingerprint]
+
+    @functools.cached_property
+    def plain(self) -> Callable[..., Any]:
+        """The function in plain Python."""
+        # The keyed generator wraps around in uint64 by design, and compiled code divides as IEEE 754 says.
+        return np.errstate(over="ignore", divide="ignore", invalid="ignore")(self.function)
 
     def machine_code_for(self, arguments: tuple[Any, ...], *parameters: Any) -> Callable[..., Any]:
         """Return the machine code for arguments of these types, without Numba's type check (0.5 µs a handle).
@@ -205,6 +212,19 @@ class Entry:
 
 entry = Entry  # as a decorator
 live_entry = functools.partial(Entry, counts_references=True)  # for functions that take a handle
+
+
+_in_python = ContextVar("in_python", default=False)
+
+
+@contextmanager
+def in_python(plain: bool = True) -> Iterator[None]:
+    """Take entries in plain Python: for a little work, or the compiler takes longer than the work."""
+    token = _in_python.set(plain)
+    try:
+        yield
+    finally:
+        _in_python.reset(token)
 
 
 def is_compiled() -> bool:

@@ -1,0 +1,118 @@
+"""Small games are played in Python until compiling is worth it, with the same numbers to the last bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.game import blocks
+from tarry.game.world import run_rounds
+from tarry.kernel.compile import Entry
+from tarry.learners.base import Learner
+from tests.support import random_games
+
+pytestmark = pytest.mark.jit(only=True)
+BALL = tarry.domains.Ball(2)
+FEW = 1 << 16  # rounds
+ROWS = np.random.default_rng(3).normal(size=(50, 2))
+
+
+@pytest.fixture(autouse=True)
+def compiles(monkeypatch):
+    """Return the number of calls of compiled rounds, and let small games begin in Python."""
+    calls, usual = [0], Entry.dispatcher_for
+
+    def dispatcher_for(entry, *parameters):
+        found = usual(entry, *parameters)
+        if entry is not run_rounds or found is entry.plain:
+            return found
+
+        def run(*given):
+            calls[0] += 1
+            return found(*given)
+
+        return run
+
+    monkeypatch.setattr(Entry, "dispatcher_for", dispatcher_for)
+    monkeypatch.setattr(blocks, "FEW_ROUNDS", FEW)
+    monkeypatch.setattr(blocks, "_python_seconds", {})
+    return calls
+
+
+def play(learner=None, losses=None, seeds=2, **options):
+    game = tarry.Game(
+        domain=BALL,
+        losses=tarry.losses.Linear(ROWS) if losses is None else losses,
+        delays=tarry.delays.geometric(horizon=50, mean=5, rng=1),
+        capacity=2,
+    )
+    return tarry.simulate(game, learner or tarry.learners.DWFTRL(BALL, rate=0.1), seeds=seeds, **options)
+
+
+@pytest.mark.parametrize("i", [1, 12, 40])
+def test_numbers_are_those_of_compiled_rounds(i, compiles, monkeypatch):
+    drawn = random_games.draw_game(i)
+    plain = drawn.play("cpu")
+    assert compiles == [0]
+    monkeypatch.setattr(blocks, "FEW_ROUNDS", 0)
+    compiled = drawn.play("cpu")
+    assert compiles[0] > 0
+    for name in ("fates", "regret_at", "loss_at", "bound_at", "last_plays"):
+        assert np.array_equal(getattr(plain, name), getattr(compiled, name), equal_nan=True)
+
+
+def test_a_kind_that_has_taken_its_time_is_compiled(compiles, monkeypatch):
+    play()
+    assert compiles == [0]
+    monkeypatch.setattr(blocks, "PYTHON_SECONDS", 0.0)
+    play()
+    assert compiles[0] > 0
+
+
+def test_many_rounds_are_compiled_at_once(compiles):
+    play(seeds=FEW // 50 + 1)
+    assert compiles[0] > 0
+
+
+def test_games_by_seed_begin_in_python_too(compiles):
+    def draw(seed):
+        losses = tarry.losses.Linear(ROWS + seed)
+        return tarry.Game(BALL, losses, tarry.delays.fixed(horizon=50, delay=seed), capacity=2)
+
+    learner = tarry.learners.DWFTRL(BALL, rate=0.1)
+    drawn = tarry.simulate(None, learner, games=draw, seeds=3)
+    alone = [float(tarry.simulate(draw(seed), learner, seeds=[seed]).regret[0]) for seed in range(3)]
+    assert compiles == [0]
+    assert drawn.regret_at[:, -1].tolist() == alone
+
+
+class Inverse(Learner):
+    """Divide by zero after some rounds: compiled code goes on with infinity, which shows in the play."""
+
+    domain: Any
+    after: int
+
+    feedback = "gradient"
+
+    def allocate(self, slots):
+        return np.zeros(1)
+
+    def restart(self, state, t, magnitude):
+        pass
+
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        pass
+
+    def predict(self, state, directions, t, play):
+        zero = float(max(0, self.after - t))
+        play[0] = 1.0 / (1.0 + 1.0 / zero) if t > 1 else 0.0
+        play[1] = 0.0
+
+
+@pytest.mark.parametrize("after", [4, blocks.TRIED_ROUNDS + 4])
+def test_what_python_refuses_is_compiled(after, compiles):
+    assert np.isfinite(play(Inverse(BALL, after)).regret).all()
+    assert compiles[0] > 0
