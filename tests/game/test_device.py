@@ -36,6 +36,7 @@ PLAY = "import sys; from tests.support import random_games; print(*filter(None, 
 SHARED = """
 import numpy as np, tarry
 from tarry import delays, domains, learners, losses, schedulers
+from tarry.kernel import cuda
 space, rows = domains.Ball(3), np.random.default_rng(0).normal(size=(120, 3))
 # A game of its own for each seed: the same launch where types and shapes agree, another where not.
 def drawn(seed):
@@ -49,6 +50,9 @@ for games in (drawn, unlike):
     one, two = (tarry.simulate(None, player, 5, games=games, device=device) for device in ("cpu", "cuda"))
     assert np.array_equal(one.regret, two.regret) and len(set(one.regret)) == 5
     assert np.array_equal(one.fates, two.fates)
+rooms = iter([1 << 30])  # bytes: for all seeds of the first kind, and for one of any other
+cuda.free_bytes = lambda: next(rooms, 1)
+assert np.array_equal(one.regret, tarry.simulate(None, player, 5, games=unlike, device="cuda").regret)
 """
 
 

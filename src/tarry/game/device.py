@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tarry.errors import ArgumentError, TooLarge
+from tarry.errors import ArgumentError
 from tarry.game.blocks import Crew, Pace, Part, are_same, play_block, play_by_kind, seeds_of
 from tarry.game.run import Played, Run, Stop
 from tarry.game.world import Buffers, Examples, Fixed, Gradients, Rows, play_rounds
 from tarry.kernel import cuda, step
-from tarry.kernel.views import leaves
+from tarry.kernel.views import flat, leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
 from tarry.kernel.words import kind_of, read, without_arrays, write
 from tarry.schedulers.base import without_unused
@@ -75,7 +75,7 @@ class DeviceBlock:
         counts = [len(part.seeds) for part in parts]
         if self._is_used or len(parts) > 1:
             fresh = zip(*(leaves(part.fresh) for part in parts), strict=True)
-            for rows, listed in zip(_flat(self._stack), fresh, strict=True):
+            for rows, listed in zip(flat(self._stack), fresh, strict=True):
                 if len(parts) == 1 or not np.any((every := np.stack(listed)) != listed[0]):
                     cuda.respread(rows, listed[0])
                 else:
@@ -179,12 +179,13 @@ class DeviceCrew:
             if kind not in self._blocks:
                 self._blocks.clear()  # memory for one kind at a time
                 self._blocks[kind] = DeviceBlock(mine[0].run, mine[0].fresh, self._size, self._own)
-            block = self._blocks[kind]
-            if (needed := sum(len(part.seeds) for part in mine)) > block.size:
-                raise TooLarge(
-                    f"the GPU has room for {block.size} of {needed} seeds of one kind: use fewer seeds at once"
-                )
-            return play_block(mine, block, self._pace, stop, report)
+            block, found = self._blocks[kind], list[Played]()
+            while left := mine[len(found) :]:
+                # Memory for fewer, where seeds of this kind need more than those of the first.
+                ends = np.cumsum([len(part.seeds) for part in left])
+                fits = max(1, int(np.searchsorted(ends, block.size, side="right")))
+                found += play_block(left[:fits], block, self._pace, stop, report)
+            return found
 
         return play_by_kind([_fitted(part) for part in parts], play_together)
 
@@ -240,7 +241,3 @@ def _check(run: Run) -> None:
         raise ArgumentError("device", problem, "cuda", "decorate it with numba.njit, or leave device out")
     if run.horizon >= NEVER:
         raise ArgumentError("device", f"plays games of fewer than {NEVER} rounds", "cuda", "leave device out")
-
-
-def _flat(tree: Any) -> list[Any]:
-    return [leaf for part in tree for leaf in _flat(part)] if isinstance(tree, tuple) else [tree]

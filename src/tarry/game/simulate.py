@@ -154,6 +154,11 @@ class Match:
         """The bytes that each seed has of its own: those of its game, where it has one."""
         return 0 if self._games is None else own_bytes(self.first.run)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all games."""
+        return own_bytes(self.first.run) * (1 if self._games is None else len(self.seeds))
+
     def parts(self, seeds: Sequence[int], is_alone: bool = True) -> list[Part]:
         """Return what these seeds play, as blocks take it; ``is_alone`` if no other match shares the blocks."""
         if self._games is None:
@@ -190,7 +195,7 @@ def play_matches(
     held, size = list[Match](), 0
     for match in matches:
         held.append(match)
-        size += match.own * len(match.seeds)
+        size += match.nbytes
         if size >= TOGETHER_BYTES:
             yield from _play_held(held, device, report)
             held, size = [], 0

@@ -41,11 +41,11 @@ def product(builder: Any, factors: list[Any]) -> Any:
     return functools.reduce(builder.mul, factors)
 
 
-def build_array(model: Any, builder: Any, data: Any, shape: Any) -> Any:
-    """Return the value of an array that lies in one piece and whose references nobody counts, by its data model."""
+def build_array(model: Any, builder: Any, data: Any, shape: Any, strides: Any = None) -> Any:
+    """Return the value of an array whose references nobody counts; without strides it lies in one piece."""
     kinds = dict(zip(model._fields, model.get_value_type().elements, strict=True))
     size = kinds["itemsize"](as_dtype(model._fe_type.dtype).itemsize)
-    strides = [product(builder, [size, *shape[at + 1 :]]) for at in range(len(shape))]
+    strides = strides or [product(builder, [size, *shape[at + 1 :]]) for at in range(len(shape))]
     parts = {
         "meminfo": ir.Constant(kinds["meminfo"], None),
         "parent": ir.Constant(kinds["parent"], None),

@@ -107,9 +107,14 @@ def first_leaf(tree: Any) -> Any:
     return next((leaf for leaf in map(first_leaf, tree) if leaf is not None), None)
 
 
-def leaves(tree: Any) -> list[Any]:
-    """Return the arrays and numbers of a tree, in order."""
-    return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, tuple) else [np.asarray(tree)]
+def flat(tree: Any) -> list[Any]:
+    """Return what a tree is made of, in order."""
+    return [leaf for part in tree for leaf in flat(part)] if isinstance(tree, tuple) else [tree]
+
+
+def leaves(tree: Any) -> list[np.ndarray]:
+    """Return the arrays and numbers of a tree, in order, as arrays."""
+    return [np.asarray(leaf) for leaf in flat(tree)]
 
 
 def _remade(tree: tuple[Any, ...], parts: Iterable[Any]) -> Any:

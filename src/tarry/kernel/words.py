@@ -8,15 +8,17 @@ writes words keeps the trees alive while words are read.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic, overload
 
 from tarry.kernel.compile import INLINED
+from tarry.kernel.lowering import build_array
+from tarry.kernel.views import flat
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
 LARGEST = np.iinfo(np.int64).max
@@ -41,11 +43,11 @@ def place_of(array: np.ndarray) -> Place:
 
 def write(trees: Sequence[Any], place: Callable[[np.ndarray], Place] = place_of) -> np.ndarray:
     """Return the words of trees of one kind, a row for each; ``place`` says where compiled code finds their arrays."""
-    words = np.empty((len(trees), sum(map(_width, _leaves(trees[0])))), np.int64)
+    words = np.empty((len(trees), sum(map(_width, flat(trees[0])))), np.int64)
     numbers = words.view(np.float64)
     for i, tree in enumerate(trees):
         at = 0
-        for leaf in _leaves(tree):
+        for leaf in flat(tree):
             if isinstance(leaf, np.ndarray):
                 start, strides = place(leaf)
                 words[i, at : at + _width(leaf)] = (start, *leaf.shape, *strides)
@@ -55,14 +57,6 @@ def write(trees: Sequence[Any], place: Callable[[np.ndarray], Place] = place_of)
                 words[i, at] = np.uint64(leaf).view(np.int64) if leaf > 0 else leaf
             at += _width(leaf)
     return words
-
-
-def _leaves(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, tuple):
-        for part in tree:
-            yield from _leaves(part)
-    else:
-        yield tree
 
 
 def _width(leaf: Any) -> int:
@@ -117,27 +111,12 @@ def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) ->
         made = [_built(context, builder, part, builder.extract_value(value, at), next_word) for at, part in parts]
         return context.make_tuple(builder, kind, made)
     if isinstance(kind, types.Array):
-        return _array(context, builder, kind, next_word)
+        data = builder.inttoptr(next_word(), context.get_data_type(kind.dtype).as_pointer())
+        shape, strides = ([next_word() for _ in range(kind.ndim)] for _ in range(2))
+        return build_array(context.data_model_manager[kind], builder, data, shape, strides)
     if isinstance(kind, types.Float):
         number = builder.bitcast(next_word(), context.get_value_type(types.float64))
         return context.cast(builder, number, types.float64, kind)
     if isinstance(kind, (types.Integer, types.Boolean)):
         return context.cast(builder, next_word(), types.int64, kind)
     return value
-
-
-def _array(context: Any, builder: Any, kind: Any, next_word: Any) -> Any:
-    """Return an array that lies at an address, with the shape and the strides that follow."""
-    made = context.make_array(kind)(context, builder)
-    made.data = builder.inttoptr(next_word(), context.get_data_type(kind.dtype).as_pointer())
-    shape, strides = ([next_word() for _ in range(kind.ndim)] for _ in range(2))
-    nitems = context.get_constant(types.intp, 1)
-    for size in shape:
-        nitems = builder.mul(nitems, size)
-    word = context.get_value_type(types.intp)
-    made.shape, made.strides = cgutils.pack_array(builder, shape, word), cgutils.pack_array(builder, strides, word)
-    made.nitems = nitems
-    made.itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    # No owner: who wrote the words keeps the arrays.
-    made.meminfo, made.parent = (cgutils.get_null_value(field.type) for field in (made.meminfo, made.parent))
-    return made._getvalue()
