@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 import tarry
 from tarry.game import blocks
 from tarry.game.world import run_rounds
-from tarry.kernel.compile import Entry
 from tarry.learners.base import Learner
 from tests.support import random_games
 
@@ -23,22 +23,17 @@ ROWS = np.random.default_rng(3).normal(size=(50, 2))
 @pytest.fixture(autouse=True)
 def compiles(monkeypatch):
     """Return the number of calls of compiled rounds, and let small games begin in Python."""
-    calls, usual = [0], Entry.dispatcher_for
+    calls, advance = [0], blocks.Block.advance
 
-    def dispatcher_for(entry, *parameters):
-        found = usual(entry, *parameters)
-        if entry is not run_rounds or found is entry.plain:
-            return found
+    def watched(block, *given):
+        calls[0] += not block._run.is_plain
+        return advance(block, *given)
 
-        def run(*given):
-            calls[0] += 1
-            return found(*given)
-
-        return run
-
-    monkeypatch.setattr(Entry, "dispatcher_for", dispatcher_for)
+    monkeypatch.setattr(blocks.Block, "advance", watched)
+    monkeypatch.setattr(run_rounds, "_dispatchers", {})
+    monkeypatch.setattr(blocks, "is_kept", lambda dispatcher: False)
     monkeypatch.setattr(blocks, "FEW_ROUNDS", FEW)
-    monkeypatch.setattr(blocks, "_python_seconds", {})
+    monkeypatch.setattr(blocks, "_python_seconds", Counter())
     return calls
 
 
@@ -67,9 +62,25 @@ def test_numbers_are_those_of_compiled_rounds(i, compiles, monkeypatch):
 def test_a_kind_that_has_taken_its_time_is_compiled(compiles, monkeypatch):
     play()
     assert compiles == [0]
-    monkeypatch.setattr(blocks, "PYTHON_SECONDS", 0.0)
+    monkeypatch.setattr(blocks, "COMPILING_SECONDS", 0.0)
     play()
     assert compiles[0] > 0
+
+
+def test_code_on_the_disk_is_loaded_sooner(compiles, monkeypatch):
+    monkeypatch.setattr(blocks, "is_kept", lambda dispatcher: True)
+    play()
+    assert compiles == [0]
+    blocks._python_seconds["another kind"] = 1.0
+    play()
+    assert compiles[0] > 0
+
+
+def test_code_that_is_loaded_is_used(compiles):
+    play(seeds=FEW // 50 + 1)
+    before = compiles[0]
+    play()
+    assert compiles[0] > before
 
 
 def test_many_rounds_are_compiled_at_once(compiles):

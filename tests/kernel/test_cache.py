@@ -44,6 +44,7 @@ import sys
 import numpy as np
 from tarry.domains.base import project
 from tarry.kernel import entry
+from tarry.kernel.cache import is_kept
 from {module} import Mine
 {between}
 
@@ -53,8 +54,11 @@ def run(domain, x):
 
 domain, x = Mine(2.0), np.zeros(1)
 compiled = run.dispatcher_for(domain)
+was_kept = is_kept(compiled)
 compiled(domain, x)
 stats = getattr(compiled, "stats", None)
+assert is_kept(compiled) == (stats.cache_path is not None)
+assert was_kept == bool(stats.cache_hits)
 print(x[0], sum(stats.cache_hits.values()))
 """
 

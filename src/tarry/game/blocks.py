@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ import numpy as np
 from tarry.game.hindsight import Stopped
 from tarry.game.run import Played, Run, Stop, cells_of
 from tarry.game.world import TURN, Buffers
+from tarry.kernel.cache import is_kept
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
 from tarry.kernel.wheel import INSIDE, NODE_BYTES, grow_wheel
@@ -31,7 +33,8 @@ FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
 FEW_ROUNDS = 1 << 16  # fewer may be played in Python before a compiler, which takes seconds, would begin
 TRIED_ROUNDS = 32  # to see how long one takes there
-PYTHON_SECONDS = 1.0  # that rounds of one kind may take in Python before they are compiled
+COMPILING_SECONDS = 1.0  # that rounds of one kind may take in Python before they are compiled
+LOADING_SECONDS = 0.3  # that all may, where compiled code lies on the disk
 LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
 LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
@@ -87,11 +90,9 @@ def kind_of_run(run: Run, fresh: Buffers) -> Any:
 def is_worth_compiling(part: Part, seeds: int) -> bool:
     """Return whether compiled rounds are there, or so many seeds would take long without them."""
     run, rounds = part.run, part.run.horizon * seeds
-    if run.is_plain or rounds > FEW_ROUNDS:
+    if run.is_plain or rounds > FEW_ROUNDS or run.compiled.signatures:  # type: ignore[attr-defined]
         return True
-    kind, plain = (kind_of(run.cell), kind_of(part.fresh)), part._replace(run=run.in_python())
-    if _python_seconds.setdefault(kind, 0.0) > PYTHON_SECONDS:
-        return True
+    plain = part._replace(run=run.in_python())
     block = Block(plain.run, part.fresh, 1)
     block.begin([plain])
     tried, started = min(TRIED_ROUNDS, run.horizon), time.perf_counter()
@@ -99,11 +100,13 @@ def is_worth_compiling(part: Part, seeds: int) -> bool:
         block.advance(Stop(), 1, tried)
     except (ArithmeticError, ValueError):  # Python refuses what compiled code lets be infinite
         return True
-    _python_seconds[kind] += (time.perf_counter() - started) / tried * rounds
-    return _python_seconds[kind] > PYTHON_SECONDS
+    _python_seconds[run.compiled] += (time.perf_counter() - started) / tried * rounds
+    if is_kept(run.compiled):
+        return _python_seconds.total() > LOADING_SECONDS
+    return _python_seconds[run.compiled] > COMPILING_SECONDS
 
 
-_python_seconds: dict[Any, float] = {}  # by kind
+_python_seconds: Counter[Any] = Counter()  # by the dispatcher that was not asked
 
 
 def own_bytes(run: Run) -> int:

@@ -193,6 +193,12 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any], finge
     return njit(**options)(function)
 
 
+def is_kept(dispatcher: Any) -> bool:
+    """Return whether machine code of a dispatcher's function lies on the disk."""
+    folder = dispatcher.stats.cache_path
+    return folder is not None and any(Path(folder).glob(f"*{dispatcher.py_func.__name__}*.nbi"))
+
+
 @contextmanager
 def _locating(folder: Path) -> Iterator[None]:
     """Let Numba find this folder for what this thread compiles, whatever the user's locators are."""
