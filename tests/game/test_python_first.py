@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def compiles(monkeypatch):
     monkeypatch.setattr(run_rounds, "_dispatchers", {})
     monkeypatch.setattr(blocks, "is_kept", lambda dispatcher: False)
     monkeypatch.setattr(blocks, "FEW_ROUNDS", FEW)
-    monkeypatch.setattr(blocks, "_python_seconds", Counter())
+    monkeypatch.setattr(blocks, "_python_seconds", defaultdict(float))
     return calls
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -102,11 +102,11 @@ def is_worth_compiling(part: Part, seeds: int) -> bool:
         return True
     _python_seconds[run.compiled] += (time.perf_counter() - started) / tried * rounds
     if is_kept(run.compiled):
-        return _python_seconds.total() > LOADING_SECONDS
+        return sum(_python_seconds.values()) > LOADING_SECONDS
     return _python_seconds[run.compiled] > COMPILING_SECONDS
 
 
-_python_seconds: Counter[Any] = Counter()  # by the dispatcher that was not asked
+_python_seconds: defaultdict[Any, float] = defaultdict(float)  # by the dispatcher that was not asked
 
 
 def own_bytes(run: Run) -> int:
