@@ -17,7 +17,7 @@ from tarry.checks import as_choice, as_int
 from tarry.errors import Interrupted
 from tarry.game.blocks import Crew, Part, kind_of_run, own_bytes
 from tarry.game.device import DEVICES, crew_on
-from tarry.game.hindsight import Stopped, compare, compile_passes
+from tarry.game.hindsight import Comparator, Stopped, compare, comparing
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
 from tarry.learners.base import RecordedDirections
@@ -49,6 +49,7 @@ def simulate(
     *,
     games: Callable[[int], Any] | None = None,
     draws: Recorded | None = None,
+    comparator: str | ArrayLike | Comparator | None = "best",
     checkpoints: int = 100,
     bound: bool = True,
     keep_rounds: bool = False,
@@ -66,6 +67,10 @@ def simulate(
     O(capacity) per observed label, and asks supervised losses for their gradient bound, one pass over a game's
     rounds. ``progress(done, total)`` is called with rounds.
 
+    ``comparator`` is what regret is measured against: ``"best"``, the best fixed action, found once for all games of
+    equal domain, losses and horizon; an action; a path with an action for each round; one of ``record.comparators``; or
+    None for losses alone, where nothing is searched for and regret is NaN.
+
     ``device="cuda"`` plays on a GPU, one thread a seed: the same decisions, sums to rounding. ``"auto"`` does where
     there is one.
 
@@ -78,11 +83,11 @@ def simulate(
     chosen, run = match.seeds, match.first.run
     begun = crew_on(device, match.first, len(chosen), match.own)
     workers = run.threads if isinstance(begun, Crew) else 1
-    compile_passes(run.game)
+    find = comparing(comparator, run.game, run.checkpoints)
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         found = begun.play(match.parts(seeds), stop, report)
-        return [one._replace(best=compare(one.run.game, run.checkpoints, stop.is_set)) for one in found]
+        return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]
 
     played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
     record = Record.of(played) if played else None
