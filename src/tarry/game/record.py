@@ -239,7 +239,8 @@ class Record(SeedResults):
         ``theory.dynamic_bound`` bounds the mean for projected descent. ``simulate(…, comparator=path)`` needs no
         rounds kept.
         """
-        self._log(None)  # raises where rounds were not kept: neither were the games
+        if self._logs[0] is None:  # neither were the games
+            raise ValueError("rounds were not kept: run simulate(…, keep_rounds=True), or simulate(…, comparator=path)")
         moving, shape = as_array(path, "path"), (self.horizon, self.last_plays.shape[1])
         if moving.shape != shape:
             raise ArgumentError("path", f"must have the shape {shape}, an action for each round", moving.shape)
