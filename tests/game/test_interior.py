@@ -160,3 +160,20 @@ def test_a_search_can_be_stopped_between_turns():
     with pytest.raises(Stopped):
         comparator(Box(-np.ones(K), 1.0), Absolute(*data(0)), T, LAST, stopped)
     assert len(asked) == 5
+
+
+def test_losses_that_bend_otherwise_than_they_say_are_not_believed():
+    class Square(Absolute, init=False):
+        """Lose the half square of what ``bend`` says."""
+
+        def curve(self, z, y):
+            return 0.5 * (z - y) * (z - y), z - y
+
+        def support(self, row, x, height):
+            return height
+
+    features, labels = data(5)
+    exact = comparator(DOMAINS["box"], LeastSquares(features, labels), T, LAST).losses[-1]
+    found = comparator(DOMAINS["box"], Square.make(*Absolute(features, labels)), T, LAST)
+    assert found.losses[-1] == pytest.approx(exact, rel=1e-6)
+    assert found.losses[-1] - found.gap <= exact + 1e-9
