@@ -41,11 +41,11 @@ def _part(tuning: Callable[..., Any], name: str) -> Callable[..., Any]:
 # Learners, the norms that they are made from, and their constructors with names.
 LEARNERS = _exported(learners) | _table(
     learners,
-    "DFTBL.tuned DFTBL.strongly_convex DOGD.tuned DOGD.original DWFTBL.unlimited FPL.tuned GOLD.tuned "
-    "ODFTRL.entropic ODFTRL.tuned_entropic ODFTRL.tuned OGD.falling OGD.fixed OGD.strongly_convex OGD.langford "
-    "SOLO.original AdaFTRL.original Differences.tuned Differences.strongly_convex EntropicFTRL.tuned "
-    "Exp3.tuned Exp3.exploring FTRLProximal.tuned OnePoint.flaxman OnePoint.bistritz OnePoint.ryabchenko "
-    "TwoPoint.agarwal TwoPoint.strongly_convex TwoPoint.shamir TwoPoint.tuned",
+    "DFTBL.tuned DFTBL.strongly_convex DOGD.tuned DOGD.original DOGDSC.original DWFTBL.unlimited FPL.tuned "
+    "GOLD.tuned ODFTRL.entropic ODFTRL.tuned_entropic ODFTRL.tuned OGD.falling OGD.fixed OGD.strongly_convex "
+    "OGD.langford ONS.exp_concave SOLO.original AdaFTRL.original AdaGrad.tuned AdaGrad.delayed Differences.tuned "
+    "Differences.strongly_convex EntropicFTRL.tuned Exp3.tuned Exp3.exploring FTRLProximal.tuned OnePoint.flaxman "
+    "OnePoint.bistritz OnePoint.ryabchenko TwoPoint.agarwal TwoPoint.strongly_convex TwoPoint.shamir TwoPoint.tuned",
 )
 
 # Rates and radii. They stand inside a learner only.

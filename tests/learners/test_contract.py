@@ -14,6 +14,8 @@ LEAST = {Simplex: 2, Product: 3}
 """Fewer make no choice, or no product of two."""
 COSTLY = {"Differences", "Mahalanobis", "Product", "Ridge", "TsallisFTRL"}
 """A round costs O(k²), or two nested searches: a hundred dimensions, not a thousand."""
+COSTLIEST = {"FullAdaGrad": 12, "ONS": 30}
+"""A round costs O(k³), or O(k²) for each turn of a projection."""
 FIRST = first_of_each(LEARNERS, lambda example: type(example.learner())).values()
 
 
@@ -32,6 +34,7 @@ class TestLearners(LearnerContract):
         learner = self.learner()
         least = LEAST.get(type(learner.domain), 1)
         most = 100 if any(kind in repr(learner) for kind in COSTLY) else 1000
+        most = COSTLIEST.get(type(learner).__name__, most)
         return self._example.learner(min(max(dimension, least), most))
 
     @pytest.mark.parametrize("largest", slow_but([100, 1000], {100}))

@@ -92,6 +92,10 @@ def test_a_fixed_delay_makes_langfords_rate_one_of_rounds():
             x = nearest(UNIT, x - 2.0 / (2 * np.sqrt(tau * (t - tau))) * ROWS[t - tau - 1])
 
 
+def test_the_share_of_the_source():
+    assert DOGDSC.original(UNIT, strong_convexity=0.7) == DOGDSC(UNIT, strong_convexity=0.7, share=0.5)
+
+
 @pytest.mark.parametrize("make", [lambda d: OGD(d, 0.3), lambda d: DOGD(d, 0.3), lambda d: DOGDSC(d, 1.0)])
 @pytest.mark.parametrize("k", [1, 1000])
 def test_dimensions_and_zero_weights(make, k):

@@ -7,35 +7,47 @@ g ∈ ∂F(y) and λ the strong convexity of F, every point z of the domain has
     F(z) ≥ F(y) + ⟨g, z − y⟩ + (λ/2)‖z − y‖²
 
 and the right-hand side is minimised by the domain's linear minimiser, by the projection of y − g/λ, or bounded through
-any projected step p = Π(y − ηg): ⟨g, p − z⟩ ≤ ‖y − p‖·D/η. Losses with a kink are solved through smooth lower bounds
-of decreasing smoothing, whose slopes certify the exact losses (``tarry.losses.base.support``).
+any projected step p = Π(y − ηg): ⟨g, p − z⟩ ≤ ‖y − p‖·D/η. Kinked losses of a prediction go to an interior-point
+method (``tarry.game.interior``). Where it does not know the domain's shape, and for other losses with a kink, smooth
+lower bounds of decreasing smoothing are solved, whose slopes certify the exact losses (``tarry.losses.base.support``).
 """
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from math import inf
+from functools import partial
+from hashlib import sha256
+from math import inf, isclose, isnan, nan
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.domains import nearest
-from tarry.game.descent import Sample, Turn, Vector, descend, differences, project_rows
+from tarry.checks import as_choice
+from tarry.domains import nearest, project
+from tarry.domains.base import as_array
+from tarry.errors import ArgumentError
+from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differences, project_rows
+from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
-from tarry.losses.base import fetch, gradient, support, value
-from tarry.losses.supervised import Supervised, curve, predict_label
+from tarry.losses.base import Listed, fetch, gradient, support, value
+from tarry.losses.supervised import Kinked, Supervised, curve, predict_label
 
 GOAL = 1e-9  # the relative gap to reach: far below what a regret is read to
-KINKED_GOAL = 1e-6  # with a kink: each further digit takes another stage of smoothing
+KINKED_GOAL = 1e-6  # through smooth lower bounds: each further digit takes another stage of smoothing
 STAGES = 12  # of smoothing, each an eighth of the last: 8⁻¹² is below rounding
 IDLE_STAGES = 4  # stages in a row that hardly close the gap: rounding has been reached
 BLOCK = 1 << 18  # rounds a pass takes between two questions whether to stop: some milliseconds
 NEAR = 1e-7  # of a prediction: about the root of rounding, the best width for a difference of slopes
+OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
+REMEMBERED = 4096  # best fixed actions: some kilobytes each, and a sweep comes back to a game again and again
 FAR = 1e4  # steps ahead for the second plane: rounding of the first is divided by it
 
 
 _lock = threading.Lock()
+_shared: OrderedDict[Any, SimpleNamespace] = OrderedDict()  # by what games are made of; the latest stand last
 
 
 class Stopped(Exception):
@@ -43,20 +55,56 @@ class Stopped(Exception):
 
 
 class Comparator(NamedTuple):
-    """The best fixed action; ``losses`` are cumulative, and no fixed action loses less than ``losses[-1] - gap``."""
+    """The best fixed action; ``losses`` are cumulative, and no fixed action loses less than ``losses[-1] - gap``.
+
+    An action or a path that the caller gave is certified in nothing: its gap is NaN.
+    """
 
     point: Vector
     losses: Vector
     gap: float
 
 
+def room_for_best(domain: Any, losses: Any, horizon: int) -> SimpleNamespace:
+    """Return where the best fixed action is kept: one place for all games of equal domain, losses and horizon.
+
+    Losses made of functions have a place for each game, since what a function reads may change. So have linear and
+    quadratic losses in a table: to solve them again takes less time than to compare tables.
+    """
+    key = None
+    if _shape(losses) is None or not isinstance(losses.rows, Listed):
+        # A verb that is registered anew makes other losses of the same fields.
+        verbs = (project.find(type(domain)), value.find(type(losses)), gradient.find(type(losses)))
+        made = _content((domain, losses))
+        key = None if made is None else (made, horizon, fetch.find(type(losses.rows)), *verbs)
+    place = SimpleNamespace(lock=threading.Lock(), found=None)
+    if key is None:
+        return place
+    with _lock:
+        place = _shared.setdefault(key, place)
+        _shared.move_to_end(key)
+        if len(_shared) > REMEMBERED:
+            _shared.popitem(last=False)
+    return place
+
+
+def _content(value: Any) -> Any:
+    """Return what is equal for equal members, arrays by a hash; None where a field may be changed, as a function."""
+    if isinstance(value, np.ndarray):
+        table = np.ascontiguousarray(value)
+        return (table.shape, table.dtype.str, sha256(table.data).digest())
+    if isinstance(value, tuple):
+        parts = [_content(part) for part in value]
+        return None if None in parts else (type(value), *parts)
+    return value if isinstance(value, (int, float, str, np.generic)) else None
+
+
 def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False) -> Comparator:
-    """Return the best fixed action of a game, found once for the game, and its losses up to each of ``rounds``.
+    """Return the best fixed action of a game, found once for all equal games, and its losses up to each of ``rounds``.
 
     ``stopped`` is asked between blocks of rounds; where it says yes, :class:`Stopped` is raised.
     """
-    with _lock:  # a cached property is made by every thread that asks for it at one moment
-        best = game.best_action
+    best = game.best_action
     with best.lock:  # of threads that finish their seeds together one solves, and the others wait for it
         if best.found is None:
             best.found = (rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))
@@ -65,6 +113,50 @@ def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda:
             found = found._replace(losses=losses_up_to(game.losses, found.point, rounds, stopped))
             best.found = (rounds, found)
     return found  # type: ignore[no-any-return]
+
+
+def comparing(given: Any, game: Any, rounds: np.ndarray) -> Callable[[Any, Callable[[], bool]], Comparator | None]:
+    """Return what finds the comparator of games like this one, from what ``simulate`` was given.
+
+    Raise ArgumentError for what is neither ``"best"``, None, a :class:`Comparator`, an action nor a path of the domain.
+    """
+    if given is None:
+        return lambda _game, _stopped: None
+    compile_passes(game)
+    if isinstance(given, str):
+        as_choice(given, "comparator", ["best"])
+        return lambda game, stopped: compare(game, rounds, stopped)
+    if not isinstance(given, Comparator):
+        actions, one, path = as_array(given, "comparator"), (game.dimension,), (game.horizon, game.dimension)
+        if actions.shape not in (one, path):
+            problem = f"must be 'best', None, an action of shape {one} or a path of shape {path}"
+            raise ArgumentError("comparator", problem, actions.shape)
+        check_path(game.domain, actions, "comparator")
+        given = Comparator(actions, np.full(1, nan), nan)
+    return lambda game, stopped: _again(given, losses_up_to(game.losses, given.point, rounds, stopped))
+
+
+def _again(given: Comparator, losses: Vector) -> Comparator:
+    """Return a comparator with these losses; raise ArgumentError where it was found for others."""
+    before, now = float(given.losses[-1]), float(losses[-1])
+    if not (isnan(before) or isclose(before, now, rel_tol=1e-9, abs_tol=1e-9)):
+        problem = f"lost {before:g} where it was found, and loses {now:g} in this game"
+        raise ArgumentError("comparator", problem, remedy="give its point, or comparator='best'")
+    return given._replace(losses=losses)
+
+
+def check_path(domain: Any, path: Vector, name: str) -> None:
+    """Raise ArgumentError for actions, one a row, that leave the domain."""
+    rows = np.atleast_2d(path)
+    if not np.all(np.isfinite(rows)):
+        t = int(np.argmin(np.isfinite(rows).all(axis=1))) + 1
+        raise ArgumentError(name, f"must be finite, in round {t} too", rows[t - 1])
+    away = np.linalg.norm(Projection(domain)(rows) - rows, axis=1)
+    is_out = away > OUTSIDE * (1.0 + float(domain.outer_radius))
+    if is_out.any():
+        t = int(np.argmax(is_out)) + 1  # the first
+        problem = f"must lie in the domain {domain!r}, in round {t} it is {away[t - 1]:.3g} outside"
+        raise ArgumentError(name, problem, remedy="project every action with tarry.domains.base.nearest")
 
 
 def comparator(
@@ -96,6 +188,8 @@ def compile_passes(game: Any) -> None:
     _sum_losses.dispatcher_for(losses)(losses, 1, 0, x, row, x, x, total)
     if isinstance(losses, Supervised):
         _sum_curvatures.dispatcher_for(losses)(losses, 1, 0, x, row, np.zeros((0, 0)))
+    if isinstance(losses, Kinked):
+        write_bends.dispatcher_for(losses)(losses, 1, 0, np.zeros((0, 4)))
 
 
 def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False) -> Vector:
@@ -136,9 +230,14 @@ def _in_closed_form(domain: Any, losses: Any, horizon: int, stopped: Callable[[]
 def blocks(last: int, stopped: Callable[[], bool]) -> Iterator[tuple[int, int]]:
     """Yield the first and last rounds of the pieces of 1..last; raise Stopped where ``stopped`` says so."""
     for first in range(1, last + 1, BLOCK):
-        if stopped():
-            raise Stopped("the search for the best fixed action was stopped")
+        heed(stopped)
         yield first, min(first + BLOCK - 1, last)
+
+
+def heed(stopped: Callable[[], bool]) -> None:
+    """Raise Stopped where ``stopped`` says so."""
+    if stopped():
+        raise Stopped("the search for the best fixed action was stopped")
 
 
 @entry
@@ -264,12 +363,23 @@ def minimise(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]
     """Return the best fixed action over rounds 1..horizon: its point, value and gap.
 
     The gap is always certified. It is at most 1e-9·max(1, |F|) where that is reached within the limits (1e-6 for
-    losses with a kink). ``stopped`` is asked between blocks of rounds.
+    kinks where domain or losses are not known to ``interior``). ``stopped`` is asked between blocks of rounds.
     """
     search, objective = _Search(domain), _Objective(domain, losses, horizon, stopped)
     if not getattr(losses, "has_kink", False):
         _solve(search, objective, objective, GOAL)
         return search
+    for plane in planes(domain, losses, horizon, partial(heed, stopped)):
+        search.offer(plane)
+        search.raise_low(plane, objective.strong_convexity)
+        if search.reached(GOAL):
+            break
+    if search.value < inf:
+        # Losses of one's own may bend otherwise than they say: then what was found says nothing.
+        if not isclose(objective.at(search.point).value, search.value, rel_tol=1e-9, abs_tol=1e-9):
+            search = _Search(domain)
+        elif search.reached(KINKED_GOAL):  # rounding may keep it from the first goal
+            return search
     first = objective.at(search.point)
     search.offer(first)
     smoothing, idle = max(abs(first.value) / horizon, 1e-12), 0

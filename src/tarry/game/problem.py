@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -18,6 +17,7 @@ from tarry.checks import as_bool, as_choice, as_int
 from tarry.delays.base import Delays
 from tarry.domains import Simplex
 from tarry.errors import ArgumentError, NotGranted
+from tarry.game.hindsight import room_for_best
 from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
 from tarry.kernel.parameters import equal
 from tarry.learners.base import Learner, rules_of
@@ -105,11 +105,13 @@ class _Fixed:
         """The longest delay, 0 where it is not known."""
         return int(getattr(self.delays, "max_delay", 0))
 
-    @cached_property
+    @property
     def best_action(self) -> SimpleNamespace:
         """What :func:`tarry.game.hindsight.compare` has found out."""
-        # Threads that finish their seeds together shall not solve for it twice.
-        return SimpleNamespace(lock=threading.Lock(), found=None)
+        kept = vars(self)
+        if "best_action" not in kept:  # at once: threads that ask at one moment shall not solve for it twice
+            kept.setdefault("best_action", room_for_best(self.domain, self.losses, self.horizon))
+        return kept["best_action"]  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
         # Fields alone: a lock cannot be pickled, and what was found is found again where it is needed.

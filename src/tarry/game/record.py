@@ -14,10 +14,9 @@ from tarry.charts import regret_chart
 from tarry.checks import as_level, as_range
 from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
-from tarry.game.descent import Projection
-from tarry.game.hindsight import Comparator, losses_up_to
+from tarry.game.hindsight import Comparator, check_path, losses_up_to
 from tarry.game.problem import assumption_warnings
-from tarry.game.run import OUTSIDE, Played
+from tarry.game.run import Played
 from tarry.game.world import EVENTS, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
 from tarry.rates.base import Facts
@@ -170,9 +169,10 @@ class SeedResults:
 class Record(SeedResults):
     """A simulation's results; arrays have one entry per seed.
 
-    ``regret`` is final regret against the best fixed action of the whole horizon, at checkpoints too. ``bound`` is the
-    sum of the certificate's parts, or NaN. With the rate 1/(λt) on strongly convex losses it is the second sum only,
-    here and in the curve: no bound on one path (``certificate.full_bound`` is one).
+    ``regret`` is final regret against the best fixed action of the whole horizon, or against the ``comparator`` that
+    ``simulate`` was given, at checkpoints too. ``bound`` is the sum of the certificate's parts, or NaN. With the rate
+    1/(λt) on strongly convex losses it is the second sum only, here and in the curve: no bound on one path
+    (``certificate.full_bound`` is one).
     """
 
     regret: Array
@@ -194,7 +194,8 @@ class Record(SeedResults):
         """Return the record of finished and compared seeds."""
         run, losses, bounds = played[0].run, _rows(played, "losses"), _rows(played, "bounds")
         best = [(one.best, len(one.seeds)) for one in played if one.best is not None]
-        regret = losses - np.concatenate([np.broadcast_to(found.losses, (n, losses.shape[1])) for found, n in best])
+        against = [np.broadcast_to(found.losses, (n, losses.shape[1])) for found, n in best]
+        regret = losses - np.concatenate(against) if best else np.full(losses.shape, np.nan)
         return cls(
             regret=regret[:, -1],
             bound=bounds[:, -1],
@@ -235,15 +236,17 @@ class Record(SeedResults):
         """Return the regret of every seed against a path, an action for each round; needs ``keep_rounds=True``.
 
         ``path`` has the shape (horizon, dimension) and lies in the domain; ArgumentError is raised where it does not.
-        ``theory.dynamic_bound`` bounds the mean for projected descent.
+        ``theory.dynamic_bound`` bounds the mean for projected descent. ``simulate(…, comparator=path)`` needs no
+        rounds kept.
         """
-        self._log(None)  # raises where rounds were not kept: neither were the games
+        if self._logs[0] is None:  # neither were the games
+            raise ValueError("rounds were not kept: run simulate(…, keep_rounds=True), or simulate(…, comparator=path)")
         moving, shape = as_array(path, "path"), (self.horizon, self.last_plays.shape[1])
         if moving.shape != shape:
             raise ArgumentError("path", f"must have the shape {shape}, an action for each round", moving.shape)
         found: dict[int, Array] = {}
         for game in {id(one): one for one in self._games}.values():
-            _check_path(game.domain, moving)
+            check_path(game.domain, moving, "path")
             found[id(game)] = losses_up_to(game.losses, moving, self.checkpoints)
         regret = self.loss_at - np.array([found[id(game)] for game in self._games])
         length = float(np.sum(np.linalg.norm(np.diff(moving, axis=0), axis=1)))
@@ -280,7 +283,8 @@ class Record(SeedResults):
             )
         found += restart_warnings(self.player, float(self.weights.mean.mean()))
         best = {id(one): one for one in self.comparators}.values()  # of a game, one for all seeds
-        gap = max(one.gap / max(1.0, abs(float(one.losses[-1]))) for one in best)
+        gaps = (one.gap / max(1.0, abs(float(one.losses[-1]))) for one in best)
+        gap = max((gap for gap in gaps if not np.isnan(gap)), default=0.0)  # NaN of those that were given
         if gap > CLOSE_ENOUGH:
             found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
         return tuple(found)
@@ -290,6 +294,10 @@ class Record(SeedResults):
 
         With a ``path`` the regret against it stands beside that against the best fixed action.
         """
+        if not self.comparators:
+            raise ValueError(
+                "there is no regret to draw: give simulate a comparator, 'best' or a path, instead of None"
+            )
         learner, scheduler = type(self.player.learner).__name__, type(self.player.scheduler).__name__
         title = f"Regret of {learner} with {scheduler}, capacity {self.capacity}"
         if path is None:
@@ -317,9 +325,10 @@ class Record(SeedResults):
     def __repr__(self) -> str:
         s = self.summary()
         error = "" if np.isnan(s["standard_error"]) else f" ± {s['standard_error']:.2g}"
+        told = f"regret {s['regret']:.4g}{error}" if self.comparators else f"loss {self.loss.mean():.4g}"
         explored = f", {self.exploration_rounds} rounds of pure exploration" if self.exploration_rounds else ""
         return (
-            f"Record({len(self.seeds)} seeds × {self.horizon} rounds: regret {s['regret']:.4g}{error}, "
+            f"Record({len(self.seeds)} seeds × {self.horizon} rounds: {told}, "
             f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f}{explored})"
         )
 
@@ -335,19 +344,6 @@ def _assumption_warnings(played: list[Played]) -> tuple[str, ...]:
         for warning in assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler)):
             found.setdefault(re.sub(r"[\d.]+", "", warning), warning)
     return tuple(found.values())
-
-
-def _check_path(domain: Any, path: Array) -> None:
-    """Raise ArgumentError for a path that leaves the domain."""
-    if not np.all(np.isfinite(path)):
-        t = int(np.argmin(np.isfinite(path).all(axis=1))) + 1
-        raise ArgumentError("path", f"must be finite, in round {t} too", path[t - 1])
-    away = np.linalg.norm(Projection(domain)(path) - path, axis=1)
-    is_out = away > OUTSIDE * (1.0 + float(domain.outer_radius))
-    if is_out.any():
-        t = int(np.argmax(is_out)) + 1  # the first
-        problem = f"must lie in the domain {domain!r}, in round {t} it is {away[t - 1]:.3g} outside"
-        raise ArgumentError("path", problem, remedy="project every action with tarry.domains.base.nearest")
 
 
 def _rows(played: list[Played], name: str) -> Any:

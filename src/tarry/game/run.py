@@ -12,7 +12,7 @@ import numpy as np
 from tarry.checks import as_int
 from tarry.errors import TooLarge
 from tarry.game.descent import Projection
-from tarry.game.hindsight import Comparator
+from tarry.game.hindsight import OUTSIDE, Comparator
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting
 from tarry.game.world import (
@@ -43,7 +43,6 @@ from tarry.tracking.table import without_index
 from tarry.tracking.tally import SUMS, UNCERTIFIED, check_balance, without_unused
 
 FIRST_ROOM = 3 * TURN // 2  # of a wheel, which grows where more are pending
-OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
 
 
 class Stop:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
-from tarry.errors import Interrupted
+from tarry.errors import ArgumentError, Interrupted
 from tarry.game.blocks import Crew, Part, is_worth_compiling, kind_of_run, own_bytes
 from tarry.game.device import DEVICES, crew_on
-from tarry.game.hindsight import Stopped, compare, compile_passes, has_closed_form
+from tarry.game.hindsight import Comparator, Stopped, compare, comparing, has_closed_form
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
 from tarry.kernel.compile import in_python
@@ -51,6 +51,7 @@ def simulate(
     *,
     games: Callable[[int], Any] | None = None,
     draws: Recorded | None = None,
+    comparator: str | ArrayLike | Comparator | None = "best",
     checkpoints: int = 100,
     bound: bool = True,
     keep_rounds: bool = False,
@@ -59,7 +60,7 @@ def simulate(
     progress: Progress | None = None,
     allow_large: bool = False,
 ) -> Record:
-    """Play a game once per seed, compiled and in threads.
+    """Play a game once per seed, compiled and in threads; a short one in Python, which needs no compiler.
 
     ``seeds`` is a number (0, 1, …) or the seeds themselves; they draw the player only, so where it draws nothing all
     seeds are alike and ± is 0. ``games``, a function of the seed, draws the game too (give ``game=None``); ``player``
@@ -67,6 +68,10 @@ def simulate(
     loss, weight and event (memory grows with the horizon). ``bound`` keeps what certificates are made of, at
     O(capacity) per observed label, and asks supervised losses for their gradient bound, one pass over a game's
     rounds. ``progress(done, total)`` is called with rounds.
+
+    ``comparator`` is what regret is measured against: ``"best"``, the best fixed action, found once for all games of
+    equal domain, losses and horizon; an action; a path with an action for each round; one of ``record.comparators``; or
+    None for losses alone, where nothing is searched for and regret is NaN.
 
     ``device="cuda"`` plays on a GPU, one thread a seed: the same decisions, sums to rounding. ``"auto"`` does where
     there is one.
@@ -79,24 +84,26 @@ def simulate(
     match = Match(game, player, seeds, games=games, threads=threads, **kept)
     if device == "cpu" and not is_worth_compiling(match.first, len(match.seeds)):
         try:
-            return _play(match.in_python(), device, progress)
+            return _play(match.in_python(), comparator, device, progress)
+        except ArgumentError:
+            raise
         except (ArithmeticError, ValueError):  # Python refuses what compiled code lets be infinite, and what is wrong
             logger.debug("what Python refused is compiled", exc_info=True)
-    return _play(match, device, progress)
+    return _play(match, comparator, device, progress)
 
 
-def _play(match: Match, device: str, progress: Progress | None) -> Record:
+def _play(match: Match, comparator: Any, device: str, progress: Progress | None) -> Record:
     chosen, run = match.seeds, match.first.run
     begun = crew_on(device, match.first, len(chosen), match.own)
     workers = run.threads if isinstance(begun, Crew) else 1
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
     with in_python(is_short):
-        compile_passes(run.game)
+        find = comparing(comparator, run.game, run.checkpoints)
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         found = begun.play(match.parts(seeds), stop, report)
         with in_python(is_short):
-            return [one._replace(best=compare(one.run.game, run.checkpoints, stop.is_set)) for one in found]
+            return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]
 
     played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
     record = Record.of(played) if played else None

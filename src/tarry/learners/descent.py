@@ -194,9 +194,10 @@ class DOGDSC(Descending):
 
         h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
 
-    c = 1 is Hazan's descent where nothing is late; the source has, we believe, c = 1/2. For c = 1 and unit weights the
-    regret is at most (G²/(2λ) + (G(G + λD)/λ)σ_max)(1 + ln T), proved in docs/methods.md. Wan, Tu, Zhang, *Online
-    Strongly Convex Optimization with Unknown Delays*, Machine Learning 111, 2022 (arXiv 2103.11354).
+    c = 1 is Hazan's descent where nothing is late, c = 1/2 the source's (:meth:`original`). For c ≤ 1 and unit weights
+    the regret is at most (1/c)(G²/(2λ) + (G(G + cλD)/λ)σ_max)(1 + ln T), proved in docs/methods.md. Wan, Tu, Zhang,
+    *Online Strongly Convex Optimization with Unknown Delays*, Machine Learning 111, 2022 (arXiv 2103.11354; the share
+    from memory).
     """
 
     domain: AnyDomain
@@ -204,6 +205,11 @@ class DOGDSC(Descending):
     _: KW_ONLY
     share: Positive = 1.0
     start: AnyPoint = None
+
+    @classmethod
+    def original(cls, domain: Any, strong_convexity: float, *, start: Any = None) -> Self:
+        """Set the share 1/2 of the source, twice the step of the default."""
+        return cls(domain, strong_convexity, share=0.5, start=start)
 
     def doubts(self, facts: rates.Facts) -> Iterator[str]:
         return rates.warn_if_less_convex(self, facts, "DOGD or DWFTRL")

@@ -19,9 +19,11 @@ from tarry.learners import (
     SOLO,
     AdaDelay,
     AdaFTRL,
+    AdaGrad,
     Adaptive,
     AdaptiveRevision,
     FTRLProximal,
+    FullAdaGrad,
     Interleaving,
 )
 from tarry.rates import Anytime, inverse_time
@@ -29,9 +31,12 @@ from tests.oracles.hard import bowl, lagged, prompt, segment
 from tests.oracles.methods.stated import (
     both_rates,
     curve,
+    late_newton,
     logarithm,
+    newton_steps,
     of_adadelay,
     of_adaftrl,
+    of_adagrad,
     of_best_of_both,
     of_constant_step,
     of_dogdsc,
@@ -39,6 +44,7 @@ from tests.oracles.methods.stated import (
     of_hazan,
     of_inverse_time,
     of_langford,
+    of_newton,
     of_solo,
     of_zinkevich,
     reach,
@@ -117,6 +123,23 @@ GRADIENTS: dict[str, Method] = {
         stage=bowl,
         **CURVED,
     ),
+    "DOGDSC.original": Method(
+        lambda game: DOGDSC.original(game.domain, curve(game)),
+        logarithm,
+        lambda game, record: of_dogdsc(game, 0.5),
+        Tight(4096, length=8, stage=shallow),
+        stage=bowl,
+        **CURVED,
+    ),
+    "ONS": Method(
+        newton_steps,
+        logarithm,
+        of_newton,
+        Tight(4096, stage=shallow),
+        stage=bowl,
+        **PROMPT | {"horizons": LATE},
+    ),
+    "ONS, late": Method(newton_steps, late_newton, of_newton, stage=bowl, **CURVED),
     "FTL": Method(
         lambda game: FTL(game.domain, curve(game)),
         logarithm,
@@ -182,6 +205,23 @@ GRADIENTS: dict[str, Method] = {
         lambda game, record: sqrt(2) * reach(game) * sqrt(game.horizon),
         Tight(4096, run=64),
         stage=boxed,
+        **PROMPT,
+    ),
+    "AdaGrad.tuned": Method(
+        lambda game: AdaGrad.tuned(game.domain), root_alone, of_adagrad, Tight(4096, run=64), stage=boxed, **PROMPT
+    ),
+    "AdaGrad.delayed": Method(
+        lambda game: AdaGrad.delayed(game.domain, steepness(game), game.delays.max_delay),
+        root,
+        of_adagrad,
+        Tight(4096, length=8),
+        stage=boxed,
+    ),
+    "FullAdaGrad": Method(
+        lambda game: FullAdaGrad(game.domain),
+        root_alone,
+        lambda game, record: of_adagrad(game, record) + sqrt(2) * game.domain.diameter * 1e-6,
+        Tight(4096, run=64),
         **PROMPT,
     ),
     "ODFTRL.tuned": Method(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tarry.game import Record
-from tarry.learners import DWFTRL, FPL, AdaFTRL
+from tarry.learners import DWFTRL, FPL, ONS, AdaFTRL
 from tarry.rates import BestOfBoth
 from tests.oracles import theory
 
@@ -96,17 +96,44 @@ def of_langford(game: Any) -> float:
     return (2 + 0.5 / late) * reach(game) * sqrt(late * game.horizon)
 
 
-def of_dogdsc(game: Any) -> float:
-    """(G/λ) Σ_v N_v (G N_v/2 + (G + λD) o_v)/n_v: N_v arrive in round v, n_v up to then, o_v are out after it.
+def of_dogdsc(game: Any, share: float = 1.0) -> float:
+    """(G/(cλ)) Σ_v N_v (G N_v/2 + (G + cλD) o_v)/n_v: N_v arrive in round v, n_v up to then, o_v are out after it.
 
-    At most (G²/(2λ) + (G(G + λD)/λ)σ_max)(1 + ln T).
+    At most (1/c)(G²/(2λ) + (G(G + cλD)/λ)σ_max)(1 + ln T), c the share.
     """
-    steep, more = steepness(game), steepness(game) + curve(game) * float(game.domain.diameter)
+    steep, more = steepness(game), steepness(game) + share * curve(game) * float(game.domain.diameter)
     rounds = np.arange(1, game.horizon + 1)
     news = np.bincount(rounds + game.delays.values, minlength=game.horizon + 1)[1:]
     come = np.cumsum(news)
     terms = news * (0.5 * steep * news + more * (rounds - come)) / np.maximum(come, 1)
-    return float(steep / curve(game) * np.sum(terms))
+    return float(steep / (share * curve(game)) * np.sum(terms))
+
+
+def late_newton(horizon: float, length: float) -> float:
+    """n ln(1 + T/(2n)): what is let pass before the first step grows with the delay."""
+    return length * log(1 + horizon / (2 * length))
+
+
+def newton_steps(game: Any) -> ONS:
+    """γ = λ/G², ε = max{1/(γD)², 2τG²}."""
+    steep = steepness(game)
+    curvature = curve(game) / steep**2
+    floor = max((curvature * float(game.domain.diameter)) ** -2, 2 * game.delays.max_delay * steep**2)
+    return ONS(game.domain, curvature, floor)
+
+
+def of_newton(game: Any, record: Record) -> float:
+    """γεD²/2 + (k/(2γ))(1 + 3√2·τ(1 + γGD)) ln(1 + G²T/(kε))."""
+    learner, steep, k = newton_steps(game), steepness(game), game.dimension
+    late = 3 * sqrt(2) * game.delays.max_delay * (1 + learner.curvature * reach(game))
+    start = learner.curvature * learner.floor * float(game.domain.diameter) ** 2 / 2
+    return start + k / (2 * learner.curvature) * (1 + late) * log(1 + steep**2 * game.horizon / (k * learner.floor))
+
+
+def of_adagrad(game: Any, record: Record) -> float:
+    """√2·GD√(T + 2d + 2τ(4τ + 1)), in one dimension."""
+    tau = game.delays.max_delay
+    return sqrt(2) * reach(game) * sqrt(waited(game, 2) + 2 * tau * (4 * tau + 1))
 
 
 def of_best_of_both(game: Any, record: Record) -> float:
