@@ -40,8 +40,7 @@ OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True, "no_cfunc_wrapp
 # A step's arguments are dozens of arrays, and handing them over costs more than most steps do.
 INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 
-# Files by the type they define verbs for; those of steps, which any entry may come to call, stand under ``object``.
-_sources_of: dict[type, set[str]] = {}
+_sources_of: dict[type, set[Any]] = {}  # implementations of verbs by their type; steps stand under ``object``
 _announced: set[str] = set()  # plain functions that were logged
 _fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
 # Weak, so that a user's function that is gone takes what was compiled of it along.
@@ -60,7 +59,7 @@ def _inline(function: Any, choose: Callable[..., Any], inlined: bool = True) -> 
 def step(function: F, inlined: bool = True) -> F:
     """Let compiled code on any target call this function."""
     _inline(function, lambda *_types: function, inlined)
-    _sources_of.setdefault(object, set()).add(function.__code__.co_filename)
+    _sources_of.setdefault(object, set()).add(function)
     return function
 
 
@@ -115,7 +114,7 @@ class Verb:
             self._check(implementation)
             for cls in classes:
                 self.members[cls] = implementation
-                _sources_of.setdefault(cls, set()).add(implementation.__code__.co_filename)
+                _sources_of.setdefault(cls, set()).add(implementation)
             self._found = functools.cache(self.find)  # anew, after the change: another thread may be asking
             return implementation
 
@@ -161,7 +160,7 @@ def register_methods(cls: type, verbs: Iterable[Verb]) -> None:
 
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     """Return the fingerprint of an entry and its parameters, read from the disk once per set of types."""
-    # A step registered later may be called by anything, so the number of sources is part of the key.
+    # A verb may be registered later, so the number of sources is part of the key.
     sources = sum(map(len, _sources_of.values()))
     known = (file, sources, *(type(value) for value in walk(parameters)))
     if known not in _fingerprints:
