@@ -20,6 +20,7 @@ from typing import Any
 from tarry._version import __version__
 from tarry.checks import as_choice
 from tarry.experiments.engines import PAUSE, Group, Outcome, play_group
+from tarry.experiments.own import Home, receive, texts_for
 from tarry.game.device import DEVICES
 from tarry.game.simulate import core_count
 from tarry.kernel.cache import EDITED, source
@@ -51,15 +52,17 @@ class Dask:
         with self._client() as client:
             cluster = Cluster(client, self._scheduler)
             cluster.check_code()
-            yield from self._play(client, cluster, Groups(contents))
+            # The user's code travels with each task: a worker may have joined a moment ago.
+            task = partial(play_task, device=self._device, homes=texts_for(contents.values()))
+            yield from self._play(client, cluster, Groups(contents), task)
 
-    def _play(self, client: Any, cluster: Cluster, groups: Groups) -> Iterator[Outcome | None]:
+    def _play(self, client: Any, cluster: Cluster, groups: Groups, task: Any) -> Iterator[Outcome | None]:
         under_way = groups.under_way
         try:
             while groups:
                 room = cluster.room()
                 while len(under_way) < room and (group := groups.take()):
-                    under_way[client.submit(partial(play_task, device=self._device), group, pure=False)] = group
+                    under_way[client.submit(task, group, pure=False)] = group
                 # A result that was lost with its worker is on its way again.
                 settled = [future for future in under_way if future.status not in ("pending", "lost")]
                 for future in settled:
@@ -110,8 +113,14 @@ def _cannot_load(error: Exception) -> ImportError:
     return ImportError(f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {told}")
 
 
-def play_task(group: Group, device: str = "cpu") -> tuple[list[Outcome], float, str, str]:
-    """Play the cells of a group on a worker; return what became of them, seconds taken, host, and code."""
+def play_task(
+    group: Group, device: str = "cpu", homes: dict[str, Home] | None = None
+) -> tuple[list[Outcome], float, str, str]:
+    """Play the cells of a group on a worker; return what became of them, seconds taken, host, and code.
+
+    ``homes`` are the user's own members, as texts.
+    """
+    receive(homes or {})
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings travel with the results
     started = time.perf_counter()
     outcomes = play_group(group, device=device)

@@ -18,6 +18,7 @@ import numpy as np
 from tarry.game.hindsight import Stopped
 from tarry.game.run import Played, Run, Stop, cells_of
 from tarry.game.world import TURN, Buffers
+from tarry.kernel.blame import outside_array
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
 from tarry.kernel.wheel import INSIDE, NODE_BYTES, grow_wheel
@@ -120,7 +121,10 @@ class Block:
 
     def advance(self, stop: Stop, first: int, aim: int) -> int:
         """Play rounds first..aim as far as there is room; make room for the rest, and return the last one played."""
-        last = self._run.compiled(self._cells, self.packed, stop.cell, first, aim)
+        try:
+            last = self._run.compiled(self._cells, self.packed, stop.cell, first, aim)
+        except IndexError as error:
+            raise outside_array(error) from None
         if last < aim:
             self._make_room()
         return last

@@ -11,10 +11,11 @@ import numpy as np
 
 from tarry.checks import as_int
 from tarry.errors import TooLarge
+from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import Comparator
 from tarry.game.problem import check_player, setting_of
-from tarry.game.rounds import Setting
+from tarry.game.rounds import Setting, no_slot
 from tarry.game.world import (
     BOOKS,
     KINDS,
@@ -154,8 +155,13 @@ class Run(NamedTuple):
             refuse_if_large(8 * (3 * nodes + cells) * self.threads, "the pending rounds")
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
-        """Raise ValueError for plays or losses that are not finite, BrokenInvariant for books that do not balance."""
+        """Raise ValueError for slots that are not there, and plays or losses that are not finite.
+
+        Raise BrokenInvariant for books that do not balance.
+        """
         learner, plays, world = self.player.learner, buffers.state.play, buffers.world
+        if np.any(buffers.state.tally.fates < 0):
+            raise no_slot(self.player.scheduler, buffers.state.tally.fates)
         good = np.isfinite(plays).all(axis=1)
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(
@@ -199,9 +205,19 @@ def cells_of(runs: Sequence[Run], which: np.ndarray) -> Cells:
 
 
 def make_run(
-    game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool = False, terms: Terms | None = None, **kept: Any
+    game: Any,
+    player: Player,
+    *,
+    checkpoints: np.ndarray,
+    hears: bool = False,
+    terms: Terms | None = None,
+    debug: bool = False,
+    **kept: Any,
 ) -> Run:
-    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts."""
+    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts.
+
+    ``debug`` plays in plain Python and checks what members do.
+    """
     certify = UNCERTIFIED if terms is None else terms.certify
     return Run(
         game=game,
@@ -211,8 +227,8 @@ def make_run(
         ),
         checkpoints=checkpoints,
         terms=terms,
-        compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
-        is_plain=must_run_plain((player, game.losses, game.delays)),
+        compiled=play_checked if debug else run_rounds.dispatcher_for(player, game.losses, game.delays),
+        is_plain=debug or must_run_plain((player, game.losses, game.delays)),
         project=None if player.learner.domain is None else Projection(player.learner.domain),
         **kept,
     )

@@ -1,7 +1,7 @@
 """Keep compiled code on disk, keyed by everything that can change it.
 
 Numba notices edits only in the file of the cached function itself; ours are assembled from many. So the cache folder
-carries a hash of the rooms that hold steps, of the file of the entry, and of the code of parameter types from elsewhere.
+carries a hash of the rooms that hold steps, of the entry's file, and of the code of parameter types from elsewhere.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.experimental import structref
 from numba.extending import overload
 
+from tarry.kernel.blame import note_title
 from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
 from tarry.kernel.pipeline import EntryCompiler, StepCompiler
 
@@ -84,7 +85,7 @@ class Verb:
 
     def __init__(self, signature: Callable[..., Any]) -> None:
         functools.update_wrapper(self, signature)
-        self.arguments = _arguments_of(signature)
+        self.arguments, self.returns = _arguments_of(signature), str(signature.__annotations__.get("return", ""))
         self.default: Callable[..., Any] | None = None
         self.members: dict[type, Callable[..., Any]] = {}
         self._found = functools.cache(self.find)  # the ancestors of a type do not change
@@ -104,7 +105,8 @@ class Verb:
                 return self.members[ancestor]
         if self.default is None:
             name = self.__name__
-            raise TypeError(f"{cls.__name__} has no {name}(): register one with @{name}.on({cls.__name__})")
+            remedy = f"register one with @{name}.on({cls.__name__}), a function of {', '.join(self.arguments)}"
+            raise TypeError(f"{cls.__name__} has no {name}(): {remedy}, or give {cls.__name__} such a method")
         return self.default
 
     def on(self, *classes: type) -> Callable[[F], F]:
@@ -115,6 +117,7 @@ class Verb:
             for cls in classes:
                 self.members[cls] = implementation
                 _sources_of.setdefault(cls, set()).add(implementation)
+                note_title(implementation, self.__name__, cls.__name__, self.returns)
             self._found = functools.cache(self.find)  # anew, after the change: another thread may be asking
             return implementation
 

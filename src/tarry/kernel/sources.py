@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 IMPORTED = time.time()  # a file changed later is not what runs
-_LIBRARY = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
+LIBRARY = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 ALL = "*"  # what a star imports
 Reached = dict[tuple[str, int], str]  # texts of statements, by file and place
@@ -141,7 +141,7 @@ def is_outside(module: Any, root: str) -> bool:
     name, file = module.__name__.partition(".")[0], getattr(module, "__file__", None) or ""
     if name == "tarry" or name in sys.stdlib_module_names:
         return False
-    return name == root.partition(".")[0] or not file.startswith(_LIBRARY)
+    return name == root.partition(".")[0] or not file.startswith(LIBRARY)
 
 
 @functools.lru_cache(maxsize=64)
