@@ -166,7 +166,8 @@ def _projecting(implementation: Any, domain: Any, x: Any, scratch: Any) -> Any:
         raise IndexError(f"scratch has {np.size(scratch)} entries, and project needs {point.size}")
     returned = implementation(domain, x, scratch)
     if was_finite and not np.all(np.isfinite(point)):
-        raise Wrong(f"projects to {point}", Where(implementation.__code__, implementation.__code__.co_firstlineno))
+        code = implementation.__code__
+        raise Wrong(f"projects to {point}", Checked.spoiled or Where(code, code.co_firstlineno))
     return returned
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_bool, as_choice, as_int
 from tarry.delays.base import Delays, delay
 from tarry.domains import Simplex, project
-from tarry.errors import ArgumentError, NotGranted
+from tarry.errors import ArgumentError, MemberError, NotGranted
 from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
 from tarry.kernel.parameters import equal
 from tarry.learners.base import Learner, absorb, restart, rules_of
@@ -297,7 +297,7 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
 
 
 def check_verbs(player: Player, losses: Any = None, delays: Any = None) -> None:
-    """Raise TypeError for a user's member that lacks a verb: compiled code would say so at length."""
+    """Raise TypeError for a user's member that lacks a verb, MemberError for delays below 0."""
     learner, rows = player.learner, getattr(losses, "rows", None)
     asked: list[tuple[Any, tuple[Any, ...]]] = [(learner, (absorb, restart)), (player.scheduler, (admit, arrive))]
     asked += [(learner.domain, (project,)), (losses, (value, gradient)), (rows, (fetch,)), (delays, (delay,))]
@@ -305,6 +305,11 @@ def check_verbs(player: Player, losses: Any = None, delays: Any = None) -> None:
         if member is not None and not type(member).__module__.startswith("tarry."):
             for verb in verbs:
                 verb.find(type(member))
+            if member is delays and np.any((found := delays.values) < 0):  # nobody could say when it arrives
+                t, name = int(np.argmax(found < 0)), type(delays).__name__
+                raise MemberError(
+                    f"{name}.delay returns {found[t]} in round {t + 1}: the feedback of a round is not early"
+                )
 
 
 def _instead(learner: Any) -> str:

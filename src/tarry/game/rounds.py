@@ -30,7 +30,6 @@ INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": 
 
 # Plain numbers: compiled code would carry the enumeration along.
 NO_SLOT = -3  # a scheduler named a slot that there is not, or that no round is in
-_LARGEST = 1 << 30  # of such a slot, as it is told
 
 _USED, _UNTRACKED, _SATURATED, _PREEMPTED, _EXPIRED, _PENDING = map(int, Fate)
 
@@ -78,7 +77,7 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
     slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
     while slot >= 0:
         if slot >= table.rounds.size or table.rounds[slot] == 0:
-            return refuse(state, slot)
+            return refuse(state)
         release(table, table.rounds[slot])
         vacate(table, slot)
         state.tally.fates[_PREEMPTED] += 1
@@ -114,8 +113,8 @@ def consider(
     learners.notice(player.learner, state.learner, t, tracked)
     request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay, size)
     slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
-    if slot >= table.rounds.size:
-        return refuse(state, slot)
+    if slot >= table.rounds.size or slot < schedulers.SATURATED:
+        return refuse(state)
     if free < 0:
         tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), size)
     tally.book_size(state.tally, slot, size)
@@ -142,19 +141,17 @@ def consider(
 
 
 @step
-def refuse(state: State, slot: int) -> Any:
-    """Note that a scheduler named this slot wrongly: nothing may be written there. Whoever plays looks for the note."""
-    state.tally.fates[_EXPIRED] = -1 - min(slot, _LARGEST)
+def refuse(state: State) -> Any:
+    """Note that a scheduler named a wrong slot: nothing may be written there. Whoever plays looks for the note."""
+    state.tally.fates[_EXPIRED] = -1
     return NO_SLOT
 
 
-def no_slot(scheduler: Any, fates: np.ndarray) -> MemberError:
-    """Return the error for a scheduler whose wrong slot is noted among the fates (Python only)."""
-    slot = -1 - int(fates[..., _EXPIRED].min())
-    more = " or more" if slot == _LARGEST else ""
+def no_slot(scheduler: Any) -> MemberError:
+    """Return the error for a scheduler that named a wrong slot (Python only)."""
     return MemberError(
-        f"{type(scheduler).__name__} named slot {slot}{more}, which is not there or has no round to drop: admit "
-        "returns request.vacancy, a slot in use, UNTRACKED or SATURATED, and expired a slot in use or -1; "
+        f"{type(scheduler).__name__} named a slot that is not there, or one to drop that has no round: admit returns "
+        "request.vacancy, a slot in use, UNTRACKED or SATURATED, and expired a slot in use or -1; "
         "simulate(…, debug=True) names the line"
     )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.checks import as_int
-from tarry.errors import TooLarge
+from tarry.errors import MemberError, TooLarge
 from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import Comparator
@@ -39,7 +39,7 @@ from tarry.learners import Euclidean
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, Terms, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
-from tarry.tracking.tally import UNCERTIFIED, check_balance
+from tarry.tracking.tally import UNCERTIFIED, WEIGHT, check_balance
 
 FIRST_ROOM = 3 * TURN // 2  # of a wheel, which grows where more are pending
 NO_SIZES = np.zeros(0)
@@ -161,18 +161,24 @@ class Run(NamedTuple):
         """
         learner, plays, world = self.player.learner, buffers.state.play, buffers.world
         if np.any(buffers.state.tally.fates < 0):
-            raise no_slot(self.player.scheduler, buffers.state.tally.fates)
+            raise no_slot(self.player.scheduler)
+        if not np.all(np.isfinite(buffers.state.tally.sums[:, WEIGHT])):  # before the plays, which it spoils
+            raise MemberError(
+                f"{type(self.player.scheduler).__name__} gave a weight in rounds {first} to {last} that is not finite: "
+                "check its arrive; simulate(…, debug=True) names the line"
+            )
         good = np.isfinite(plays).all(axis=1)
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(
                 f"{type(learner).__name__} played {plays[np.argmin(good)]} in rounds {first} to {last}, which is not "
-                "finite: check its predict, absorb and advance, or the losses' gradients there"
+                f"finite: check its predict, absorb and advance, the gradients of {type(self.game.losses).__name__} there, "
+                f"or project of {type(learner.domain).__name__}; simulate(…, debug=True) names the line"
             )
         good = np.isfinite(world.loss[:, 0])
         if not good.all():
             raise ValueError(
                 f"a loss in rounds {first} to {last} is not finite; the last play was {plays[np.argmin(good)]}: "
-                "check the losses' data or functions there"
+                f"check the data or functions of {type(self.game.losses).__name__} there"
             )
         source = buffers.draws.schedule
         if isinstance(source, RecordedLosers) and np.any(source.values < 0):

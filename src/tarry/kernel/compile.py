@@ -23,7 +23,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.experimental import structref
 from numba.extending import overload
 
-from tarry.kernel.blame import note_title
+from tarry.kernel.blame import note_title, title_of
 from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
 from tarry.kernel.pipeline import EntryCompiler, StepCompiler
 
@@ -139,7 +139,7 @@ class Verb:
         name, known = self.__name__, self.arguments
         raise TypeError(
             f"{name}({', '.join(known)}) has {len(known)} arguments, the function given for it, "
-            f"{implementation.__name__}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
+            f"{title_of(code)}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
             f"{len(found)}: give it those of {name}"
         )
 

@@ -166,8 +166,11 @@ class _Builder(ir.IRBuilder):  # type: ignore[misc]
 def _copy_vector(target: Any, index: Any, source: Any) -> bool:
     """Write one array into a part of another, in the order that overlapping ones need; return whether that works."""
     room = target[index]
+    if source.size == 1:
+        for i in range(room.size):
+            room[i] = source[0]
     if room.size != source.size:
-        return False
+        return source.size == 1
     to, origin, count = room.ctypes.data, source.ctypes.data, room.size
     if room.strides[0] != source.strides[0]:
         apart = abs(room.strides[0]) * count + abs(source.strides[0]) * count

@@ -229,7 +229,7 @@ class Slots:
         except IndexError as error:
             raise outside_array(error) from None
         if slot == NO_SLOT:
-            raise no_slot(self.player.scheduler, self.state.tally.fates)
+            raise no_slot(self.player.scheduler)
         self.counts[ROUNDS] = t
         return slot
 
