@@ -371,7 +371,7 @@ def test_compiled_verbs_stay_within_arrays_and_numbas_words_are_few():
 
     learner = Unknown(ball)
     with pytest.raises(
-        MemberError, match="(?s)Unknown.predict does not compile.*Numba: Unknown attribute 'gain'"
+        MemberError, match=r"(?s)Unknown.predict does not compile.*Numba: Unknown attribute 'gain'"
     ) as told:
         _predict.dispatcher_for(learner)(learner, State(np.zeros(2)), 3, play)
     assert str(told.value).count("\n") <= 3

@@ -171,8 +171,8 @@ class Run(NamedTuple):
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(
                 f"{type(learner).__name__} played {plays[np.argmin(good)]} in rounds {first} to {last}, which is not "
-                f"finite: check its predict, absorb and advance, the gradients of {type(self.game.losses).__name__} there, "
-                f"or project of {type(learner.domain).__name__}; simulate(…, debug=True) names the line"
+                "finite: check its predict, absorb and advance, the gradients of "
+                f"{type(self.game.losses).__name__} there, or project of {type(learner.domain).__name__}; simulate(…, debug=True) names the line"
             )
         good = np.isfinite(world.loss[:, 0])
         if not good.all():

@@ -170,7 +170,7 @@ def _copy_vector(target: Any, index: Any, source: Any) -> bool:
         for i in range(room.size):
             room[i] = source[0]
     if room.size != source.size:
-        return source.size == 1
+        return bool(source.size == 1)
     to, origin, count = room.ctypes.data, source.ctypes.data, room.size
     if room.strides[0] != source.strides[0]:
         apart = abs(room.strides[0]) * count + abs(source.strides[0]) * count

@@ -86,7 +86,8 @@ def follow(
     """Play delays (cut to their number) against a scheduler and return what it did.
 
     ``draws`` replaces the seed's draws by recorded ones; ``debug`` checks every slot and index; ``grow`` starts with
-    half the room and makes more on the way; ``watch(player, state, t)`` is called after every round; ``sizes`` are for those that take them.
+    half the room and makes more on the way; ``watch(player, state, t)`` is called after every round; ``sizes`` are for
+    those that take them.
 
     >>> from tarry.schedulers import VarOpt
     >>> follow(VarOpt(), [3, 3, 3, 3], capacity=2, seed=1).weight.tolist()
