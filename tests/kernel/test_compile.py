@@ -10,6 +10,7 @@ from marking import slow_but
 from numba.core.registry import cpu_target
 
 import tarry
+from tarry.errors import MemberError
 from tarry.game.world import run_rounds
 from tarry.kernel import entry, verb
 from tarry.kernel.cache import Fingerprint
@@ -76,7 +77,7 @@ def test_an_allocating_step_does_not_compile():
     def careless(n):
         return np.zeros(n).sum()
 
-    with pytest.raises(Exception, match="Only accept returning of array passed"):
+    with pytest.raises(MemberError, match="careless allocates memory, which verbs cannot"):
         careless.dispatcher_for()(3)
 
 
