@@ -52,12 +52,12 @@ class Dask:
         with self._client() as client:
             cluster = Cluster(client, self._scheduler)
             cluster.check_code()
-            # The user's code travels with each task: a worker may have joined a moment ago.
-            task = partial(play_task, device=self._device, homes=texts_for(contents.values()))
-            yield from self._play(client, cluster, Groups(contents), task)
+            yield from self._play(client, cluster, Groups(contents))
 
-    def _play(self, client: Any, cluster: Cluster, groups: Groups, task: Any) -> Iterator[Outcome | None]:
+    def _play(self, client: Any, cluster: Cluster, groups: Groups) -> Iterator[Outcome | None]:
         under_way = groups.under_way
+        # The user's code travels with each task: a worker may have joined a moment ago.
+        task = partial(play_task, device=self._device, homes=groups.homes)
         try:
             while groups:
                 room = cluster.room()
@@ -144,6 +144,7 @@ class Groups:
 
     def __init__(self, contents: dict[str, str]) -> None:
         self._left = deque(contents.items())
+        self.homes = texts_for(contents.values())
         self._apart: deque[tuple[str, str]] = deque()  # to be played in a group of its own
         self._suspects: deque[tuple[str, str]] = deque()  # to be played last, with nothing else under way
         self._alone: set[str] = set()

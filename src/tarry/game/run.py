@@ -172,7 +172,8 @@ class Run(NamedTuple):
             raise ValueError(
                 f"{type(learner).__name__} played {plays[np.argmin(good)]} in rounds {first} to {last}, which is not "
                 "finite: check its predict, absorb and advance, the gradients of "
-                f"{type(self.game.losses).__name__} there, or project of {type(learner.domain).__name__}; simulate(…, debug=True) names the line"
+                f"{type(self.game.losses).__name__} there, or project of {type(learner.domain).__name__}; "
+                "simulate(…, debug=True) names the line"
             )
         good = np.isfinite(world.loss[:, 0])
         if not good.all():
