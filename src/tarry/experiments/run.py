@@ -134,11 +134,11 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
 
 def _horizon(delays: dict[str, Any], horizon: int | None) -> int:
     """Return the rounds of a game: its own, or those of its delays; 0 where it will not be played."""
-    from tarry.experiments.members import find, make, parameters_of
+    from tarry.experiments.members import constructor_of, make, parameters_of
 
-    if "horizon" in parameters_of(find("delays", delays["type"], "delays")):
-        return int(delays.get("horizon", horizon) or 0)
     try:
+        if "horizon" in parameters_of(constructor_of("delays", delays, "delays")):
+            return int(delays.get("horizon", horizon) or 0)
         return int(make("delays", delays, lambda _: 0).horizon)
     except (ValueError, TypeError, OSError):
         return 0

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.checks import as_int
-from tarry.errors import TooLarge
+from tarry.errors import MemberError, TooLarge
+from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import OUTSIDE, Comparator
 from tarry.game.problem import check_player, setting_of
-from tarry.game.rounds import Setting
+from tarry.game.rounds import Setting, no_slot
 from tarry.game.world import (
     BOOKS,
     KINDS,
@@ -40,7 +41,7 @@ from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, Terms, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
 from tarry.tracking.table import without_index
-from tarry.tracking.tally import SUMS, UNCERTIFIED, check_balance, without_unused
+from tarry.tracking.tally import SUMS, UNCERTIFIED, WEIGHT, check_balance, without_unused
 
 FIRST_ROOM = 3 * TURN // 2  # of a wheel, which grows where more are pending
 
@@ -165,19 +166,31 @@ class Run(NamedTuple):
             refuse_if_large(8 * (3 * nodes + cells) * self.threads, "the pending rounds")
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
-        """Raise ValueError for plays or losses that are not finite, BrokenInvariant for books that do not balance."""
+        """Raise ValueError for slots that are not there, and plays or losses that are not finite.
+
+        Raise BrokenInvariant for books that do not balance.
+        """
         learner, plays, world = self.player.learner, buffers.state.play, buffers.world
+        if np.any(buffers.state.tally.fates < 0):
+            raise no_slot(self.player.scheduler)
+        if not np.all(np.isfinite(buffers.state.tally.sums[:, WEIGHT])):  # before the plays, which it spoils
+            raise MemberError(
+                f"{type(self.player.scheduler).__name__} gave a weight in rounds {first} to {last} that is not finite: "
+                "check its arrive; simulate(…, debug=True) names the line"
+            )
         good = np.isfinite(plays).all(axis=1)
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(
                 f"{type(learner).__name__} played {plays[np.argmin(good)]} in rounds {first} to {last}, which is not "
-                "finite: check its predict, absorb and advance, or the losses' gradients there"
+                "finite: check its predict, absorb and advance, the gradients of "
+                f"{type(self.game.losses).__name__} there, or project of {type(learner.domain).__name__}; "
+                "simulate(…, debug=True) names the line"
             )
         good = np.isfinite(world.loss[:, 0])
         if not good.all():
             raise ValueError(
                 f"a loss in rounds {first} to {last} is not finite; the last play was {plays[np.argmin(good)]}: "
-                "check the losses' data or functions there"
+                f"check the data or functions of {type(self.game.losses).__name__} there"
             )
         source = buffers.draws.schedule
         if isinstance(source, RecordedLosers) and np.any(source.values < 0):
@@ -210,9 +223,19 @@ def cells_of(runs: Sequence[Run], which: np.ndarray) -> Cells:
 
 
 def make_run(
-    game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool = False, terms: Terms | None = None, **kept: Any
+    game: Any,
+    player: Player,
+    *,
+    checkpoints: np.ndarray,
+    hears: bool = False,
+    terms: Terms | None = None,
+    debug: bool = False,
+    **kept: Any,
 ) -> Run:
-    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts."""
+    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts.
+
+    ``debug`` plays in plain Python and checks what members do.
+    """
     certify = UNCERTIFIED if terms is None else terms.certify
     return Run(
         game=game,
@@ -222,8 +245,8 @@ def make_run(
         ),
         checkpoints=checkpoints,
         terms=terms,
-        compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
-        is_plain=must_run_plain((player, game.losses, game.delays)),
+        compiled=play_checked if debug else run_rounds.dispatcher_for(player, game.losses, game.delays),
+        is_plain=debug or must_run_plain((player, game.losses, game.delays)),
         project=project_into(player.learner.domain),
         **kept,
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tarry.delays.base import Counts, Delays, backlog_of, delay
 from tarry.delays.laws import Generated
+from tarry.game.checked import checked, watching
 from tarry.kernel import entry
 
 
@@ -41,6 +42,13 @@ class DelaysContract:
 
     def _all(self) -> list[Delays]:
         return [self.make(horizon, rng) for horizon in self.horizons for rng in (0, 1)]
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        for delays in self._all():
+            with watching(), np.errstate(over="ignore"):  # the keyed generator wraps around by design
+                for t in range(1, delays.horizon + 1):
+                    delay(checked(delays), t)
 
     def test_delays_fit_the_horizon(self) -> None:
         for delays in self._all():

@@ -96,6 +96,11 @@ class LearnerContract:
         """Return delays in any order, some of them zero."""
         return np.random.default_rng(7).integers(0, LONGEST + 1, self.horizon)
 
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index, slot and answer is looked at."""
+        learner = self.learner()
+        simulate(self._game(learner), learner, seeds=[SEED], debug=True)
+
     def _game(self, learner: Learner, weights: Array | None = None) -> WeightedGame:
         even = np.ones(self.horizon) if weights is None else weights
         asked: dict[str, Any] = {"feedback": learner.feedback, "queries": learner.queries}

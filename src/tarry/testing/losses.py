@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.domains import Domain, nearest
+from tarry.game.checked import checked, watching
 from tarry.losses import Losses
+from tarry.losses.base import gradient_in, value_in
 
 Vector = NDArray[np.float64]
 
@@ -42,6 +44,15 @@ class LossContract:
             drawn = rng.normal(size=(2, domain.dimension)) * rng.choice([0.1, 0.5, 3.0])
             x, z = (nearest(domain, domain.center + domain.outer_radius * d) for d in drawn)
             yield t, x, z
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        loss = checked(self.loss())
+        for t, x, _ in self.points():
+            play, row, out = checked((x, np.zeros(loss.rows.width), np.zeros(x.size)))
+            with watching(), np.errstate(over="ignore"):  # the keyed generator wraps around by design
+                value_in(loss.rows, loss, t, row, play)
+                gradient_in(loss.rows, loss, t, row, play, out)
 
     def test_sizes_agree(self) -> None:
         loss, domain = self.loss(), self.domain()

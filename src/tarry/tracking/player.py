@@ -182,8 +182,9 @@ def _checked(kind: str, member: Any, state: Any) -> Any:
         part = parts.pop()
         if isinstance(part, tuple):
             parts += part
-        elif not isinstance(part, np.ndarray):
+        elif not isinstance(part, np.ndarray) or part.dtype.kind not in "biuf":
             inside = "" if part is state else " in it"
+            inside += f" of {part.dtype}" if isinstance(part, np.ndarray) else ""
             raise TypeError(
                 f"the state of the {kind} {type(member).__name__}, made by its allocate(), must be a named tuple of "
                 f"arrays, nested or not, got a {type(part).__name__}{inside}: make it a NamedTuple of NumPy arrays"
