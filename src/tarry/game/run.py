@@ -123,7 +123,7 @@ class Run(NamedTuple):
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         state, certify = fresh_state(self.player, slots, capacity), self.setting.certify
         tally = without_unused(state.tally, certify, self.game.sizes is not None)
-        sums = 0 if certify == UNCERTIFIED else SUMS
+        sums = SUMS if certify != UNCERTIFIED or self.keep_rounds else 0
         return Buffers(
             draws=draws,
             state=state._replace(table=without_index(state.table, self.keep_rounds), tally=tally),

@@ -91,7 +91,7 @@ def simulate(
     if device == "cpu" and not is_worth_compiling(match.first, len(match.seeds)):
         try:
             return _play(match.in_python(), comparator, device, progress)
-        except TarryError:
+        except (TarryError, ArgumentError):
             raise
         except Exception:  # what Python refuses compiled code may let be infinite, or name whose fault it is
             logger.debug("what Python refused is compiled", exc_info=True)

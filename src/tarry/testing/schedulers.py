@@ -28,7 +28,7 @@ from tarry.outcomes import Fate
 from tarry.schedulers.base import DrawSource, Scheduler, held
 from tarry.tracking import Draws, Player, Single, State, keyed_draws
 from tarry.tracking.player import grow_state
-from tarry.tracking.table import RELEASED, TRACKED, Table
+from tarry.tracking.table import RELEASED, TRACKED
 from tarry.tracking.tally import OCCUPANCY, WEIGHT
 
 Watch = Callable[[Player, State, int], None]
@@ -57,7 +57,7 @@ def _note(trace: Trace, t: int, kind: int, s: int, weight: float) -> None:
 
 
 @note_round.on(Trace)
-def _note_round(trace: Trace, t: int, slot: int, play: np.ndarray, loss: float, table: Table) -> None:
+def _note_round(trace: Trace, t: int, slot: int, play: np.ndarray, loss: float, table: Any) -> None:
     trace.slot[t - 1] = slot
     trace.after[t - 1] = table.counts[TRACKED]
     for i in range(table.counts[RELEASED]):
@@ -98,7 +98,7 @@ def follow(
     listed = None if sizes is None else as_sizes(sizes, horizon)
     game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=listed)
     # A checkpoint a round, since the books at each tell the size of the set before admission.
-    run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True)
+    run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True, keep_rounds=True)
     run = run if compiled else run._replace(compiled=play_checked if debug else run_rounds.function, is_plain=True)
     drawn = keyed_draws(seed)
     grows = grow and capacity is None
