@@ -195,6 +195,9 @@ def _checked(kind: str, member: Any, state: Any) -> Any:
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
     """Return the same state with more slots (unlimited capacity only)."""
     larger = fresh_state(player, slots, capacity)
+    # Books without room for something, as those of the first stores, stay without.
+    kept = (new if old.size else old for old, new in zip(state.tally, larger.tally, strict=True))
+    larger = larger._replace(tally=type(state.tally)(*kept))
     for name in ("tally", "scheduler", "learner"):
         _copy_prefix(getattr(state, name), getattr(larger, name))
     return state._replace(
