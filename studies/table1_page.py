@@ -33,9 +33,10 @@ from tarry.checks import as_choice
 from tarry.cli.console import Format, refusing, screen
 from tarry.experiments.parts import write_whole
 from tarry.game.device import DEVICES, has_device
+from tarry.outcomes import DASH
 from tarry.reports.page import Page
 from tarry.reports.style import Figure, rows_height
-from tarry.reports.table import DASH, Table, latex, markdown
+from tarry.reports.table import Table, latex, markdown
 
 TITLE = "Table 1, as measured"
 HEADS = ("column", "along", "verdict", "claimed", "measured", "of bound", *CONTROLS, "seeds")

@@ -7,7 +7,8 @@ from math import hypot
 
 from studies.measure import FOUR, LearnerResult, Scores, Spread
 from studies.streams import Stream
-from tarry.reports.table import DASH, Table
+from tarry.outcomes import DASH
+from tarry.reports.table import Table
 
 CLEAR = 2.0  # standard errors, beyond which a difference is more than chance
 _VERDICTS = {

@@ -13,18 +13,18 @@ import polars as pl
 from tarry.charts import draw, intervals, lost
 from tarry.experiments.folder import Folder, Tables
 from tarry.experiments.replays import Replays
-from tarry.outcomes import FATES
+from tarry.outcomes import DASH, FATES, number
 from tarry.reports import regret as regrets
 from tarry.reports import tracking
+from tarry.reports.comparisons import difference_figures, difference_table, differences, pivot_table
 from tarry.reports.exponents import Fit
 from tarry.reports.page import Page
 from tarry.reports.style import TOLD_APART, Cast, captions, not_finite
-from tarry.reports.table import DASH, Table, latex, markdown, number, share
+from tarry.reports.table import Table, latex, markdown, share
 from tarry.reports.view import View, with_baselines
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
 DENSITY = 200  # dots an inch of a .png, for print
-BENT = 1.15  # a mean farther than this factor from its fitted line makes the law doubtful
 
 
 class Story(NamedTuple):
@@ -61,12 +61,21 @@ def tell_story(results: Folder, tables: Tables, file: Path | None) -> Story:
     )
 
 
-def make_report(view: View, story: Story, replays: Replays | None = None) -> Page:
-    """Return the page of everything that the results can show, and of what a replay adds."""
+def make_report(
+    view: View, story: Story, replays: Replays | None = None, against: str | None = None, choices: Sequence[Table] = ()
+) -> Page:
+    """Return the page of everything that the results can show, and of what a replay adds.
+
+    Differences are from the player ``against``, by default the first of the file; ``choices`` are tables of what was
+    tuned.
+    """
+    base = against or view.lines[0]
     ranked = ranking(view)
     cast = Cast(ranked[:TOLD_APART], max(0, len(ranked) - TOLD_APART))
     scaled = regrets.scaling_figures(view, cast)
-    figures = [*regrets.regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
+    apart = differences(view, base)
+    figures = [*regrets.regret_curves(with_baselines(view), cast), *difference_figures(view, apart, cast, base)]
+    figures += [figure for figure, _ in scaled]
     if replays is not None:
         figures += regrets.comparator_figures(replays, cast)
     figures += [*tracking.metric_figures(view, cast), *tracking.ledger_figures(view)]
@@ -74,7 +83,10 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Pag
         figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
         figures += tracking.survival_figures(replays, cast)
     fits = [fit for _, found in scaled for fit in found]
-    tables = [result_table(view), *([exponent_table(fits)] if fits else []), ledger_table(view)]
+    by_player = pivot_table(view)
+    tables = [result_table(view), *([by_player] if by_player else [])]
+    tables += [difference_table(apart, base)] if apart.height else []
+    tables += [*choices, *([exponent_table(fits)] if fits else []), ledger_table(view)]
     said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
     if story.finished < story.planned:
         said.append("The others are left out of everything below; make the report again once they are there.")
@@ -154,14 +166,15 @@ def result_table(view: View) -> Table:
 def exponent_table(fits: list[Fit]) -> Table:
     rows: list[tuple[str, ...]] = []
     for fit in fits:
-        told = (DASH, DASH, "0", DASH)
+        told = (DASH, DASH, fit.why)
         if (found := fit.exponent) is not None:
             interval = DASH if isnan(found.low) else f"[{found.low:.3f}, {found.high:.3f}]"
-            off = f"{100 * (found.residual - 1):.0f} %" + (" *" if found.residual > BENT else "")
-            # Two points are always on a line.
-            told = (f"{found.slope:.3f}", interval, str(found.points), off if found.points > 2 else DASH)
-        rows.append((fit.quantity.words, fit.panel, fit.name, *told))
-    columns = ("against", "setting", "player", "slope", "95 % interval", "points", "off the line")
+            off = f"{100 * (found.residual - 1):.0f} %" + ("" if fit.is_straight else " *")
+            told = (f"{found.slope:.3f}", interval, off)
+        reach = " to ".join(f"{end:,.4g}" if end < 1000 else f"{end:,.0f}" for end in fit.reach)
+        seeds = str(fit.seeds[0]) if fit.seeds[0] == fit.seeds[1] else f"{fit.seeds[0]} to {fit.seeds[1]}"
+        rows.append((fit.quantity.words, fit.panel, fit.name, *told[:2], reach, str(fit.points), seeds, told[2]))
+    columns = ("against", "setting", "player", "slope", "95 % interval", "range", "points", "seeds", "off the line")
     return _table("exponents", columns, rows)
 
 
