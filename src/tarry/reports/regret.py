@@ -168,11 +168,11 @@ def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
 
 def _bars(base: Any, names: list[str], **at: Any) -> list[Any]:
     """Return the intervals of each name, a little beside those of the others: at one x they would cover each other."""
-    middle = (len(names) - 1) / 2
+    middle, apart = (len(names) - 1) / 2, min(3.0, 12.0 / max(1, len(names)))
     bars = []
     for i, name in enumerate(names):
         mine = base.transform_filter(f"datum.group == {json.dumps(name)}")
-        bars.append(mine.mark_rule(strokeWidth=1.3, opacity=0.8, xOffset=3 * (i - middle)).encode(**at))
+        bars.append(mine.mark_rule(strokeWidth=1.3, opacity=0.8, xOffset=apart * (i - middle)).encode(**at))
     return bars
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 import tomllib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
@@ -11,7 +10,7 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed
+from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed, wrap
 from tarry.outcomes import counted
 
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
@@ -20,7 +19,6 @@ OTHERS = "others"
 # Vega's filters: lines that are told apart, and lines that are grey.
 IS_SHOWN, IS_OTHER = f"datum.group != '{OTHERS}'", f"datum.group == '{OTHERS}'"
 PANELS = 6  # of a figure: more do not fit a screen
-TIED = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 LETTERS = 88  # of a title as wide as a figure
 # What ticks of a logarithmic axis begin with, from few to many.
 DIGITS = ((1,), (1, 3), (1, 2, 5))
@@ -128,17 +126,6 @@ def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
         for title, chart in charts.items()
     ]
     return dressed(drawn[0] if one else alt.concat(*drawn, columns=2, spacing=22))
-
-
-def wrap(title: str, letters: int) -> list[str]:
-    """Return a title in lines of at most so many letters: one that is cut short may read like its neighbour's.
-
-    >>> wrap("drift, C = 64, bursts(length=250, slow=200, fast=3)", 40)
-    ['drift, C = 64, bursts(length=250,', 'slow=200, fast=3)']
-    """
-    # A name stays beside its value: the wrapper breaks no line at this other kind of space.
-    lines = textwrap.wrap(title.replace(" = ", TIED), letters, break_on_hyphens=False)
-    return [line.replace(TIED, " = ") for line in lines]
 
 
 def logarithmic(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tarry.charts import draw, intervals, lost
+from tarry.charts import ONE_COLUMN, TWO_COLUMNS, convert, draw, intervals, lost
 from tarry.experiments.folder import Folder, Tables
 from tarry.experiments.replays import Replays
 from tarry.outcomes import DASH, FATES, number
@@ -24,6 +24,7 @@ from tarry.reports.table import Table, latex, markdown, share
 from tarry.reports.view import View, with_baselines
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
+PRINTED = {"": TWO_COLUMNS, "-column": ONE_COLUMN}  # widths of a .pdf by the ending of its name
 DENSITY = 200  # dots an inch of a .png, for print
 
 
@@ -101,10 +102,13 @@ def make_report(
 
 
 def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
-    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first."""
+    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first.
+
+    A PDF is as wide as two columns of a journal, NAME-column.pdf as one.
+    """
     wanted = set(kinds)
     # The page and the files of figures show the same SVG, and drawing takes longest.
-    svgs = report.svgs() if wanted & {"html", "svg"} else {}
+    svgs = report.svgs() if wanted & {"html", "svg", "png"} else {}
     files: dict[str, bytes] = {}
     if "html" in wanted:
         files["index.html"] = report.html(svgs).encode()
@@ -114,8 +118,11 @@ def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> lis
     for figure in report.figures:
         if "svg" in wanted:
             files[f"figures/{figure.name}.svg"] = svgs[figure.name].encode()
-        for kind in sorted(wanted & {"pdf", "png"}):
-            files[f"figures/{figure.name}.{kind}"] = draw(figure.chart, kind, density=DENSITY)
+        if "png" in wanted:
+            files[f"figures/{figure.name}.png"] = convert(svgs[figure.name], "png", density=DENSITY, ground="white")
+        if "pdf" in wanted:
+            for ending, width in PRINTED.items():
+                files[f"figures/{figure.name}{ending}.pdf"] = draw(figure.chart, "pdf", width=width)
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
