@@ -201,7 +201,7 @@ def demo_command(
             f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
         )
         results = []
-        with progress_bar(console, "playing") as show:
+        with progress_bar(Console(stderr=True), "playing") as show:
             for policy, capacity, is_unbiased, record in play_plan(game, seeds):
                 results.append(PolicyResult(policy, capacity, is_unbiased, record.summary(), record.curve))
                 show(len(results), len(PLAN), f"{policy}, {capacity or 'no limit'}")

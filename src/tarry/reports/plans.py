@@ -53,7 +53,7 @@ def _details(plan: Plan) -> Table:
         daily = (f"{f.effective * rate:,.0f}",) if rate else ()
         # An error below a twentieth would not change what a reader does.
         is_known = f.second_moment_error < 0.05 * f.second_moment
-        square = moment(f.second_moment) + ("" if is_known else f" ± {f.second_moment_error:.0f}")
+        square = moment(f.second_moment) + ("" if is_known else f" (s.e. {f.second_moment_error:.0f})")
         figures = (f"{f.seen:.1%}", square, f"{f.effective:.1%}", *daily, f"×{f.error_factor:.2f}")
         rows.append((f"{f.capacity:,}", *figures, f"{f.saturated:.1%}"))
     bold = tuple(i for i, f in enumerate(shown) if f.capacity == plan.capacity)
