@@ -142,10 +142,15 @@ def make_player(name: str, game: Game) -> Player:
         return Player(paper_learner(game), schedulers.Always())
     # The longest wait that never fills the set.
     given = Conditions.of(game.delays, game.capacity, patience=game.capacity - 1)
-    made = find_policy(name).make(given)
+    made = _scheduler(name, given)
     # Its guess of the backlog moves by restarts; every other scheduler here is left alone.
     epochs = Doubling("backlog") if isinstance(made, schedulers.DoublingBernoulli) else None
     return Player(paper_learner(game), made, epochs)
+
+
+@lru_cache(maxsize=4096)  # to calibrate one takes milliseconds, and the games of a seed come again and again
+def _scheduler(name: str, given: Conditions) -> Any:
+    return find_policy(name).make(given)
 
 
 def allow(name: str, game: Game) -> Game:
@@ -281,7 +286,7 @@ def _table(title: str, columns: tuple[str, ...]) -> Table:
 
 
 def compare_command(
-    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 64,
+    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 48,
     horizon: Annotated[int, typer.Option(min=10, help="Rounds per run of the regret table.")] = 20_000,
     quick: Annotated[bool, typer.Option("--quick", help="At most 8 seeds and 4000 rounds.")] = False,
     file: Annotated[Path | None, typer.Option("--json", help="File for all numbers.")] = None,

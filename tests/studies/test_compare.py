@@ -189,7 +189,7 @@ def test_quick_lowers_seeds_and_rounds(monkeypatch):
     monkeypatch.setattr("studies.compare.run_compare", lambda console, *given: asked.append(given))
     for arguments in ([], ["--quick"], ["--quick", "--seeds", "4"]):
         assert CliRunner().invoke(app, ["compare", *arguments]).exit_code == 0
-    assert asked == [(64, 20_000, None), (8, 4000, None), (4, 4000, None)]
+    assert asked == [(48, 20_000, None), (8, 4000, None), (4, 4000, None)]
 
 
 def test_a_file_that_cannot_be_written_is_told_before_play(tmp_path):
