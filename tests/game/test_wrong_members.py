@@ -328,7 +328,9 @@ def test_compiled_it_is_named_too(kind):
     assert str(told.value).count("\n") <= 4
 
 
-@pytest.mark.parametrize("kind", [SlotTooLarge, SlotHuge, SlotNegative, ExpiresNobody, WeightNan, PlayNan], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [SlotTooLarge, SlotHuge, SlotNegative, ExpiresNobody, WeightNan, PlayNan], ids=lambda kind: kind.__name__
+)
 def test_slots_weights_and_plays_are_looked_at_in_any_play(kind):
     with pytest.raises(ValueError, match=f"{kind.__name__}.*{WRONG[kind]}"):
         play(kind)
