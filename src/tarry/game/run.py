@@ -27,6 +27,7 @@ from tarry.game.world import (
     Cell,
     Cells,
     Fixed,
+    NoLog,
     Points,
     make_log,
     make_world,
@@ -130,7 +131,7 @@ class Run(NamedTuple):
             world=make_world(
                 losses.rows.width, width, slots, nodes, self.horizon, (self.checkpoints.size, BOOKS + sums)
             ),
-            log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
+            log=make_log(self.horizon, learner.dimension) if self.keep_rounds else NoLog(),
             kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
 
