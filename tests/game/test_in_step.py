@@ -9,6 +9,7 @@ import pytest
 
 import tarry
 from tarry.domains import Ball
+from tarry.errors import ArgumentError
 from tarry.learners import DWFTRL, OGD, OnePoint, TwoPoint
 from tarry.losses import Batched, Drawn, Logistic, Quadratic
 
@@ -182,6 +183,11 @@ def test_the_users_arrays_are_copies():
         tarry.simulate(game(in_one_call(made)), OGD(BALL, rate=0.3), 2).loss.tolist() for made in (greedy, logistic)
     )
     assert one == other
+
+
+def test_a_gpu_plays_no_function():
+    with pytest.raises(ArgumentError, match="device plays compiled losses alone, not Batched"):
+        tarry.simulate(game(in_one_call()), OGD(BALL, rate=0.3), 2, device="cuda")
 
 
 def test_a_function_is_needed():
