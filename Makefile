@@ -4,7 +4,7 @@
 # crash: kill -9, 500 times for each store
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
-# test-torch: the PyTorch adapter on PyTorch itself, which the other checks do without
+# test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -29,7 +29,7 @@ $(VENV)/.ready-bench: $(VENV)/.ready
 	@touch $@
 
 $(VENV)/.ready-torch: $(VENV)/.ready
-	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[torch]'
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[torch,jax]'
 	@touch $@
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
@@ -66,7 +66,7 @@ crash: setup
 	@$(BIN)/python tests/support/crash.py 500
 
 test-torch: $(VENV)/.ready-torch
-	@$(BIN)/python -c 'import torch' && $(BIN)/python -m pytest tests/adapters/test_torch.py
+	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks

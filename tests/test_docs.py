@@ -20,7 +20,8 @@ from tarry import delays
 from tarry.experiments import Folder, run_sweep
 
 ROOT = Path(__file__).parents[1]
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
+PLACES = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in PLACES}
 
 
 def blocks(language):

@@ -194,7 +194,7 @@ def test_blocks_are_sized_by_time_and_memory():
 
 
 def _replicas(horizon, seeds, threads, room, seconds=5e-8):
-    made = SimpleNamespace(horizon=horizon, threads=threads, is_plain=False, player=GAMES["VarOpt"][1])
+    made = SimpleNamespace(horizon=horizon, threads=threads, is_plain=False, in_step=False, player=GAMES["VarOpt"][1])
     pace = blocks.Pace(made, seeds)
     pace.learn(1000, 1000 * seconds)
     return pace.replicas(seeds, room)

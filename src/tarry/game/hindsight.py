@@ -33,6 +33,7 @@ from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differ
 from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
 from tarry.losses.base import Listed, fetch, gradient, support, value
+from tarry.losses.custom import Batched
 from tarry.losses.supervised import Kinked, Supervised, curve, predict_label
 
 GOAL = 1e-9  # the relative gap to reach: far below what a regret is read to
@@ -196,7 +197,7 @@ def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[
     """Return the sum of losses up to each of ``rounds``: of one action, or of a path with an action for each round."""
     row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
     path = np.ascontiguousarray(np.atleast_2d(x))
-    add = _losses_at.dispatcher_for(losses)
+    add = _losses_at_in_calls if isinstance(losses, Batched) else _losses_at.dispatcher_for(losses)
     for first, last in blocks(int(rounds[-1]), stopped):
         i, j = np.searchsorted(rounds, (first, last + 1))
         add(losses, path, row, first, last, rounds[i:j], out[i:j], total)
@@ -261,6 +262,17 @@ def _losses_at(
             i += 1
 
 
+def _losses_at_in_calls(
+    losses: Batched, path: Vector, row: Vector, first: int, last: int, rounds: np.ndarray, out: Vector, total: Vector
+) -> None:
+    """Do as ``_losses_at`` does, with one call for many rounds."""
+    for start, values, _ in losses.in_rounds(first, last, path):
+        sums = total[0] + np.cumsum(values)
+        mine = (rounds >= start) & (rounds < start + sums.size)
+        out[mine] = sums[rounds[mine] - start]
+        total[0] = sums[-1]
+
+
 @entry
 def _sum_losses(
     losses: Any, first: int, last: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
@@ -273,6 +285,15 @@ def _sum_losses(
         gradient(losses, row, x, one)
         for i in range(x.size):
             total[i] += one[i]
+
+
+def _sum_in_calls(
+    losses: Batched, first: int, last: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
+) -> None:
+    """Do as ``_sum_losses`` does, with one call for many rounds."""
+    for _, values, slopes in losses.in_rounds(first, last, x[np.newaxis]):
+        sums += values.sum()  # a smooth lower bound there is none: heights are values
+        total += slopes.sum(axis=0)
 
 
 @entry
@@ -293,7 +314,7 @@ class _Objective:
 
     def __init__(self, domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> None:
         self._domain, self._losses, self._horizon, self._stopped = domain, losses, horizon, stopped
-        self._pass = _sum_losses.dispatcher_for(losses)
+        self._pass = _sum_in_calls if isinstance(losses, Batched) else _sum_losses.dispatcher_for(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
 

@@ -14,6 +14,7 @@ from tarry.errors import MemberError, TooLarge
 from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import OUTSIDE, Comparator
+from tarry.game.in_step import advance_in_step, plays_in_step, seen_losses
 from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting, no_slot
 from tarry.game.world import (
@@ -116,7 +117,7 @@ class Run(NamedTuple):
 
     def start(self, draws: Draws, slots: int | None = None, nodes: int = FIRST_ROOM) -> Buffers:
         """Return the buffers of one seed before the first round, with room in the wheel for some pending rounds."""
-        learner, losses, capacity = self.player.learner, self.game.losses, self.setting.capacity
+        learner, losses, capacity = self.player.learner, self.losses, self.setting.capacity
         slots = self.slots if slots is None else slots
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width, nodes = widths.get(self.game.feedback, queries), min(self.horizon, nodes)
@@ -142,13 +143,29 @@ class Run(NamedTuple):
     def advancing(self, buffers: Buffers) -> Callable[[Stop, int, int], int]:
         """Return what advances one seed, for whoever plays round by round."""
         cells, packed = cells_of([self], np.zeros(1, np.int64)), Packed(alone(buffers))
-        return lambda stop, first, last: self.compiled(cells, packed, stop.cell, first, last)
+        return lambda stop, first, last: self.play(cells, packed, stop, first, last)
+
+    def play(self, cells: Cells, packed: Packed, stop: Stop, first: int, last: int) -> int:
+        """Play rounds first..last of packed replicas as far as there is room; return the last one played."""
+        if self.in_step:
+            return advance_in_step(self.compiled, self.game.losses, cells, packed, stop.cell, first, last)
+        return self.compiled(cells, packed, stop.cell, first, last)
+
+    @property
+    def in_step(self) -> bool:
+        """Whether losses are found in one call for all replicas of a block."""
+        return plays_in_step(self.game, self.player.learner)
+
+    @property
+    def losses(self) -> Any:
+        """The losses as rounds see them."""
+        return seen_losses(self.game, self.player.learner)
 
     @property
     def cell(self) -> Cell:
         """What compiled rounds are played by."""
         game = self.game
-        fixed = Fixed(game.losses, game.delays, AllOne() if game.sizes is None else game.sizes, self.checkpoints)
+        fixed = Fixed(self.losses, game.delays, AllOne() if game.sizes is None else game.sizes, self.checkpoints)
         return Cell(self.player, self.setting, fixed)
 
     def played(self, seeds: Sequence[int], buffers: Buffers, logs: list[Any], rows: slice) -> Played:
@@ -238,6 +255,9 @@ def make_run(
     ``debug`` plays in plain Python and checks what members do.
     """
     certify = UNCERTIFIED if terms is None else terms.certify
+    members = (player, seen_losses(game, player.learner), game.delays)
+    if plays_in_step(game, player.learner):
+        kept["threads"] = 1  # so that one call is for all seeds
     return Run(
         game=game,
         player=player,
@@ -246,8 +266,8 @@ def make_run(
         ),
         checkpoints=checkpoints,
         terms=terms,
-        compiled=play_checked if debug else run_rounds.dispatcher_for(player, game.losses, game.delays),
-        is_plain=debug or must_run_plain((player, game.losses, game.delays)),
+        compiled=play_checked if debug else run_rounds.dispatcher_for(*members),
+        is_plain=debug or must_run_plain(members),
         project=project_into(player.learner.domain),
         **kept,
     )

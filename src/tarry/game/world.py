@@ -142,6 +142,21 @@ def recall(kind: Any, losses: Any, s: int, row: Array, kept: Array) -> Array:
     return kept
 
 
+NOT_OPEN = -4  # no slot: below all answers of ``begin``
+
+
+@verb_with_default
+def reopen(losses: Any, row: Array) -> int:
+    """Return the slot of the round that ``pause`` left open, NOT_OPEN where there is none."""
+    return NOT_OPEN
+
+
+@verb_with_default
+def pause(losses: Any, t: int, row: Array, slot: int) -> bool:
+    """Return whether round t waits, once its play is made, for losses that are found outside compiled code."""
+    return False
+
+
 @verb_with_default
 def size_in(sizes: Any, t: int) -> float:
     """Return the size of round t."""
@@ -281,15 +296,19 @@ def play_rounds(
         return
     checkpoint = rounds[world.reached[0]]
     for t in range(first, last + 1):
-        turn(world.wheel, t)
-        disclosed = -1
-        if setting.information == CLAIRVOYANT:
-            disclosed = delay(delays, t)
-            note(log, t, DELAY, t, float(disclosed))
-        size = size_in(sizes, t)
-        slot = begin(player, setting, draws, state, t, disclosed, size)
-        if slot >= 0 or setting.hears:
-            expect(world.wheel, t, t + delay(delays, t), t, slot)
+        slot = reopen(losses, world.row)
+        if slot == NOT_OPEN:
+            turn(world.wheel, t)
+            disclosed = -1
+            if setting.information == CLAIRVOYANT:
+                disclosed = delay(delays, t)
+                note(log, t, DELAY, t, float(disclosed))
+            size = size_in(sizes, t)
+            slot = begin(player, setting, draws, state, t, disclosed, size)
+            if slot >= 0 or setting.hears:
+                expect(world.wheel, t, t + delay(delays, t), t, slot)
+            if pause(losses, t, world.row, slot):
+                return
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)
         total += loss
         if t & _CHECKED == 0 and (stop[0] != 0 or not abs(total) < np.inf):

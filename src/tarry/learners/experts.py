@@ -94,7 +94,8 @@ class DORMPlus(Matching, init=False):
 
         P ← max(0, P + Σ_{s arrives in t} w_s r_s + h_{t+1} − h_t),   r_s = ⟨g_s, x_s⟩ 1 − g_s,   x_{t+1} ∝ P
 
-    An expert that was poor for long is taken up as soon as it is good. Flaspohler et al. (ICML 2021), with q = 2.
+    An expert that was poor for long is taken up as soon as it is good, and never quite dropped: where one expert stays
+    best, the regret grows as √T and DORM's does not (docs/methods.md). Flaspohler et al. (ICML 2021), with q = 2.
 
     >>> DORMPlus(2, hint="recent").needs_acknowledgements
     True
