@@ -99,6 +99,8 @@ def _replayed(
 ) -> Replays:
     """Return the replay of a setting's cells, whose contents go by line; ``lost`` has the losses of all lines."""
     whole, _ = build_game(next(iter(contents.values()))["game"], seed)
+    if whole.losses.rows.reacts or whole.delays.reacts:
+        raise ValueError("losses or delays there react to plays, so lines have met different games")
     played = min(whole.horizon, PLAYED)
     short = head(whole, played)
     backlog, thin = short.delays.backlog(), _thinned(played)

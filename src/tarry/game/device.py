@@ -57,7 +57,7 @@ def kernel_for(run: Run, fitted: Buffers) -> tuple[cuda.Kernel, Any]:
 def _places(fitted: Buffers) -> tuple[Any, Any]:
     """Return what should lie near to a thread, and what far."""
     state, world = fitted.state, fitted.world
-    return (state.table, state.scheduler, world.wheel), (world.curve,)
+    return (state.table, state.scheduler, world.wheel), (world.curve, *world.reactions[2:])
 
 
 class DeviceBlock:
@@ -125,6 +125,8 @@ class DeviceBlock:
         measured = {"loss": fetch(world.loss), "held": fetch(world.held)}
         if is_last:
             measured["curve"] = fetch(world.curve)
+            foe = world.reactions
+            measured["reactions"] = foe._replace(rows=fetch(foe.rows), waits=fetch(foe.waits))
             if self._run.keep_rounds:
                 log = type(log)(*map(fetch, log))
         state = state._replace(tally=tally, play=fetch(state.play))
@@ -146,7 +148,7 @@ def fit(run: Run, fresh: Buffers) -> Buffers:
     else:
         world = world._replace(wheel=make_slot_queue(slots))
     is_row = losses.isotropic() == (0.0, 1.0) and losses.rows.width == losses.dimension
-    if isinstance(kind, Examples) or (isinstance(kind, Gradients) and is_row):
+    if not losses.rows.reacts and (isinstance(kind, Examples) or (isinstance(kind, Gradients) and is_row)):
         kind, world = Rows(), world._replace(feedback=world.feedback[:, :0])
     scheduler = without_unused(run.player.scheduler, state.scheduler, fresh.draws.schedule)
     return fresh._replace(state=state._replace(scheduler=scheduler), world=world, kind=kind)

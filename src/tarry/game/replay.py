@@ -30,6 +30,7 @@ class NoRows(Parameters):
 
     width = 1
     horizon = None
+    reacts = False
 
 
 class Zero(Parameters):
@@ -52,6 +53,7 @@ class Unplayed(NamedTuple):
     losses: Zero = Zero()
     feedback: str = "label"
     sizes: np.ndarray | None = None
+    contexts: None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -92,7 +94,7 @@ def replay(
     ([1.0, 1.0], [5.0, 5.0])
     """
     chosen = seed_list(seeds)
-    check_delays(delays)
+    check_delays(delays, may_react=False)
     player = Player(Idle(), scheduler)
     check_grants(player, feedback="label", capacity=capacity, information=information, preemption=preemption)
     if sizes is not None:

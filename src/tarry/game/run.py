@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.checks import as_int
+from tarry.delays.base import allocate as allocate_delays
 from tarry.errors import TooLarge
 from tarry.game.descent import Projection
 from tarry.game.hindsight import OUTSIDE, Comparator
@@ -27,6 +28,8 @@ from tarry.game.world import (
     Cells,
     Fixed,
     Points,
+    Reactions,
+    Unseen,
     make_log,
     make_world,
     run_rounds,
@@ -36,8 +39,9 @@ from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
+from tarry.losses.base import allocate as allocate_rows
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
-from tarry.tracking import Draws, Player, Terms, fresh_state, terms_of
+from tarry.tracking import Draws, Player, Terms, as_state, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
 from tarry.tracking.table import without_index
 from tarry.tracking.tally import SUMS, UNCERTIFIED, check_balance, without_unused
@@ -75,7 +79,21 @@ class Played(NamedTuple):
     losses: np.ndarray  # at checkpoints
     rates: np.ndarray  # the last, as are the plays
     plays: np.ndarray
+    rows: np.ndarray  # the losses' rows and the delays as they were met, where they react
+    waits: np.ndarray
     best: Comparator | None = None
+
+    def by_game(self) -> list[Played]:
+        """Return what was played of each game: where losses or delays react, every seed has met another one."""
+        game = self.run.game
+        if not (game.losses.rows.reacts or game.delays.reacts):
+            return [self]
+        found = []
+        for i, seed in enumerate(self.seeds):
+            met = game.as_met(self.rows[i], self.waits[i])
+            mine = {name: getattr(self, name)[i : i + 1] for name in self._fields[2:-1]}
+            found.append(self._replace(run=self.run._replace(game=met), seeds=[seed], **mine))
+        return found
 
 
 class Run(NamedTuple):
@@ -119,6 +137,7 @@ class Run(NamedTuple):
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width, nodes = widths.get(self.game.feedback, queries), min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
+        contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         state, certify = fresh_state(self.player, slots, capacity), self.setting.certify
         tally = without_unused(state.tally, certify, self.game.sizes is not None)
@@ -127,11 +146,29 @@ class Run(NamedTuple):
             draws=draws,
             state=state._replace(table=without_index(state.table, self.keep_rounds), tally=tally),
             world=make_world(
-                losses.rows.width, width, slots, nodes, self.horizon, (self.checkpoints.size, BOOKS + sums)
+                (losses.rows.width, width, contexts),
+                slots,
+                nodes,
+                self.horizon,
+                (self.checkpoints.size, BOOKS + sums),
+                self._fresh_reactions(),
             ),
             log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
             kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
+
+    def _fresh_reactions(self) -> Reactions:
+        """Return what losses and delays that react know before the first round, with room for what comes of it."""
+        rows, delays, fresh = self.game.losses.rows, self.game.delays, Reactions()
+        if rows.reacts:
+            self.refuse_if_large(0, self.horizon * rows.width)
+            state = as_state("rows", rows, allocate_rows(rows))
+            fresh = fresh._replace(losses=state, rows=np.zeros((self.horizon, rows.width)))
+        if delays.reacts:
+            self.refuse_if_large(0, self.horizon)
+            state = as_state("delays", delays, allocate_delays(delays))
+            fresh = fresh._replace(delays=state, waits=np.zeros(self.horizon, np.int64))
+        return fresh
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last of one seed, whose wheel has room for all rounds."""
@@ -146,8 +183,9 @@ class Run(NamedTuple):
     def cell(self) -> Cell:
         """What compiled rounds are played by."""
         game = self.game
-        fixed = Fixed(game.losses, game.delays, AllOne() if game.sizes is None else game.sizes, self.checkpoints)
-        return Cell(self.player, self.setting, fixed)
+        sizes = AllOne() if game.sizes is None else game.sizes
+        contexts = Unseen() if game.contexts is None else game.contexts
+        return Cell(self.player, self.setting, Fixed(game.losses, game.delays, sizes, contexts, self.checkpoints))
 
     def played(self, seeds: Sequence[int], buffers: Buffers, logs: list[Any], rows: slice) -> Played:
         """Return copies of what is measured in these rows of stacked buffers, which are used again."""
@@ -157,6 +195,8 @@ class Run(NamedTuple):
             bounds = bounds_at(self.terms, curve[:, :, BOOKS:], curve[:, :, RATE])
         kept = [part[rows] for part in (*books[:3], books.strays, books.sized)]
         kept += [curve[:, :, LOSS], curve[:, -1, RATE], state.play[rows]]
+        foe = buffers.world.reactions
+        kept += [foe.rows[rows], foe.waits[rows]]
         return Played._make((self, seeds, logs[rows], bounds, *map(np.array, kept), None))
 
     def refuse_if_large(self, nodes: int, cells: int) -> None:
@@ -222,8 +262,8 @@ def make_run(
         ),
         checkpoints=checkpoints,
         terms=terms,
-        compiled=run_rounds.dispatcher_for(player, game.losses, game.delays),
-        is_plain=must_run_plain((player, game.losses, game.delays)),
+        compiled=run_rounds.dispatcher_for(player, game.losses, game.delays, game.contexts),
+        is_plain=must_run_plain((player, game.losses, game.delays, game.contexts)),
         project=project_into(player.learner.domain),
         **kept,
     )

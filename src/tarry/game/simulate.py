@@ -98,10 +98,10 @@ def _play(match: Match, comparator: Any, device: str, progress: Progress | None)
     workers = run.threads if isinstance(begun, Crew) else 1
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
     with in_python(is_short):
-        find = comparing(comparator, run.game, run.checkpoints)
+        find = comparing(comparator, run.game.as_met(*match.first.fresh.world.reactions[2:]), run.checkpoints)
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
-        found = begun.play(match.parts(seeds), stop, report)
+        found = [met for one in begun.play(match.parts(seeds), stop, report) for met in one.by_game()]
         with in_python(is_short):
             return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]
 
@@ -223,7 +223,7 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
             taken = _take(parts, crew.next_size(left))
             left -= sum(len(part.seeds) for _, part in taken)
             for (i, _), one in zip(taken, crew.play([part for _, part in taken], Stop(), report), strict=True):
-                played[i].append(one._replace(best=compare(one.run.game, one.run.checkpoints)))
+                played[i] += [met._replace(best=compare(met.run.game, met.run.checkpoints)) for met in one.by_game()]
     for match, mine in zip(matches, played, strict=True):
         order = {seed: i for i, seed in enumerate(match.seeds)}
         mine.sort(key=lambda one: order[one.seeds[0]])
