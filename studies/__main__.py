@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from rich.console import Console
 
 from studies.cases import Case, clinical_case, flights_case, queue_case, save_page, save_pictures
 from studies.compare import compare_command
-from studies.measure import LearnerResult, Scores
+from studies.measure import LearnerResult, Scores, quiet
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
@@ -111,7 +110,7 @@ def pictures_command(
     kind: Annotated[Kind, typer.Option("--format", help="svg or png.")] = Kind.svg,
 ) -> None:
     """The three pictures people look at first, of departures: bias, precision, who holds a slot."""
-    with refusing(), _quiet(), progress_lines("playing") as tell:
+    with refusing(), quiet(), progress_lines("playing") as tell:
         _check(first, seeds, 0)
         case = flights_case(first=first, capacity=slots)
         figures = case.figures(seeds, map(find_policy, PICTURED), tell)
@@ -123,7 +122,7 @@ def pictures_command(
 def _run(
     make: Callable[[], Case], first: int | None, seeds: int, learners: int, out: Path | None, file: Path | None
 ) -> None:
-    with refusing(), _quiet():
+    with refusing(), quiet():
         _check(first, seeds, learners)
         case, console = make(), screen()
         console.print(f"{case.stream.facts}.", highlight=False)
@@ -188,18 +187,6 @@ def progress_lines(doing: str) -> Iterator[Callable[[str], None]]:
             console.print(f"{doing}: {text}", highlight=False, soft_wrap=True)
 
     yield tell
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Warnings about refused rounds are what the tables are about."""
-    logger = logging.getLogger("tarry")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ def bias_chart(stream: Stream, figures: Iterable[Scores]) -> Any:
             "mean": one.believed.mean,
             "low": max(least, one.believed.mean - 2 * one.believed.deviation),
             "high": min(most, one.believed.mean + 2 * one.believed.deviation),
-            "text": f"{one.believed.mean:.1f}" + (f" ± {one.believed.deviation:.1f}" if one.believed.runs > 1 else ""),
+            "text": f"{one.believed.mean:.1f}"
+            + (f" (s.d. {one.believed.deviation:.1f})" if one.believed.runs > 1 else ""),
         }
         for one in figures
     ]

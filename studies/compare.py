@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,9 +26,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from studies.measure import quiet
 from tarry import delays, domains, learners, losses, rates, schedulers, theory
+from tarry.charts import CONFIDENCE, student
 from tarry.cli.console import progress_bar, screen
 from tarry.game import Game, Record, simulate
+from tarry.kernel import entry
+from tarry.losses.base import Listed, fetch
+from tarry.outcomes import number
 from tarry.planning.policies import POLICIES, Conditions, find_policy
 from tarry.tracking import Doubling, Player
 
@@ -72,7 +77,8 @@ BIASED = {policy.name for policy in POLICIES if not policy.make(Conditions(2, 1,
 def instance(problem: str, delay: str, *, horizon: int, capacity: int | None) -> Callable[[int], Game]:
     """The game of a seed, for ``simulate(None, player, games=…)``; names are those of LOSSES and DELAYS.
 
-    Delays come as a list, so that one compilation serves all of them.
+    Delays and losses come as lists: one compilation serves all delays, and what a seed draws is drawn once for
+    every scheduler that meets it.
 
     >>> instance("linear with drift", "bursts", horizon=1000, capacity=16)(0).delays.max_backlog
     253
@@ -82,10 +88,31 @@ def instance(problem: str, delay: str, *, horizon: int, capacity: int | None) ->
             raise ValueError(f"there are no {what} named {name!r}: choose one of {', '.join(map(repr, known))}")
 
     def game(seed: int) -> Game:
-        waits = delays.array(DELAYS[delay](horizon, seed).values)
-        return Game(domains.Ball(DIMENSION), LOSSES[problem](seed), waits, capacity=capacity)
+        losses, waits = _listed(problem, seed, horizon), _waits(delay, seed, horizon)
+        return Game(domains.Ball(DIMENSION), losses, waits, capacity=capacity)
 
     return game
+
+
+@lru_cache(maxsize=128)  # a few hundred megabytes at most; games are met one after the other
+def _listed(problem: str, seed: int, horizon: int) -> Any:
+    """The losses of a seed with their rows written out."""
+    drawn = LOSSES[problem](seed)
+    table = np.empty((horizon, DIMENSION))
+    _write.dispatcher_for(drawn)(drawn.rows, table)
+    table.flags.writeable = False
+    return drawn.with_rows(Listed(table))
+
+
+@lru_cache(maxsize=128)
+def _waits(delay: str, seed: int, horizon: int) -> Any:
+    return delays.array(DELAYS[delay](horizon, seed).values)
+
+
+@entry
+def _write(rows: Any, table: np.ndarray) -> None:
+    for t in range(table.shape[0]):
+        fetch(rows, t + 1, table[t])
 
 
 def paper_learner(game: Game) -> Any:
@@ -115,10 +142,15 @@ def make_player(name: str, game: Game) -> Player:
         return Player(paper_learner(game), schedulers.Always())
     # The longest wait that never fills the set.
     given = Conditions.of(game.delays, game.capacity, patience=game.capacity - 1)
-    made = find_policy(name).make(given)
+    made = _scheduler(name, given)
     # Its guess of the backlog moves by restarts; every other scheduler here is left alone.
     epochs = Doubling("backlog") if isinstance(made, schedulers.DoublingBernoulli) else None
     return Player(paper_learner(game), made, epochs)
+
+
+@lru_cache(maxsize=4096)  # to calibrate one takes milliseconds, and the games of a seed come again and again
+def _scheduler(name: str, given: Conditions) -> Any:
+    return find_policy(name).make(given)
 
 
 def allow(name: str, game: Game) -> Game:
@@ -166,15 +198,16 @@ def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = 
     moment_plan = [(*place, name) for place in places for name in SCHEDULERS]
     regret_plan = [(*game, slots, name) for game in REGRET_GAMES for slots, name in _entrants(game[0])]
     total = len(moment_plan) + len(regret_plan)
-    with progress_bar(console, "playing") as show:
+    with progress_bar(Console(stderr=True), "playing") as show:
         for delay, slots, name in moment_plan:
             moments.append(moment_cell(delay, slots, name, seeds, short))
             show(len(moments), total, f"weights: {delay}, {slots}, {name}")
         for problem, delay, room, name in regret_plan:
             regrets.append(regret_cell(problem, delay, room, name, seeds, horizon))
             show(len(moments) + len(regrets), total, f"{problem}, {room}, {name}")
-    console.print(moment_table(moments, known, f"Mean E[w²] ± s.e., {short:,} rounds, {seeds} seeds; * biased"))
-    title = f"Regret ± s.e., {horizon:,} rounds, {seeds} seeds; the paper's rates unless named; * biased"
+    sure = "± half the 95 % interval"
+    console.print(moment_table(moments, known, f"Mean E[w²] {sure}, {short:,} rounds, {seeds} seeds; * biased"))
+    title = f"Regret {sure}, {horizon:,} rounds, {seeds} seeds; the paper's rates unless named; * biased"
     console.print("\n", regret_table(regrets, known_long, title))
     if file is not None:
         numbers: Row = {"seeds": seeds, "moment_horizon": short, "horizon": horizon}
@@ -189,7 +222,7 @@ def moment_table(cells: list[Row], known: list[Row], title: str) -> Table:
         _add_yardsticks(table, slots, known, MOMENT_DELAYS)
         for name in SCHEDULERS:
             row = [cell for cell in cells if (cell["capacity"], cell["scheduler"]) == (slots, name)]
-            table.add_row(str(slots), _starred(name), *(_shown(cell["moment"], cell["standard_error"]) for cell in row))
+            table.add_row(str(slots), _starred(name), *(number(cell["moment"], cell["half"]) for cell in row))
         table.add_section()
     return table
 
@@ -204,7 +237,7 @@ def regret_table(cells: list[Row], known: list[Row], title: str) -> Table:
         for name in dict.fromkeys(cell["player"] for cell in rows):
             shown = {(c["losses"], c["delays"]): c for c in rows if c["player"] == name}
             found = [shown.get(game) for game in REGRET_GAMES]
-            figures = ("–" if c is None else _shown(c["regret"], c["standard_error"]) for c in found)
+            figures = ("–" if c is None else number(c["regret"], c["half"]) for c in found)
             table.add_row("∞" if slots is None else str(slots), _starred(name), *figures)
         table.add_section()
     return table
@@ -236,16 +269,12 @@ def _entrants(problem: str) -> list[tuple[int | None, str]]:
 
 
 def _figures(name: str, values: np.ndarray) -> Row:
-    return {name: float(values.mean()), "standard_error": float(values.std(ddof=1) / np.sqrt(values.size))}
+    error = float(values.std(ddof=1) / np.sqrt(values.size))
+    return {name: float(values.mean()), "standard_error": error, "half": student(CONFIDENCE, values.size - 1) * error}
 
 
 def _starred(name: str) -> str:
     return f"{name} *" if name in BIASED else name
-
-
-def _shown(mean: float, error: float) -> str:
-    digits = 2 if mean < 10 else 1 if mean < 100 else 0
-    return f"{mean:,.{digits}f} ± {error:,.{digits}f}"
 
 
 def _table(title: str, columns: tuple[str, ...]) -> Table:
@@ -257,7 +286,7 @@ def _table(title: str, columns: tuple[str, ...]) -> Table:
 
 
 def compare_command(
-    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 96,
+    seeds: Annotated[int, typer.Option(min=2, help="Runs per figure; each draws its own game.")] = 48,
     horizon: Annotated[int, typer.Option(min=10, help="Rounds per run of the regret table.")] = 20_000,
     quick: Annotated[bool, typer.Option("--quick", help="At most 8 seeds and 4000 rounds.")] = False,
     file: Annotated[Path | None, typer.Option("--json", help="File for all numbers.")] = None,
@@ -270,4 +299,5 @@ def compare_command(
         except OSError as error:
             typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
             raise typer.Exit(2) from error
-    run_compare(screen(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)
+    with quiet():
+        run_compare(screen(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)

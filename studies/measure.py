@@ -6,14 +6,17 @@ scikit-learn's models hear the labels a replay says are heard, with the weights 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
-from math import sqrt
+from contextlib import contextmanager
+from math import inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from studies.streams import PENALTY, WEIGHT_ROOM, Stream, Vector
+from tarry.charts import CONFIDENCE, student
 from tarry.domains import Ball
 from tarry.game import Game, Record, replay, simulate
 from tarry.learners import DWFTRL, Ridge
@@ -26,6 +29,18 @@ RATES = tuple(0.128 / 4**i for i in range(6))
 SLICE = 20_000  # decisions that plain Python gets through in seconds
 TREES = 100
 HARDLY = 1e-6  # a penalty that does not move a mean label, and keeps the first plays finite
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out warnings of refused rounds, which are what the tables are about."""
+    logger = logging.getLogger("tarry")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 class Spread(NamedTuple):
@@ -45,6 +60,11 @@ class Spread(NamedTuple):
     def error(self) -> float:
         """The standard error of the mean."""
         return self.deviation / sqrt(self.runs)
+
+    @property
+    def half(self) -> float:
+        """Half the 95 % interval of the mean; infinite with one run."""
+        return student(CONFIDENCE, self.runs - 1) * self.error if self.runs > 1 else inf
 
 
 class Scores(NamedTuple):

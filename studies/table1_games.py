@@ -179,7 +179,7 @@ def bound_of(column: Column, at: Setting, game: str = "") -> float:
 
 CONVEX, CURVED = "OCO, convex", "OCO, strongly convex"
 BANDIT, BANDIT_CURVED = "BCO, convex", "BCO, strongly convex"
-OURS, FREE = "this work, calibrated", "nothing known"
+OURS, FREE = "the paper, calibrated", "nothing known"
 TUNING = "optimised"  # the printed scheduler has the same orders, and constants that hide them at these sizes
 
 

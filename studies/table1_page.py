@@ -33,12 +33,13 @@ from tarry.checks import as_choice
 from tarry.cli.console import Format, refusing, screen
 from tarry.experiments.parts import write_whole
 from tarry.game.device import DEVICES, has_device
+from tarry.outcomes import DASH
 from tarry.reports.page import Page
 from tarry.reports.style import Figure, rows_height
-from tarry.reports.table import DASH, Table, latex, markdown
+from tarry.reports.table import Table, latex, markdown
 
 TITLE = "Table 1, as measured"
-HEADS = ("column", "along", "verdict", "claimed", "measured", "of bound", *CONTROLS, "seeds")
+HEADS = ("column", "along", "range", "points", "verdict", "claimed", "measured", "of bound", *CONTROLS, "seeds")
 SAID = (
     "Each line is a series of games along one quantity. Claimed is the slope that the column's rate has over these "
     "very games, on logarithmic axes and with its terms added up; measured is that of the player's regret, ± 95 %. A "
@@ -98,7 +99,7 @@ def tables(measured: Sequence[MeasuredLine]) -> list[Table]:
 
 
 def _table(title: str, measured: list[MeasuredLine], caption: str, name: str) -> Table:
-    words = ("column", "along", "verdict")
+    words = ("column", "along", "range", "verdict")
     return Table(title, HEADS, [_row(one) for one in measured], caption, text=words, wrap=words, name=name)
 
 
@@ -130,11 +131,17 @@ def _row(one: MeasuredLine) -> tuple[str, ...]:
     why = f": {one.reason}" if one.reason else ""
     share = f"{100 * own.level[1]:.0f} %" if own.level[1] > 0 else DASH
     controls = (_rounded(one.slopes[who].slope) + "†" * (one.slopes[who].level[0] > 1) for who in CONTROLS)
-    return line.column.name, _symbol(line), one.verdict + why, claim, found, share, *controls, str(own.seeds)
+    reach = f"{_short(line.at.min())} to {_short(line.at.max())}"
+    where = line.column.name, _symbol(line), reach, str(line.at.size)
+    return *where, one.verdict + why, claim, found, share, *controls, str(own.seeds)
 
 
 def _symbol(line: Line) -> str:
     return SYMBOLS.get(line.name, line.name)
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _rounded(number: float) -> str:

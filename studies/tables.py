@@ -7,7 +7,8 @@ from math import hypot
 
 from studies.measure import FOUR, LearnerResult, Scores, Spread
 from studies.streams import Stream
-from tarry.reports.table import DASH, Table
+from tarry.outcomes import DASH
+from tarry.reports.table import Table
 
 CLEAR = 2.0  # standard errors, beyond which a difference is more than chance
 _VERDICTS = {
@@ -17,8 +18,9 @@ _VERDICTS = {
 }
 LEGEND = (
     "Ridge regression (λ = 1). progressive: mean squared error of the plays minus that of the best fixed linear model, "
-    "± s.e.; last model: the same of the last one over the whole stream; believed mean: by the labels heard and their "
-    "weights, ± one run's s.d.; pending: bytes of what waits, at most. * unweighted, hence biased."
+    "± half its 95 % interval; last model: the same of the last one over the whole stream; believed mean: by the "
+    "labels heard and their weights, with one run's s.d.; pending: bytes of what waits, at most. * unweighted, hence "
+    "biased."
 )
 OTHERS = (
     "Steps of the first-order learners are the best of a grid for each policy, known only in hindsight. "
@@ -32,15 +34,21 @@ def cells(one: Scores) -> tuple[str, ...]:
         one.policy if one.is_unbiased else f"{one.policy} *",
         shown(one.progressive),
         shown(one.last),
-        _with(one.believed.mean, one.believed.deviation if one.believed.runs > 1 else None),
+        believed(one),
         f"{one.seen:.1%}",
         f"{one.memory:,}",
     )
 
 
 def shown(spread: Spread) -> str:
-    """Return a mean with its standard error, where there is one."""
-    return _with(spread.mean, spread.error if spread.runs > 1 else None)
+    """Return a mean with half its 95 % interval, where there is one."""
+    return _with(spread.mean, f" ± {spread.half:.{_digits(spread.mean)}f}" if spread.runs > 1 else "")
+
+
+def believed(one: Scores) -> str:
+    """Return the believed mean label, with the standard deviation of one run where runs differ."""
+    mean, deviation = one.believed.mean, one.believed.deviation
+    return _with(mean, f" (s.d. {deviation:.{_digits(mean)}f})" if one.believed.runs > 1 else "")
 
 
 def rounded(mean: float) -> float:
@@ -52,9 +60,8 @@ def _digits(mean: float) -> int:
     return 1 if abs(mean) < 100 else 0
 
 
-def _with(mean: float, error: float | None) -> str:
+def _with(mean: float, tail: str) -> str:
     digits = _digits(mean)
-    tail = "" if error is None else f" ± {error:.{digits}f}"
     return f"{mean:,.{digits}f}{tail}".replace("-0.0", "0.0") if abs(mean) < 0.05 else f"{mean:,.{digits}f}{tail}"
 
 

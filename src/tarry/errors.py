@@ -36,6 +36,10 @@ class ArgumentError(ValueError):
         return self.sentence(self.name)
 
 
+class MemberError(TarryError, ValueError):
+    """A member does what no member may: it leaves an array, names no slot, returns no number, or does not compile."""
+
+
 class NotGranted(TarryError, ValueError):
     """A member needs preemption, delays or acknowledgements that the game withholds."""
 

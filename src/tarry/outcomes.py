@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from html import escape
-from math import isnan
+from math import floor, isfinite, isnan, log10
 from typing import Any, NamedTuple
 
 
@@ -52,6 +52,8 @@ class Answer(_Word):
     LATE = 8
     REPEATED = 9
 
+
+DASH = "–"  # of a figure that is not there
 
 FATES = tuple(fate.name.lower() for fate in Fate)
 
@@ -146,6 +148,22 @@ def counted(number: int, what: str) -> str:
     ('1 cell', '2,000 cells')
     """
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def number(mean: float | None, half: float | None = None) -> str:
+    """Return a number with its error, both to the error's second digit; with four digits where there is no error.
+
+    The error is half the 95 % interval, here and wherever a ± is printed.
+
+    >>> number(1234.567, 12.3), number(0.5, None), number(float("nan")), number(3.14159, 0.0)
+    ('1,235 ± 12', '0.5', '–', '3.142')
+    """
+    if mean is None or not isfinite(mean):
+        return DASH
+    if half is None or not isfinite(half) or half <= 1e-12 * abs(mean):  # none, or rounding
+        return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
+    places = max(0, min(8, 1 - floor(log10(half))))
+    return f"{mean:,.{places}f} ± {half:,.{places}f}"
 
 
 def html_facts(title: str, facts: dict[str, str]) -> str:

@@ -45,6 +45,18 @@ def test_json_has_the_same_numbers():
     assert read["constants"]["capacity"] == 32
 
 
+def test_horizon_and_capacity_are_enough():
+    done = call("--horizon", "10000", "--capacity", "16")
+    assert done.exit_code == 0, done.output
+    for mean in (4, 64, 1024):
+        units = {"diameter": 1.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": mean * 10_000}
+        assert f"{theory.varopt_bound(**units):,.0f}" in done.stdout
+        assert f"delay {mean:,}" in done.stdout
+    assert "10,000 GD holds for every player" in " ".join(done.stdout.split())
+    rows = json.loads(call("--horizon", "10000", "--capacity", "16", "-f", "json").stdout)["bounds"]
+    assert {row["mean_delay"] for row in rows} == {4, 16, 64, 256, 1024}
+
+
 def test_batches_need_a_longest_delay():
     read = json.loads(call(*CONVEX, "--max-delay", "400", "-f", "json").stdout)
     game = {"diameter": 2.0, "gradient_bound": 1.0, "horizon": 10_000, "total_delay": 1_000_000}
@@ -55,7 +67,7 @@ def test_batches_need_a_longest_delay():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--horizon", "100", "--capacity", "4"], "no bound follows from these constants"),
+        (["--horizon", "100", "--capacity", "4", "--diameter", "2"], "no bound follows from these constants"),
         ([*CONVEX, "--max-backlog", "50"], "has a total delay between"),
         ([*CONVEX[:-1], "-1"], "--gradient-bound must be positive"),
         (["--capacity", "4"], "--horizon"),

@@ -46,3 +46,16 @@ def test_what_cannot_be_played_counts_nothing(tmp_path):
     assert standing(sweep, Folder(tmp_path / "results")).rounds == 0
     unsaid = sweep_of(tmp_path, TEXT.format(game="delays = {type = 'fixed', delay = 1}"))
     assert standing(unsaid, Folder(tmp_path / "results")).rounds == 0
+
+
+def test_rows_that_are_drawn_and_comparators_that_are_solved_for_count(tmp_path):
+    def guess(losses):
+        game = f"losses = {losses}\ndelays = {{type = 'fixed', delay = 1}}\nhorizon = 4000"
+        text = TEXT.format(game=game).replace('losses = { type = "Linear", rows = "drifting" }\n', "")
+        return standing(sweep_of(tmp_path, text), Folder(tmp_path / "results")).seconds
+
+    np.save(tmp_path / "rows.npy", np.ones((4000, 2)))
+    listed = guess("{type = 'Linear', rows = {file = 'rows.npy'}}")
+    drawn = guess("{type = 'Linear', rows = 'drifting'}")
+    solved = guess("{type = 'Absolute', features = {file = 'rows.npy'}, labels = {file = 'rows.npy', columns = [0]}}")
+    assert listed < drawn < solved

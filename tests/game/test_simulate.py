@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from casework import sets_before_admission
+from scipy import stats
 
 import tarry
 from tarry.game import run
@@ -274,6 +275,11 @@ def test_a_broken_balance_is_noticed(monkeypatch):
 def test_views():
     record = tarry.simulate(_game(), LEARNER, seeds=3)
     assert repr(record).startswith("Record(3 seeds × 200 rounds: regret")
+    low, high = stats.ttest_1samp(record.regret, 0.0).confidence_interval(0.95)
+    assert record.summary()["half"] == pytest.approx((high - low) / 2)
+    assert f"± {(high - low) / 2:.2g} (95 %)" in repr(record)
+    assert repr(tarry.simulate(_game(), LEARNER, seeds=1)).startswith("Record(1 seed × 200 rounds: regret")
+    assert "±" not in repr(tarry.simulate(_game(), LEARNER, seeds=1))
     assert "<table>" in record._repr_html_()
     assert "<table>" in _game()._repr_html_()
     assert repr(_game()).startswith("Game(200 rounds on Ball of R^3, Linear losses")

@@ -150,3 +150,9 @@ def test_a_sweep_of_many_combinations_keeps_them_all(tmp_path, monkeypatch):
 def test_numbas_folder_is_shared(tmp_path, monkeypatch):
     monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
     assert cache.cache_root() == tmp_path / "tarry"
+
+
+def test_an_edit_that_changes_no_code_of_the_member_compiles_nothing(folder):
+    assert _run(folder) == ["10.0", "0"]
+    _write(folder / "mixin.py", f'"""Grow."""  # by how much?\n{MIXIN.format(factor=5)}\n\ndef elsewhere(): pass\n')
+    assert _run(folder) == ["10.0", "1"]

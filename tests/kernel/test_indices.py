@@ -10,7 +10,7 @@ from marking import slow_but
 
 from tarry.game import blocks
 from tarry.kernel import is_compiled
-from tarry.kernel.views import _remade
+from tarry.kernel.views import remade
 from tests.support import random_games
 
 
@@ -36,7 +36,7 @@ def _checked(key):
 
 def _forward(tree):
     if isinstance(tree, tuple):
-        return _remade(tree, map(_forward, tree))
+        return remade(tree, map(_forward, tree))
     return tree.view(Forward) if isinstance(tree, np.ndarray) else tree
 
 

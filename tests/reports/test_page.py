@@ -15,12 +15,11 @@ pytest.importorskip("vl_convert")
 
 
 def cell(capacity, regrets):
-    error = float(np.std(regrets, ddof=1) / np.sqrt(len(regrets))) if len(regrets) > 1 else float("nan")
+    few = len(regrets) < 2
+    half = float("nan") if few else stats.t.ppf(0.975, len(regrets) - 1) * float(stats.sem(regrets))
     figures = dict.fromkeys(("observed", "mean_weight", "second_moment", "saturated", "bound"), 1.0)
     curve = pl.DataFrame({"seed": range(len(regrets)), "t": [1] * len(regrets), "regret": regrets})
-    return PolicyResult(
-        "A", capacity, True, {"regret": float(np.mean(regrets)), "standard_error": error, **figures}, curve
-    )
+    return PolicyResult("A", capacity, True, {"regret": float(np.mean(regrets)), "half": half, **figures}, curve)
 
 
 def test_bars_are_students():

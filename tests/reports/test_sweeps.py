@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 from sweep_tables import tables
 
+from tarry.charts import ONE_COLUMN, TWO_COLUMNS, draw
 from tarry.reports.exponents import fits, quantities
 from tarry.reports.regret import scaling_figures
-from tarry.reports.style import Cast
+from tarry.reports.style import Cast, choose
 from tarry.reports.sweeps import KINDS, Story, make_report, ranking, save_report, warning_lines
 from tarry.reports.tracking import metric_figures
 from tarry.reports.view import view
@@ -34,7 +35,7 @@ def test_every_file_is_written_and_means_what_it_says(tmp_path):
     report = whole._replace(parts=[*whole.figures[:2], *whole.tables])
     paths = save_report(report, tmp_path)
     written = {str(path.relative_to(tmp_path)) for path in paths}
-    figures = {f"figures/{name}.{kind}" for name in names(report) for kind in ("svg", "pdf", "png")}
+    figures = {f"figures/{name}{kind}" for name in names(report) for kind in (".svg", ".pdf", "-column.pdf", ".png")}
     assert written == figures | {"index.html", "tables.md", "tables.tex"}
     begins = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!doctype html>"}
     for path in paths:
@@ -75,11 +76,12 @@ def test_exponents_are_those_put_in():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("capacities", [(4, 16), (4, 16, 64)])
-def test_two_points_say_nothing_of_how_straight_a_line_is(capacities):
+def test_two_points_are_no_slope(capacities):
     report = make_report(view(*tables({"A": 1.0}, capacities=capacities)), STORY)
     (row,) = [row for row in table(report, "exponents").rows if row[0].startswith("capacity")]
-    assert row[-2] == str(len(capacities))
-    assert row[-1].endswith("%") == (len(capacities) > 2)
+    assert row[-4:-1] == (f"4 to {capacities[-1]}", str(len(capacities)), "4"), "range, points, seeds"
+    assert row[3] == "–" if len(capacities) == 2 else float(row[3]) == pytest.approx(-0.5, abs=0.1)
+    assert row[-1] == "two points" if len(capacities) == 2 else row[-1].endswith("%")
 
 
 def test_one_cell_one_seed(tmp_path):
@@ -99,6 +101,17 @@ def test_fifty_players_keep_a_short_legend():
         assert max((len(d) for d in domains if isinstance(d[0], str)), default=0) <= 9, figure.name
     assert "42 others are grey" in report.figures[0].text
     assert "player 49" in report.figures[0].chart.to_json()
+
+
+def test_print_has_two_widths_and_letters_of_one_size():
+    report = make_report(view(*tables({"A": 1.0, "B": 2.0}, capacities=(4, 16), seeds=2)), STORY)
+    for figure in (one for one in report.figures if one.name in ("regret", "differences", "weights")):
+        for width in (ONE_COLUMN, TWO_COLUMNS):
+            svg = draw(figure.chart, width=width).decode()
+            wide, seen = (float(size) for size in re.search(r'width="([\d.]+)".*viewBox="0 0 ([\d.]+)', svg).groups())
+            sizes = {float(size) * wide / seen for size in re.findall(r'font-size="([\d.]+)px"', svg)}
+            assert wide == width
+            assert 7.5 <= min(sizes) <= max(sizes) <= 10.5, (figure.name, width)
 
 
 def _scales(tree):
@@ -177,7 +190,7 @@ def test_runs_without_a_finite_regret_are_counted(tmp_path):
     assert seeds == ["2 of 4", "4", "4", "4", "4", "0 of 4"]
     assert table(report, "results").rows[-1][3] == "–"
     assert "6 runs without a finite value are left out" in table(report, "results").caption
-    for name in ("regret", "regret-capacity", "regret-load"):
+    for name in ("regret", "regret-capacity"):
         text = next(figure.text for figure in report.figures if figure.name == name)
         assert "6 runs without a finite value are left out" in text, name
     assert {row[3] for row in table(report, "exponents").rows} == {"–"}, "no slope through what went astray"
@@ -208,3 +221,35 @@ def test_a_player_looks_the_same_in_every_figure():
         for scale in _scales(json.loads(figure.chart.to_json())):
             if scale.get("domain") == ["C", "B", "A"] and str(scale.get("range", [""])[0]).startswith("#"):
                 assert scale["range"] == ["#0072B2", "#D55E00", "#009E73"], figure.name
+
+
+def test_every_level_of_every_axis_is_drawn():
+    """Of five capacities by four means six panels evenly spread would miss some."""
+    seen = view(*tables({"A": 1.0}, capacities=(4, 8, 16, 32, 64), means=(10, 40, 160, 640), seeds=2))
+    levels = seen.levels("setting")
+    chosen = choose(seen.settings, levels)
+    assert len(chosen) <= 6
+    assert set().union(*(levels[name] for name in chosen)) == set().union(*levels.values())
+    laws = {f"law {i}": {("delays", f"law {i}")} for i in range(9)}
+    assert choose(list(laws), laws) == list(laws), "names cannot be spread: all are drawn"
+    numbers = {f"rate {i}": {("rate", i)} for i in range(30)}
+    assert len(choose(list(numbers), numbers)) == 6
+    assert {"rate 0", "rate 29"} < set(choose(list(numbers), numbers))
+
+
+def test_no_panel_is_empty_and_nothing_is_fitted_to_what_is_bent():
+    cells, runs, curves = tables({"A": 1.0, "B": 2.0}, capacities=(4, 16, 64, 256), seeds=3)
+    dip = pl.when((pl.col("capacity") == 64) & (pl.col("regret") > 0)).then(pl.col("regret") * 4)
+    seen = view(cells, runs.with_columns(regret=dip.otherwise("regret")), curves)
+    (figure, found), *_ = scaling_figures(seen, Cast(["A", "B"], 0))
+    assert [fit.is_straight for fit in found] == [False, False]
+    assert "A: no power law" in figure.chart.to_json()
+    assert all(row[-1].endswith("*") for row in table(make_report(seen, STORY), "exponents").rows)
+    below = view(cells, runs.with_columns(regret=pl.col("regret") - runs["regret"].max() / 2), curves)
+    (figure, found), *_ = scaling_figures(below, Cast(["A", "B"], 0))
+    assert {fit.why for fit in found} == {"a mean is not positive"}
+    drawn = figure.chart.to_dict()
+    heights = [
+        row["mean"] for layer in drawn["layer"] for row in json.loads((layer.get("data") or {}).get("values", "[]"))
+    ]
+    assert min(heights) < 0, "no mean is left out for want of a logarithm"

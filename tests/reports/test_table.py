@@ -7,8 +7,9 @@ import re
 import pytest
 from rich.console import Console
 
+from tarry.outcomes import number
 from tarry.reports.page import Page
-from tarry.reports.table import Table, latex, markdown, number, share
+from tarry.reports.table import Table, latex, markdown, share
 
 WORDS = ("setting", "player")
 TABLE = Table("One & all", (*WORDS, "regret"), [("a|b", "C_1", "1,200 ± 12"), ("c", "[50%]", "–")], text=WORDS)

@@ -7,6 +7,7 @@ import json
 import polars as pl
 from sweep_tables import tables
 
+from tarry.reports.exponents import fits, quantities
 from tarry.reports.view import view, with_baselines
 
 
@@ -79,3 +80,41 @@ def test_baselines_stand_in_every_setting_they_match():
 def test_who_is_met_with_and_without_a_limit_stays():
     seen = view(*tables({"A": 1.0}, capacities=(4, None)))
     assert with_baselines(seen) is seen
+
+
+def kinds_of(*laws):
+    """The kinds of a game played with these delays, in their order."""
+    cells, runs, curves = tables({"A": 1.0}, capacities=(4,), means=tuple(range(1, len(laws) + 1)))
+    contents = [json.dumps({"game": {"capacity": 4, "delays": law}, "player": {}}) for law in laws]
+    lines = [", ".join(f"{name}={value}" for name, value in law.items()) for law in laws]
+    named = cells.with_columns(pl.Series("content", contents), pl.Series("delays", lines)).drop("axis_mean")
+    return view(named, runs, curves).cells["kind"].to_list()
+
+
+def test_delays_of_one_kind_differ_in_one_number():
+    fixed, geometric = {"type": "fixed", "delay": 5}, [{"type": "geometric", "mean": mean} for mean in (1, 2)]
+    assert kinds_of(*geometric) == [None, None]
+    assert kinds_of(*geometric, fixed) == ["geometric", "geometric", "fixed"]
+    heavy = [{"type": "pareto", "shape": a, "scale": b} for a, b in ((1.1, 5), (1.5, 5), (2.0, 5), (1.1, 9), (1.5, 9))]
+    assert kinds_of(*heavy) == ["pareto(scale=5)"] * 3 + ["pareto(scale=9)"] * 2
+    lists = [{"type": "array", "values": [1, i]} for i in (2, 3)]
+    assert kinds_of(*lists) == ["type=array, values=[1, 2]", "type=array, values=[1, 3]"]
+
+
+def test_no_panel_mixes_kinds_of_delays():
+    laws = [{"type": "geometric", "mean": m} for m in (5, 10, 20)] + [
+        {"type": "fixed", "delay": d} for d in (5, 10, 20)
+    ]
+    cells, runs, curves = tables({"A": 1.0}, capacities=(4,), means=(5, 10, 20, 50, 100, 200))
+    contents = [json.dumps({"game": {"capacity": 4, "delays": law}, "player": {}}) for law in laws]
+    lines = [f"{law['type']}({i})" for i, law in enumerate(laws)]
+    seen = view(
+        cells.with_columns(pl.Series("content", contents), pl.Series("delays", lines)).drop("axis_mean"), runs, curves
+    )
+    (backlog,) = [one for one in quantities(seen) if one.name == "backlog"]
+    found = {fit.panel: fit for fit in fits(seen, backlog)}
+    assert {panel: fit.reach for panel, fit in found.items()} == {
+        "drift, geometric": (10.0, 40.0),
+        "drift, fixed": (100.0, 400.0),
+    }
+    assert {(fit.points, fit.seeds) for fit in found.values()} == {(3, (4, 4))}

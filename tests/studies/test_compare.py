@@ -180,8 +180,8 @@ def test_the_command(small, tmp_path):
         ("fixed", 8),
         ("heavy, finite mean", 8),
     }
-    assert "Mean E[w²] ± s.e., 40 rounds, 2 seeds" in done.output
-    assert f"{lost:.1f} ± 0.0" in done.output
+    assert "Mean E[w²] ± half the 95 % interval, 40 rounds, 2 seeds" in " ".join(done.output.split())
+    assert f"{lost:.4g}" in done.output
 
 
 def test_quick_lowers_seeds_and_rounds(monkeypatch):
@@ -189,7 +189,7 @@ def test_quick_lowers_seeds_and_rounds(monkeypatch):
     monkeypatch.setattr("studies.compare.run_compare", lambda console, *given: asked.append(given))
     for arguments in ([], ["--quick"], ["--quick", "--seeds", "4"]):
         assert CliRunner().invoke(app, ["compare", *arguments]).exit_code == 0
-    assert asked == [(96, 20_000, None), (8, 4000, None), (4, 4000, None)]
+    assert asked == [(48, 20_000, None), (8, 4000, None), (4, 4000, None)]
 
 
 def test_a_file_that_cannot_be_written_is_told_before_play(tmp_path):

@@ -36,15 +36,15 @@ def test_the_winner_is_named_with_its_figures():
     text = told((10.0, 2.0), (30.0, 31.0))
     assert "In this run, 150 decisions and 4 slots, VarOpt (8.1) comes nearest" in text
     assert f"; drop oldest ({STREAM.mean - 5:.1f}) stays farthest off." in text
-    assert "VarOpt errs least on the way: 10.0 ± 0.2 %², drop newest 30.0." in text
-    assert "VarOpt errs least with its last model: 2.0 ± 0.2 %², drop newest 31.0." in text
+    assert "VarOpt errs least on the way: 10.0 ± 0.8 %², drop newest 30.0." in text
+    assert "VarOpt errs least with its last model: 2.0 ± 0.8 %², drop newest 31.0." in text
     assert text.endswith("the best weighted policy errs less than every unweighted one.")
     assert "variance" not in text
 
 
 def test_an_unweighted_winner_is_said_to_win_and_why():
     text = told((30.0, 12.0), (10.0, 2.0))
-    assert "drop newest errs least on the way: 10.0 %², VarOpt 30.0 ± 0.2." in text
+    assert "drop newest errs least on the way: 10.0 %², VarOpt 30.0 ± 0.8." in text
     assert "Both on the way and in the end an unweighted policy errs less" in text
     assert "the variance of few weighted labels can cost a model more than the bias that they avoid" in text
 
@@ -56,7 +56,7 @@ def test_a_way_and_an_end_that_differ():
 
 def test_what_may_be_chance_is_said_to_be():
     text = told((10.2, 2.2), (10.0, 2.0))
-    assert "VarOpt 10.2 ± 0.2, a difference that may be chance." in text
+    assert "VarOpt 10.2 ± 0.8, a difference that may be chance." in text
     assert "these runs do not tell the best weighted policy from the best unweighted one." in text
 
 
@@ -125,5 +125,5 @@ def test_a_table_fits_eighty_columns():
         console.print(figures_table(STREAM, rows).rich())
     printed = captured.get()
     assert "…" not in printed
-    assert "1,234 ± 0" in printed
+    assert "1,234 ± 1" in printed
     assert "drop newest *" in figures_table(STREAM, rows).html()

@@ -45,11 +45,12 @@ def test_every_line_stands_with_its_controls(measured):
     by_row = [table for table in rest if "verdict" in table.columns]
     rows = [row for table in by_row for row in table.rows]
     assert len(rows) == len(measured)
-    assert rows[0][2] == "no evidence: never moves"
-    assert rows[1][4] == "0.90 ± 0.02"
-    assert rows[1][2] == "steeper"
-    assert rows[2][7] == "–"
-    assert {row[2] for row in by_row[-1].rows} == {"holds for everybody"}
+    assert rows[0][2:4] == ("2,048 to 32,768", "5"), "range and points"
+    assert rows[0][4] == "no evidence: never moves"
+    assert rows[1][6] == "0.90 ± 0.02"
+    assert rows[1][4] == "steeper"
+    assert rows[2][9] == "–"
+    assert {row[4] for row in by_row[-1].rows} == {"holds for everybody"}
     assert len(counted.rows) == len(COLUMNS)
     assert sum(int(row[3]) for row in counted.rows) == sum(one.verdict == EVIDENCE for one in measured)
     assert {row[-1] for row in counted.rows} == {"0"}

@@ -19,7 +19,8 @@ def tables(players, *, capacities=(4, 16, 64), means=(10,), seeds=4, bound=2.0, 
     for player, factor in players.items():
         for capacity in capacities:
             for mean in means:
-                content = json.dumps({"game": {"capacity": capacity, "mean": mean}, "player": {"name": player}})
+                delays = {"type": "geometric", "mean": mean}
+                content = json.dumps({"game": {"capacity": capacity, "delays": delays}, "player": {"name": player}})
                 cell = f"{len(cells):032x}"
                 cells.append(_cell(cell, content, player, capacity, mean, seeds, horizon, warnings))
                 for seed in range(seeds):

@@ -107,8 +107,6 @@ class Following(Learner):
         for i in range(state.point.size):
             state.kept[slot, i] = state.context[i]
 
-    def absorb(
-        self, state: Slopes, directions: Any, slot: int, s: int, weight: float, feedback: np.ndarray
-    ) -> None:
+    def absorb(self, state: Slopes, directions: Any, slot: int, s: int, weight: float, feedback: np.ndarray) -> None:
         for i in range(feedback.size):
             state.matrix[i] -= self.rate * weight * feedback[i] * state.kept[slot, i]

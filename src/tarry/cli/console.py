@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -17,6 +18,7 @@ from rich.text import Text
 from tarry.errors import ArgumentError, TarryError
 
 REFUSED = 2  # exit code: the arguments are wrong, and nothing was changed
+PAUSE = 10.0  # seconds between lines of progress where there is no screen
 PIPED = 132  # columns where no screen says otherwise
 
 
@@ -73,7 +75,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
-    """Yield a function of steps done, all steps, and what is being done; off a terminal nothing is shown."""
+    """Yield a function of steps done, all steps, and what is being done; off a terminal a line comes now and then."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -84,7 +86,13 @@ def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(doing, total=None)  # the total is known with the first step
 
+        told = time.monotonic()
+
         def show(done: int, total: int, doing: str = doing) -> None:
+            nonlocal told
+            if not console.is_terminal and time.monotonic() - told >= PAUSE:
+                told = time.monotonic()
+                console.print(f"{done:,} of {total:,}: {doing}", highlight=False, soft_wrap=True)
             if progress.tasks[task].total is None:
                 progress.reset(task, completed=done, total=total)  # what was there before says nothing of the rate
             progress.update(task, completed=done, description=doing)

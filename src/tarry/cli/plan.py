@@ -13,11 +13,12 @@ from rich.console import Console
 from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen, telling_of_compiling
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, plan_model, read_log
+from tarry.planning.bounds import bounds_by_delay
 from tarry.planning.demo import DIMENSION, PLAN, STORY, make_game, play_plan
 from tarry.planning.policies import choose_policies
 from tarry.planning.sources import MODELS
 from tarry.reports.demo import PolicyResult, demo_page, summary_table
-from tarry.reports.plans import bounds_table, check_chart, plan_tables, save_plan
+from tarry.reports.plans import bounds_table, check_chart, delays_table, plan_tables, save_plan
 
 LOG_ONLY = "says how a log is read, and --model reads none"
 MODEL_ONLY = "is about a model of delays, and a log has delays of its own"
@@ -160,12 +161,20 @@ def bound_command(
         # Every option but the last is a constant, by its own name.
         constants = Constants(**{name: value for name, value in context.params.items() if name != "output"})
         bounds = list_bounds(constants)
-        if not bounds:
+        by_delay = {} if bounds else bounds_by_delay(constants)
+        if not bounds and not by_delay:
             raise ValueError(
                 "no bound follows from these constants: the convex ones need --diameter, --gradient-bound and "
                 "--total-delay, the strongly convex ones --gradient-bound, --strong-convexity and --max-backlog, "
-                "Batching's also --max-delay"
+                "Batching's also --max-delay; with --horizon and --capacity alone several mean delays are listed"
             )
+    if by_delay:
+        if output is Format.json:
+            rows = [{"mean_delay": mean, **b._asdict()} for mean, found in by_delay.items() for b in found]
+            typer.echo(json.dumps({"constants": constants.known(), "bounds": rows}, indent=2, ensure_ascii=False))
+        else:
+            screen().print(delays_table(by_delay, constants.horizon).rich())
+        return
     trivial = constants.trivial_bound
     if output is Format.json:
         found = {"constants": constants.known(), "trivial": trivial, "bounds": [b._asdict() for b in bounds]}
@@ -192,7 +201,7 @@ def demo_command(
             f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
         )
         results = []
-        with progress_bar(console, "playing") as show:
+        with progress_bar(Console(stderr=True), "playing") as show:
             for policy, capacity, is_unbiased, record in play_plan(game, seeds):
                 results.append(PolicyResult(policy, capacity, is_unbiased, record.summary(), record.curve))
                 show(len(results), len(PLAN), f"{policy}, {capacity or 'no limit'}")

@@ -20,6 +20,7 @@ from typing import Any
 from tarry._version import __version__
 from tarry.checks import as_choice
 from tarry.experiments.engines import PAUSE, Group, Outcome, play_group
+from tarry.experiments.own import Home, receive, texts_for
 from tarry.game.device import DEVICES
 from tarry.game.simulate import core_count
 from tarry.kernel.cache import EDITED, source
@@ -55,11 +56,13 @@ class Dask:
 
     def _play(self, client: Any, cluster: Cluster, groups: Groups) -> Iterator[Outcome | None]:
         under_way = groups.under_way
+        # The user's code travels with each task: a worker may have joined a moment ago.
+        task = partial(play_task, device=self._device, homes=groups.homes)
         try:
             while groups:
                 room = cluster.room()
                 while len(under_way) < room and (group := groups.take()):
-                    under_way[client.submit(partial(play_task, device=self._device), group, pure=False)] = group
+                    under_way[client.submit(task, group, pure=False)] = group
                 # A result that was lost with its worker is on its way again.
                 settled = [future for future in under_way if future.status not in ("pending", "lost")]
                 for future in settled:
@@ -110,8 +113,14 @@ def _cannot_load(error: Exception) -> ImportError:
     return ImportError(f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {told}")
 
 
-def play_task(group: Group, device: str = "cpu") -> tuple[list[Outcome], float, str, str]:
-    """Play the cells of a group on a worker; return what became of them, seconds taken, host, and code."""
+def play_task(
+    group: Group, device: str = "cpu", homes: dict[str, Home] | None = None
+) -> tuple[list[Outcome], float, str, str]:
+    """Play the cells of a group on a worker; return what became of them, seconds taken, host, and code.
+
+    ``homes`` are the user's own members, as texts.
+    """
+    receive(homes or {})
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings travel with the results
     started = time.perf_counter()
     outcomes = play_group(group, device=device)
@@ -135,6 +144,7 @@ class Groups:
 
     def __init__(self, contents: dict[str, str]) -> None:
         self._left = deque(contents.items())
+        self.homes = texts_for(contents.values())
         self._apart: deque[tuple[str, str]] = deque()  # to be played in a group of its own
         self._suspects: deque[tuple[str, str]] = deque()  # to be played last, with nothing else under way
         self._alone: set[str] = set()

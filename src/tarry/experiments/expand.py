@@ -13,6 +13,7 @@ from tarry.checks import pick
 from tarry.experiments.columns import GAME_KEYS, GAME_PARTS, PLAYER_KEYS, READY, Labels
 from tarry.experiments.files import Text, without_file_names
 from tarry.experiments.members import Spec, check, describe, names
+from tarry.experiments.own import Own
 from tarry.experiments.sweep import REVISION, Cell, canonical, identity
 from tarry.experiments.tables import AXIS, UNLIMITED, BlockTable, SweepTable, check_value, is_reference, seed_numbers
 
@@ -67,8 +68,8 @@ def _reached(start: Iterable[str], linked: Links) -> set[str]:
 class Expansion:
     """The products of a sweep's games, players, points, axes and seeds."""
 
-    def __init__(self, table: SweepTable, text: Text) -> None:
-        self._table, self._text = table, text
+    def __init__(self, table: SweepTable, text: Text, own: Own) -> None:
+        self._table, self._text, self._own = table, text, own
         self._trees: dict[Room, dict[str, Any]] = {("games", name): dict(game) for name, game in table.games.items()}
         self._trees |= {("players", name): dict(player) for name, player in table.players.items()}
         self._named = {room: references(tree) for room, tree in self._trees.items()}
@@ -208,14 +209,14 @@ class Expansion:
         tree = filled(said, axes)
         for key in GAME_KEYS:
             if key in axes:
-                tree[key] = check_value(key, axes[key], self._axis(key))
+                tree[key] = check_value(key, axes[key], self._axis(key), self._own)
             elif is_reference(said[key]):
-                tree[key] = check_value(key, tree[key], self._text.place(*room, key))
+                tree[key] = check_value(key, tree[key], self._text.place(*room, key), self._own)
         for key in GAME_PARTS:
             place = self._text.place(*room, key)
             if tree[key] is None:
-                raise ValueError(f"{place}: is missing: take one of {', '.join(names(key))}")
-            tree[key] = check(key, tree[key], place)
+                raise ValueError(f"{place}: is missing: take one of {', '.join(names(key, own=self._own))}")
+            tree[key] = check(key, tree[key], place, self._own)
         tree["capacity"] = None if tree["capacity"] == UNLIMITED else tree["capacity"]
         return tree, {key: tree[key] for key in GAME_PARTS}
 
@@ -226,5 +227,5 @@ class Expansion:
             raise ValueError(f"{place}: give either a learner, with a scheduler, or a ready player, got {sorted(tree)}")
         if "player" in tree:
             tree = {"player": tree["player"]}  # a ready player has a scheduler of its own
-        made = {key: check(key, value, f"{place}.{key}") for key, value in tree.items()}
+        made = {key: check(key, value, f"{place}.{key}", self._own) for key, value in tree.items()}
         return made, {key: made.get(READY.get(key, key)) for key in PLAYER_KEYS}

@@ -1,7 +1,8 @@
 """Sweep files: TOML, the files they include, and the arrays they name.
 
 ``include = ["base.toml"]`` reads other files first; tables are merged key by key, and what the including file says
-holds. An array is a file, ``{file = "rows.npy"}``, or columns of a table, ``{file = "log.csv", columns = ["a"]}``.
+holds. ``members = ["mymethods.py"]`` names code. An array is a file, ``{file = "rows.npy"}``, or columns of a table,
+``{file = "log.csv", columns = ["a"]}``.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Text:
         self.path = path
         self.tree: Tree = {}
         self.sources: dict[Path, str] = {}
+        self.members: list[tuple[str, Path, str]] = []  # files and modules of code, with folder and place
         self._said: dict[Key, Path] = {}
         self._read(path, ())
 
@@ -52,11 +54,10 @@ class Text:
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{path.name} is not TOML: {error}") from error
         self.sources.setdefault(here, said)
-        included = tree.pop("include", [])
-        if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
-            raise ValueError(f'{path.name}: include: must be a list of files, as in ["base.toml"], got {included!r}')
-        for name in included:
+        for name in _listed(tree, "include", "base.toml", path):
             self._read(path.parent / name, (*above, here))
+        for name in _listed(tree, "members", "mymethods.py", path):
+            self.members.append((name, path.parent, f"{path.name}: members"))
         self.tree = self._merged(self.tree, _with_digests(tree, path.parent, f"{path.name}: "), path)
 
     def place(self, *key: str | int) -> str:
@@ -82,6 +83,14 @@ class Text:
             if not isinstance(before, dict) or not isinstance(value, dict):
                 self._said[key] = path
         return merged
+
+
+def _listed(tree: Tree, key: str, like: str, path: Path) -> list[str]:
+    """Return a list of files, taken out of a tree; raise ValueError where it is none."""
+    given = tree.pop(key, [])
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise ValueError(f'{path.name}: {key}: must be a list of files, as in ["{like}"], got {given!r}')
+    return given
 
 
 def is_data(value: Any) -> bool:

@@ -12,13 +12,17 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import operator
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from tarry.charts import CONFIDENCE, student
 from tarry.checks import pick
+from tarry.errors import ArgumentError
 from tarry.experiments import columns as cols
 from tarry.experiments.files import without_file_names
 from tarry.experiments.parts import list_parts, read_part, sweep_away, write_whole
@@ -214,10 +218,15 @@ def varied(cells: pl.DataFrame) -> list[str]:
 
 
 def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Return means over seeds for each combination of the columns ``by`` (default: those that vary)."""
+    """Return means over seeds for each combination of the columns ``by`` (default: those that vary).
+
+    ``half`` is half the 95 % interval of the mean regret. Axes go by their own names, or as their columns.
+    """
     cells = cols.labelled(tables.cells, *cols.contents_of(tables.cells))
     columns = [name for name in cells.columns if name not in LONG]
-    keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in by)) or varied(cells)
+    axes = {name.removeprefix("axis_"): name for name in columns}
+    asked = [name if name in columns else axes.get(name, name) for name in by]
+    keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in asked)) or varied(cells)
     own = [name for name in keys if name != "cell"]
     played = tables.runs.with_columns(rounds="horizon").drop(name for name in own if name in tables.runs.columns)
     runs = cells.select("cell", *own).join(played, on="cell", maintain_order="left")
@@ -232,12 +241,63 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     by_seed = runs.group_by([*keys, "seed"], maintain_order=True).agg(
         runs=pl.len(), regret=pl.col("regret").mean(), **{name: figure.mean() for name, figure in figures.items()}
     )
-    return by_seed.group_by(keys, maintain_order=True).agg(
+    found = by_seed.group_by(keys, maintain_order=True).agg(
         runs=pl.col("runs").sum(),
+        distinct_seeds=pl.len().cast(pl.Int64),
         regret=pl.col("regret").mean(),
         standard_error=pl.col("regret").std(ddof=1) / pl.len().sqrt(),
         **{name: pl.col(name).mean() for name in figures},
     )
+    quantiles = {n: student(CONFIDENCE, n - 1) for n in found["distinct_seeds"].unique() if n > 1}
+    quantile = pl.col("distinct_seeds").replace_strict(quantiles, default=None, return_dtype=pl.Float64)
+    return found.with_columns(half=pl.col("standard_error") * quantile)
+
+
+SIGNS = {"!=": operator.ne, "<=": operator.le, ">=": operator.ge, "=": operator.eq, "<": operator.lt, ">": operator.gt}
+CONDITION = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*")
+
+
+def select(tables: Tables, conditions: Sequence[str]) -> Tables:
+    """Return the tables of the cells that meet conditions such as ``capacity=16`` or ``mean>=50``.
+
+    Of several for one column with ``=`` one is enough; all others hold at once. Axes go by their names; ``unlimited``
+    is no limit. Raise ArgumentError for a condition that is none, or that no cell meets.
+    """
+    if not conditions:
+        return tables
+    cells = cols.labelled(tables.cells, *cols.contents_of(tables.cells))
+    names = {name.removeprefix("axis_"): name for name in cells.columns if name not in LONG}
+    wanted: dict[str, pl.Expr] = {}
+    for condition in conditions:
+        parts = CONDITION.fullmatch(condition)
+        if parts is None:
+            raise ArgumentError("where", "takes COLUMN=VALUE, such as capacity=16 or mean>=50", condition)
+        called, sign, value = parts.groups()
+        name = names[pick(called, names, "where", what="column")]
+        held = _held(cells[name], sign, value)
+        if not cells.filter(held).height:
+            levels = ", ".join(map(str, cells[name].unique(maintain_order=True)[:12]))
+            raise ArgumentError("where", f"is met by no cell: {called} is {levels}", condition)
+        key = name if sign == "=" else condition
+        wanted[key] = wanted[key] | held if key in wanted else held
+    kept = tables.cells.filter(cells.select(pl.all_horizontal(*wanted.values())).to_series())
+    if not kept.height:
+        raise ArgumentError("where", "is met by no cell in all its parts", " and ".join(conditions))
+    return Tables(kept, *(frame.join(kept, on="cell", how="semi") for frame in tables[1:]))
+
+
+def _held(column: pl.Series, sign: str, value: str) -> pl.Expr:
+    """Return the condition as an expression."""
+    own = pl.col(column.name)
+    if value in ("unlimited", "none"):
+        return own.is_null() if sign == "=" else own.is_not_null()
+    try:
+        of_kind: Any = float(value) if column.dtype.is_numeric() else value
+    except ValueError:
+        raise ArgumentError("where", f"holds {column.name.removeprefix('axis_')} against a number", value) from None
+    if column.dtype == pl.Boolean:
+        of_kind = value.lower() == "true"
+    return SIGNS[sign](own, of_kind).fill_null(False)  # type: ignore[no-any-return]
 
 
 def joined(tables: Tables, name: str) -> pl.DataFrame:

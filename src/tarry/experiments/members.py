@@ -1,4 +1,4 @@
-"""Members written in a sweep: names checked against :mod:`tarry.members`, made with what the game tells.
+"""Members written in a sweep: names checked against :mod:`tarry.members` or the user's own, made with what games tell.
 
 A member is its name, ``"VarOpt"``, or a table of its ``type`` and parameters, which may be members themselves. A
 required parameter that is left out is read off the game; so is one given as ``"game.max_backlog"``.
@@ -16,6 +16,7 @@ from typing import Any
 from tarry import theory
 from tarry.checks import pick
 from tarry.experiments.files import is_data, read_data
+from tarry.experiments.own import FROM, NONE, Own, find_member, ways
 from tarry.game import Game
 from tarry.members import INSIDE, MEMBERS, RENAMED
 
@@ -53,24 +54,38 @@ FACTS: dict[str, Callable[[Game], Any]] = {
 }
 
 
-def names(key: str, inside: bool = False) -> list[str]:
+def names(key: str, inside: bool = False, own: Own = NONE) -> list[str]:
     """Return the members that may stand for this key, or inside a member of it."""
-    return [name for name in (INSIDE if inside else MEMBERS)[key] if "." not in name]
+    ours = [name for name in (INSIDE if inside else MEMBERS)[key] if "." not in name]
+    return own.names(key, inside) + ours
 
 
-def find(key: str, name: str, place: str, inside: bool = False) -> Callable[..., Any]:
-    """Return the constructor of this name; raise ValueError with the names there are."""
+def find(
+    key: str, name: str, place: str, inside: bool = False, own: Own = NONE
+) -> tuple[Callable[..., Any], dict[str, str] | None]:
+    """Return a constructor by its name, and its home (None: the library); raise ValueError with the names there are."""
+    if (found := own.find(key, name, inside)) is not None:
+        return found
     table = (INSIDE if inside else MEMBERS)[key]
     base, _, way = name.partition(".")
     base, _, renamed_way = RENAMED.get(key, {}).get(base, base).partition(".")
     way = way or renamed_way
-    pick(base, names(key, inside), place, what="member")
+    pick(base, names(key, inside, own), place, what="member")
     if way:
-        ways = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]
-        if not ways:
+        listed = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]
+        if (mine := own.find(key, base, inside)) is not None:
+            listed = ways(mine[0])
+        if not listed:
             raise ValueError(f"{place}: {base} is made in one way only, got {name!r}: write {base!r}")
-        pick(way, ways, place, what=f"way to make {base}")
-    return table[f"{base}.{way}" if way else base]
+        pick(way, listed, place, what=f"way to make {base}")
+    return table[f"{base}.{way}" if way else base], None
+
+
+def constructor_of(key: str, spec: Spec, place: str) -> Callable[..., Any]:
+    """Return the constructor that a checked member names, the user's by the home that the member holds."""
+    if FROM in spec:
+        return find_member(spec[FROM], spec["type"], place)
+    return find(key, spec["type"], place, inside=True)[0]
 
 
 @functools.cache
@@ -78,16 +93,21 @@ def parameters_of(constructor: Callable[..., Any]) -> Mapping[str, inspect.Param
     return inspect.signature(constructor).parameters
 
 
-def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:
+def check(key: str, value: Any, place: str, own: Own = NONE, inside: bool = False) -> Spec:
     """Return the member as a table of its type and parameters; raise ValueError where a name in it is unknown."""
     given: Spec = {"type": value} if isinstance(value, str) else dict(value) if isinstance(value, dict) else {}
     if not isinstance(given.get("type"), str):
-        choices = ", ".join(names(key, inside))
+        choices = ", ".join(names(key, inside, own))
         raise ValueError(f"{place}: a member needs its type, as in {{type = …}}, got {value!r}: take one of {choices}")
-    constructor = find(key, given["type"], f"{place}.type" if isinstance(value, dict) else place, inside)
+    at = f"{place}.type" if isinstance(value, dict) else place
+    constructor, home = find(key, given["type"], at, inside, own)
     takes = parameters_of(constructor)
     told: Collection[str] = TOLD.get(key, FACTS)
     checked: Spec = {"type": given.pop("type")}
+    if home is not None:
+        checked[FROM] = home
+        if given.get(FROM) == home:  # checked before
+            del given[FROM]
     for name, argument in given.items():
         here = f"{place}.{name}"
         pick(name, takes, here, what=f"parameter of {checked['type']}")
@@ -95,7 +115,7 @@ def check(key: str, value: Any, place: str, inside: bool = False) -> Spec:
         if isinstance(argument, str) and argument.startswith(GAME):
             pick(argument.removeprefix(GAME), told, here, what="fact of the game")
         elif (isinstance(argument, str) and name in NESTED) or (isinstance(argument, dict) and not is_data(argument)):
-            checked[name] = check(key, argument, here, inside=True)
+            checked[name] = check(key, argument, here, own, inside=True)
     for name, parameter in takes.items():
         if parameter.default is parameter.empty and name not in given and name not in told:
             raise ValueError(f"{place}: {checked['type']} needs {name}, which no game tells: give {name} = …")
@@ -114,8 +134,9 @@ def make(key: str, value: Any, known: Known, place: str = "") -> Any:
     if not isinstance(value, dict):
         return value
     place = place or key
-    constructor = find(key, value["type"], place, inside=True)
-    given = {name: make(key, one, known, f"{place}.{name}") for name, one in value.items() if name != "type"}
+    constructor = constructor_of(key, value, place)
+    said = {name: one for name, one in value.items() if name not in ("type", FROM)}
+    given = {name: make(key, one, known, f"{place}.{name}") for name, one in said.items()}
     for name, parameter in parameters_of(constructor).items():
         # A member that draws is drawn by the seed, although its rng has a default.
         if name not in given and (parameter.default is parameter.empty or name == "rng"):
@@ -138,5 +159,5 @@ def describe(spec: Any) -> str:
         return Path(spec["file"]).name
     if not isinstance(spec, dict):
         return str(spec)
-    inside = ", ".join(f"{name}={describe(value)}" for name, value in spec.items() if name != "type")
+    inside = ", ".join(f"{name}={describe(value)}" for name, value in spec.items() if name not in ("type", FROM))
     return f"{spec['type']}({inside})" if inside else str(spec["type"])

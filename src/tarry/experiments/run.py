@@ -17,9 +17,14 @@ from tarry.experiments.sweep import Sweep, canonical
 if TYPE_CHECKING:
     from tarry.experiments.engines import Engine
 
-# Guesses for a round and for starting a cell, until some cell has been measured.
+# Guesses for a round, for starting a cell and for each of its seeds, until some cell has been measured.
 ROUND_SECONDS = 2e-7
-CELL_SECONDS = 5e-3
+CELL_SECONDS, SEED_SECONDS = 5e-3, 1e-3
+# What a round costs more: where its row is drawn, for each coordinate, when it is played and for the comparator; and
+# where the best fixed action has no closed form.
+DRAWN_SECONDS, SOLVED_SECONDS = 8e-8, 1e-6
+CLOSED = ("Linear", "Quadratic")
+USUAL = 10  # coordinates, where the domain has a number of its own
 
 
 class Summary(NamedTuple):
@@ -118,27 +123,37 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
     planned, done = sweep.contents, contents.cells
     left = [json.loads(content) for cell, content in planned.items() if cell not in done]
     horizons: dict[str, int] = {}  # many cells have few delays among them, and some must be drawn to be measured
-    rounds = 0
+    rounds, guessed = 0, CELL_SECONDS * len(left)
     for plain in left:
         delays, horizon = plain["game"]["delays"], plain["game"]["horizon"]
         key = canonical([delays, horizon])
         if key not in horizons:
             horizons[key] = _horizon(delays, horizon)
-        rounds += len(plain["seeds"]) * horizons[key]
+        seeds = len(plain["seeds"])
+        rounds += seeds * horizons[key]
+        guessed += seeds * (SEED_SECONDS + horizons[key] * _guessed_round(plain["game"]))
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
-    guess = rounds * (ROUND_SECONDS if measured is None else measured) + CELL_SECONDS * len(left)
+    guess = guessed if measured is None else rounds * measured + CELL_SECONDS * len(left)
     finished, damaged = len(planned) - len(left), len(contents.damaged)
     return Standing(len(planned), finished, failed, damaged, rounds, guess, measured is not None)
 
 
+def _guessed_round(game: dict[str, Any]) -> float:
+    """Return the seconds of a round by what its losses are made of."""
+    losses = game["losses"]
+    is_drawn = any(isinstance(value, dict) and "type" in value for value in losses.values())
+    drawn = DRAWN_SECONDS * (game["dimension"] or USUAL) if is_drawn else 0.0
+    return ROUND_SECONDS + drawn + (0.0 if losses["type"] in CLOSED else SOLVED_SECONDS)
+
+
 def _horizon(delays: dict[str, Any], horizon: int | None) -> int:
     """Return the rounds of a game: its own, or those of its delays; 0 where it will not be played."""
-    from tarry.experiments.members import find, make, parameters_of
+    from tarry.experiments.members import constructor_of, make, parameters_of
 
-    if "horizon" in parameters_of(find("delays", delays["type"], "delays")):
-        return int(delays.get("horizon", horizon) or 0)
     try:
+        if "horizon" in parameters_of(constructor_of("delays", delays, "delays")):
+            return int(delays.get("horizon", horizon) or 0)
         return int(make("delays", delays, lambda _: 0).horizon)
     except (ValueError, TypeError, OSError):
         return 0

@@ -41,8 +41,8 @@ def identity(content: str) -> str:
 class Sweep(NamedTuple):
     """A file's cells; one that stands under two names is listed twice and run once.
 
-    ``sources`` are the texts it was read from, its own and those of the files it includes, by path. ``device`` is what
-    it is to be played on, and no part of a cell's identity.
+    ``sources`` are the texts it was read from, its own and of files it includes or runs, by path. ``device`` is what it
+    is to be played on, and no part of a cell's identity.
     """
 
     name: str
@@ -66,13 +66,15 @@ def load_sweep(path: str | Path) -> Sweep:
     except ImportError as error:
         raise ImportError(f"sweeps need {error.name}: pip install 'tarry[cli]'") from error
     from tarry.experiments.expand import Expansion
+    from tarry.experiments.own import load_members
 
     table, text = read_sweep(Path(path))
-    cells = list(Expansion(table, text).cells())
+    own = load_members(text.members)
+    cells = list(Expansion(table, text, own).cells())
     if not cells:
         raise ValueError(f"{text.place()}: there is nothing to run: a block names no game or no player")
     axes = list(dict.fromkeys(name for cell in cells for name in cell.columns["axes"]))
     name = table.name or Path(path).stem
     if Path(name).name != name or name in (".", ".."):
         raise ValueError(f"{text.place('name')}: must name a folder, not . or .. and without /, got {name!r}")
-    return Sweep(name, Path(path), axes, cells, text.sources, table.device)
+    return Sweep(name, Path(path), axes, cells, text.sources | own.texts, table.device)

@@ -17,6 +17,7 @@ from tarry.checks import pick
 from tarry.experiments.columns import GAME_PARTS
 from tarry.experiments.files import Text
 from tarry.experiments.members import Spec, check
+from tarry.experiments.own import Own
 
 AXIS = "axis."
 UNLIMITED = "unlimited"
@@ -166,10 +167,10 @@ def read_sweep(path: Path) -> tuple[SweepTable, Text]:
         raise ValueError(_sentence(error, text)) from error
 
 
-def check_value(name: str, value: Any, place: str) -> Any:
+def check_value(name: str, value: Any, place: str, own: Own) -> Any:
     """Return an axis's value for a key of the game, as the game itself would take it."""
     if name in GAME_PARTS:
-        return check(name, value, place)
+        return check(name, value, place, own)
     field = GameTable.model_fields[name]
     kind: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
     try:

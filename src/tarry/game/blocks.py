@@ -19,6 +19,7 @@ import numpy as np
 from tarry.game.hindsight import Stopped
 from tarry.game.run import Played, Run, Stop, cells_of
 from tarry.game.world import TURN, Buffers
+from tarry.kernel.blame import outside_array
 from tarry.kernel.cache import is_kept
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
@@ -98,7 +99,7 @@ def is_worth_compiling(part: Part, seeds: int) -> bool:
     tried, started = min(TRIED_ROUNDS, run.horizon), time.perf_counter()
     try:
         block.advance(Stop(), 1, tried)
-    except (ArithmeticError, ValueError):  # Python refuses what compiled code lets be infinite
+    except Exception:  # what Python refuses compiled code may let be infinite, or name whose fault it is
         return True
     _python_seconds[run.compiled] += (time.perf_counter() - started) / tried * rounds
     if is_kept(run.compiled):
@@ -148,7 +149,10 @@ class Block:
 
     def advance(self, stop: Stop, first: int, aim: int) -> int:
         """Play rounds first..aim as far as there is room; make room for the rest, and return the last one played."""
-        last = self._run.compiled(self._cells, self.packed, stop.cell, first, aim)
+        try:
+            last = self._run.compiled(self._cells, self.packed, stop.cell, first, aim)
+        except IndexError as error:
+            raise outside_array(error) from None
         if last < aim:
             self._make_room()
         return last

@@ -14,21 +14,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_bool, as_choice, as_int
-from tarry.delays.base import Delays
+from tarry.delays.base import Delays, delay
 from tarry.delays.base import Listed as Waits
-from tarry.domains import Simplex
-from tarry.errors import ArgumentError, NotGranted
+from tarry.delays.base import react as react_delays
+from tarry.domains import Simplex, project
+from tarry.errors import ArgumentError, MemberError, NotGranted
 from tarry.game.hindsight import room_for_best
 from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
 from tarry.kernel.parameters import equal
-from tarry.learners.base import Learner, rules_of
+from tarry.learners.base import Learner, absorb, restart, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
 from tarry.losses.base import Listed as Rows
-from tarry.losses.base import as_rows
+from tarry.losses.base import as_rows, fetch, gradient, rows_react, value
+from tarry.losses.base import react as react_rows
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.rates.base import Facts
-from tarry.schedulers.base import UNLIMITED
+from tarry.schedulers.base import UNLIMITED, admit, arrive
 from tarry.schedulers.naive import Given, as_weights
 from tarry.tracking import Player, as_player
 from tarry.tracking.tally import LARGEST_SIZE, LEAST_SIZE
@@ -94,7 +96,7 @@ class _Fixed:
     def as_met(self, rows: np.ndarray, waits: np.ndarray) -> Any:
         """Return the game with the losses' rows and the delays, where they react, as they were met in play."""
         met: dict[str, Any] = {}
-        if self.losses.rows.reacts:
+        if rows_react(self.losses):
             met["losses"] = self.losses.with_rows(Rows.make(rows))
         if self.delays.reacts:
             met["delays"] = Waits.make(waits, 0)
@@ -270,7 +272,7 @@ def as_sizes(given: Any, horizon: int, losses: Any = None) -> np.ndarray:
 def as_contexts(given: Any, horizon: int) -> Any:
     """Return one row of context for each round, from an array or a generator of rows."""
     made = as_rows(given, "contexts")
-    if made.reacts:
+    if getattr(made, "reacts", False):
         problem = "must be fixed before play, and rows of this type react"
         raise ArgumentError("contexts", problem, type(made).__name__, "let losses or delays react")
     if made.horizon is not None and made.horizon != horizon:
@@ -334,7 +336,26 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
             f"the learner plays on {learner.domain!r}, the game is on {game.domain!r}: {_instead(learner)}"
         )
     learner.check_horizon(game.horizon)
+    check_verbs(chosen, game.losses, game.delays)
     return chosen
+
+
+def check_verbs(player: Player, losses: Any = None, delays: Any = None) -> None:
+    """Raise TypeError for a user's member that lacks a verb, MemberError for delays below 0."""
+    learner, rows = player.learner, getattr(losses, "rows", None)
+    asked: list[tuple[Any, tuple[Any, ...]]] = [(learner, (absorb, restart)), (player.scheduler, (admit, arrive))]
+    asked += [(learner.domain, (project,)), (losses, (value, gradient))]
+    asked += [(rows, (react_rows if rows_react(losses) else fetch,))]
+    asked += [(delays, (react_delays if getattr(delays, "reacts", False) else delay,))]
+    for member, verbs in asked:
+        if member is not None and not type(member).__module__.startswith("tarry."):
+            for verb in verbs:
+                verb.find(type(member))
+            if member is delays and np.any((found := delays.values) < 0):  # nobody could say when it arrives
+                t, name = int(np.argmax(found < 0)), type(delays).__name__
+                raise MemberError(
+                    f"{name}.delay returns {found[t]} in round {t + 1}: the feedback of a round is not early"
+                )
 
 
 def _instead(learner: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.charts import regret_chart
+from tarry.charts import CONFIDENCE, regret_chart, student
 from tarry.checks import as_level, as_range
 from tarry.delays.base import Backlog
 from tarry.domains.base import as_array
@@ -19,7 +19,7 @@ from tarry.game.hindsight import Comparator, check_path, losses_up_to
 from tarry.game.problem import assumption_warnings
 from tarry.game.run import Played
 from tarry.game.world import EVENTS, Log
-from tarry.outcomes import FATES, Certificate, Fate, Weights, html_facts
+from tarry.outcomes import FATES, Certificate, Fate, Weights, counted, html_facts, number
 from tarry.rates.base import Facts
 from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
 from tarry.tracking import Player, Terms, restart_warnings
@@ -320,12 +320,13 @@ class Record(SeedResults):
         return regret_chart(pl.concat(named), title=title, group="against")
 
     def summary(self) -> dict[str, float]:
-        """Return means over seeds, and the standard error of the regret."""
+        """Return means over seeds; of the regret also its standard error and ``half``, half the 95 % interval."""
         n = len(self.seeds)
         error = float(np.std(self.regret, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         return {
             "regret": float(self.regret.mean()),
             "standard_error": error,
+            "half": student(CONFIDENCE, n - 1) * error,
             "observed": float(self.observed.mean()),
             "mean_weight": float(self.weights.mean.mean()),
             "second_moment": float(self.weights.second_moment.mean()),
@@ -335,17 +336,17 @@ class Record(SeedResults):
 
     def __repr__(self) -> str:
         s = self.summary()
-        error = "" if np.isnan(s["standard_error"]) else f" ± {s['standard_error']:.2g}"
-        told = f"regret {s['regret']:.4g}{error}" if self.comparators else f"loss {self.loss.mean():.4g}"
+        sure = "" if np.isnan(s["half"]) else " (95 %)"
+        told = f"regret {number(s['regret'], s['half'])}{sure}" if self.comparators else f"loss {self.loss.mean():.4g}"
         explored = f", {self.exploration_rounds} rounds of pure exploration" if self.exploration_rounds else ""
         return (
-            f"Record({len(self.seeds)} seeds × {self.horizon} rounds: {told}, "
+            f"Record({counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds: {told}, "
             f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f}{explored})"
         )
 
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
-        return html_facts(f"Record of {len(self.seeds)} seeds × {self.horizon:,} rounds", shown)
+        return html_facts(f"Record of {counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds", shown)
 
 
 def _assumption_warnings(played: list[Played]) -> tuple[str, ...]:

@@ -30,7 +30,6 @@ class NoRows(Parameters):
 
     width = 1
     horizon = None
-    reacts = False
 
 
 class Zero(Parameters):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry.errors import MemberError
 from tarry.kernel import step
 from tarry.learners import base as learners
 from tarry.outcomes import Fate
@@ -28,6 +29,8 @@ UNCOUNTED, COUNTED, HELD = range(3)
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
 
 # Plain numbers: compiled code would carry the enumeration along.
+NO_SLOT = -3  # a scheduler named a slot that there is not, or that no round is in
+
 _USED, _UNTRACKED, _SATURATED, _PREEMPTED, _EXPIRED, _PENDING = map(int, Fate)
 
 
@@ -83,6 +86,8 @@ def begin(
     learners.predict(player.learner, state.learner, draws.directions, t, state.play)
     slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
     while slot >= 0:
+        if slot >= table.rounds.size or table.rounds[slot] == 0:
+            return refuse(state)
         release(table, table.rounds[slot])
         vacate(table, slot)
         state.tally.fates[_PREEMPTED] += 1
@@ -118,6 +123,8 @@ def consider(
     learners.notice(player.learner, state.learner, t, tracked)
     request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay, size)
     slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
+    if slot >= table.rounds.size or slot < schedulers.SATURATED:
+        return refuse(state)
     if free < 0:
         tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), size)
     tally.book_size(state.tally, slot, size)
@@ -141,6 +148,22 @@ def consider(
         radius = learners.smoothing_in_force(player.learner, state.learner, t)
         tally.book_entry(state.tally, setting.certify, rate, radius, slot)
     return slot
+
+
+@step
+def refuse(state: State) -> Any:
+    """Note that a scheduler named a wrong slot: nothing may be written there. Whoever plays looks for the note."""
+    state.tally.fates[_EXPIRED] = -1
+    return NO_SLOT
+
+
+def no_slot(scheduler: Any) -> MemberError:
+    """Return the error for a scheduler that named a wrong slot (Python only)."""
+    return MemberError(
+        f"{type(scheduler).__name__} named a slot that is not there, or one to drop that has no round: admit returns "
+        "request.vacancy, a slot in use, UNTRACKED or SATURATED, and expired a slot in use or -1; "
+        "simulate(…, debug=True) names the line"
+    )
 
 
 @step

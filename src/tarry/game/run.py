@@ -11,11 +11,12 @@ import numpy as np
 
 from tarry.checks import as_int
 from tarry.delays.base import allocate as allocate_delays
-from tarry.errors import TooLarge
+from tarry.errors import MemberError, TooLarge
+from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import OUTSIDE, Comparator
 from tarry.game.problem import check_player, setting_of
-from tarry.game.rounds import Setting
+from tarry.game.rounds import Setting, no_slot
 from tarry.game.world import (
     BOOKS,
     KINDS,
@@ -40,11 +41,12 @@ from tarry.kernel.views import alone
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
 from tarry.losses.base import allocate as allocate_rows
+from tarry.losses.base import rows_react
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, Terms, as_state, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
 from tarry.tracking.table import without_index
-from tarry.tracking.tally import SUMS, UNCERTIFIED, check_balance, without_unused
+from tarry.tracking.tally import SUMS, UNCERTIFIED, WEIGHT, check_balance, without_unused
 
 FIRST_ROOM = 3 * TURN // 2  # of a wheel, which grows where more are pending
 
@@ -86,7 +88,7 @@ class Played(NamedTuple):
     def by_game(self) -> list[Played]:
         """Return what was played of each game: where losses or delays react, every seed has met another one."""
         game = self.run.game
-        if not (game.losses.rows.reacts or game.delays.reacts):
+        if not (rows_react(game.losses) or game.delays.reacts):
             return [self]
         found = []
         for i, seed in enumerate(self.seeds):
@@ -141,7 +143,7 @@ class Run(NamedTuple):
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         state, certify = fresh_state(self.player, slots, capacity), self.setting.certify
         tally = without_unused(state.tally, certify, self.game.sizes is not None)
-        sums = 0 if certify == UNCERTIFIED else SUMS
+        sums = SUMS if certify != UNCERTIFIED or self.keep_rounds else 0
         return Buffers(
             draws=draws,
             state=state._replace(table=without_index(state.table, self.keep_rounds), tally=tally),
@@ -160,7 +162,7 @@ class Run(NamedTuple):
     def _fresh_reactions(self) -> Reactions:
         """Return what losses and delays that react know before the first round, with room for what comes of it."""
         rows, delays, fresh = self.game.losses.rows, self.game.delays, Reactions()
-        if rows.reacts:
+        if rows_react(self.game.losses):
             self.refuse_if_large(0, self.horizon * rows.width)
             state = as_state("rows", rows, allocate_rows(rows))
             fresh = fresh._replace(losses=state, rows=np.zeros((self.horizon, rows.width)))
@@ -205,19 +207,31 @@ class Run(NamedTuple):
             refuse_if_large(8 * (3 * nodes + cells) * self.threads, "the pending rounds")
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
-        """Raise ValueError for plays or losses that are not finite, BrokenInvariant for books that do not balance."""
+        """Raise ValueError for slots that are not there, and plays or losses that are not finite.
+
+        Raise BrokenInvariant for books that do not balance.
+        """
         learner, plays, world = self.player.learner, buffers.state.play, buffers.world
+        if np.any(buffers.state.tally.fates < 0):
+            raise no_slot(self.player.scheduler)
+        if not np.all(np.isfinite(buffers.state.tally.sums[:, WEIGHT])):  # before the plays, which it spoils
+            raise MemberError(
+                f"{type(self.player.scheduler).__name__} gave a weight in rounds {first} to {last} that is not finite: "
+                "check its arrive; simulate(…, debug=True) names the line"
+            )
         good = np.isfinite(plays).all(axis=1)
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(
                 f"{type(learner).__name__} played {plays[np.argmin(good)]} in rounds {first} to {last}, which is not "
-                "finite: check its predict, absorb and advance, or the losses' gradients there"
+                "finite: check its predict, absorb and advance, the gradients of "
+                f"{type(self.game.losses).__name__} there, or project of {type(learner.domain).__name__}; "
+                "simulate(…, debug=True) names the line"
             )
         good = np.isfinite(world.loss[:, 0])
         if not good.all():
             raise ValueError(
                 f"a loss in rounds {first} to {last} is not finite; the last play was {plays[np.argmin(good)]}: "
-                "check the losses' data or functions there"
+                f"check the data or functions of {type(self.game.losses).__name__} there"
             )
         source = buffers.draws.schedule
         if isinstance(source, RecordedLosers) and np.any(source.values < 0):
@@ -250,9 +264,19 @@ def cells_of(runs: Sequence[Run], which: np.ndarray) -> Cells:
 
 
 def make_run(
-    game: Any, player: Player, *, checkpoints: np.ndarray, hears: bool = False, terms: Terms | None = None, **kept: Any
+    game: Any,
+    player: Player,
+    *,
+    checkpoints: np.ndarray,
+    hears: bool = False,
+    terms: Terms | None = None,
+    debug: bool = False,
+    **kept: Any,
 ) -> Run:
-    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts."""
+    """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts.
+
+    ``debug`` plays in plain Python and checks what members do.
+    """
     certify = UNCERTIFIED if terms is None else terms.certify
     return Run(
         game=game,
@@ -262,8 +286,8 @@ def make_run(
         ),
         checkpoints=checkpoints,
         terms=terms,
-        compiled=run_rounds.dispatcher_for(player, game.losses, game.delays, game.contexts),
-        is_plain=must_run_plain((player, game.losses, game.delays, game.contexts)),
+        compiled=play_checked if debug else run_rounds.dispatcher_for(player, game.losses, game.delays, game.contexts),
+        is_plain=debug or must_run_plain((player, game.losses, game.delays, game.contexts)),
         project=project_into(player.learner.domain),
         **kept,
     )

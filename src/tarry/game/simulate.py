@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
-from tarry.errors import ArgumentError, Interrupted
+from tarry.errors import ArgumentError, Interrupted, TarryError
 from tarry.game.blocks import Crew, Part, is_worth_compiling, kind_of_run, own_bytes
 from tarry.game.device import DEVICES, crew_on
 from tarry.game.hindsight import Comparator, Stopped, compare, comparing, has_closed_form
@@ -59,6 +59,7 @@ def simulate(
     device: str = "cpu",
     progress: Progress | None = None,
     allow_large: bool = False,
+    debug: bool = False,
 ) -> Record:
     """Play a game once per seed, compiled and in threads; a short one in Python, which needs no compiler.
 
@@ -76,18 +77,23 @@ def simulate(
     ``device="cuda"`` plays on a GPU, one thread a seed: the same decisions, sums to rounding. ``"auto"`` does where
     there is one.
 
+    ``debug=True`` plays the same rounds in plain Python and checks every index, slot and answer of a verb: what a
+    member does wrong is a :class:`tarry.errors.MemberError` with its verb and line. Use it with few rounds.
+
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
     as_choice(device, "device", DEVICES)
     kept: dict[str, Any] = {"draws": draws, "checkpoints": checkpoints, "bound": bound}
-    kept |= {"keep_rounds": keep_rounds, "allow_large": allow_large}
-    match = Match(game, player, seeds, games=games, threads=threads, **kept)
+    kept |= {"keep_rounds": keep_rounds, "allow_large": allow_large, "debug": debug}
+    if debug and device != "cpu":
+        raise ArgumentError("debug", "plays in plain Python", debug, "leave device out")
+    match = Match(game, player, seeds, games=games, threads=1 if debug else threads, **kept)
     if device == "cpu" and not is_worth_compiling(match.first, len(match.seeds)):
         try:
             return _play(match.in_python(), comparator, device, progress)
-        except ArgumentError:
+        except (TarryError, ArgumentError):
             raise
-        except (ArithmeticError, ValueError):  # Python refuses what compiled code lets be infinite, and what is wrong
+        except Exception:  # what Python refuses compiled code may let be infinite, or name whose fault it is
             logger.debug("what Python refused is compiled", exc_info=True)
     return _play(match, comparator, device, progress)
 

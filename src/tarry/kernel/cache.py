@@ -1,7 +1,7 @@
 """Keep compiled code on disk, keyed by everything that can change it.
 
 Numba notices edits only in the file of the cached function itself; ours are assembled from many. So the cache folder
-carries a hash of the rooms that hold steps and of every other file that defines the entry, a step or a parameter type.
+carries a hash of the rooms that hold steps, of the entry's file, and of the code of parameter types from elsewhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import platform
 import shutil
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 from numba import config, njit
 
 from tarry._version import __version__
+from tarry.kernel import sources
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # Compiled rounds are assembled from these rooms and from the numbers of fates; no other file of the package can
@@ -43,7 +43,6 @@ PARTS = (
 EDITED = "edited"  # the hash of sources that were changed after their import: what runs is not known
 SHOWN = 12  # hexadecimal digits: enough that two states of the sources never share them
 
-_IMPORTED = time.time()  # a file changed later is not what runs
 _lock = threading.Lock()  # of Numba's list of locators, which is the process's
 _asked = threading.local()  # the folder that this thread compiles into
 
@@ -55,27 +54,28 @@ class Fingerprint(NamedTuple):
     combination: str
 
     @classmethod
-    def of(cls, file: str, parameters: tuple[Any, ...], registered: Mapping[type, set[str]]) -> Fingerprint | None:
-        """Return the fingerprint, None where a source has no file (a notebook) or was edited after its import."""
-        names = {file, *registered.get(object, set())}
+    def of(cls, file: str, parameters: tuple[Any, ...], registered: Mapping[type, set[Any]]) -> Fingerprint | None:
+        """Return the fingerprint, None where a source has no file (a notebook) or was edited after its import.
+
+        ``registered`` are the implementations of verbs by type: they need not stand in the type's file.
+        """
+        things: set[Any] = set()
         for value in walk(parameters):
             if callable(value):
                 return None  # a compiled function inside parameters: Numba misses its cache anyway
-            for ancestor in type(value).__mro__:
-                names |= registered.get(ancestor, set())
-                if ancestor.__module__ not in ("builtins", "typing"):
-                    names.add(getattr(sys.modules.get(ancestor.__module__), "__file__", None) or "")
-        paths = [Path(name) for name in sorted(names) if not _is_in_rooms(name)]
+            for kind in type(value).__mro__[:-1]:  # steps, registered for ``object``, are found by what calls them
+                things |= {one for one in (kind, *registered.get(kind, ())) if _is_from_outside(one)}
         package = rooms_digest()
-        if package is None or any(not path.is_file() or path.stat().st_mtime > _IMPORTED for path in paths):
+        if package is None:
             return None
-        hasher = hashlib.sha256()
         # Cached code names the types it was made for, so the same text under another name is another code.
-        for kind in sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in walk(parameters)}):
-            hasher.update(kind.encode())
-        for path in paths:
-            hasher.update(path.read_bytes())
-        return cls(package[:16], hasher.hexdigest()[:16])
+        parts = {f"{type(v).__module__}.{type(v).__qualname__}" for v in walk(parameters)}
+        try:
+            parts |= {sources.digest_of(one) for one in things}
+            parts |= set() if _is_in_rooms(file) else {sources.digest_of_file(file)}
+        except sources.Unknown:
+            return None
+        return cls(package[:16], hashlib.sha256("\0".join(sorted(parts)).encode()).hexdigest()[:16])
 
 
 def walk(value: Any) -> Iterator[Any]:
@@ -87,6 +87,13 @@ def walk(value: Any) -> Iterator[Any]:
             yield from walk(item)
     elif callable(value):
         yield value
+
+
+def _is_from_outside(thing: Any) -> bool:
+    """Return whether a type or a function is defined outside the rooms."""
+    if isinstance(thing, type) and thing.__module__ in ("builtins", "typing"):
+        return False
+    return not _is_in_rooms(sources.file_of(thing))
 
 
 def _is_in_rooms(name: str) -> bool:
@@ -136,7 +143,7 @@ def rooms_digest() -> str | None:
 def _digest(paths: Iterable[Path]) -> str | None:
     hasher = hashlib.sha256()
     for path in sorted(paths):
-        if path.stat().st_mtime > _IMPORTED:
+        if path.stat().st_mtime > sources.IMPORTED:
             return None
         hasher.update(path.relative_to(PACKAGE).as_posix().encode())
         hasher.update(path.read_bytes())

@@ -25,6 +25,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.experimental import structref
 from numba.extending import overload
 
+from tarry.kernel.blame import note_title, title_of
 from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
 from tarry.kernel.pipeline import EntryCompiler, StepCompiler
 
@@ -42,8 +43,7 @@ OPTIONS = {"error_model": "numpy", "_nrt": False, "nogil": True, "no_cfunc_wrapp
 # A step's arguments are dozens of arrays, and handing them over costs more than most steps do.
 INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 
-# Files by the type they define verbs for; those of steps, which any entry may come to call, stand under ``object``.
-_sources_of: dict[type, set[str]] = {}
+_sources_of: dict[type, set[Any]] = {}  # implementations of verbs by their type; steps stand under ``object``
 _announced: set[str] = set()  # plain functions that were logged
 _fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
 # Weak, so that a user's function that is gone takes what was compiled of it along.
@@ -62,7 +62,7 @@ def _inline(function: Any, choose: Callable[..., Any], inlined: bool = True) -> 
 def step(function: F, inlined: bool = True) -> F:
     """Let compiled code on any target call this function."""
     _inline(function, lambda *_types: function, inlined)
-    _sources_of.setdefault(object, set()).add(function.__code__.co_filename)
+    _sources_of.setdefault(object, set()).add(function)
     return function
 
 
@@ -87,7 +87,7 @@ class Verb:
 
     def __init__(self, signature: Callable[..., Any]) -> None:
         functools.update_wrapper(self, signature)
-        self.arguments = _arguments_of(signature)
+        self.arguments, self.returns = _arguments_of(signature), str(signature.__annotations__.get("return", ""))
         self.default: Callable[..., Any] | None = None
         self.members: dict[type, Callable[..., Any]] = {}
         self._found = functools.cache(self.find)  # the ancestors of a type do not change
@@ -107,7 +107,8 @@ class Verb:
                 return self.members[ancestor]
         if self.default is None:
             name = self.__name__
-            raise TypeError(f"{cls.__name__} has no {name}(): register one with @{name}.on({cls.__name__})")
+            remedy = f"register one with @{name}.on({cls.__name__}), a function of {', '.join(self.arguments)}"
+            raise TypeError(f"{cls.__name__} has no {name}(): {remedy}, or give {cls.__name__} such a method")
         return self.default
 
     def on(self, *classes: type) -> Callable[[F], F]:
@@ -117,7 +118,8 @@ class Verb:
             self._check(implementation)
             for cls in classes:
                 self.members[cls] = implementation
-                _sources_of.setdefault(cls, set()).add(implementation.__code__.co_filename)
+                _sources_of.setdefault(cls, set()).add(implementation)
+                note_title(implementation, self.__name__, cls.__name__, self.returns)
             self._found = functools.cache(self.find)  # anew, after the change: another thread may be asking
             return implementation
 
@@ -139,7 +141,7 @@ class Verb:
         name, known = self.__name__, self.arguments
         raise TypeError(
             f"{name}({', '.join(known)}) has {len(known)} arguments, the function given for it, "
-            f"{implementation.__name__}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
+            f"{title_of(code)}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
             f"{len(found)}: give it those of {name}"
         )
 
@@ -163,7 +165,7 @@ def register_methods(cls: type, verbs: Iterable[Verb]) -> None:
 
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     """Return the fingerprint of an entry and its parameters, read from the disk once per set of types."""
-    # A step registered later may be called by anything, so the number of sources is part of the key.
+    # A verb may be registered later, so the number of sources is part of the key.
     sources = sum(map(len, _sources_of.values()))
     known = (file, sources, *(type(value) for value in walk(parameters)))
     if known not in _fingerprints:

@@ -20,7 +20,7 @@ from numba.extending import intrinsic, overload
 from tarry.kernel.compile import INLINED
 from tarry.kernel.held import THREADS, layout_for, movers, plan_of
 from tarry.kernel.pipeline import forget_types
-from tarry.kernel.views import _remade, replica, replicate
+from tarry.kernel.views import remade, replica, replicate
 
 INSTALL = "pip install 'tarry[cuda]'"
 # Contraction would round a·b + c once where the CPU rounds twice, and decisions could differ.
@@ -243,7 +243,7 @@ def _stacked_kinds(fresh: Any) -> Any:
 def to_device(tree: Any) -> Any:
     """Return a tree with its arrays on the device; numbers stay."""
     if isinstance(tree, tuple):
-        return _remade(tree, map(to_device, tree))
+        return remade(tree, map(to_device, tree))
     if not isinstance(tree, np.ndarray):
         return tree
     return np.array(tree) if is_simulated() else cuda.to_device(np.ascontiguousarray(tree))
@@ -271,7 +271,7 @@ def spread(tree: Any, count: int) -> Any:
     if is_simulated():
         return replicate(tree, count, "F")
     if isinstance(tree, tuple):
-        return _remade(tree, (spread(part, count) for part in tree))
+        return remade(tree, (spread(part, count) for part in tree))
     leaf = np.asarray(tree)
     rows = cuda.device_array((count, *leaf.shape), leaf.dtype, order="F")
     respread(rows, leaf)

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
 from numba.core.callconv import CPUCallConv
 from numba.core.cpu import CPUContext
@@ -22,6 +22,8 @@ from numba.core.ir import Assign
 from numba.core.lowering import Lower
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
+
+from tarry.kernel.blame import is_foreign, place_of
 
 UNUSED = -1
 FORWARD = (
@@ -103,6 +105,13 @@ class _CallConvention(CPUCallConv):  # type: ignore[misc]
     def decode_arguments(self, builder: Any, argtypes: Any, func: Any) -> Any:
         return CPUCallConv(self.context.calling(func.name)).decode_arguments(builder, argtypes, func)
 
+    def return_user_exc(self, builder: Any, exc: Any, exc_args: Any = None, *where: Any, **told: Any) -> None:
+        """Let an index outside an array say where it stands."""
+        if exc is IndexError and self.context.lowering is not None:
+            function, line = self.context.lowering.func_ir.func_id, self.context.lowering.loc.line
+            exc_args = (place_of(function.code, line),)
+        super().return_user_exc(builder, exc, exc_args, *where, **told)
+
     def call_function(self, builder: Any, callee: Any, *arguments: Any, **options: Any) -> Any:
         return CPUCallConv(self.context.calling(callee.name)).call_function(builder, callee, *arguments, **options)
 
@@ -111,6 +120,7 @@ class StepContext(CPUContext):  # type: ignore[misc]
     """Numba's context, which knows for each function how it takes arrays, and whether indices count from the end."""
 
     counts_back = True
+    lowering: Any = None  # of a user's function
 
     @property
     def call_conv(self) -> Any:
@@ -162,6 +172,28 @@ class _Builder(ir.IRBuilder):  # type: ignore[misc]
         return super().extract_value(whole, place, name) if place else whole
 
 
+def _copy_vector(target: Any, index: Any, source: Any) -> bool:
+    """Write one array into a part of another, in the order that overlapping ones need; return whether that works."""
+    room = target[index]
+    if source.size == 1:
+        for i in range(room.size):
+            room[i] = source[0]
+    if room.size != source.size:
+        return bool(source.size == 1)
+    to, origin, count = room.ctypes.data, source.ctypes.data, room.size
+    if room.strides[0] != source.strides[0]:
+        apart = abs(room.strides[0]) * count + abs(source.strides[0]) * count
+        if count > 1 and abs(int(to) - int(origin)) < apart:  # near enough to overlap, and no order would do
+            return False
+    if to <= origin:
+        for i in range(count):
+            room[i] = source[i]
+    else:
+        for i in range(count - 1, -1, -1):
+            room[i] = source[i]
+    return True
+
+
 class StepLower(Lower):  # type: ignore[misc]
     """Numba's way to LLVM, with fewer variables in memory and fewer tuples taken apart and put together.
 
@@ -176,8 +208,24 @@ class StepLower(Lower):  # type: ignore[misc]
             _takes_short.add(fndesc.mangled_name)
         # In these rooms steps count from the start, which is tested; what users write or call may do as it likes.
         self.context.counts_back = not str(fndesc.modname).startswith(FORWARD)
+        if is_foreign(self.func_ir.func_id.filename):  # an index of a user's must not reach what is not an array's
+            self.context.enable_boundscheck, self.context.lowering = True, self
         super().setup_function(fndesc)
         self.builder = _Builder(self.entry_block)
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        """Let ``play[:] = state.point`` do without the memory that Numba would copy through."""
+        names = [one.name for one in (target_var, index_var, value_var)]
+        target, index, source = kinds = [self.typeof(name) for name in names]
+        is_vector = isinstance(target, types.Array) and isinstance(source, types.Array) and source.ndim == 1
+        ints = [one for one in getattr(index, "types", (index,)) if isinstance(one, types.Integer)]
+        if self.context.enable_nrt or not is_vector or target.ndim - len(ints) != 1 or isinstance(index, types.Array):
+            return super().lower_setitem(target_var, index_var, value_var, signature)
+        values = [self.loadvar(name) for name in names]
+        done = self.context.compile_internal(self.builder, _copy_vector, types.boolean(*kinds), values)
+        with cgutils.if_unlikely(self.builder, cgutils.is_false(self.builder, done)):
+            self.context.call_conv.return_user_exc(self.builder, IndexError, ("arrays of unlike size",))
+        return None
 
     def post_lower(self) -> None:
         super().post_lower()

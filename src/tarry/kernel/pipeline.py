@@ -22,16 +22,18 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
+from numba.core.errors import NumbaError
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.ssa import reconstruct_ssa
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, PreLowerStripPhis
-from numba.core.types import BaseFunction
+from numba.core.types import BaseFunction, Boolean, Float, Integer
 from numba.core.typing.context import Context
 from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.core.untyped_passes import ReconstructSSA
 
+from tarry.kernel.blame import WrongReturn, does_not_compile, is_foreign, returned_by
 from tarry.kernel.lowering import StepContext, StepLower
 
 logger = logging.getLogger("tarry.compiling")
@@ -42,6 +44,14 @@ NEEDLESS = {"NopythonRewrites"}
 OF_CLOSURES = {"InlineClosureLikes"}
 OF_REFERENCES = {"IRLegalization"}  # writes down where each variable ends
 LARGE_WRAPPER = 256  # blocks: of dozens of arrays, which are called for many rounds at a time
+
+# What a verb's implementation may return, by the verb's annotation.
+RETURNS = {
+    "int": ((Integer,), "a whole number"),
+    "float": ((Float, Integer), "a number"),
+    "bool": ((Boolean,), "True or False"),
+}
+_refused: list[tuple[Any, Exception]] = []  # users' functions that did not compile for the entry under way
 
 _known_flags: dict[Flags, _FixedFlags] = {}
 _subroutines: dict[bool, dict[Any, Any]] = {False: {}, True: {}}  # of Numba's own, by whether references are counted
@@ -249,6 +259,17 @@ class StepCompiler(Compiler):  # type: ignore[misc]
         state.targetctx = _step_context(state.targetctx)
         state.targetctx.cached_internal_func = _subroutines[bool(state.flags.nrt)]
 
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        """Compile a function; note a user's that fails, for Numba wraps its words in those of all callers."""
+        try:
+            made = super().compile_extra(func)
+            _check_returned(func.__code__, made.signature.return_type)
+        except NumbaError as error:
+            if is_foreign(func.__code__.co_filename):
+                _refused.append((func.__code__, error))
+            raise
+        return made
+
     def define_pipelines(self) -> Any:
         """Return Numba's passes without those that would find nothing."""
         if not isinstance(self.state.flags, _FixedFlags):
@@ -267,6 +288,13 @@ class StepCompiler(Compiler):  # type: ignore[misc]
             pipeline.passes = [(other.get(one, one), told) for one, told in kept]
             pipeline.finalize()
         return pipelines
+
+
+def _check_returned(code: Any, kind: Any) -> None:
+    """Raise WrongReturn for a verb's implementation that returns what its callers cannot take."""
+    kinds, wanted = RETURNS.get(returned_by(code), ((), ""))
+    if kinds and not isinstance(kind, kinds):
+        raise WrongReturn(f"returns {kind}, and not {wanted} on every path")
 
 
 def _compile_as_steps() -> None:
@@ -292,8 +320,14 @@ class EntryCompiler(StepCompiler):
         """Compile a function into a library of its own."""
         self.state.library = EntryLibrary(self.codegen, func.__qualname__)
         self.state.library.enable_object_caching()
+        _refused.clear()
         with _saying(func.__name__, self.state.args), _without_collection():
-            return super().compile_extra(func)
+            try:
+                return super().compile_extra(func)
+            except NumbaError:
+                if not _refused:
+                    raise
+                raise does_not_compile(*_refused[0]) from None  # the innermost: others fail since it does
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def replicate(tree: Any, count: int, order: Literal["C", "F"] = "C") -> Any:
     Nothing is shared. In the order "F" neighbouring replicas lie side by side. Raise TypeError for other leaves.
     """
     if isinstance(tree, tuple):
-        return _remade(tree, (replicate(part, count, order) for part in tree))
+        return remade(tree, (replicate(part, count, order) for part in tree))
     leaf = np.asarray(tree)
     if leaf.dtype.kind not in "biuf":
         raise TypeError(f"replicas are of arrays and numbers, in tuples or not, got a {type(tree).__name__}")
@@ -85,19 +85,17 @@ def replicate(tree: Any, count: int, order: Literal["C", "F"] = "C") -> Any:
 
 def replica(trees: Any, i: int) -> Any:
     """Return the i-th of stacked replicas: views, so that changes stay, and numbers as they are."""
-    return _remade(trees, (replica(part, i) for part in trees)) if isinstance(trees, tuple) else trees[i]
+    return remade(trees, (replica(part, i) for part in trees)) if isinstance(trees, tuple) else trees[i]
 
 
 def first_replicas(trees: Any, count: int) -> Any:
     """Return the first so many of stacked replicas: views."""
-    return (
-        _remade(trees, (first_replicas(part, count) for part in trees)) if isinstance(trees, tuple) else trees[:count]
-    )
+    return remade(trees, (first_replicas(part, count) for part in trees)) if isinstance(trees, tuple) else trees[:count]
 
 
 def alone(tree: Any) -> Any:
     """Return a tree as the stack of its only replica: arrays are shared, numbers copied."""
-    return _remade(tree, map(alone, tree)) if isinstance(tree, tuple) else np.asarray(tree)[np.newaxis]
+    return remade(tree, map(alone, tree)) if isinstance(tree, tuple) else np.asarray(tree)[np.newaxis]
 
 
 def first_leaf(tree: Any) -> Any:
@@ -117,7 +115,7 @@ def leaves(tree: Any) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in flat(tree)]
 
 
-def _remade(tree: tuple[Any, ...], parts: Iterable[Any]) -> Any:
+def remade(tree: tuple[Any, ...], parts: Iterable[Any]) -> Any:
     """Return a tuple of a tree's type with other parts."""
     return tuple.__new__(type(tree), parts)  # members' parameters would check what they are given
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from tarry.errors import NotGranted
 from tarry.game.problem import check_sizes, setting_of
-from tarry.game.rounds import COUNTED, acknowledge, begin, deliver, forfeit
+from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot
+from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Weights
@@ -223,7 +224,12 @@ class Slots:
             self._place(self._held._replace(play=self._shaped(play)))
         step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
         self.is_midway = True
-        slot: int = step(self._box, t, delay, size)
+        try:
+            slot: int = step(self._box, t, delay, size)
+        except IndexError as error:
+            raise outside_array(error) from None
+        if slot == NO_SLOT:
+            raise no_slot(self.player.scheduler)
         self.counts[ROUNDS] = t
         return slot
 
@@ -231,7 +237,10 @@ class Slots:
         """Hand over the feedback of round s; return its weight, 0 if it is not tracked, or MALFORMED."""
         step = self._steps.get(hand_over) or self._compiled(hand_over, 1, 1, _SOME_FEEDBACK)
         self.is_midway = True
-        return float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
+        try:
+            return float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
+        except IndexError as error:
+            raise outside_array(error) from None
 
     def expire(self, s: int) -> None:
         """End round s without feedback."""

@@ -309,6 +309,11 @@ class Reacting(RowSource):
             met[t - 1, i] = row[i]
 
 
+def rows_react(losses: Any) -> bool:
+    """Return whether the rows of losses are made as play goes on; a user's need not inherit ``RowSource``."""
+    return bool(getattr(getattr(losses, "rows", None), "reacts", False))
+
+
 def as_rows(rows: Rows, name: str) -> Any:
     """Return rows made from an array, or a generator of rows unchanged."""
     if any(isinstance(rows, cls) for cls in fetch.members):  # a user's generator has its own ``fetch`` too

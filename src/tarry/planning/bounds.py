@@ -134,6 +134,21 @@ def list_bounds(constants: Constants) -> list[Bound]:
     return [row.evaluate(known) for row in rows if all(name in known for name in row.takes)]
 
 
+def bounds_by_delay(constants: Constants) -> dict[int, list[Bound]]:
+    """Return bounds on convex losses by mean delay, in units of GD, where horizon and capacity are all that is known.
+
+    >>> found = bounds_by_delay(Constants(horizon=10_000, capacity=16))
+    >>> [(mean, round(next(b.value for b in rows if b.scheduler == "VarOpt"))) for mean, rows in found.items()]
+    [(4, 300), (16, 574), (64, 1136), (256, 2265), (1024, 4527)]
+    """
+    if set(constants.known()) != {"horizon", "capacity"}:
+        return {}
+    horizon, capacity = constants.horizon, constants.capacity
+    means = [mean for mean in (max(1, capacity // 4), *(capacity * 4**i for i in range(4))) if 2 * mean < horizon]
+    made = {mean: Constants(horizon, capacity, mean * horizon, diameter=1.0, gradient_bound=1.0) for mean in means}
+    return {mean: list_bounds(one) for mean, one in made.items()}
+
+
 def _check_delays(horizon: int, total: float | None, peak: int | None, longest: int | None) -> None:
     """Raise ValueError where a sum, a largest backlog and a longest delay cannot be those of one sequence."""
     if peak is not None and peak > horizon - 1:

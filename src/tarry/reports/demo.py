@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tarry.charts import CONFIDENCE, INK, altair, data_of, dressed, grouped, regret_chart, student
+from tarry.charts import INK, altair, data_of, dressed, grouped, regret_chart
+from tarry.errors import ArgumentError
 from tarry.game import Record
+from tarry.outcomes import DASH, number
 from tarry.reports.page import Page, save_page
 from tarry.reports.style import Figure, captions, figure, panels
-from tarry.reports.table import DASH, Table, moment
+from tarry.reports.table import Table, moment
 
-COLUMNS = ("slots", "policy", "regret ± s.e.", "seen", "mean w", "mean w²", "refused", "bound")
+COLUMNS = ("slots", "policy", "regret ± 95 %", "seen", "mean w", "mean w²", "refused", "bound")
 
 
 class PolicyResult(NamedTuple):
@@ -34,13 +36,15 @@ class PolicyResult(NamedTuple):
     @property
     def interval(self) -> dict[str, float]:
         """Mean regret and the ends of its interval; with one seed all three are the same."""
-        mean, seeds = self.summary["regret"], self.curve["seed"].n_unique()
-        half = student(CONFIDENCE, seeds - 1) * self.summary["standard_error"] if seeds > 1 else 0.0
+        mean, half = self.summary["regret"], self.summary["half"]
+        half = 0.0 if isnan(half) else half
         return {"regret": mean, "low": mean - half, "high": mean + half}
 
 
 def compare(records: dict[str, Record]) -> Any:
     """Return one chart of the regret curves of several records, by the names given."""
+    if not records:
+        raise ArgumentError("records", "needs one record or more, by name, as in {'mine': record}", records)
     named = [record.curve.with_columns(name=pl.lit(name)) for name, record in records.items()]
     return regret_chart(pl.concat(named), title="Regret", group="name")
 
@@ -53,7 +57,7 @@ def summary_table(results: list[PolicyResult]) -> Table:
         s = result.summary
         # What a biased policy learns from has no mean to bound.
         bound = f"{s['bound']:,.0f}" if result.is_unbiased and not isnan(s["bound"]) else DASH
-        regret = f"{s['regret']:,.0f} ± {s['standard_error']:.1f}"
+        regret = number(s["regret"], s["half"])
         weights = (f"{s['mean_weight']:.3f}", moment(s["second_moment"]))
         seen, refused = f"{s['observed']:.1%}", f"{s['saturated']:.1%}"
         rows.append((str(result.capacity or "∞"), result.name, regret, seen, *weights, refused, bound))

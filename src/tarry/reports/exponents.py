@@ -3,12 +3,11 @@
 The least squares line through (log x_i, log m_i), with m_i the mean over seeds at x_i, has the slope Σ c_i log m_i: an
 error e of a mean moves the slope by c_i e/m_i. Runs under one seed share their draws and err together, so movements
 are summed seed by seed; the interval is their standard error times Student's quantile. Whether the points lie on a
-line at all, ``residual`` answers.
+line at all, ``residual`` answers. Points of one line are of one kind of delays (:mod:`tarry.reports.view`).
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -20,6 +19,8 @@ from tarry.charts import CONFIDENCE, lost, student
 from tarry.reports.view import AXIS, View
 
 Array = NDArray[np.float64]
+BENT = 1.15  # a mean farther than this factor from its fitted line makes the law doubtful
+POINTS = 3  # the fewest means of a slope: two are on a line whatever the law is
 
 
 class Exponent(NamedTuple):
@@ -89,12 +90,24 @@ class Quantity(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """An exponent with where it was found; None where it cannot be."""
+    """An exponent with where it was found: over which x, from how many means and seeds.
+
+    ``exponent`` is None where a sweep gives none, and ``why`` then says so in words.
+    """
 
     quantity: Quantity
     panel: str
     name: str
     exponent: Exponent | None
+    why: str
+    reach: tuple[float, float]
+    points: int
+    seeds: tuple[int, int]
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether there is an exponent and all means lie near its line."""
+        return self.exponent is not None and self.exponent.residual <= BENT
 
 
 def quantities(view: View) -> list[Quantity]:
@@ -104,9 +117,10 @@ def quantities(view: View) -> list[Quantity]:
     found = []
     if is_limited:
         found.append(Quantity("capacity", "capacity", "capacity C (slots)", "Regret against capacity", ["capacity"]))
-    if is_limited or (late and limits.len()):
-        found.append(Quantity("load", "load", "σ_max / C", "Regret against the load σ_max/C", ["capacity", *late]))
     if late:
+        if is_limited:  # at one capacity the load is the backlog in other units
+            load = "Regret against the load σ_max/C"
+            found.append(Quantity("load", "load", "σ_max / C", load, ["capacity", *late]))
         backlog = "largest backlog σ_max"
         found.append(Quantity("backlog", "max_backlog", backlog, "Regret against the largest backlog", late))
         found.append(Quantity("delay", "total_delay", "total delay d_tot", "Regret against total delay", late))
@@ -117,34 +131,55 @@ def quantities(view: View) -> list[Quantity]:
         if key.startswith(AXIS) and key not in late and view.runs.schema[key].is_numeric():
             words = key.removeprefix(AXIS)
             found.append(Quantity(words, key, words, f"Regret against {words}", [key]))
-    # What varies in the file may still be the same in every finished run.
-    return [q for q in found if measured(view, q)["x"].drop_nulls().n_unique() > 1]
+    return [quantity for quantity in found if measured(view, quantity).height]
 
 
 def measured(view: View, quantity: Quantity) -> pl.DataFrame:
-    """Return runs with columns panel, name, x: the quantity, on average over the seeds of a setting."""
+    """Return runs with columns panel, name, x: the quantity, on average over the seeds of a setting.
+
+    Panels in which the quantity has one value are left out: they show nothing of it.
+    """
     runs = view.runs.with_columns(load=pl.col("max_backlog") / pl.col("capacity"))
     named = view.named(runs, quantity.drivers)
     x = pl.col(quantity.column).cast(pl.Float64).mean().over("setting", "line").alias("x")
-    return named.with_columns(x).filter(pl.col("x").is_not_null())
+    found = named.with_columns(x).filter(pl.col("x").is_not_null())
+    if quantity.name == "load":  # where one of its two parts is the same throughout, it is the other in other units
+        found = found.filter((pl.col("max_backlog").mean().over("setting").round(6).n_unique().over("panel")) > 1)
+    return found.filter(pl.col("x").n_unique().over("panel", "name").max().over("panel") > 1)
 
 
 def fits(view: View, quantity: Quantity) -> list[Fit]:
-    """Return an exponent for each panel and line; None with too few positive means, or a regret that is not finite."""
+    """Return an exponent for each panel and line, or why there is none."""
     found, keys = [], ["setting", "line", "x"]
     for (panel, name), runs in measured(view, quantity).group_by("panel", "name", maintain_order=True):
-        exponent = None
-        if not lost(runs["regret"]):  # a run that went astray is not one that was never run
-            table = runs.pivot(on="seed", index=keys, values="regret", aggregate_function="mean").sort("x")
-            with suppress(ValueError):
-                exponent = fit_exponent(table["x"].to_numpy(), table.drop(keys).to_numpy())
-        found.append(Fit(quantity, str(panel), str(name), exponent))
+        table = runs.pivot(on="seed", index=keys, values="regret", aggregate_function="mean").sort("x")
+        x, regret = table["x"].to_numpy(), table.drop(keys).to_numpy()
+        seeds = np.sum(~np.isnan(regret), axis=1)
+        exponent, why = None, _why_not(x, runs, regret)
+        if not why:
+            exponent = fit_exponent(x, regret)
+        where = (float(x[0]), float(x[-1])), int(x.size), (int(seeds.min()), int(seeds.max()))
+        found.append(Fit(quantity, str(panel), str(name), exponent, why, *where))
     return found
 
 
-def slope_text(exponent: Exponent | None) -> str:
+def _why_not(x: Array, runs: pl.DataFrame, regret: Array) -> str:
+    """Return why there is no exponent, in words; empty if there is one."""
+    if lost(runs["regret"]):  # a run that went astray is not one that was never run
+        return "a regret is not finite"
+    if (distinct := np.unique(x).size) < POINTS:
+        return "one point" if distinct == 1 else "two points"
+    # A line through the positive ones alone would tell of a law that the others deny.
+    if not (x > 0).all() or not (np.nanmean(regret, axis=1) > 0).all():
+        return "a mean is not positive"
+    return ""
+
+
+def slope_text(fit: Fit) -> str:
     """Return a slope with its interval, in a few characters."""
-    if exponent is None:
-        return "no slope"
-    interval = "" if isnan(exponent.low) else f" [{exponent.low:.2f}, {exponent.high:.2f}]"
-    return f"slope {exponent.slope:.2f}{interval}"
+    if fit.exponent is None:
+        return f"no slope ({fit.why})"
+    if not fit.is_straight:
+        return "no power law"
+    interval = "" if isnan(fit.exponent.low) else f" [{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"
+    return f"slope {fit.exponent.slope:.2f}{interval}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tarry.outcomes import DASH
 from tarry.planning import Plan
 from tarry.planning.bounds import Bound
 from tarry.planning.measure import Figures
 from tarry.reports.page import Page, save_page
 from tarry.reports.style import Figure, captions, figure
-from tarry.reports.table import DASH, Table, moment
+from tarry.reports.table import Table, moment
 
 STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
 NOT_OFFERED = "– not offered at so few (or so many) slots: see docs/planning.md."
@@ -52,7 +53,7 @@ def _details(plan: Plan) -> Table:
         daily = (f"{f.effective * rate:,.0f}",) if rate else ()
         # An error below a twentieth would not change what a reader does.
         is_known = f.second_moment_error < 0.05 * f.second_moment
-        square = moment(f.second_moment) + ("" if is_known else f" ± {f.second_moment_error:.0f}")
+        square = moment(f.second_moment) + ("" if is_known else f" (s.e. {f.second_moment_error:.0f})")
         figures = (f"{f.seen:.1%}", square, f"{f.effective:.1%}", *daily, f"×{f.error_factor:.2f}")
         rows.append((f"{f.capacity:,}", *figures, f"{f.saturated:.1%}"))
     bold = tuple(i for i, f in enumerate(shown) if f.capacity == plan.capacity)
@@ -108,4 +109,22 @@ def bounds_table(bounds: list[Bound], trivial: float | None) -> Table:
         wrap=("note",),
         bold=tuple(games),
         sections=tuple(games),
+    )
+
+
+def delays_table(found: dict[int, list[Bound]], horizon: int) -> Table:
+    """Return bounds with a column for each mean delay."""
+    rows = []
+    for i, first in enumerate(next(iter(found.values()))):
+        values = [bounds[i].value for bounds in found.values()]
+        told = (DASH if value is None else f"{value:,.0f}" for value in values)
+        rows.append((first.scheduler, first.source, *told, first.note))
+    return Table(
+        "Bounds on expected regret by mean delay, convex losses",
+        ("scheduler", "source", *(f"delay {mean:,}" for mean in found), "note"),
+        rows,
+        f"In units of GD (G: largest norm of a gradient, D: diameter of the domain). {horizon:,} GD holds for every "
+        "player: a bound above it is empty. --diameter, --gradient-bound and --total-delay give those of one game.",
+        text=("scheduler", "source", "note"),
+        wrap=("note",),
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed
+from tarry.charts import DASHES, HALF, PALETTE, RULE, WIDTH, altair, dressed, wrap
 from tarry.outcomes import counted
 
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
@@ -19,6 +19,7 @@ OTHERS = "others"
 # Vega's filters: lines that are told apart, and lines that are grey.
 IS_SHOWN, IS_OTHER = f"datum.group != '{OTHERS}'", f"datum.group == '{OTHERS}'"
 PANELS = 6  # of a figure: more do not fit a screen
+LETTERS = 88  # of a title as wide as a figure
 # What ticks of a logarithmic axis begin with, from few to many.
 DIGITS = ((1,), (1, 3), (1, 2, 5))
 
@@ -99,11 +100,11 @@ def encodings(
     }
 
 
-def lines_of(base: Any, look: dict[str, Any], **at: Any) -> Any:
+def lines_of(base: Any, look: dict[str, Any], *, width: float = 1.8, **at: Any) -> Any:
     """Return a line for each ``line`` of the rows: those told apart in full, the others thin and pale beneath them."""
     told = {"detail": "line:N", "color": look["color"], "strokeDash": look["strokeDash"]}
     pale = base.transform_filter(IS_OTHER).mark_line(strokeWidth=0.8, opacity=0.55).encode(**at, **told)
-    return pale + base.transform_filter(IS_SHOWN).mark_line(strokeWidth=1.8).encode(**at, **told)
+    return pale + base.transform_filter(IS_SHOWN).mark_line(strokeWidth=width).encode(**at, **told)
 
 
 def dotted_lines(base: Any, look: dict[str, Any], size: int, **at: Any) -> Any:
@@ -118,7 +119,7 @@ def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:
     one = len(charts) == 1
     drawn = [
         chart.properties(
-            title=alt.TitleParams(title, limit=WIDTH if one else HALF, frame="group"),
+            title=alt.TitleParams(wrap(title, LETTERS if one else LETTERS // 2), frame="group"),
             width=WIDTH - HALF + width if one else width,
             height=height,
         )
@@ -133,7 +134,7 @@ def logarithmic(
     """Return a logarithmic axis over these values, with round numbers as ticks unless ``axis`` gives some."""
     alt = altair()
     low, high = min(over), max(over)
-    marks = {"values": ticks(low, high), "format": short(high), **axis}
+    marks = {"values": ticks(low, high), **({} if "format" in axis else short(high)), **axis}
     return channel(field, title=title, scale=alt.Scale(type="log", nice=False, **(scale or {})), axis=alt.Axis(**marks))
 
 
@@ -162,22 +163,49 @@ def ticks(low: float, high: float) -> list[float]:
     return [round(i * step, places) for i in range(ceil(low / step), floor(high / step) + 1)]
 
 
-def short(highest: float) -> str:
-    """Return the format of an axis up to this number."""
-    return "~s" if highest >= 10_000 else ",~r"
+def short(highest: float) -> dict[str, str]:
+    """Return how an axis up to this number writes its ticks: thousands as 12k where it is long, never 0.1 as 100m."""
+    if highest < 10_000:
+        return {"format": ",~r"}
+    return {"labelExpr": "format(datum.value, abs(datum.value) >= 1000 ? '~s' : ',~r')"}
 
 
-def choose(names: list[str], most: int = PANELS) -> list[str]:
-    """Return at most so many names, first and last among them, evenly spread.
+def choose(names: list[str], levels: Mapping[str, set[Hashable]] | None = None, most: int = PANELS) -> list[str]:
+    """Return at most so many names, evenly spread; more where it takes more to have every one of the ``levels``.
+
+    ``levels`` has what each name shows, pairs of a key and a value. A number with more than ``most`` values has figures
+    of its own: of these the least and the largest are enough.
 
     >>> choose(["a", "b", "c", "d", "e"], most=3)
     ['a', 'c', 'e']
+    >>> choose(["a", "b", "c"], {"a": {("law", "fixed")}, "b": {("law", "pareto")}, "c": {("law", "fixed")}}, most=1)
+    ['a', 'b']
     """
     if len(names) <= most:
         return names
-    if most == 1:
-        return [names[len(names) // 2]]
-    return [names[round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
+    spread = [names[len(names) // 2 if most == 1 else round(i * (len(names) - 1) / (most - 1))] for i in range(most)]
+    if levels is None:
+        return spread
+    wanted = _wanted(set().union(*(levels[name] for name in names)), most)
+    chosen: list[str] = []
+    while wanted:  # the name that shows most of what is missing; of several the evenly spread, then the first
+        best = max(names, key=lambda name: (len(levels[name] & wanted), name in spread, -names.index(name)))
+        chosen.append(best)
+        wanted -= levels[best]
+    rest = [name for name in spread if name not in chosen]
+    return sorted([*chosen, *rest[: max(0, most - len(chosen))]], key=names.index)
+
+
+def _wanted(levels: set[Any], most: int) -> set[Hashable]:
+    """Return the levels that a figure has to show."""
+    wanted: set[Hashable] = set()
+    for key in {key for key, _ in levels}:
+        values = [value for name, value in levels if name == key]
+        known = sorted(value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool))
+        if known and len(known) > most:
+            values = [known[0], known[-1], *(value for value in values if value not in known)]
+        wanted |= {(key, value) for value in values}
+    return wanted
 
 
 def left_out(chosen: list[str], names: list[str]) -> str:

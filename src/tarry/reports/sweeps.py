@@ -10,21 +10,22 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tarry.charts import draw, intervals, lost
+from tarry.charts import ONE_COLUMN, TWO_COLUMNS, convert, draw, intervals, lost
 from tarry.experiments.folder import Folder, Tables
 from tarry.experiments.replays import Replays
-from tarry.outcomes import FATES
+from tarry.outcomes import DASH, FATES, number
 from tarry.reports import regret as regrets
 from tarry.reports import tracking
+from tarry.reports.comparisons import difference_figures, difference_table, differences, pivot_table
 from tarry.reports.exponents import Fit
 from tarry.reports.page import Page
 from tarry.reports.style import TOLD_APART, Cast, captions, not_finite
-from tarry.reports.table import DASH, Table, latex, markdown, number, share
+from tarry.reports.table import Table, latex, markdown, share
 from tarry.reports.view import View, with_baselines
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
+PRINTED = {"": TWO_COLUMNS, "-column": ONE_COLUMN}  # widths of a .pdf by the ending of its name
 DENSITY = 200  # dots an inch of a .png, for print
-BENT = 1.15  # a mean farther than this factor from its fitted line makes the law doubtful
 
 
 class Story(NamedTuple):
@@ -61,12 +62,21 @@ def tell_story(results: Folder, tables: Tables, file: Path | None) -> Story:
     )
 
 
-def make_report(view: View, story: Story, replays: Replays | None = None) -> Page:
-    """Return the page of everything that the results can show, and of what a replay adds."""
+def make_report(
+    view: View, story: Story, replays: Replays | None = None, against: str | None = None, choices: Sequence[Table] = ()
+) -> Page:
+    """Return the page of everything that the results can show, and of what a replay adds.
+
+    Differences are from the player ``against``, by default the first of the file; ``choices`` are tables of what was
+    tuned.
+    """
+    base = against or view.lines[0]
     ranked = ranking(view)
     cast = Cast(ranked[:TOLD_APART], max(0, len(ranked) - TOLD_APART))
     scaled = regrets.scaling_figures(view, cast)
-    figures = [*regrets.regret_curves(with_baselines(view), cast), *(figure for figure, _ in scaled)]
+    apart = differences(view, base)
+    figures = [*regrets.regret_curves(with_baselines(view), cast), *difference_figures(view, apart, cast, base)]
+    figures += [figure for figure, _ in scaled]
     if replays is not None:
         figures += regrets.comparator_figures(replays, cast)
     figures += [*tracking.metric_figures(view, cast), *tracking.ledger_figures(view)]
@@ -74,7 +84,10 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Pag
         figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
         figures += tracking.survival_figures(replays, cast)
     fits = [fit for _, found in scaled for fit in found]
-    tables = [result_table(view), *([exponent_table(fits)] if fits else []), ledger_table(view)]
+    by_player = pivot_table(view)
+    tables = [result_table(view), *([by_player] if by_player else [])]
+    tables += [difference_table(apart, base)] if apart.height else []
+    tables += [*choices, *([exponent_table(fits)] if fits else []), ledger_table(view)]
     said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
     if story.finished < story.planned:
         said.append("The others are left out of everything below; make the report again once they are there.")
@@ -89,10 +102,13 @@ def make_report(view: View, story: Story, replays: Replays | None = None) -> Pag
 
 
 def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
-    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first."""
+    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first.
+
+    A PDF is as wide as two columns of a journal, NAME-column.pdf as one.
+    """
     wanted = set(kinds)
     # The page and the files of figures show the same SVG, and drawing takes longest.
-    svgs = report.svgs() if wanted & {"html", "svg"} else {}
+    svgs = report.svgs() if wanted & {"html", "svg", "png"} else {}
     files: dict[str, bytes] = {}
     if "html" in wanted:
         files["index.html"] = report.html(svgs).encode()
@@ -102,8 +118,11 @@ def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> lis
     for figure in report.figures:
         if "svg" in wanted:
             files[f"figures/{figure.name}.svg"] = svgs[figure.name].encode()
-        for kind in sorted(wanted & {"pdf", "png"}):
-            files[f"figures/{figure.name}.{kind}"] = draw(figure.chart, kind, density=DENSITY)
+        if "png" in wanted:
+            files[f"figures/{figure.name}.png"] = convert(svgs[figure.name], "png", density=DENSITY, ground="white")
+        if "pdf" in wanted:
+            for ending, width in PRINTED.items():
+                files[f"figures/{figure.name}{ending}.pdf"] = draw(figure.chart, "pdf", width=width)
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -154,14 +173,15 @@ def result_table(view: View) -> Table:
 def exponent_table(fits: list[Fit]) -> Table:
     rows: list[tuple[str, ...]] = []
     for fit in fits:
-        told = (DASH, DASH, "0", DASH)
+        told = (DASH, DASH, fit.why)
         if (found := fit.exponent) is not None:
             interval = DASH if isnan(found.low) else f"[{found.low:.3f}, {found.high:.3f}]"
-            off = f"{100 * (found.residual - 1):.0f} %" + (" *" if found.residual > BENT else "")
-            # Two points are always on a line.
-            told = (f"{found.slope:.3f}", interval, str(found.points), off if found.points > 2 else DASH)
-        rows.append((fit.quantity.words, fit.panel, fit.name, *told))
-    columns = ("against", "setting", "player", "slope", "95 % interval", "points", "off the line")
+            off = f"{100 * (found.residual - 1):.0f} %" + ("" if fit.is_straight else " *")
+            told = (f"{found.slope:.3f}", interval, off)
+        reach = " to ".join(f"{end:,.4g}" if end < 1000 else f"{end:,.0f}" for end in fit.reach)
+        seeds = str(fit.seeds[0]) if fit.seeds[0] == fit.seeds[1] else f"{fit.seeds[0]} to {fit.seeds[1]}"
+        rows.append((fit.quantity.words, fit.panel, fit.name, *told[:2], reach, str(fit.points), seeds, told[2]))
+    columns = ("against", "setting", "player", "slope", "95 % interval", "range", "points", "seeds", "off the line")
     return _table("exponents", columns, rows)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import floor, isfinite, log10
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tarry.outcomes import DASH
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-DASH = "–"
 PAGE = 40  # rows that fit on a page of LaTeX
 
 # Text as LaTeX sets it: signs of its own escaped, symbols that the usual fonts lack as maths.
@@ -117,20 +118,6 @@ def tex(text: str) -> str:
     '50\\\\% of $\\\\sigma$\\\\_max'
     """
     return text.translate(str.maketrans(TEX))
-
-
-def number(mean: float | None, half: float | None = None) -> str:
-    """Return a number with its error, both to the error's second digit; with four digits where there is no error.
-
-    >>> number(1234.567, 12.3), number(0.5, None), number(float("nan")), number(3.14159, 0.0)
-    ('1,235 ± 12', '0.5', '–', '3.142')
-    """
-    if mean is None or not isfinite(mean):
-        return DASH
-    if half is None or not isfinite(half) or half <= 1e-12 * abs(mean):  # none, or rounding
-        return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
-    places = max(0, min(8, 1 - floor(log10(half))))
-    return f"{mean:,.{places}f} ± {half:,.{places}f}"
 
 
 def share(value: float | None) -> str:

@@ -97,7 +97,7 @@ def _against_capacity(means: pl.DataFrame, cast: Cast, metric: Metric) -> Any:
     alt, look = altair(), style.encodings(cast, only=list(dict.fromkeys(limited["line"])))
     base, y = _base(limited, cast, metric, alt.Y)
     slots = limited["capacity"].unique().sort().to_list()
-    marks = {"values": slots[:: 1 + len(slots) // 7], "format": "~s", "grid": False, "labelOverlap": True}
+    marks = {"values": slots[:: 1 + len(slots) // 7], "grid": False, "labelOverlap": True}
     x = style.logarithmic(alt.X, "capacity:Q", "capacity C (slots)", slots, {"base": 2}, **marks)
     return style.dotted_lines(base, look, 26, x=x, y=y).properties(width=THIRD, height=190)
 
@@ -122,7 +122,8 @@ def ledger_figures(view: View) -> list[Figure]:
         return []
     many = len(view.lines)
     # The more bars a panel has, the fewer panels fit a screen.
-    chosen = style.choose(finished, 1 if many > 24 else 2 if many > 10 else 6)
+    most = 1 if many > 24 else 2 if many > 10 else style.PANELS
+    chosen = style.choose(finished, view.levels("setting") if most == style.PANELS else None, most)
     shares = fate_shares(view)
     met = [fate for fate in FATES if float(shares[fate].sum()) > 0]
     legend = alt.Legend(title=None, orient="bottom", symbolType="square", columns=len(met))
@@ -154,12 +155,12 @@ def tracked_figure(replays: Replays, cast: Cast) -> Figure:
     alt = altair()
     look = encodings(cast, only=replays.lines)
     out, rows = replays.waiting.to_dicts(), [{**r, "group": cast.of(r["line"])} for r in replays.tracked.to_dicts()]
-    scale, axis = alt.Scale(nice=False), alt.Axis(format=short(replays.played), tickCount=6, grid=False)
+    scale, axis = alt.Scale(nice=False), alt.Axis(**short(replays.played), tickCount=6, grid=False)
     bare = alt.Axis(labels=False, ticks=False, grid=False)
 
     def count(field: str, title: str, rows: list[dict[str, Any]]) -> Any:
         highest = max((float(row[field]) for row in rows), default=0.0)
-        return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, format=short(highest)))
+        return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, tickMinStep=1, **short(highest)))
 
     area = alt.Chart(data_of(out)).mark_area(color=FAINT, opacity=0.3, interpolate="step")
     above = area.encode(x=alt.X("t:Q", title=None, scale=scale, axis=bare), y=count("waiting", "still out", out))
@@ -242,7 +243,7 @@ def survival_figures(replays: Replays, cast: Cast) -> list[Figure]:
     out = told.filter(pl.col("line") == DELAYS).to_dicts()
     ages, least = [row["age"] for row in rows], min(row["share"] for row in rows + out)
     floor = least / 1.3
-    x = style.logarithmic(alt.X, "age:Q", "age (rounds)", [1, max(ages)], format="~s", grid=False)
+    x = style.logarithmic(alt.X, "age:Q", "age (rounds)", [1, max(ages)], grid=False)
     title, domain = "share still out, still tracked", {"domain": [floor, 1]}
     y = style.logarithmic(alt.Y, "share:Q", title, [floor, 1], domain, format="~%")
     told_apart = {"color": look["color"], "strokeDash": look["strokeDash"]}

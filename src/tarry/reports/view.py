@@ -2,12 +2,14 @@
 
 A *setting* is a game with all its values; a *line* is a player with the values of its own. Names mention only what
 varies; where two contents still share one, a number tells them apart. What is plotted against, the *drivers*, is taken
-out of the names: what is left tells panels and lines apart.
+out of the names: what is left tells panels and lines apart. Delays that are plotted against leave their *kind* behind,
+a law with all its parameters but one, so that no panel and no slope mixes laws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -18,6 +20,7 @@ AXIS = "axis_"
 PLAIN = (*GAME_SIZES, *GAME_RULES)
 # Keys of a game whose values take a line each; an axis that explains them is named instead.
 WORDY = tuple(reversed(GAME_PARTS))
+KIND = "kind"
 NAMES = {"capacity": "C", "horizon": "T", "dimension": "k"}
 
 
@@ -41,10 +44,24 @@ class View(NamedTuple):
         """The settings' names, in the order of the file."""
         return list(dict.fromkeys(self.cells["setting"]))
 
+    def panel_keys(self, drivers: Iterable[str]) -> list[str]:
+        """Return the keys that tell panels apart where the drivers are plotted against."""
+        gone = set(drivers)
+        left = [key for key in self.game_keys if key not in gone]
+        return [*left, KIND] if gone & set(self.delay_keys) and self.cells[KIND].drop_nulls().len() else left
+
+    def levels(self, names: str, drivers: Iterable[str] = ()) -> dict[str, set[Hashable]]:
+        """Return what each panel, or each setting, has of every key: pairs of a key and its value."""
+        found: dict[str, set[Hashable]] = defaultdict(set)
+        keys = ["game", *self.panel_keys(drivers)]
+        for name, *values in self.named(self.cells, drivers).select(names, *keys).iter_rows():
+            found[name] |= set(zip(keys, values, strict=True))
+        return found
+
     def named(self, frame: pl.DataFrame, drivers: Iterable[str]) -> pl.DataFrame:
         """Return the frame with columns ``panel`` and ``name``: setting and line without the drivers."""
         gone = set(drivers)
-        panels = _labels(frame, "game", [key for key in self.game_keys if key not in gone])
+        panels = _labels(frame, "game", self.panel_keys(gone))
         names = _labels(frame, "player", [key for key in self.player_keys if key not in gone])
         return frame.with_columns(
             panel=panels if gone & set(self.game_keys) else frame["setting"],
@@ -71,9 +88,10 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
     named = marked.with_columns(
         setting=pl.Series(told_apart(settings, marked["of_game"]), dtype=pl.String),
         line=pl.Series(told_apart(lines, marked["of_player"]), dtype=pl.String),
+        kind=_kinds(marked, games),
     ).drop("of_game", "of_player")
     order = [pl.col(key).cast(pl.Enum(list(dict.fromkeys(named[key])))) for key in ("setting", "line")]
-    told = named.select("cell", "setting", "line", "game", "player", *dict.fromkeys([*keys, *player_axes]))
+    told = named.select("cell", "setting", "line", "game", "player", KIND, *dict.fromkeys([*keys, *player_axes]))
     beside = [name for name in ("capacity", "horizon", "dimension") if name in told.columns]
     return View(
         named,
@@ -83,6 +101,38 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
         player_axes,
         [*late, *(key for key in wordy if key == "delays")],
     )
+
+
+def _kinds(cells: pl.DataFrame, games: list[dict[str, Any]]) -> pl.Series:
+    """Return the kind of delays of each cell, null where its game has delays of one kind only.
+
+    Delays are of one kind if they differ in one number alone: that with the most values, where a law varies in several.
+    """
+    lines, names = cells["delays"].to_list(), cells["game"].to_list()
+    specs = [game.get("delays") or {"type": line} for game, line in zip(games, lines, strict=True)]
+    laws: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for name, spec in zip(names, specs, strict=True):
+        laws[name, spec["type"]].append(spec)
+    told = {law: _besides_one(found) for law, found in laws.items()}
+    kinds: list[str] = []
+    for name, line, spec in zip(names, lines, specs, strict=True):
+        others = {key: spec[key] for key in told[name, spec["type"]] if key in spec}
+        inside = ", ".join(f"{key}={value}" for key, value in others.items())
+        is_short = not any(isinstance(value, (list, dict)) for value in others.values())
+        kinds.append((f"{spec['type']}({inside})" if inside else spec["type"]) if is_short else line)
+    counts = Counter(name for name, _ in set(zip(names, kinds, strict=True)))
+    told_kinds = [kind if counts[name] > 1 else None for name, kind in zip(names, kinds, strict=True)]
+    return pl.Series(told_kinds, dtype=pl.String)
+
+
+def _besides_one(specs: list[dict[str, Any]]) -> list[str]:
+    """Return the parameters that differ among the specs of one law, less the number with the most values."""
+    names = sorted({name for spec in specs for name in spec})
+    values = {name: {repr(spec.get(name)) for spec in specs} for name in names}
+    differ = [name for name in names if len(values[name]) > 1]
+    numbers = [name for name in differ if all(isinstance(spec.get(name), (int, float)) for spec in specs)]
+    varied = max(numbers, key=lambda name: len(values[name]), default=None)
+    return [name for name in differ if name != varied]
 
 
 def _varies(frame: pl.DataFrame, column: str, within: str | list[str]) -> bool:
@@ -103,21 +153,21 @@ def _labels(frame: pl.DataFrame, name: str, keys: list[str]) -> pl.Series:
     told = []
     for base, *values in frame.select(name, *keys).iter_rows():
         pairs = [pair for pair in zip(keys, values, strict=True) if pair[1] is not None or pair[0] == "capacity"]
-        told.append(", ".join([base, *(_said(*pair) for pair in pairs)]))
+        told.append(", ".join([base, *(said(*pair) for pair in pairs)]))
     return pl.Series(told, dtype=pl.String)
 
 
-def _said(key: str, value: Any) -> str:
+def said(key: str, value: Any) -> str:
     """Return a value with its name, as short as it can be understood; no two numbers are the same.
 
-    >>> _said("capacity", None), _said("axis_mean", 20.0), _said("information", "clairvoyant")
+    >>> said("capacity", None), said("axis_mean", 20.0), said("information", "clairvoyant")
     ('C = ∞', 'mean = 20', 'clairvoyant')
-    >>> _said("axis_mean", 1000001.0)
+    >>> said("axis_mean", 1000001.0)
     'mean = 1000001.0'
     """
     if key == "preemption":
         return "preemptive" if value else "non-preemptive"
-    if key in ("feedback", "information", *WORDY):
+    if key in ("feedback", "information", KIND, *WORDY):
         return str(value)
     number = "∞" if value is None else str(value)
     if isinstance(value, float) and float(f"{value:g}") == value:

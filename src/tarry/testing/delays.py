@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tarry.delays.base import Array, Counts, Delays, Reacting, allocate, backlog_of, delay, react
 from tarry.delays.laws import Generated
+from tarry.game.checked import checked, watching
 from tarry.kernel import entry
 from tarry.kernel.views import leaves
 
@@ -42,6 +43,13 @@ class DelaysContract:
 
     def _all(self) -> list[Delays]:
         return [self.make(horizon, rng) for horizon in self.horizons for rng in (0, 1)]
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        for delays in self._all():
+            with watching(), np.errstate(over="ignore"):  # the keyed generator wraps around by design
+                for t in range(1, delays.horizon + 1):
+                    delay(checked(delays), t)
 
     def test_delays_fit_the_horizon(self) -> None:
         for delays in self._all():
@@ -131,7 +139,7 @@ class ReactingDelaysContract:
         """Return the delays to check, with this horizon: override this."""
         raise NotImplementedError(f"{type(self).__name__} needs a make(horizon)")
 
-    def _met(self, compiled: bool = False) -> Counts:
+    def _met(self, compiled: bool = False, debug: bool = False) -> Counts:
         """Return the delays of drawn plays, where every other round takes the next slot and others are not tracked."""
         delays, out = self.make(self.horizon), np.zeros(self.horizon, np.int64)
         plays = np.random.default_rng(self.seed).normal(size=(self.horizon, self.dimension))
@@ -140,8 +148,14 @@ class ReactingDelaysContract:
             slots[i] = i // 2 % self.capacity
             tracked[i:, slots[i]] = i + 1
         run = _ask_in_play.dispatcher_for(delays) if compiled else _ask_in_play.plain
-        run(delays, allocate(delays), plays, slots, tracked, out)
+        given = (delays, allocate(delays), plays, slots, tracked)
+        run(*(checked(given) if debug else given), out)
         return out
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        with watching():
+            self._met(debug=True)
 
     def test_delays_are_no_longer_than_stated(self) -> None:
         delays, met = self.make(self.horizon), self._met()

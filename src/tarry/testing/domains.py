@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.domains import Domain, nearest, project
+from tarry.game.checked import checked, watching
 from tarry.kernel import entry
 
 Points = NDArray[np.float64]
@@ -59,6 +60,14 @@ class DomainContract:
         """Return how much rounding to forgive at these points."""
         sizes = [domain.diameter, domain.outer_radius, float(np.linalg.norm(domain.center))]
         return float(self.tolerance * max([*sizes, *(float(np.linalg.norm(x)) for x in points)]))
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        domain = self.domain()
+        points = checked((self.scattered(domain), np.full(domain.dimension, np.nan)))
+        with watching(), np.errstate(divide="ignore", invalid="ignore"):
+            for i in range(points[0].shape[0]):
+                project(checked(domain), points[0][i], points[1])
 
     def test_center_has_the_dimension(self) -> None:
         domain = self.domain()

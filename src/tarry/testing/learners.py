@@ -27,7 +27,6 @@ from tarry.game.world import Buffers, run_rounds
 from tarry.learners.base import Learner, predict, rate_in_force, restart, width_of
 from tarry.losses import LeastSquares, Linear, Losses
 from tarry.tracking import keyed_draws
-from tarry.tracking.table import find
 
 SEED = 5
 LONGEST = 8  # delay
@@ -101,6 +100,11 @@ class LearnerContract:
         """Return delays in any order, some of them zero."""
         return np.random.default_rng(7).integers(0, LONGEST + 1, self.horizon)
 
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index, slot and answer is looked at."""
+        learner = self.learner()
+        simulate(self._game(learner), learner, seeds=[SEED], debug=True)
+
     def _game(self, learner: Learner, weights: Array | None = None) -> WeightedGame:
         even = np.ones(self.horizon) if weights is None else weights
         asked: dict[str, Any] = {"feedback": learner.feedback, "queries": learner.queries}
@@ -155,7 +159,8 @@ class LearnerContract:
         player, setting, draws = course.run.player, course.run.setting, course.buffers.draws
         state, feedback = course.buffers.state, np.full(width_of(learner), 9.0)
         before = copy.deepcopy(arrays_of(course.learnt))
-        assert deliver(player, setting, draws, state, s, t, find(state.table, s), feedback) == 0.0
+        slot = int(np.flatnonzero(state.table.rounds == s)[0])
+        assert deliver(player, setting, draws, state, s, t, slot, feedback) == 0.0
         assert all(np.array_equal(a, b) for a, b in zip(before, arrays_of(course.learnt), strict=True))
 
     def test_prediction_changes_nothing(self) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.domains import Domain, nearest
+from tarry.game.checked import checked, watching
 from tarry.kernel import entry
 from tarry.kernel.views import leaves
 from tarry.losses import Losses
-from tarry.losses.base import Reacting, allocate, react, see
+from tarry.losses.base import Reacting, allocate, gradient_in, react, see, value_in
 
 Vector = NDArray[np.float64]
 
@@ -46,6 +47,15 @@ class LossContract:
             drawn = rng.normal(size=(2, domain.dimension)) * rng.choice([0.1, 0.5, 3.0])
             x, z = (nearest(domain, domain.center + domain.outer_radius * d) for d in drawn)
             yield t, x, z
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        loss = checked(self.loss())
+        for t, x, _ in self.points():
+            play, row, out = checked((x, np.zeros(loss.rows.width), np.zeros(x.size)))
+            with watching(), np.errstate(over="ignore"):  # the keyed generator wraps around by design
+                value_in(loss.rows, loss, t, row, play)
+                gradient_in(loss.rows, loss, t, row, play, out)
 
     def test_sizes_agree(self) -> None:
         loss, domain = self.loss(), self.domain()
@@ -154,6 +164,15 @@ class ReactingContract:
         run = _face.dispatcher_for(rows) if compiled else _face.plain
         run(rows, allocate(rows), plays, slots, out)
         return out
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        rows, plays = self.rows(), checked(self.plays(np.random.default_rng(self.seed)))
+        state, row = checked(allocate(rows)), checked(np.zeros(rows.width))
+        with watching():
+            for t in range(1, self.horizon + 1):
+                react(checked(rows), state, t, row)
+                see(checked(rows), state, t, plays[t - 1], t % 4 - 1)
 
     def test_rows_are_finite_and_bounded(self) -> None:
         rows, met = self.rows(), self._met(self.plays(np.random.default_rng(self.seed)))

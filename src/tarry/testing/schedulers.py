@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.delays import array
-from tarry.game.problem import as_sizes, check_grants
+from tarry.game.checked import play_checked
+from tarry.game.problem import as_sizes, check_grants, check_verbs
 from tarry.game.replay import Unplayed
 from tarry.game.run import Stop, make_run
 from tarry.game.world import BOOKS, FEEDBACK, note, note_round, run_rounds
@@ -27,7 +28,7 @@ from tarry.outcomes import Fate
 from tarry.schedulers.base import DrawSource, Scheduler, held
 from tarry.tracking import Draws, Player, Single, State, keyed_draws
 from tarry.tracking.player import grow_state
-from tarry.tracking.table import RELEASED, TRACKED, Table
+from tarry.tracking.table import RELEASED, TRACKED
 from tarry.tracking.tally import OCCUPANCY, WEIGHT
 
 Watch = Callable[[Player, State, int], None]
@@ -56,7 +57,7 @@ def _note(trace: Trace, t: int, kind: int, s: int, weight: float) -> None:
 
 
 @note_round.on(Trace)
-def _note_round(trace: Trace, t: int, slot: int, play: np.ndarray, loss: float, table: Table) -> None:
+def _note_round(trace: Trace, t: int, slot: int, play: np.ndarray, loss: float, table: Any) -> None:
     trace.slot[t - 1] = slot
     trace.after[t - 1] = table.counts[TRACKED]
     for i in range(table.counts[RELEASED]):
@@ -77,14 +78,16 @@ def follow(
     seed: int = 0,
     draws: DrawSource | None = None,
     compiled: bool = False,
+    debug: bool = False,
     grow: bool = False,
     watch: Watch | None = None,
     sizes: ArrayLike | None = None,
 ) -> Trace:
     """Play delays (cut to their number) against a scheduler and return what it did.
 
-    ``draws`` replaces the seed's draws by recorded ones; ``grow`` starts with half the room and makes
-    more on the way; ``watch(player, state, t)`` is called after every round; ``sizes`` are for those that take them.
+    ``draws`` replaces the seed's draws by recorded ones; ``debug`` checks every slot and index; ``grow`` starts with
+    half the room and makes more on the way; ``watch(player, state, t)`` is called after every round; ``sizes`` are for
+    those that take them.
 
     >>> from tarry.schedulers import VarOpt
     >>> follow(VarOpt(), [3, 3, 3, 3], capacity=2, seed=1).weight.tolist()
@@ -95,8 +98,8 @@ def follow(
     listed = None if sizes is None else as_sizes(sizes, horizon)
     game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=listed)
     # A checkpoint a round, since the books at each tell the size of the set before admission.
-    run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True)
-    run = run if compiled else run._replace(compiled=run_rounds.function, is_plain=True)
+    run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True, keep_rounds=True)
+    run = run if compiled else run._replace(compiled=play_checked if debug else run_rounds.function, is_plain=True)
     drawn = keyed_draws(seed)
     grows = grow and capacity is None
     chosen = drawn if draws is None else Draws(draws, drawn.directions)
@@ -147,6 +150,11 @@ class SchedulerContract:
         """Return one run of this contract's game."""
         chosen = {"capacity": self.capacity, "information": self.information, **options}
         return follow(self.scheduler, self.delays, seed=seed, **chosen)
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index, slot and answer is looked at."""
+        check_verbs(_alone(self.scheduler))
+        self.follow(debug=True)
 
     def test_game_grants_what_it_needs(self) -> None:
         check_grants(

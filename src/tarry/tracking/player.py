@@ -182,8 +182,9 @@ def as_state(kind: str, member: Any, state: Any) -> Any:
         part = parts.pop()
         if isinstance(part, tuple):
             parts += part
-        elif not isinstance(part, np.ndarray):
+        elif not isinstance(part, np.ndarray) or part.dtype.kind not in "biuf":
             inside = "" if part is state else " in it"
+            inside += f" of {part.dtype}" if isinstance(part, np.ndarray) else ""
             raise TypeError(
                 f"the state of the {kind} {type(member).__name__}, made by its allocate(), must be a named tuple of "
                 f"arrays, nested or not, got a {type(part).__name__}{inside}: make it a NamedTuple of NumPy arrays"
@@ -194,6 +195,9 @@ def as_state(kind: str, member: Any, state: Any) -> Any:
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
     """Return the same state with more slots (unlimited capacity only)."""
     larger = fresh_state(player, slots, capacity)
+    # Books without room for something, as those of the first stores, stay without.
+    kept = (new if old.size else old for old, new in zip(state.tally, larger.tally, strict=True))
+    larger = larger._replace(tally=type(state.tally)(*kept))
     for name in ("tally", "scheduler", "learner"):
         _copy_prefix(getattr(state, name), getattr(larger, name))
     return state._replace(

@@ -36,13 +36,13 @@ def make_table(slots: int) -> Table:
     )
 
 
-def grow_table(table: Table, slots: int) -> Table:
+def grow_table(table: Any, slots: int) -> Any:
     """Return the same set with more slots; slots keep their numbers."""
     old = table.rounds.size
     larger = make_table(slots)
     larger.rounds[:old] = table.rounds
     larger.counts[:] = table.counts
-    larger.released[: old + 1] = table.released
+    larger.released[: table.released.size] = table.released
     free = old - int(table.counts[TRACKED])
     # Old free slots stay on top of the stack, so that growing changes no slot number.
     fresh = np.arange(slots - 1, old - 1, -1, dtype=np.int64)
@@ -50,7 +50,7 @@ def grow_table(table: Table, slots: int) -> Table:
     larger.vacant[fresh.size : fresh.size + free] = table.vacant[:free]
     for slot in np.flatnonzero(table.rounds):
         index(larger, int(table.rounds[slot]), int(slot))
-    return larger
+    return larger if isinstance(table, Table) else without_index(larger, table.released.size > 0)
 
 
 @step

@@ -1,0 +1,391 @@
+"""Wrong members: each is told in a sentence that names it, in debug mode with the line; none ends the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.delays.base import Delays
+from tarry.domains import Domain, project
+from tarry.errors import MemberError
+from tarry.kernel import entry
+from tarry.learners.base import Starting, predict
+from tarry.learners.states import AnyDomain, AnyPoint, Vector
+from tarry.losses.base import Losses, gradient, value
+from tarry.schedulers.base import SATURATED, Scheduler
+
+HORIZON, CAPACITY = 300, 4
+UNUSED = {"a": 1}
+
+
+class Coin(Scheduler):
+    def admit(self, state, draws, request):
+        return request.vacancy if request.vacancy >= 0 else SATURATED
+
+    def arrive(self, state, slot, s, t):
+        return 1.0
+
+
+class SlotTooLarge(Coin):
+    def admit(self, state, draws, request):
+        return request.capacity  # wrong
+
+
+class SlotHuge(Coin):
+    def admit(self, state, draws, request):
+        return request.t * 10**12  # wrong
+
+
+class SlotNegative(Coin):
+    def admit(self, state, draws, request):
+        return -7  # wrong
+
+
+class SlotHalf(Coin):
+    def admit(self, state, draws, request):
+        return 0.5  # wrong
+
+
+class SlotNone(Coin):
+    def admit(self, state, draws, request):
+        if request.vacancy >= 0:
+            return request.vacancy
+        return None  # wrong
+
+
+class ExpiresNobody(Coin):
+    needs_preemption = True
+
+    def expired(self, state, t, pending):
+        return 3  # wrong
+
+
+class WeightNan(Coin):
+    def arrive(self, state, slot, s, t):
+        return np.nan  # wrong
+
+
+class StateOutside(Coin):
+    def arrive(self, state, slot, s, t):
+        state[slot + 1] += 1  # wrong
+        return 1.0
+
+
+class NoArrive(Scheduler):
+    def admit(self, state, draws, request):
+        return request.vacancy
+
+
+class State(NamedTuple):
+    point: Vector
+
+
+class Still(Starting):
+    domain: AnyDomain
+    start: AnyPoint = None
+    state = State
+
+    def restart(self, state, t, magnitude):
+        state.point[:] = self.start
+
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        pass
+
+
+class PastThePlay(Still):
+    def predict(self, state, directions, t, play):
+        for i in range(play.size + 1):
+            play[i] = 0.0  # wrong
+
+
+class FarPastThePlay(Still):
+    def predict(self, state, directions, t, play):
+        play[10**7 * t] = 0.0  # wrong
+
+
+class PlayNan(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        state.point[0] = np.sqrt(-weight)  # wrong
+
+
+class Allocates(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        state.point[0] += 0.0 * np.zeros(3)[0]  # wrong
+
+
+class PythonObject(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        state.point[0] += 0.0 * UNUSED["a"]  # wrong
+
+
+class UnknownField(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        state.point[0] += self.gain  # wrong
+
+
+class WritesParameter(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        self.start[0] = 1.0  # wrong
+
+
+class UnlikeSizes(Still):
+    def predict(self, state, directions, t, play):
+        play[:] = state.point[:0]  # wrong
+
+
+class ScratchTooShort(Still):
+    def advance(self, state, t, pending):
+        project(self.domain, state.point, state.point[:0])  # wrong
+
+
+class LeavesTheDomain(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        state.point[0] += 1.0
+
+
+class StateOfObjects(Still):
+    def allocate(self, slots):
+        return State(np.array([None, None]))
+
+
+class StateIsADictionary(Still):
+    def allocate(self, slots):
+        return {"point": np.zeros(2)}
+
+
+class Flat(Losses):
+    @property
+    def dimension(self):
+        return 2
+
+
+@value.on(Flat)
+def _(loss, row, x):
+    return 0.0
+
+
+@gradient.on(Flat)
+def _(loss, row, x, out):
+    out[:] = 0.0
+
+
+class LossNan(Flat):
+    pass
+
+
+@value.on(LossNan)
+def _(loss, row, x):
+    return np.log(x[0] - 7.0)  # wrong
+
+
+class LossNothing(Flat):
+    pass
+
+
+@value.on(LossNothing)
+def _(loss, row, x):
+    pass  # wrong
+
+
+class GradientShort(Flat):
+    pass
+
+
+@gradient.on(GradientShort)  # wrong
+def _(loss, row, x, out):
+    out[0] = 1.0
+
+
+class NoGradient(Losses):
+    dimension = 2
+
+
+@value.on(NoGradient)
+def _(loss, row, x):
+    return 0.0
+
+
+class Late(Delays):
+    horizon = HORIZON
+    truncated = 0
+
+    def delay(self, t):
+        return 5
+
+
+class DelayNegative(Late):
+    def delay(self, t):
+        return -5  # wrong
+
+
+class DelayHalf(Late):
+    def delay(self, t):
+        return 2.5  # wrong
+
+
+class Square(Domain):
+    center = np.zeros(2)
+    inner_radius = 1.0
+    outer_radius = 2.0
+
+    def linear_minimiser(self, g):
+        return -np.sign(g)
+
+    def project(self, x, scratch):
+        pass
+
+
+class ProjectsToNan(Square):
+    def project(self, x, scratch):
+        if x[0] != 0.0:
+            x[0] = np.nan  # wrong
+
+
+WRONG = {
+    SlotTooLarge: "named a slot that is not there",
+    SlotHuge: "named a slot that is not there",
+    SlotNegative: "named a slot that is not there",
+    SlotHalf: "returns float64, and not a whole number",
+    SlotNone: "returns .*, and not a whole number on every path",
+    ExpiresNobody: "one to drop that has no round",
+    WeightNan: "gave a weight in rounds",
+    StateOutside: "arrive reads or writes outside an array",
+    NoArrive: r"has no arrive\(\)",
+    PastThePlay: "predict reads or writes outside an array",
+    FarPastThePlay: "predict reads or writes outside an array",
+    PlayNan: "played .* which is not finite",
+    Allocates: "allocates memory",
+    PythonObject: "does not compile",
+    UnknownField: "does not compile",
+    WritesParameter: "does not compile",
+    UnlikeSizes: "predict reads or writes outside an array",
+    LeavesTheDomain: "outside its domain",
+    StateOfObjects: "got a ndarray in it of object",
+    StateIsADictionary: "must be a named tuple of arrays",
+    LossNan: "check the data or functions of LossNan",
+    LossNothing: "value returns none",
+    NoGradient: r"has no gradient\(\)",
+    DelayNegative: "delay returns -5 in round 1",
+    DelayHalf: "delay returns float64, and not a whole number",
+    ProjectsToNan: "or project of ProjectsToNan",
+}
+# Python takes these as they are; and these are told before anybody plays.
+ONLY_COMPILED = {Allocates, PythonObject}
+BEFORE = {DelayNegative, NoArrive, StateOfObjects, StateIsADictionary, NoGradient, LeavesTheDomain}
+ONLY_DEBUGGED = (GradientShort, ScratchTooShort)
+
+
+def play(kind, **options):
+    domain: Any = tarry.domains.Ball(2)
+    losses: Any = tarry.losses.Linear(np.random.default_rng(0).uniform(-1, 1, (HORIZON, 2)))
+    delays: Any = tarry.delays.fixed(horizon=HORIZON, delay=5)
+    scheduler: Any = tarry.schedulers.VarOpt()
+    if issubclass(kind, Domain):
+        domain = kind()
+    learner: Any = Still(domain) if domain.outer_radius == 1.0 else tarry.learners.OGD(domain, 0.1)
+    if issubclass(kind, Losses):
+        losses = kind(losses.rows)
+    elif issubclass(kind, Delays):
+        delays = kind()
+    elif issubclass(kind, Scheduler):
+        scheduler = kind()
+    elif issubclass(kind, Starting):
+        learner = kind(domain)
+    game = tarry.Game(domain=domain, losses=losses, delays=delays, capacity=CAPACITY)
+    return tarry.simulate(game, tarry.Player(learner, scheduler), **options)
+
+
+def line_of(kind):
+    """The number of the line that says it is wrong, in the class or in a function beside it."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"class {kind.__name__}("))
+    return next(i + 1 for i in range(first, len(lines)) if lines[i].endswith("# wrong"))
+
+
+@pytest.mark.parametrize("kind", [*WRONG, *ONLY_DEBUGGED], ids=lambda kind: kind.__name__)
+def test_debug_mode_names_the_member_and_the_line(kind):
+    if kind in ONLY_COMPILED:
+        assert np.isfinite(play(kind, debug=True).loss).all()
+        return
+    with pytest.raises((ValueError, TypeError), match=kind.__name__) as told:
+        play(kind, debug=True)
+    if kind not in BEFORE:
+        assert isinstance(told.value, MemberError)
+        assert f"line {line_of(kind)} of test_wrong_members.py" in str(told.value)
+        assert len(str(told.value)) < 500
+
+
+@pytest.mark.slow
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("kind", WRONG, ids=lambda kind: kind.__name__)
+def test_compiled_it_is_named_too(kind):
+    with pytest.raises((ValueError, TypeError), match=f"(?s)(?=.*{kind.__name__}).*{WRONG[kind]}") as told:
+        play(kind)
+    assert str(told.value).count("\n") <= 4
+
+
+@pytest.mark.parametrize(
+    "kind", [SlotTooLarge, SlotHuge, SlotNegative, ExpiresNobody, WeightNan, PlayNan], ids=lambda kind: kind.__name__
+)
+def test_slots_weights_and_plays_are_looked_at_in_any_play(kind):
+    with pytest.raises(ValueError, match=f"{kind.__name__}.*{WRONG[kind]}"):
+        play(kind)
+
+
+@pytest.mark.parametrize("kind", [SlotTooLarge, ExpiresNobody], ids=lambda kind: kind.__name__)
+def test_sessions_refuse_slots_that_are_not_there(kind, tmp_path):
+    player = tarry.Player(tarry.learners.OGD(tarry.domains.Ball(2), 0.1), kind())
+    session = tarry.Session(player, capacity=CAPACITY, store=f"sqlite:///{tmp_path}/state.db", rng=1)
+    with pytest.raises(MemberError, match=kind.__name__):
+        session.ask("a")
+    assert session.status().rounds == 0  # nothing of it was stored
+
+
+def test_wrong_arguments_are_told_where_they_are_written():
+    with pytest.raises(TypeError, match=r"has 7 arguments, .*Few.absorb\(self, state\) in line \d+"):
+
+        class Few(Still):
+            def absorb(self, state):
+                pass
+
+
+@entry
+def _predict(learner, state, t, play):
+    predict(learner, state, t, t, play)
+
+
+@pytest.mark.jit(only=True)
+def test_compiled_verbs_stay_within_arrays_and_numbas_words_are_few():
+    """Without a whole game, which takes longer to compile."""
+    ball, play = tarry.domains.Ball(2), np.zeros(2)
+    for kind in (PastThePlay, FarPastThePlay, UnlikeSizes):
+        learner = kind(ball)
+        with pytest.raises(IndexError, match=f"{kind.__name__}.predict\n.*\n{line_of(kind)}$"):
+            _predict.dispatcher_for(learner)(learner, State(np.zeros(2)), 3, play)
+
+    class Unknown(Still):
+        def predict(self, state, directions, t, play):
+            play[0] = self.gain
+
+    learner = Unknown(ball)
+    with pytest.raises(
+        MemberError, match=r"(?s)Unknown.predict does not compile.*Numba: Unknown attribute 'gain'"
+    ) as told:
+        _predict.dispatcher_for(learner)(learner, State(np.zeros(2)), 3, play)
+    assert str(told.value).count("\n") <= 3
+
+
+def test_debug_mode_plays_the_same_game():
+    ball = tarry.domains.Ball(3)
+    losses = tarry.losses.Linear(tarry.losses.drifting(3, rng=1))
+    game = tarry.Game(ball, losses, tarry.delays.geometric(horizon=200, mean=9, rng=2), capacity=4)
+    for player in (tarry.Player(tarry.learners.DWFTRL(ball, rate=0.1)), tarry.players.recommended(game)):
+        one, other = (tarry.simulate(game, player, seeds=2, debug=debug) for debug in (False, True))
+        np.testing.assert_allclose(one.loss, other.loss, rtol=1e-12)
+        assert np.array_equal(one.fates, other.fates)
+    with pytest.raises(ValueError, match="debug plays in plain Python"):
+        tarry.simulate(game, tarry.learners.DWFTRL(ball, rate=0.1), debug=True, device="cuda")

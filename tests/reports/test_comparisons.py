@@ -1,0 +1,118 @@
+"""Players held against each other: by scipy's paired test, and with noise that must not look like skill."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from sweep_tables import tables
+
+from tarry.reports.comparisons import difference_figures, difference_table, differences, pivot_table, tuned
+from tarry.reports.style import Cast
+from tarry.reports.view import view
+
+
+def test_differences_are_those_of_a_paired_test():
+    cells, runs, curves = tables({"A": 1.0, "B": 1.1}, seeds=9)
+    luck = {seed: 40.0 * np.random.default_rng(seed).standard_normal() for seed in range(9)}
+    shared = runs.with_columns(regret=pl.col("regret") + pl.col("seed").replace_strict(luck, return_dtype=pl.Float64))
+    seen = view(cells, shared, curves)
+    found = differences(seen, "A")
+    assert found["line"].unique().to_list() == ["B"]
+    for row in found.to_dicts():
+        a, b = (
+            seen.runs.filter(setting=row["setting"], line=line).sort("seed")["regret"].to_numpy() for line in ("A", "B")
+        )
+        test = stats.ttest_rel(b, a)
+        low, high = test.confidence_interval(0.95)
+        assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
+        assert (row["better"], row["seeds"]) == (int(np.sum(b < a)), 9)
+        marked = next(one for one in difference_table(found, "A").rows if one[0] == row["setting"])[2].endswith("*")
+        assert marked == (test.pvalue < 0.05)
+    apart = stats.sem(a) + stats.sem(b)
+    assert found["half"][-1] < apart, "the luck of a seed cancels"
+
+
+def test_a_baseline_without_a_limit_is_paired_with_limited_players():
+    cells, runs, curves = tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None))
+    kept = cells.filter((pl.col("player") == "A") == pl.col("capacity").is_not_null())
+    found = differences(view(kept, runs, curves), "A")
+    assert found.select("setting", "line").rows() == [("drift, C = 4", "free"), ("drift, C = 16", "free")]
+
+
+def test_one_player_has_nobody_to_be_held_against():
+    seen = view(*tables({"A": 1.0}))
+    found = differences(seen, "A")
+    assert not found.height
+    assert difference_figures(seen, found, Cast(["A"], 0), "A") == []
+    assert pivot_table(seen) is None
+    with pytest.raises(ValueError, match="there is no player 'C'"):
+        differences(seen, "C")
+
+
+def test_every_player_has_a_column():
+    table = pivot_table(view(*tables({"A": 1.0, "B": 2.0}, capacities=(4, 16))))
+    assert table.columns == ("setting", "A", "B")
+    assert [row[0] for row in table.rows] == ["drift, C = 4", "drift, C = 16"]
+    assert all("±" in cell for row in table.rows for cell in row[1:])
+
+
+def grid(regret, *, levels=(1, 2, 4), seeds=10, capacities=(4,)):
+    """A sweep in which player A has an axis rate, and B none; ``regret`` is a function of level, seed and generator."""
+    cells, runs, curves = tables({"A": 1.0, "B": 1.0}, capacities=capacities, means=levels, seeds=seeds)
+    delays = {"type": "geometric", "mean": 5}
+    level = pl.when(pl.col("player") == "A").then("axis_mean")
+    contents = [
+        json.dumps({"game": {"capacity": c, "delays": delays}, "player": {"name": p, "rate": m if p == "A" else 0}})
+        for c, p, m in cells.select("capacity", "player", "axis_mean").iter_rows()
+    ]
+    told = cells.with_columns(pl.Series("content", contents), axis_rate=level, delays=pl.lit("geometric")).drop(
+        "axis_mean"
+    )
+    first = told.unique(["player", "capacity", "axis_rate"], keep="first", maintain_order=True)
+    rates = dict(first.select("cell", "axis_rate").iter_rows())
+    rng = np.random.default_rng(3)
+    drawn = [regret(rates.get(cell), seed, rng) for cell, seed in runs.select("cell", "seed").iter_rows()]
+    return view(first, runs.with_columns(regret=pl.Series(drawn, dtype=pl.Float64)), curves)
+
+
+def test_the_best_level_is_chosen_on_seeds_that_are_not_shown():
+    """In the first half level 2 is best, in the second level 4: a choice that peeped would take the latter."""
+    seen = grid(lambda rate, seed, _: 9.0 if rate is None else abs(rate - (2 if seed < 5 else 4)) + 1.0 + seed / 100)
+    made = tuned(seen, ["rate"])
+    assert made.view.lines == ["A, best rate", "B"]
+    assert set(made.view.runs["seed"]) == set(made.view.curves["seed"]) == {5, 6, 7, 8, 9}
+    shown = made.view.runs.filter(line="A, best rate")["regret"]
+    assert shown.mean() == pytest.approx(np.mean([3.0 + seed / 100 for seed in range(5, 10)]))
+    assert made.table.rows == [("drift", "A", "rate = 2", "")]
+    assert "over seeds 0 to 4. Everything here is over seeds 5 to 9" in made.note
+    assert made.view.player_keys == []
+
+
+def test_the_best_of_noise_is_not_better_than_noise():
+    """Levels that are all alike: the least mean of the seeds that choose is far too low, on the others it is not."""
+    levels = tuple(range(1, 31))
+    seen = grid(lambda rate, seed, rng: rng.standard_normal() + 10.0, levels=levels, seeds=20, capacities=(4, 8, 16))
+    made = tuned(seen, ["rate"])
+    shown = made.view.runs.filter(line="A, best rate").group_by("setting").agg(pl.col("regret").mean())["regret"]
+    means = seen.runs.filter(pl.col("seed") < 10).group_by("setting", "line").agg(pl.col("regret").mean())
+    peeped = means.group_by("setting").agg(pl.col("regret").min())["regret"]
+    assert peeped.mean() < 9.5
+    assert abs(shown.mean() - 10.0) < 0.5
+
+
+def test_a_level_that_went_astray_is_not_chosen_and_ends_are_told():
+    seen = grid(lambda rate, seed, _: float("inf") if rate == 1 and seed == 0 else float(rate or 9))
+    assert tuned(seen, ["rate"]).table.rows == [("drift", "A", "rate = 2", "")]
+    assert tuned(grid(lambda rate, seed, _: float(rate or 9)), ["rate"]).table.rows[0][-1] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("axis", "seeds", "sentence"), [("mean", 4, "take one of rate"), ("rate", 1, "needs two seeds or more")]
+)
+def test_refusals(axis, seeds, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        tuned(grid(lambda rate, seed, _: 1.0, seeds=seeds), [axis])
