@@ -21,6 +21,7 @@ from tarry.kernel.views import flat, leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
 from tarry.kernel.words import kind_of, read, without_arrays, write
 from tarry.losses.base import rows_react
+from tarry.losses.drawn import table_bytes
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
 
@@ -206,15 +207,17 @@ def crew_on(device: str, part: Part, seeds: int, own: int = 0) -> Crew | DeviceC
     ``own`` bytes are what each seed has of its own beside its buffers. ``"auto"`` takes the GPU where there is one that
     can, and says so where not.
     """
+    # Threads draw the rows of each seed's game into a table; on a GPU every thread draws them as it plays.
+    mine = own and own + table_bytes(part.run.game.losses, part.run.horizon)
     if device == "cpu":
-        return Crew(part, seeds, own)
+        return Crew(part, seeds, mine)
     try:
         _check(part.run)
         cuda.find_device()
     except (ArgumentError, cuda.NoDevice) as reason:
         if device == "auto":
             logger.info("played on the CPU: %s", reason)
-            return Crew(part, seeds, own)
+            return Crew(part, seeds, mine)
         if isinstance(reason, ArgumentError):
             raise
         raise _missing(reason) from None

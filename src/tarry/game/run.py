@@ -42,6 +42,7 @@ from tarry.kernel.words import write
 from tarry.learners import Euclidean
 from tarry.losses.base import allocate as allocate_rows
 from tarry.losses.base import rows_react
+from tarry.losses.drawn import in_table
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
 from tarry.tracking import Draws, Player, Terms, as_state, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
@@ -259,8 +260,14 @@ class Run(NamedTuple):
 
 def cells_of(runs: Sequence[Run], which: np.ndarray) -> Cells:
     """Return the cells of runs of one kind for compiled rounds; ``which`` of them each replica plays."""
-    cells = [run.cell for run in runs]
+    cells = [run.cell if run.is_plain else _with_table(run) for run in runs]
     return Cells(cells[0], tuple(cells) if runs[0].is_plain else write(cells), which)
+
+
+def _with_table(run: Run) -> Cell:
+    """Return what a run is played by, rows that are drawn in a table."""
+    cell = run.cell
+    return cell._replace(fixed=cell.fixed._replace(losses=in_table(cell.fixed.losses, run.horizon)))
 
 
 def make_run(
@@ -278,6 +285,7 @@ def make_run(
     ``debug`` plays in plain Python and checks what members do.
     """
     certify = UNCERTIFIED if terms is None else terms.certify
+    members = (player, in_table(game.losses, game.delays.horizon, is_empty=True), game.delays, game.contexts)
     return Run(
         game=game,
         player=player,
@@ -286,8 +294,8 @@ def make_run(
         ),
         checkpoints=checkpoints,
         terms=terms,
-        compiled=play_checked if debug else run_rounds.dispatcher_for(player, game.losses, game.delays, game.contexts),
-        is_plain=debug or must_run_plain((player, game.losses, game.delays, game.contexts)),
+        compiled=play_checked if debug else run_rounds.dispatcher_for(*members),
+        is_plain=debug or must_run_plain(members),
         project=project_into(player.learner.domain),
         **kept,
     )
