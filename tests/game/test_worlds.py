@@ -126,6 +126,8 @@ def test_feedback_is_of_the_row_that_was_met() -> None:
         record = tarry.simulate(_game(**changes), learner, keep_rounds=True)
         again = tarry.simulate(record.played_game(), learner, keep_rounds=True)
         assert np.array_equal(again.plays(), record.plays())
+        # What holds in expectation over directions says nothing of a world that has seen them.
+        assert (record.certificates[0] is None) or changes["feedback"] != "value"
 
 
 def test_a_block_of_seeds_plays_as_each_alone() -> None:
@@ -133,6 +135,14 @@ def test_a_block_of_seeds_plays_as_each_alone() -> None:
     alone = [tarry.simulate(_game(), _player(), [seed]).regret[0] for seed in range(5)]
     assert np.array_equal(together.regret, alone)
     assert tarry.simulate(_game(), _player(), 2, comparator=None).loss == pytest.approx(together.loss[:2])
+
+
+def test_delays_are_asked_whether_or_not_somebody_hears() -> None:
+    """The log hears of every end, a non-clairvoyant player only of its own: the same delays, the same plays."""
+    game = _game(information="non-clairvoyant", capacity=2)
+    one, two = (tarry.simulate(game, _player(), 3, keep_rounds=keeps) for keeps in (False, True))
+    assert np.array_equal(one.regret, two.regret)
+    assert one.met_delays == two.met_delays
 
 
 def test_games_by_seed_react_too() -> None:

@@ -330,7 +330,8 @@ def _terms(game: Any, player: Player) -> Terms | None:
     """Return the constants of a certificate, from the losses; what they do not bound is observed."""
     learner, restarts, withholds = player.learner, player.epochs.needs_preemption, player.scheduler.withholds_feedback
     terms = terms_of(learner, strong_convexity=game.losses.strong_convexity, restarts=restarts, withholds=withholds)
-    if terms is None:
+    # From values only expectations over directions are certified, of a world that does not react to them.
+    if terms is None or (game.feedback == "value" and (rows_react(game.losses) or game.delays.reacts)):
         return None
     # One bound for all gradients says little where rounds differ in size: there they are observed.
     is_one = game.sizes is None or game.feedback == "value"
