@@ -86,7 +86,7 @@ def test_the_device_of_the_file_and_of_the_command(file, monkeypatch):
     monkeypatch.setattr(cuda, "find_device", nowhere)
     refused = call("sweep", "run", file, "--device", "cuda")
     assert refused.exit_code == 2
-    assert "device cannot be used here (no GPU answers), got 'cuda'" in refused.output
+    assert "'cuda' cannot be used here, no GPU answers: 'cpu' and 'auto' play here" in refused.output
     assert "device must be one of" in call("sweep", "run", file, "--device", "gpu").output
     text = file.read_text(encoding="utf-8")
     file.write_text('device = "gpu"\n' + text, encoding="utf-8")

@@ -17,6 +17,7 @@ from sweeping import LONGER, TINY, sweep_of, tables_of
 
 from tarry.errors import ArgumentError
 from tarry.experiments import Folder, engines, make_engine, run_sweep
+from tarry.game import device
 from tarry.kernel import cuda
 
 
@@ -150,8 +151,9 @@ def test_a_missing_gpu_is_told_before_anything_is_played(monkeypatch, tmp_path, 
         raise cuda.NoDevice("no GPU answers")
 
     monkeypatch.setattr(cuda, "find_device", nowhere)
+    device._tell_once.cache_clear()
     with pytest.raises(
-        ArgumentError, match=r"device cannot be used here .no GPU answers., got 'cuda': leave device out"
+        ArgumentError, match="device 'cuda' cannot be used here, no GPU answers: 'cpu' and 'auto' play here"
     ):
         make_engine(device="cuda")
     with pytest.raises(ValueError, match="device must be one of"):

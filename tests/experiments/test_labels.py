@@ -14,7 +14,7 @@ from tarry.experiments import Folder, Tables, load_sweep, run_sweep
 from tarry.experiments.folder import plan_frame, summarise, varied
 from tarry.experiments.members import describe
 from tarry.reports.sweeps import ledger_table, result_table
-from tarry.reports.view import _said, view
+from tarry.reports.view import said, view
 
 GAME = """
 seeds = 2
@@ -95,4 +95,4 @@ def test_players_that_read_alike():
 
 @pytest.mark.parametrize(("one", "other"), [(1000000.0, 1000001.0), (0.1, 0.1 + 1e-12), (3.0, 3.0000001)])
 def test_numbers_have_the_digits_they_need(one, other):
-    assert _said("axis_x", one) != _said("axis_x", other)
+    assert said("axis_x", one) != said("axis_x", other)

@@ -134,6 +134,7 @@ def test_a_missing_gpu_is_refused_and_auto_goes_on_without(
         raise cuda.NoDevice("no GPU answers")
 
     monkeypatch.setattr(cuda, "find_device", nowhere)
+    device._tell_once.cache_clear()
     monkeypatch.setattr(cuda, "is_simulated", lambda: True)  # so that plain Python is not the reason
     player = tarry.Player(tarry.learners.DWFTRL(SPACE, rate=0.1))
     with pytest.raises(ArgumentError, match="no GPU answers"):

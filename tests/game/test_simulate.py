@@ -14,6 +14,7 @@ from casework import sets_before_admission
 from scipy import stats
 
 import tarry
+from tarry.errors import ArgumentError
 from tarry.game import run
 from tarry.game.hindsight import Stopped
 from tarry.game.simulate import in_threads
@@ -324,3 +325,35 @@ def test_recorded_draws_that_nobody_could_have_drawn_are_refused(recorded, sente
         game, learner = _game(feedback="value"), tarry.learners.DWFTBL(DOMAIN, rate=0.01, smoothing=0.3)
     with pytest.raises(ValueError, match=sentence):
         tarry.simulate(game, learner, draws=tarry.Recorded(**recorded))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"seeds": [-1]}, "from 0 to 2⁶³ - 1, got -1"),
+        ({"seeds": [0, 2**64]}, "from 0 to 2⁶³ - 1, got 18446744073709551616"),
+        ({"seeds": 10**12}, "results of 1,000,000,000,000 seeds would take about"),
+        ({"progress": True}, "progress must be a function"),
+        ({"games": 4}, "not both"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_the_first_round(wrong, told):
+    with pytest.raises((ValueError, tarry.errors.TooLarge), match=told):
+        tarry.simulate(_game(), LEARNER, **wrong)
+
+
+def test_games_must_be_given_and_callable():
+    with pytest.raises(ValueError, match="give a game, or game=None and games="):
+        tarry.simulate(None, LEARNER)
+    with pytest.raises(ArgumentError, match="games must be a function of the seed"):
+        tarry.simulate(None, LEARNER, games=[_game()])
+
+
+def test_an_interrupt_while_compiling_keeps_nothing(monkeypatch):
+    def compile_slowly(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["tarry.game.simulate"], "crew_on", compile_slowly)
+    with pytest.raises(tarry.errors.Interrupted, match="while compiling: nothing is kept") as told:
+        tarry.simulate(_game(), LEARNER)
+    assert told.value.record is None

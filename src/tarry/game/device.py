@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -216,7 +217,7 @@ def crew_on(device: str, part: Part, seeds: int, own: int = 0) -> Crew | DeviceC
         cuda.find_device()
     except (ArgumentError, cuda.NoDevice) as reason:
         if device == "auto":
-            logger.info("played on the CPU: %s", reason)
+            _tell_once(f"played on the CPU: {reason}")
             return Crew(part, seeds, mine)
         if isinstance(reason, ArgumentError):
             raise
@@ -231,13 +232,18 @@ def has_device(device: str) -> bool:
     except cuda.NoDevice as reason:
         if device == "cuda":
             raise _missing(reason) from None
-        logger.info("played on the CPU: %s", reason)
+        _tell_once(f"played on the CPU: {reason}")
         return False
     return True
 
 
+@cache
+def _tell_once(text: str) -> None:
+    logger.warning(text)
+
+
 def _missing(reason: Exception) -> ArgumentError:
-    return ArgumentError("device", f"cannot be used here ({reason})", "cuda", "leave device out")
+    return ArgumentError("device", f"'cuda' cannot be used here, {reason}", remedy="'cpu' and 'auto' play here")
 
 
 def _check(run: Run) -> None:

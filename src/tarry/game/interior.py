@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Simplex, nearest
 from tarry.game.descent import Sample, Vector
@@ -192,6 +191,8 @@ class _Path:
 
     def _solver(self, weights: Vector, stiffness: Vector, inwards: Vector) -> Callable[[Vector], tuple[Vector, Vector]]:
         """Return what solves for the moves of x and of the levers; raise ValueError where rounding forbids."""
+        from scipy.linalg import cho_factor, cho_solve  # a third of a second, for kinked losses alone
+
         bent = (inwards.T * stiffness) @ inwards
         bent[np.diag_indices_from(bent)] += self._ridge
         curved = self._limits.curved  # their prices stand last

@@ -336,7 +336,7 @@ class Record(SeedResults):
 
     def __repr__(self) -> str:
         s = self.summary()
-        sure = "" if np.isnan(s["half"]) else " (95 %)"
+        sure = " (95 %)" if s["half"] > 0.0 else ""
         told = f"regret {number(s['regret'], s['half'])}{sure}" if self.comparators else f"loss {self.loss.mean():.4g}"
         explored = f", {self.exploration_rounds} rounds of pure exploration" if self.exploration_rounds else ""
         return (

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +32,8 @@ _said: set[tuple[str, str]] = set()  # what was logged: a sweep plays a thousand
 
 POLL_SECONDS = 0.1  # between looks at the threads: an interrupt is heard within it on every system
 TOGETHER_BYTES = 1 << 29  # of games of several matches
+SEED_BYTES = 200  # that a record keeps of a seed, besides its checkpoints
+LARGEST_SEED = (1 << 63) - 1  # what tables of results hold
 LENGTH_ERROR = 1e-9  # of recorded unit vectors, whose entries are rounded
 SCHEDULING: dict[str, Any] = {"uniforms": RecordedUniforms, "proxy_delays": RecordedProxies, "lost": RecordedLosers}
 MISSING = {
@@ -38,6 +41,7 @@ MISSING = {
     "lost": "loses nobody by draw: record uniforms for it, or use VarOpt",
 }
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]  # told the rounds done and all there are
 # Of a block of seeds; the function is told rounds as they are done.
 Task = Callable[[Sequence[int], Stop, Callable[[int], None]], list[Played]]
@@ -87,24 +91,38 @@ def simulate(
     kept |= {"keep_rounds": keep_rounds, "allow_large": allow_large, "debug": debug}
     if debug and device != "cpu":
         raise ArgumentError("debug", "plays in plain Python", debug, "leave device out")
+    if progress is not None and not callable(progress):
+        raise ArgumentError("progress", "must be a function that is told the rounds done and their total", progress)
     match = Match(game, player, seeds, games=games, threads=1 if debug else threads, **kept)
-    if device == "cpu" and not is_worth_compiling(match.first, len(match.seeds)):
+
+    def play(is_plain: bool) -> Record:
+        return _play(match.in_python() if is_plain else match, comparator, device, progress)
+
+    return python_first(match.first, len(match.seeds), device, play)
+
+
+def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T]) -> T:
+    """Return what ``play`` does in Python (True) where so many seeds are not worth compiling, or compiled (False)."""
+    if device == "cpu" and not is_worth_compiling(part, seeds):
         try:
-            return _play(match.in_python(), comparator, device, progress)
+            return play(True)
         except (TarryError, ArgumentError):
             raise
         except Exception:  # what Python refuses compiled code may let be infinite, or name whose fault it is
             logger.debug("what Python refused is compiled", exc_info=True)
-    return _play(match, comparator, device, progress)
+    return play(False)
 
 
 def _play(match: Match, comparator: Any, device: str, progress: Progress | None) -> Record:
     chosen, run = match.seeds, match.first.run
-    begun = crew_on(device, match.first, len(chosen), match.own)
-    workers = run.threads if isinstance(begun, Crew) else 1
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
-    with in_python(is_short):
-        find = comparing(comparator, run.game.as_met(*match.first.fresh.world.reactions[2:]), run.checkpoints)
+    try:
+        begun = crew_on(device, match.first, len(chosen), match.own)
+        with in_python(is_short):
+            find = comparing(comparator, run.game.as_met(*match.first.fresh.world.reactions[2:]), run.checkpoints)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted before the first round, while compiling: nothing is kept") from None
+    workers = run.threads if isinstance(begun, Crew) else 1
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         found = [met for one in begun.play(match.parts(seeds), stop, report) for met in one.by_game()]
@@ -114,7 +132,7 @@ def _play(match: Match, comparator: Any, device: str, progress: Progress | None)
     played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
     record = Record.of(played) if played else None
     if interrupted or record is None:
-        what = "are kept in .record" if played else "so nothing is kept"
+        what = "and are kept in .record" if played else "so nothing is kept"
         finished = sum(len(one.seeds) for one in played)
         raise Interrupted(f"interrupted: {finished} of {len(chosen)} seeds were finished, {what}", record)
     return tell_warnings(record)
@@ -145,8 +163,12 @@ class Match:
         threads: int | None = 1,
         **kept: Any,
     ) -> None:
-        if game is not None and games is not None:
-            raise ValueError("give a game or games, a function of the seed, and not both")
+        if (game is None) == (games is None):
+            raise ValueError("give a game, or game=None and games=, a function of the seed, and not both")
+        if games is not None and not callable(games):
+            raise ArgumentError("games", "must be a function of the seed that returns a game", games)
+        if not kept.get("allow_large"):
+            _refuse_many(seeds, kept.get("checkpoints", 1))
         self.seeds, self._player, self._games, self._draws = seed_list(seeds), player, games, draws
         self._is_plain = False
         self._kept = kept | {"threads": worker_count(self.seeds, threads)}
@@ -222,18 +244,31 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
             by_kind.setdefault(part.kind, []).append((i, part))
     played: list[list[Played]] = [[] for _ in matches]
     for parts in by_kind.values():
-        left, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
-        crew = crew_on(device, parts[0][1], left, own)
-        parts.reverse()
-        while parts:
-            taken = _take(parts, crew.next_size(left))
-            left -= sum(len(part.seeds) for _, part in taken)
-            for (i, _), one in zip(taken, crew.play([part for _, part in taken], Stop(), report), strict=True):
+        seeds, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
+        for i, one in python_first(parts[0][1], seeds, device, partial(_play_parts, parts, own, device, report)):
+            with in_python(one.run.is_plain and has_closed_form(one.run.game)):
                 played[i] += [met._replace(best=compare(met.run.game, met.run.checkpoints)) for met in one.by_game()]
     for match, mine in zip(matches, played, strict=True):
         order = {seed: i for i, seed in enumerate(match.seeds)}
         mine.sort(key=lambda one: order[one.seeds[0]])
     return [tell_warnings(Record.of(mine)) for mine in played]
+
+
+def _play_parts(
+    parts: list[tuple[int, Part]], own: int, device: str, report: Callable[[int], None], is_plain: bool
+) -> list[tuple[int, Played]]:
+    """Return what numbered parts of one kind leave."""
+    if is_plain:
+        parts = [(i, part._replace(run=part.run.in_python())) for i, part in parts]
+    waiting, found = parts[::-1], list[tuple[int, Played]]()
+    left = sum(len(part.seeds) for _, part in parts)
+    crew = crew_on(device, parts[0][1], left, own)
+    while waiting:
+        taken = _take(waiting, crew.next_size(left))
+        left -= sum(len(part.seeds) for _, part in taken)
+        played = crew.play([part for _, part in taken], Stop(), report)
+        found += zip((i for i, _ in taken), played, strict=True)
+    return found
 
 
 def _take(parts: list[tuple[int, Part]], most: int) -> list[tuple[int, Part]]:
@@ -295,6 +330,12 @@ def draws_for(recorded: Recorded | None, player: Player, horizon: int) -> Draws:
     return draws
 
 
+def _refuse_many(seeds: Any, checkpoints: Any) -> None:
+    """Raise TooLarge where the results of so many seeds do not fit the memory."""
+    if isinstance(seeds, (int, np.integer)) and isinstance(checkpoints, (int, np.integer)):
+        refuse_if_large(int(seeds) * (SEED_BYTES + 32 * int(checkpoints)), f"the results of {seeds:,} seeds")
+
+
 def seed_list(seeds: int | Iterable[int]) -> list[int]:
     """Return 0, 1, … for a number of seeds, or the seeds themselves, each once."""
     if isinstance(seeds, (int, float, np.number)):
@@ -303,8 +344,8 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
     if not listed:
         raise ValueError("seeds is empty: give a number of seeds or a list of them")
     for seed in listed:
-        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
-            raise ValueError(f"seeds must be whole numbers, got {seed!r}")
+        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed <= LARGEST_SEED:
+            raise ValueError(f"seeds must be whole numbers from 0 to 2⁶³ - 1, got {seed!r}")
     if len(set(listed)) != len(listed):
         raise ValueError("seeds repeat: every seed gives the same run again")
     return [int(seed) for seed in listed]

@@ -71,7 +71,7 @@ def find_device() -> None:
     """Raise NoDevice, with the way out, where no GPU answers."""
     load_cuda()
     if not cuda.is_available():
-        raise NoDevice(f"no GPU answers: its driver is missing, or the CUDA libraries are ({INSTALL})")
+        raise NoDevice(f"no GPU answers; either its driver is missing (nvidia-smi tells), or the libraries: {INSTALL}")
 
 
 def make_kernel(body: Callable[..., None], rules: Any, plan: Any) -> Callable[..., None]:
