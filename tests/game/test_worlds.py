@@ -67,6 +67,11 @@ class TestFollowing(LearnerContract):
         return Following(BALL, 0.2)
 
 
+@pytest.mark.jit(only=True)
+def test_the_contract_of_learners_plays_in_python_where_the_jit_is_on() -> None:
+    TestFollowing().test_a_play_knows_its_context_and_no_later_one()
+
+
 @pytest.mark.jit
 @pytest.mark.parametrize("capacity", [4, None])
 def test_losses_as_met_are_those_that_answer_the_plays(capacity: int | None) -> None:

@@ -51,7 +51,9 @@ class Course(NamedTuple):
     def of(cls, game: WeightedGame, learner: Learner) -> Course:
         """Return a course before the first round."""
         run = prepare(game, learner, bound=False, keep_rounds=True)
-        return cls(run._replace(compiled=run_rounds.function), run.start(keyed_draws(SEED), nodes=game.horizon))
+        return cls(
+            run._replace(compiled=run_rounds.function, is_plain=True), run.start(keyed_draws(SEED), nodes=game.horizon)
+        )
 
     @property
     def learnt(self) -> Any:
