@@ -28,6 +28,7 @@ from tarry.game.world import (
     Cell,
     Cells,
     Fixed,
+    NoLog,
     Points,
     Reactions,
     Unseen,
@@ -156,7 +157,7 @@ class Run(NamedTuple):
                 (self.checkpoints.size, BOOKS + sums),
                 self._fresh_reactions(),
             ),
-            log=make_log(self.horizon if self.keep_rounds else 0, learner.dimension),
+            log=make_log(self.horizon, learner.dimension) if self.keep_rounds else NoLog(),
             kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
 

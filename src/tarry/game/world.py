@@ -57,7 +57,7 @@ class World(NamedTuple):
 class Log(NamedTuple):
     """Everything that happened, for audits: events (t, kind, s, weight), plays, losses, weights."""
 
-    t: np.ndarray  # without room, which is the normal case, nothing is kept: the same compiled rounds serve both
+    t: np.ndarray
     kind: np.ndarray
     s: np.ndarray
     weight: np.ndarray
@@ -88,8 +88,18 @@ def make_world(
     )
 
 
+class NoLog(NamedTuple):
+    """Keep nothing, which is the normal case, and let compiled code know it."""
+
+    def note(self, t: int, kind: int, s: int, weight: float) -> None:
+        pass
+
+    def note_round(self, t: int, slot: int, play: Array, loss: float, table: Any) -> None:
+        pass
+
+
 def make_log(horizon: int, dimension: int) -> Log:
-    """Return a log with room for the events of this many rounds, at most five in each; without rounds, for none."""
+    """Return a log with room for the events of this many rounds, at most five in each."""
     most = 5 * horizon
     return Log(
         t=np.zeros(most, np.int64),
@@ -106,8 +116,6 @@ def make_log(horizon: int, dimension: int) -> Log:
 @verb_with_default
 def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
     """Write an event down."""
-    if log.t.size == 0:
-        return
     i = log.written[0]
     log.written[0] = i + 1
     log.t[i] = t
@@ -121,8 +129,6 @@ def note(log: Any, t: int, kind: int, s: int, weight: float) -> None:
 @verb_with_default
 def note_round(log: Any, t: int, slot: int, play: Array, loss: float, table: Any) -> None:
     """Write down a round's play and loss, the rounds it preempted and whether it entered."""
-    if log.t.size == 0:
-        return
     log.losses[t - 1] = loss
     for i in range(play.size):
         log.plays[t - 1, i] = play[i]
@@ -130,6 +136,9 @@ def note_round(log: Any, t: int, slot: int, play: Array, loss: float, table: Any
         note(log, t, PREEMPTED, table.released[i], 0.0)
     if slot >= 0:
         note(log, t, ENTERED, t, 0.0)
+
+
+register_methods(NoLog, (note, note_round))
 
 
 @verb_with_default
