@@ -30,8 +30,8 @@ def test_what_names_settings_and_rows_leaves_no_key_out():
 
 def test_the_game_itself_has_them():
     taken = set(inspect.signature(tarry.Game).parameters)
-    # Sizes of rounds come from a user's own data, in Python.
-    assert taken - {"sizes"} == {*GAME_PARTS, *GAME_RULES, "capacity"}
+    # Sizes and contexts of rounds come from a user's own data, in Python.
+    assert taken - {"sizes", "contexts"} == {*GAME_PARTS, *GAME_RULES, "capacity"}
 
 
 def test_the_page_lists_them():

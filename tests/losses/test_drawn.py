@@ -7,9 +7,10 @@ import pickle
 import numpy as np
 import pytest
 
+import tarry
 from tarry.kernel import Purpose, entry, make_key
 from tarry.kernel.keyed import normals
-from tarry.losses import Drawn, Linear, Quadratic, blocks, drifting
+from tarry.losses import Drawn, Linear, Quadratic, blocks, drawn, drifting
 from tarry.losses.base import fetch
 
 
@@ -112,3 +113,46 @@ def test_largest_norm():
 def test_errors_are_sentences(build, sentence):
     with pytest.raises(ValueError, match=sentence):
         build()
+
+
+@pytest.mark.jit(only=True)
+def test_a_table_has_the_rows_that_are_drawn(monkeypatch):
+    monkeypatch.setattr(drawn, "_tables", type(drawn._tables)())
+    for rows in (drifting(5, rng=1), blocks(5, length=7, rng=2)):
+        listed = drawn.in_table(Linear(rows), 300).rows
+        assert np.array_equal(listed.values, table(rows, 300))
+        assert drawn.in_table(Linear(rows), 300).rows.values is listed.values, "it is drawn twice"
+        assert drawn.in_table(Linear(rows), 300, is_empty=True).rows.values.shape == (0, 5)
+    monkeypatch.setattr(drawn, "KEPT_BYTES", 2 * 300 * 5 * 8)
+    drawn.in_table(Linear(drifting(5, rng=3)), 300)
+    assert [rows for rows, _ in drawn._tables] == [blocks(5, length=7, rng=2), drifting(5, rng=3)]
+
+
+def test_what_is_not_drawn_by_us_or_too_long_is_left_as_it_is(monkeypatch):
+    class Mine(Drawn):
+        def fetch(self, t, row):
+            row[0] = t
+
+    monkeypatch.setattr(drawn, "TABLE_BYTES", 8 * 5 * 100)
+    for losses in (Linear(Mine(5, rng=1)), Linear(np.ones((9, 5)))):
+        assert drawn.in_table(losses, 9) is losses
+    endless = Linear(drifting(5, rng=1))
+    assert drawn.table_bytes(endless, 100) == 8 * 5 * 100
+    assert drawn.table_bytes(endless, 101) == 0
+    assert drawn.in_table(endless, 101) is endless
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.slow
+def test_games_are_the_same_with_and_without_a_table(monkeypatch):
+    ball, waits = tarry.domains.Ball(5), tarry.delays.fixed(horizon=500, delay=9)
+    player = tarry.Player(tarry.learners.DWFTRL(ball, rate=0.05))
+    found = []
+    for most in (drawn.TABLE_BYTES, 0):
+        monkeypatch.setattr(drawn, "TABLE_BYTES", most)
+        tarry.game.hindsight._shared.clear()
+        game = tarry.Game(ball, Quadratic(Drawn.drifting_targets(5, rng=3)), waits, capacity=4)
+        found.append(tarry.simulate(game, player, 3))
+    one, two = found
+    assert np.array_equal(one.regret_at, two.regret_at)
+    assert np.array_equal(one.last_plays, two.last_plays)

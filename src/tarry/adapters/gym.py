@@ -109,6 +109,8 @@ class DelayedGame(gymnasium.Env[Array, Array]):
             raise ValueError(f"an environment needs a tarry.Game, or a function from a seed to one, got {first!r}")
         if first.feedback not in (GRADIENT, VALUE):
             raise ValueError(f"an environment's game gives 'gradient' or 'value' feedback, got {first.feedback!r}")
+        if first.contexts is not None:
+            raise ValueError("an environment shows no contexts: give a game without them")
         self._player(first)  # refuses what the game does not grant, before anybody plays
         # A domain reaches furthest along an axis where a linear function of that axis is least.
         corners = [first.domain.linear_minimiser(sign * row) for sign in (1.0, -1.0) for row in np.eye(first.dimension)]

@@ -9,15 +9,16 @@ arrives at the end of round t + d_t; zero means in the same round.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tarry.checks import as_int
+from tarry.checks import Count, Natural, as_int
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, entry, register_methods, verb
+from tarry.kernel import Parameters, Unmoved, entry, register_methods, verb, verb_with_default
 
+Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
@@ -32,8 +33,10 @@ class Backlog(NamedTuple):
 class Delays(Parameters):
     """Base of delays: a member adds ``horizon``, ``truncated`` and a method ``delay(self, t)``, a verb."""
 
+    reacts = False  # they are decided as play goes on: see ``Reacting``
+
     def __init_subclass__(cls) -> None:
-        register_methods(cls, (delay,))
+        register_methods(cls, (delay, allocate, react, decide))
 
     @property
     def horizon(self) -> int:
@@ -93,6 +96,50 @@ class Delays(Parameters):
 @verb
 def delay(delays: Delays, t: int) -> int:
     """Return the delay of round t (from 1), cut to the horizon."""
+
+
+@verb_with_default
+def allocate(delays: Delays) -> Any:
+    """Return what delays know of play before the first round (Python only): a named tuple of arrays."""
+    return Unmoved()
+
+
+@verb
+def react(delays: Delays, state: Any, t: int, play: Array, slot: int, tracked: Counts) -> int:
+    """Return the delay of round t, whose play and slot (negative: not tracked) are known, as are all tracked rounds."""
+
+
+@verb_with_default
+def decide(
+    delays: Delays, state: Any, t: int, play: Array, slot: int, tracked: Counts, met: Counts, matters: bool
+) -> int:
+    """Return the delay of round t once it was admitted or not; 0 where nobody hears it and delays are fixed."""
+    return delay(delays, t) if matters else 0
+
+
+class Reacting(Delays):
+    """Base of delays that react to plays and to who is tracked, with a state of its own for every seed.
+
+    A member adds the verbs ``allocate(self)``, which makes the state, and ``react(self, state, t, play, slot,
+    tracked)``, asked once a round for its delay: ``slot`` is negative where round t is not tracked, ``tracked`` has the
+    round in each slot, or 0. Delays are cut to 0, …, ``longest`` and to the horizon. Before play nothing is known but
+    that: ``values``, ``summary()`` and sets are those of the longest delays.
+    """
+
+    horizon: Count
+    longest: Natural
+
+    reacts = True
+    truncated = 0
+
+    def delay(self, t: int) -> int:
+        return min(self.longest, self.horizon - t)
+
+    def decide(self, state: Any, t: int, play: Array, slot: int, tracked: Counts, met: Counts, matters: bool) -> int:
+        # Asked whether or not somebody hears the answer: a state sees every round.
+        wait = max(0, min(react(self, state, t, play, slot, tracked), self.longest, self.horizon - t))
+        met[t - 1] = wait
+        return wait
 
 
 @entry

@@ -60,7 +60,7 @@ def build_game(content: dict[str, Any], seed: int) -> tuple[Game, bool]:
     waits = make("delays", content["delays"], partial(known, "delays"))
     told["horizon"] = int(waits.horizon)
     made = make("losses", content["losses"], partial(known, "losses"))
-    listed = delays.array(waits.values) if waits.horizon <= LISTED else waits
+    listed = waits if waits.reacts or waits.horizon > LISTED else delays.array(waits.values)
     rules = {name: content[name] for name in ("capacity", *GAME_RULES)}
     return Game(domain, made, listed, **rules), "rng" in asked
 
@@ -131,7 +131,7 @@ def play_cells(
             "versions": _versions(),
             "schema": SCHEMA,
         }
-        columns = _columns(record, [one.backlogs[seed] for seed in record.seeds])
+        columns = _columns(record, record.met_delays or [one.backlogs[seed] for seed in record.seeds])
         yield {name: [value] * len(record.seeds) for name, value in same.items()} | columns
 
 

@@ -14,7 +14,7 @@ from tarry import delays as late
 from tarry.experiments.play import build_game, build_player
 from tarry.game import Game, simulate
 from tarry.game.hindsight import comparator
-from tarry.losses.base import Listed
+from tarry.losses.base import Listed, rows_react
 from tarry.outcomes import FATES
 
 LONGEST = 100_000  # rounds of a game that is played again: a few seconds
@@ -99,6 +99,8 @@ def _replayed(
 ) -> Replays:
     """Return the replay of a setting's cells, whose contents go by line; ``lost`` has the losses of all lines."""
     whole, _ = build_game(next(iter(contents.values()))["game"], seed)
+    if rows_react(whole.losses) or whole.delays.reacts:
+        raise ValueError("losses or delays there react to plays, so lines have met different games")
     played = min(whole.horizon, PLAYED)
     short = head(whole, played)
     backlog, thin = short.delays.backlog(), _thinned(played)

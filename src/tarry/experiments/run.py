@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 # Guesses for a round, for starting a cell and for each of its seeds, until some cell has been measured.
 ROUND_SECONDS = 2e-7
 CELL_SECONDS, SEED_SECONDS = 5e-3, 1e-3
-# What a round costs more: where its row is drawn, for each coordinate, when it is played and for the comparator; and
-# where the best fixed action has no closed form.
-DRAWN_SECONDS, SOLVED_SECONDS = 8e-8, 1e-6
+# What a round costs more: where its row is drawn, for each coordinate, once for a game; and where the best fixed action
+# has no closed form.
+DRAWN_SECONDS, SOLVED_SECONDS = 3e-8, 1e-6
 CLOSED = ("Linear", "Quadratic")
 USUAL = 10  # coordinates, where the domain has a number of its own
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.delays.base import delay
+from tarry.delays.base import react as react_delays
 from tarry.domains.base import project
 from tarry.errors import MemberError, TarryError
 from tarry.game.world import play_rounds, run_rounds
@@ -25,6 +26,7 @@ from tarry.kernel.packed import Packed
 from tarry.kernel.views import remade
 from tarry.learners.base import predict
 from tarry.losses.base import fetch, gradient, value
+from tarry.losses.base import react as react_rows
 from tarry.schedulers.base import SATURATED, admit, arrive, expired, withholds
 
 REMEDY = "docs/members.md says what each verb may do"
@@ -98,10 +100,11 @@ def watching(rounds: np.ndarray | None = None) -> Iterator[None]:
         arrive: lambda returned, *_: "" if _is_number(returned, 0.0) else f"returns the weight {returned!r}",
         withholds: lambda returned, *_: "" if isinstance(returned, (bool, np.bool_)) else f"returns {returned!r}",
         delay: _check_delay,
+        react_delays: _check_reaction,
         value: lambda returned, *_: "" if _is_number(returned) else f"returns the loss {returned!r}",
     }
     # The array that a verb fills, its last argument; a play stays where a learner has nothing new to say.
-    written = {predict: True, gradient: False, fetch: False}
+    written = {predict: True, gradient: False, fetch: False, react_rows: False}
     with _lock:
         Checked.spoiled = None
         try:
@@ -207,6 +210,12 @@ def _check_delay(waited: Any, delays: Any, t: int) -> str:
         return f"returns {waited!r}, which is no whole number of rounds"
     room = int(delays.horizon) - t
     return "" if 0 <= waited <= room else f"returns {waited} in round {t}, and {room} rounds are left"
+
+
+def _check_reaction(waited: Any, delays: Any, state: Any, t: int, *_: Any) -> str:
+    if not _is_whole(waited):
+        return f"returns {waited!r}, which is no whole number of rounds"
+    return "" if 0 <= waited <= delays.longest else f"returns {waited} in round {t}, and longest is {delays.longest}"
 
 
 def blame(error: Exception) -> MemberError | None:

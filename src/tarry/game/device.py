@@ -21,6 +21,8 @@ from tarry.kernel import cuda, step
 from tarry.kernel.views import flat, leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
 from tarry.kernel.words import kind_of, read, without_arrays, write
+from tarry.losses.base import rows_react
+from tarry.losses.drawn import table_bytes
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
 
@@ -58,7 +60,7 @@ def kernel_for(run: Run, fitted: Buffers) -> tuple[cuda.Kernel, Any]:
 def _places(fitted: Buffers) -> tuple[Any, Any]:
     """Return what should lie near to a thread, and what far."""
     state, world = fitted.state, fitted.world
-    return (state.table, state.scheduler, world.wheel), (world.curve,)
+    return (state.table, state.scheduler, world.wheel), (world.curve, *world.reactions[2:])
 
 
 class DeviceBlock:
@@ -126,6 +128,8 @@ class DeviceBlock:
         measured = {"loss": fetch(world.loss), "held": fetch(world.held)}
         if is_last:
             measured["curve"] = fetch(world.curve)
+            foe = world.reactions
+            measured["reactions"] = foe._replace(rows=fetch(foe.rows), waits=fetch(foe.waits))
             if self._run.keep_rounds:
                 log = type(log)(*map(fetch, log))
         state = state._replace(tally=tally, play=fetch(state.play))
@@ -147,7 +151,7 @@ def fit(run: Run, fresh: Buffers) -> Buffers:
     else:
         world = world._replace(wheel=make_slot_queue(slots))
     is_row = losses.isotropic() == (0.0, 1.0) and losses.rows.width == losses.dimension
-    if isinstance(kind, Examples) or (isinstance(kind, Gradients) and is_row):
+    if not rows_react(losses) and (isinstance(kind, Examples) or (isinstance(kind, Gradients) and is_row)):
         kind, world = Rows(), world._replace(feedback=world.feedback[:, :0])
     scheduler = without_unused(run.player.scheduler, state.scheduler, fresh.draws.schedule)
     return fresh._replace(state=state._replace(scheduler=scheduler), world=world, kind=kind)
@@ -204,15 +208,17 @@ def crew_on(device: str, part: Part, seeds: int, own: int = 0) -> Crew | DeviceC
     ``own`` bytes are what each seed has of its own beside its buffers. ``"auto"`` takes the GPU where there is one that
     can, and says so where not.
     """
+    # Threads draw the rows of each seed's game into a table; on a GPU every thread draws them as it plays.
+    mine = own and own + table_bytes(part.run.game.losses, part.run.horizon)
     if device == "cpu":
-        return Crew(part, seeds, own)
+        return Crew(part, seeds, mine)
     try:
         _check(part.run)
         cuda.find_device()
     except (ArgumentError, cuda.NoDevice) as reason:
         if device == "auto":
             _tell_once(f"played on the CPU: {reason}")
-            return Crew(part, seeds, own)
+            return Crew(part, seeds, mine)
         if isinstance(reason, ArgumentError):
             raise
         raise _missing(reason) from None

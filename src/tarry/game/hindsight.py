@@ -34,6 +34,7 @@ from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
 from tarry.losses.base import Listed, fetch, gradient, support, value
 from tarry.losses.custom import Batched
+from tarry.losses.drawn import in_table
 from tarry.losses.supervised import Kinked, Supervised, curve, predict_label
 
 GOAL = 1e-9  # the relative gap to reach: far below what a regret is read to
@@ -164,6 +165,7 @@ def comparator(
     domain: Any, losses: Any, horizon: int, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False
 ) -> Comparator:
     """Return the best fixed action of rounds 1..horizon, and its losses up to each of ``rounds``."""
+    losses = in_table(losses, horizon)
     found = _in_closed_form(domain, losses, horizon, stopped)
     if found is None:
         best = minimise(domain, losses, horizon, stopped)
@@ -179,7 +181,7 @@ def has_closed_form(game: Any) -> bool:
 
 def compile_passes(game: Any) -> None:
     """Compile, in the calling thread, the passes over rounds that ``compare`` makes, by passes over none."""
-    losses, row = game.losses, np.zeros(game.losses.rows.width)
+    losses, row = in_table(game.losses, game.horizon), np.zeros(game.losses.rows.width)
     x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
     _losses_at.dispatcher_for(losses)(losses, x[np.newaxis], row, 1, 0, rounds, total, total)
     if _shape(losses) is not None:
@@ -195,6 +197,7 @@ def compile_passes(game: Any) -> None:
 
 def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False) -> Vector:
     """Return the sum of losses up to each of ``rounds``: of one action, or of a path with an action for each round."""
+    losses = in_table(losses, int(rounds[-1]))
     row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
     path = np.ascontiguousarray(np.atleast_2d(x))
     add = _losses_at_in_calls if isinstance(losses, Batched) else _losses_at.dispatcher_for(losses)

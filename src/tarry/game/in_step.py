@@ -11,7 +11,7 @@ from typing import Any
 
 from tarry.game.world import NOT_OPEN, pause, reopen
 from tarry.kernel import register_methods
-from tarry.losses.base import Losses, RowSource, Vector, fetch
+from tarry.losses.base import Losses, RowSource, Vector, fetch, rows_react
 from tarry.losses.custom import Batched
 
 OPEN, VALUE, GRADIENT = range(3)  # of a row: its slot above NOT_OPEN, or 0; then the loss, the gradient and the data
@@ -63,8 +63,9 @@ register_methods(Awaited, (reopen, pause))
 
 def plays_in_step(game: Any, learner: Any) -> bool:
     """Return whether the losses of a game are found for all replicas together."""
-    # Several values a round, and whole examples, are asked for within the round.
-    return isinstance(game.losses, Batched) and game.feedback in ("gradient", "value") and learner.queries == 1
+    # Several values a round, and whole examples, are asked for within the round; rows that react know their round alone.
+    is_one = game.feedback in ("gradient", "value") and learner.queries == 1
+    return isinstance(game.losses, Batched) and is_one and not rows_react(game.losses.rows)
 
 
 def seen_losses(game: Any, learner: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from math import inf
@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_bool, as_choice, as_int
 from tarry.delays.base import Delays, delay
+from tarry.delays.base import Listed as Waits
+from tarry.delays.base import react as react_delays
 from tarry.domains import Simplex, project
 from tarry.errors import ArgumentError, MemberError, NotGranted
 from tarry.game.hindsight import room_for_best
@@ -22,7 +24,9 @@ from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCO
 from tarry.kernel.parameters import equal
 from tarry.learners.base import Learner, absorb, restart, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
-from tarry.losses.base import fetch, gradient, value
+from tarry.losses.base import Listed as Rows
+from tarry.losses.base import as_rows, fetch, gradient, rows_react, value
+from tarry.losses.base import react as react_rows
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.rates.base import Facts
@@ -48,6 +52,7 @@ class _Fixed:
     preemption: bool
     queries: int
     sizes: Any
+    contexts: Any
 
     def __post_init__(self) -> None:
         domain, losses, delays = self.domain, self.losses, self.delays
@@ -68,6 +73,11 @@ class _Fixed:
         if losses.dimension != domain.dimension:
             raise ValueError(f"losses have {losses.dimension} entries a round, the domain has {domain.dimension}")
         check_delays(delays)
+        if delays.reacts and self.information == "clairvoyant":
+            raise ValueError(
+                f"{type(delays).__name__} decides a delay once its round was admitted or not, which no player knows "
+                "before: use information='semi-clairvoyant' or 'non-clairvoyant'"
+            )
         if losses.horizon is not None and losses.horizon != delays.horizon:
             raise ValueError(
                 f"there are losses for {losses.horizon} rounds and delays for {delays.horizon}: "
@@ -80,6 +90,17 @@ class _Fixed:
             )
         if self.sizes is not None:
             object.__setattr__(self, "sizes", as_sizes(self.sizes, self.horizon, losses))
+        if self.contexts is not None:
+            object.__setattr__(self, "contexts", as_contexts(self.contexts, self.horizon))
+
+    def as_met(self, rows: np.ndarray, waits: np.ndarray) -> Any:
+        """Return the game with the losses' rows and the delays, where they react, as they were met in play."""
+        met: dict[str, Any] = {}
+        if rows_react(self.losses):
+            met["losses"] = self.losses.with_rows(Rows.make(rows))
+        if self.delays.reacts:
+            met["delays"] = Waits.make(waits, 0)
+        return replace(self, **met) if met else self  # type: ignore[type-var]
 
     @property
     def horizon(self) -> int:
@@ -154,6 +175,9 @@ class Game(_Fixed):
     ``sizes`` b_t > 0, known when the round begins, are what rounds count for to VarOpt, and to no other scheduler: an
     array, or a function of the round's features where losses have such, else of t. The rate Anytime then expects
     gradients of at most gradient_bound·b_t.
+
+    ``contexts`` are seen before each play by learners that look at them: an array with one row per round, or a
+    generator of rows. Losses and delays may also react to what was played and tracked (docs/members.md).
     """
 
     domain: Any
@@ -165,6 +189,7 @@ class Game(_Fixed):
     preemption: bool = True
     queries: int = 1
     sizes: Any = None
+    contexts: Any = None
 
     def __repr__(self) -> str:
         preemptive = "preemptive" if self.preemption else "non-preemptive"
@@ -201,6 +226,7 @@ class WeightedGame(_Fixed):
     preemption: bool = field(default=True, init=False)
     queries: int = 1
     sizes: None = field(default=None, init=False)
+    contexts: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -213,10 +239,15 @@ def check_capacity(capacity: int | None) -> None:
         as_int(capacity, "capacity (None for no limit)", 1)
 
 
-def check_delays(delays: Any) -> None:
-    """Raise TypeError for what are no delays."""
+def check_delays(delays: Any, may_react: bool = True) -> None:
+    """Raise TypeError for what are no delays, ValueError for those that react where nothing is played."""
     if not isinstance(delays, Delays):
         raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
+    if delays.reacts and not may_react:
+        raise ValueError(
+            f"{type(delays).__name__} reacts to plays, and nothing is played here: simulate a game, and give "
+            "record.played_game(seed).delays"
+        )
 
 
 def as_sizes(given: Any, horizon: int, losses: Any = None) -> np.ndarray:
@@ -236,6 +267,17 @@ def as_sizes(given: Any, horizon: int, losses: Any = None) -> np.ndarray:
         raise ArgumentError(f"the size of round {bad[0] + 1}", problem, float(sizes[bad[0]]))
     sizes.setflags(write=False)
     return sizes
+
+
+def as_contexts(given: Any, horizon: int) -> Any:
+    """Return one row of context for each round, from an array or a generator of rows."""
+    made = as_rows(given, "contexts")
+    if getattr(made, "reacts", False):
+        problem = "must be fixed before play, and rows of this type react"
+        raise ArgumentError("contexts", problem, type(made).__name__, "let losses or delays react")
+    if made.horizon is not None and made.horizon != horizon:
+        raise ArgumentError("contexts", f"need one row for each of {horizon} rounds", made.horizon)
+    return made
 
 
 def check_sizes(player: Player) -> None:
@@ -279,7 +321,7 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
     else:
         chosen = as_player(given)
     rules = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
-    check_grants(chosen, **rules)
+    check_grants(chosen, **rules, contexts=0 if game.contexts is None else int(game.contexts.width))
     if game.sizes is not None:
         check_sizes(chosen)
     learner = chosen.learner
@@ -302,7 +344,9 @@ def check_verbs(player: Player, losses: Any = None, delays: Any = None) -> None:
     """Raise TypeError for a user's member that lacks a verb, MemberError for delays below 0."""
     learner, rows = player.learner, getattr(losses, "rows", None)
     asked: list[tuple[Any, tuple[Any, ...]]] = [(learner, (absorb, restart)), (player.scheduler, (admit, arrive))]
-    asked += [(learner.domain, (project,)), (losses, (value, gradient)), (rows, (fetch,)), (delays, (delay,))]
+    asked += [(learner.domain, (project,)), (losses, (value, gradient))]
+    asked += [(rows, (react_rows if rows_react(losses) else fetch,))]
+    asked += [(delays, (react_delays if getattr(delays, "reacts", False) else delay,))]
     for member, verbs in asked:
         if member is not None and not type(member).__module__.startswith("tarry."):
             for verb in verbs:
@@ -327,13 +371,22 @@ def _instead(learner: Any) -> str:
 
 
 def check_grants(
-    player: Player, *, feedback: str | None, capacity: int | None, information: str, preemption: bool, queries: int = 1
+    player: Player,
+    *,
+    feedback: str | None,
+    capacity: int | None,
+    information: str,
+    preemption: bool,
+    queries: int = 1,
+    contexts: int = 0,
 ) -> None:
     """Raise NotGranted for a player that needs what the game, session or join does not grant."""
     as_choice(information, "information", INFORMATION)
     check_capacity(capacity)
     as_bool(preemption, "preemption")
     for refusal in _refusals(player, feedback, capacity, information, preemption, queries):
+        raise NotGranted(refusal)
+    for refusal in _unseen(player.learner, contexts):
         raise NotGranted(refusal)
     player.scheduler.check_capacity(capacity)
 
@@ -401,6 +454,22 @@ def _refusals(
                 f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
                 f"{room:g}: give it that capacity"
             )
+
+
+def _unseen(learner: Learner, width: int) -> Iterator[str]:
+    """Yield which contexts, of so many entries, the learner or a base that it wraps looks at and is not shown."""
+    name, asked = type(learner).__name__, learner.contexts
+    if asked and asked != width:
+        shown = f"contexts of {width} entries" if width else "none"
+        yield (
+            f"{name} looks at contexts of {asked} entries before it plays, and is shown {shown}: give the game "
+            f"contexts of shape (horizon, {asked}), which sessions do not have"
+        )
+    inner = learner.base
+    while inner is not None:
+        if inner.contexts and not asked:
+            yield f"{name} does not show {type(inner).__name__} the contexts it looks at: play that one alone"
+        inner = inner.base
 
 
 def _taker(feedback: str, learner: Learner) -> str:

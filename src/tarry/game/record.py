@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.charts import CONFIDENCE, regret_chart, student
 from tarry.checks import as_level, as_range
+from tarry.delays.base import Backlog
 from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
 from tarry.game.hindsight import Comparator, check_path, losses_up_to
@@ -187,6 +188,7 @@ class Record(SeedResults):
     player: Player
     _books: list[tuple[Terms | None, Array, Array, NDArray[np.int64]]]  # what certificates are made of
     _games: list[Any]  # of the seeds whose rounds are kept
+    met_delays: list[Backlog] | None = None  # of each seed, where delays react: the game's own are the longest
     assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
 
     @classmethod
@@ -210,6 +212,7 @@ class Record(SeedResults):
             _books=[(one.run.terms, one.sums, one.rates, one.fates[:, Fate.USED]) for one in played],
             _games=[one.run.game for one in played for log in one.logs if log is not None],
             assumption_warnings=_assumption_warnings(played),
+            met_delays=[one.run.game.delays.summary() for one in played] if played[0].waits.size else None,
             **cls.books(played),
         )
 
@@ -251,6 +254,14 @@ class Record(SeedResults):
         regret = self.loss_at - np.array([found[id(game)] for game in self._games])
         length = float(np.sum(np.linalg.norm(np.diff(moving, axis=0), axis=1)))
         return DynamicRegret(regret[:, -1], self._at_checkpoints(regret=regret), length)
+
+    def played_game(self, seed: int | None = None) -> Any:
+        """Return the game that a seed (default: the first) has met; needs ``keep_rounds=True``.
+
+        Where losses or delays react, theirs are listed as they were in play; regret is measured against these losses.
+        """
+        self._log(seed)
+        return self._games[0 if seed is None else self._index[seed]]
 
     @property
     def exploration_rounds(self) -> int | None:

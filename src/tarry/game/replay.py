@@ -52,6 +52,7 @@ class Unplayed(NamedTuple):
     losses: Zero = Zero()
     feedback: str = "label"
     sizes: np.ndarray | None = None
+    contexts: None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -92,7 +93,7 @@ def replay(
     ([1.0, 1.0], [5.0, 5.0])
     """
     chosen = seed_list(seeds)
-    check_delays(delays)
+    check_delays(delays, may_react=False)
     player = Player(Idle(), scheduler)
     check_grants(player, feedback="label", capacity=capacity, information=information, preemption=preemption)
     if sizes is not None:

@@ -1,6 +1,6 @@
 """The order of events in a round: the one place where it is written.
 
-    epoch? → predict → preempt → admit → deliver (increasing s) → flush what was withheld → advance
+    epoch? → look → predict → preempt → admit → deliver (increasing s) → flush what was withheld → advance
 
 ``begin`` runs from the advance that closes round t−1 up to the admission of round t; ``deliver`` hands over one
 arrival. Simulation calls both in a compiled loop, a session one at a time, so both play the same round. Undisclosed
@@ -45,8 +45,17 @@ class Setting(NamedTuple):
 
 
 @step
-def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, delay: int, size: float = 1.0) -> Any:
-    """Open round t of this size: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
+def begin(
+    player: Player,
+    setting: Setting,
+    draws: Draws,
+    state: State,
+    t: int,
+    delay: int,
+    size: float = 1.0,
+    context: Any = None,
+) -> Any:
+    """Open round t of this size and context: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
     pending = t - 1 - state.table.counts[ENDED] if setting.backlog == COUNTED else -1
     backlog = float(pending)
     if setting.backlog == HELD:
@@ -73,6 +82,7 @@ def begin(player: Player, setting: Setting, draws: Draws, state: State, t: int, 
     table.counts[RELEASED] = 0
     if is_first:
         start_epoch(player, state, t)
+    learners.look(player.learner, state.learner, t, context)
     learners.predict(player.learner, state.learner, draws.directions, t, state.play)
     slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
     while slot >= 0:

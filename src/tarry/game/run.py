@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.checks import as_int
+from tarry.delays.base import allocate as allocate_delays
 from tarry.errors import MemberError, TooLarge
 from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
@@ -30,6 +31,8 @@ from tarry.game.world import (
     Fixed,
     NoLog,
     Points,
+    Reactions,
+    Unseen,
     make_log,
     make_world,
     run_rounds,
@@ -39,8 +42,11 @@ from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
+from tarry.losses.base import allocate as allocate_rows
+from tarry.losses.base import rows_react
+from tarry.losses.drawn import in_table
 from tarry.schedulers.base import UNLIMITED, RecordedLosers
-from tarry.tracking import Draws, Player, Terms, fresh_state, terms_of
+from tarry.tracking import Draws, Player, Terms, as_state, fresh_state, terms_of
 from tarry.tracking.certificate import bounds_at
 from tarry.tracking.table import without_index
 from tarry.tracking.tally import SUMS, UNCERTIFIED, WEIGHT, check_balance, without_unused
@@ -78,7 +84,21 @@ class Played(NamedTuple):
     losses: np.ndarray  # at checkpoints
     rates: np.ndarray  # the last, as are the plays
     plays: np.ndarray
+    rows: np.ndarray  # the losses' rows and the delays as they were met, where they react
+    waits: np.ndarray
     best: Comparator | None = None
+
+    def by_game(self) -> list[Played]:
+        """Return what was played of each game: where losses or delays react, every seed has met another one."""
+        game = self.run.game
+        if not (rows_react(game.losses) or game.delays.reacts):
+            return [self]
+        found = []
+        for i, seed in enumerate(self.seeds):
+            met = game.as_met(self.rows[i], self.waits[i])
+            mine = {name: getattr(self, name)[i : i + 1] for name in self._fields[2:-1]}
+            found.append(self._replace(run=self.run._replace(game=met), seeds=[seed], **mine))
+        return found
 
 
 class Run(NamedTuple):
@@ -122,6 +142,7 @@ class Run(NamedTuple):
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width, nodes = widths.get(self.game.feedback, queries), min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
+        contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         state, certify = fresh_state(self.player, slots, capacity), self.setting.certify
         tally = without_unused(state.tally, certify, self.game.sizes is not None)
@@ -130,11 +151,29 @@ class Run(NamedTuple):
             draws=draws,
             state=state._replace(table=without_index(state.table, self.keep_rounds), tally=tally),
             world=make_world(
-                losses.rows.width, width, slots, nodes, self.horizon, (self.checkpoints.size, BOOKS + sums)
+                (losses.rows.width, width, contexts),
+                slots,
+                nodes,
+                self.horizon,
+                (self.checkpoints.size, BOOKS + sums),
+                self._fresh_reactions(),
             ),
             log=make_log(self.horizon, learner.dimension) if self.keep_rounds else NoLog(),
             kind=KINDS[self.game.feedback] if queries == 1 else points,
         )
+
+    def _fresh_reactions(self) -> Reactions:
+        """Return what losses and delays that react know before the first round, with room for what comes of it."""
+        rows, delays, fresh = self.game.losses.rows, self.game.delays, Reactions()
+        if rows_react(self.game.losses):
+            self.refuse_if_large(0, self.horizon * rows.width)
+            state = as_state("rows", rows, allocate_rows(rows))
+            fresh = fresh._replace(losses=state, rows=np.zeros((self.horizon, rows.width)))
+        if delays.reacts:
+            self.refuse_if_large(0, self.horizon)
+            state = as_state("delays", delays, allocate_delays(delays))
+            fresh = fresh._replace(delays=state, waits=np.zeros(self.horizon, np.int64))
+        return fresh
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last of one seed, whose wheel has room for all rounds."""
@@ -165,8 +204,9 @@ class Run(NamedTuple):
     def cell(self) -> Cell:
         """What compiled rounds are played by."""
         game = self.game
-        fixed = Fixed(self.losses, game.delays, AllOne() if game.sizes is None else game.sizes, self.checkpoints)
-        return Cell(self.player, self.setting, fixed)
+        sizes = AllOne() if game.sizes is None else game.sizes
+        contexts = Unseen() if game.contexts is None else game.contexts
+        return Cell(self.player, self.setting, Fixed(self.losses, game.delays, sizes, contexts, self.checkpoints))
 
     def played(self, seeds: Sequence[int], buffers: Buffers, logs: list[Any], rows: slice) -> Played:
         """Return copies of what is measured in these rows of stacked buffers, which are used again."""
@@ -176,6 +216,8 @@ class Run(NamedTuple):
             bounds = bounds_at(self.terms, curve[:, :, BOOKS:], curve[:, :, RATE])
         kept = [part[rows] for part in (*books[:3], books.strays, books.sized)]
         kept += [curve[:, :, LOSS], curve[:, -1, RATE], state.play[rows]]
+        foe = buffers.world.reactions
+        kept += [foe.rows[rows], foe.waits[rows]]
         return Played._make((self, seeds, logs[rows], bounds, *map(np.array, kept), None))
 
     def refuse_if_large(self, nodes: int, cells: int) -> None:
@@ -236,8 +278,14 @@ class Run(NamedTuple):
 
 def cells_of(runs: Sequence[Run], which: np.ndarray) -> Cells:
     """Return the cells of runs of one kind for compiled rounds; ``which`` of them each replica plays."""
-    cells = [run.cell for run in runs]
+    cells = [run.cell if run.is_plain else _with_table(run) for run in runs]
     return Cells(cells[0], tuple(cells) if runs[0].is_plain else write(cells), which)
+
+
+def _with_table(run: Run) -> Cell:
+    """Return what a run is played by, rows that are drawn in a table."""
+    cell = run.cell
+    return cell._replace(fixed=cell.fixed._replace(losses=in_table(cell.fixed.losses, run.horizon)))
 
 
 def make_run(
@@ -255,7 +303,8 @@ def make_run(
     ``debug`` plays in plain Python and checks what members do.
     """
     certify = UNCERTIFIED if terms is None else terms.certify
-    members = (player, seen_losses(game, player.learner), game.delays)
+    losses = in_table(seen_losses(game, player.learner), game.delays.horizon, is_empty=True)
+    members = (player, losses, game.delays, game.contexts)
     if plays_in_step(game, player.learner):
         kept["threads"] = 1  # so that one call is for all seeds
     return Run(
@@ -302,7 +351,8 @@ def _terms(game: Any, player: Player) -> Terms | None:
     """Return the constants of a certificate, from the losses; what they do not bound is observed."""
     learner, restarts, withholds = player.learner, player.epochs.needs_preemption, player.scheduler.withholds_feedback
     terms = terms_of(learner, strong_convexity=game.losses.strong_convexity, restarts=restarts, withholds=withholds)
-    if terms is None:
+    # From values only expectations over directions are certified, of a world that does not react to them.
+    if terms is None or (game.feedback == "value" and (rows_react(game.losses) or game.delays.reacts)):
         return None
     # One bound for all gradients says little where rounds differ in size: there they are observed.
     is_one = game.sizes is None or game.feedback == "value"

@@ -119,13 +119,13 @@ def _play(match: Match, comparator: Any, device: str, progress: Progress | None)
     try:
         begun = crew_on(device, match.first, len(chosen), match.own)
         with in_python(is_short):
-            find = comparing(comparator, run.game, run.checkpoints)
+            find = comparing(comparator, run.game.as_met(*match.first.fresh.world.reactions[2:]), run.checkpoints)
     except KeyboardInterrupt:
         raise Interrupted("interrupted before the first round, while compiling: nothing is kept") from None
     workers = run.threads if isinstance(begun, Crew) else 1
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
-        found = begun.play(match.parts(seeds), stop, report)
+        found = [met for one in begun.play(match.parts(seeds), stop, report) for met in one.by_game()]
         with in_python(is_short):
             return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]
 
@@ -247,7 +247,7 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
         seeds, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
         for i, one in python_first(parts[0][1], seeds, device, partial(_play_parts, parts, own, device, report)):
             with in_python(one.run.is_plain and has_closed_form(one.run.game)):
-                played[i].append(one._replace(best=compare(one.run.game, one.run.checkpoints)))
+                played[i] += [met._replace(best=compare(met.run.game, met.run.checkpoints)) for met in one.by_game()]
     for match, mine in zip(matches, played, strict=True):
         order = {seed: i for i, seed in enumerate(match.seeds)}
         mine.sort(key=lambda one: order[one.seeds[0]])

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.delays.base import delay
+from tarry.delays.base import decide, delay
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
-from tarry.kernel import entry, register_methods, verb_with_default
+from tarry.kernel import Unmoved, entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.packed import Packed, unpack
 from tarry.kernel.wheel import expect, has_room, make_wheel, origin_of, slot_of, take_next, turn
 from tarry.kernel.words import read
 from tarry.learners.base import closing_rate, query
-from tarry.losses.base import fetch, gradient_in, value_in
+from tarry.losses.base import face, fetch, gradient_in, row_in, see, value_in
 from tarry.schedulers.base import held
 from tarry.tracking import Draws, Player, State
 from tarry.tracking.table import RELEASED
@@ -31,6 +31,15 @@ _CHECKED = 63  # a mask: stops and losses that are not finite are noticed every 
 TURN = 1 << 10
 
 
+class Reactions(NamedTuple):
+    """What losses and delays that react know of the plays, and what came of it by round; both empty for all others."""
+
+    losses: Any = Unmoved()
+    delays: Any = Unmoved()
+    rows: np.ndarray = np.zeros((0, 0))
+    waits: np.ndarray = np.zeros(0, np.int64)
+
+
 class World(NamedTuple):
     """What the world keeps while a seed is played."""
 
@@ -41,6 +50,8 @@ class World(NamedTuple):
     held: np.ndarray  # the weight that the scheduler holds, or -1
     curve: np.ndarray  # by checkpoint: LOSS, RATE, BOOKS
     reached: np.ndarray  # the number of checkpoints
+    context: np.ndarray  # scratch for one context
+    reactions: Reactions
 
 
 class Log(NamedTuple):
@@ -56,11 +67,14 @@ class Log(NamedTuple):
     written: np.ndarray
 
 
-def make_world(width: int, feedback: int, slots: int, nodes: int, horizon: int, curve: tuple[int, int]) -> World:
+def make_world(
+    widths: tuple[int, int, int], slots: int, nodes: int, horizon: int, curve: tuple[int, int], reactions: Reactions
+) -> World:
     """Return a world before the first round, with room for this many pending rounds, tracked and in the wheel.
 
-    ``curve`` is the shape of what checkpoints leave.
+    ``widths`` are those of a row, of feedback and of a context; ``curve`` is the shape of what checkpoints leave.
     """
+    width, feedback, context = widths
     return World(
         wheel=make_wheel(nodes, horizon),
         row=np.zeros(width),
@@ -69,6 +83,8 @@ def make_world(width: int, feedback: int, slots: int, nodes: int, horizon: int, 
         held=np.zeros(1),
         curve=np.zeros(curve),
         reached=np.zeros(1, np.int64),
+        context=np.zeros(context),
+        reactions=reactions,
     )
 
 
@@ -173,6 +189,23 @@ class AllOne(NamedTuple):
 register_methods(AllOne, (size_in,))
 
 
+@verb_with_default
+def context_in(contexts: Any, t: int, scratch: Array) -> Array:
+    """Return the context of round t, written to ``scratch``."""
+    fetch(contexts, t, scratch)
+    return scratch
+
+
+class Unseen(NamedTuple):
+    """Show no contexts."""
+
+    def context_in(self, t: int, scratch: Array) -> Array:
+        return scratch
+
+
+register_methods(Unseen, (context_in,))
+
+
 class Gradients(NamedTuple):
     """Tell the gradient at the play."""
 
@@ -191,7 +224,7 @@ class Examples(NamedTuple):
     """Tell the whole example: features and label."""
 
     def give(self, losses: Any, t: int, row: Array, play: Array, loss: float, out: Array) -> None:
-        fetch(losses.rows, t, out)
+        row_in(losses.rows, t, row, out)
 
 
 class Rows(NamedTuple):
@@ -243,11 +276,12 @@ class Buffers(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """What all seeds share: the losses, delays and sizes of all rounds (no sizes are all 1), and the checkpoints."""
+    """What all seeds share: losses, delays, sizes (none are all 1) and contexts of all rounds, and the checkpoints."""
 
     losses: Any
     delays: Any
     sizes: Any  # an array, or AllOne
+    contexts: Any  # rows, or Unseen
     checkpoints: Array
 
 
@@ -290,7 +324,8 @@ def play_rounds(
 ) -> None:
     """Play rounds first..last of one replica."""
     draws, state, world, log, kind = buffers
-    losses, delays, sizes, rounds = fixed
+    losses, delays, sizes, contexts, rounds = fixed
+    foe = world.reactions
     total = world.loss[0]
     if stop[0] != 0 or not abs(total) < np.inf:
         return
@@ -304,9 +339,12 @@ def play_rounds(
                 disclosed = delay(delays, t)
                 note(log, t, DELAY, t, float(disclosed))
             size = size_in(sizes, t)
-            slot = begin(player, setting, draws, state, t, disclosed, size)
-            if slot >= 0 or setting.hears:
-                expect(world.wheel, t, t + delay(delays, t), t, slot)
+            slot = begin(player, setting, draws, state, t, disclosed, size, context_in(contexts, t, world.context))
+            is_heard = slot >= 0 or setting.hears != 0
+            wait = decide(delays, foe.delays, t, state.play, slot, state.table.rounds, foe.waits, is_heard)
+            if is_heard:
+                expect(world.wheel, t, t + wait, t, slot)
+            face(losses.rows, foe.losses, t, world.row, foe.rows)
             if pause(losses, t, world.row, slot):
                 return
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)
@@ -315,8 +353,9 @@ def play_rounds(
             break
         note_round(log, t, slot, state.play, loss, state.table)
         if slot >= 0:
-            # Losses are fixed in advance, so feedback is evaluated now and no play need be kept.
+            # Losses are fixed when a round is played, so feedback is evaluated now and no play need be kept.
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
+        see(losses.rows, foe.losses, t, state.play, slot)
         while True:
             item = take_next(world.wheel, t, state.table.rounds)
             if item < 0:

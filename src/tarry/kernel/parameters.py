@@ -17,9 +17,24 @@ import inspect
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from operator import itemgetter
-from typing import Annotated, Any, ClassVar, NoReturn, Self, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    NoReturn,
+    Self,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
+
+
+class Unmoved(NamedTuple):
+    """Hold nothing: the state of a member that never changes."""
 
 
 def trait(value: Any, doc: str) -> Any:

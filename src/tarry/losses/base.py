@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import NonNegative, as_nonnegative
 from tarry.errors import ArgumentError
-from tarry.kernel import Parameters, register_methods, step, verb, verb_with_default
+from tarry.kernel import Parameters, Unmoved, register_methods, step, verb, verb_with_default
 
 Vector = NDArray[np.float64]
 CHUNK = 1 << 16  # rows looked at together: temporaries of some megabytes, however long the table
@@ -25,8 +25,10 @@ CHUNK = 1 << 16  # rows looked at together: temporaries of some megabytes, howev
 class RowSource(Parameters):
     """Base of the data of every round: a table, or a generator of rows, with the verb ``fetch``."""
 
+    reacts = False  # rows are made as play goes on: see ``Reacting``
+
     def __init_subclass__(cls) -> None:
-        register_methods(cls, (fetch, value_in, gradient_in))
+        register_methods(cls, (fetch, value_in, gradient_in, row_in, allocate, react, see, face))
 
     @property
     def horizon(self) -> int | None:
@@ -164,6 +166,33 @@ def gradient_in(rows: RowSource, loss: Losses, t: int, scratch: Vector, x: Vecto
 
 
 @verb_with_default
+def row_in(rows: RowSource, t: int, scratch: Vector, out: Vector) -> None:
+    """Write the data row of round t, after ``value_in`` of that round with the same ``scratch``."""
+    fetch(rows, t, out)
+
+
+@verb_with_default
+def allocate(rows: RowSource) -> Any:
+    """Return what rows know of the plays before the first round (Python only): a named tuple of arrays."""
+    return Unmoved()
+
+
+@verb
+def react(rows: RowSource, state: Any, t: int, row: Vector) -> None:
+    """Write the row of round t, from what was seen of the rounds before it."""
+
+
+@verb_with_default
+def see(rows: RowSource, state: Any, t: int, play: Vector, slot: int) -> None:
+    """Take note of the play of round t, and of its slot (negative: not tracked); by default nothing is done."""
+
+
+@verb_with_default
+def face(rows: RowSource, state: Any, t: int, row: Vector, met: Vector) -> None:
+    """Write the row of round t where rows react, and keep it in ``met``, by round; by default nothing is done."""
+
+
+@verb_with_default
 def support(loss: Losses, row: Vector, x: Vector, height: float) -> float:
     """Return the height at x of a plane below the loss whose slope is ``gradient``; by default the value ``height``.
 
@@ -249,6 +278,40 @@ class Listed(RowSource, init=False):
 
     def gradient_in(self, loss: Losses, t: int, scratch: Vector, x: Vector, out: Vector) -> None:
         gradient(loss, self.values[t - 1], x, out)
+
+
+class Reacting(RowSource):
+    """Base of rows that react to the plays before them: an adversary, with a state of its own for every seed.
+
+    A member adds ``width``, ``largest_norm()`` where its rows are bounded, and three verbs: ``allocate(self)`` makes
+    the state, ``react(self, state, t, row)`` writes the row of round t, and ``see(self, state, t, play, slot)`` is told
+    that round's play afterwards. So the row of round t knows the plays before t, and neither x_t nor its draws.
+    """
+
+    reacts = True
+
+    def fetch(self, t: int, row: Vector) -> None:
+        raise ValueError(
+            f"rows of {type(self).__name__} react to plays, so round {t} has none before it is played: "
+            "ask record.played_game(seed).losses, after simulate(…, keep_rounds=True)"
+        )
+
+    def value_in(self, loss: Losses, t: int, scratch: Vector, x: Vector) -> float:
+        return value(loss, scratch, x)
+
+    def row_in(self, t: int, scratch: Vector, out: Vector) -> None:
+        for i in range(out.size):
+            out[i] = scratch[i]
+
+    def face(self, state: Any, t: int, row: Vector, met: Vector) -> None:
+        react(self, state, t, row)
+        for i in range(row.size):
+            met[t - 1, i] = row[i]
+
+
+def rows_react(losses: Any) -> bool:
+    """Return whether the rows of losses are made as play goes on; a user's need not inherit ``RowSource``."""
+    return bool(getattr(getattr(losses, "rows", None), "reacts", False))
 
 
 def as_rows(rows: Rows, name: str) -> Any:

@@ -1,12 +1,15 @@
-"""Rows drawn by key: endless, nothing stored, the same row whenever it is asked for.
+"""Rows drawn by key: endless, the same row whenever it is asked for.
 
     row_t = finish(drift·v + noise·z_b/√k),   b = ⌊(t − 1)/block⌋,   z_b ~ N(0, I)
 
-with v uniform on the unit sphere of R^k, drawn once.
+with v uniform on the unit sphere of R^k, drawn once. Normals take several times as long as a round: the first rounds of
+a game are drawn once into a table (``in_table``) that seeds, players, capacities and comparators share.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from math import inf, sqrt
 from typing import Any, Self
 
@@ -14,9 +17,14 @@ import numpy as np
 
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
-from tarry.kernel import Purpose, make_key, make_seed
+from tarry.kernel import Purpose, entry, make_key, make_seed
 from tarry.kernel.keyed import normals
-from tarry.losses.base import RowSource, Vector
+from tarry.losses.base import Listed, Losses, RowSource, Vector, fetch
+
+TABLE_BYTES = 1 << 27  # of the rows of one game that are drawn once; longer ones are drawn as they are played
+KEPT_BYTES = 1 << 28  # of all tables: a sweep comes back to the losses of its seeds with every player
+_lock = threading.Lock()
+_tables: OrderedDict[tuple[Drawn, int], Listed] = OrderedDict()  # the latest stand last
 
 NONE, SPHERE, BALL = 0, 1, 2
 FINISHES = {"none": NONE, "sphere": SPHERE, "ball": BALL}
@@ -107,3 +115,47 @@ def drifting(dimension: int, *, rng: Any = None) -> Drawn:
 def blocks(dimension: int, *, length: int = 200, rng: Any = None) -> Drawn:
     """Return adversarial blocks: one uniform unit vector per ``length`` rounds."""
     return Drawn(dimension, 0.0, 1.0, length, "sphere", rng=rng)
+
+
+@entry
+def _draw(rows: Drawn, out: Vector) -> None:
+    for t in range(1, out.shape[0] + 1):
+        if (t - 1) % rows.block == 0:
+            fetch(rows, t, out[t - 1])
+        else:  # as in the round before
+            for i in range(out.shape[1]):
+                out[t - 1, i] = out[t - 2, i]
+
+
+def table_bytes(losses: Any, horizon: int) -> int:
+    """Return the bytes of the table that ``in_table`` makes, 0 where it makes none."""
+    size = 8 * horizon * losses.rows.width if isinstance(losses, Losses) and type(losses.rows) is Drawn else 0
+    return size if size <= TABLE_BYTES else 0
+
+
+def in_table(losses: Any, horizon: int, is_empty: bool = False) -> Any:
+    """Return losses whose rows are drawn with these rows in a table, the same numbers; any others as they are.
+
+    So they are where the table would be too large, or where nothing is compiled. One that ``is_empty`` tells types.
+    """
+    if not table_bytes(losses, horizon):
+        return losses
+    draw = _draw.dispatcher_for(losses.rows)
+    if draw is _draw.plain:
+        return losses
+    if is_empty:
+        return losses.with_rows(Listed.make(np.zeros((0, losses.rows.width))))
+    key = (losses.rows, horizon)
+    with _lock:
+        found = _tables.get(key)
+        if found is not None:
+            _tables.move_to_end(key)
+    if found is None:  # drawn without the lock: two threads may draw one table, and keep either
+        values = np.zeros((horizon, losses.rows.width))
+        draw(losses.rows, values)
+        found = Listed.make(values)
+        with _lock:
+            _tables[key] = found
+            while sum(table.values.nbytes for table in _tables.values()) > KEPT_BYTES:
+                _tables.popitem(last=False)
+    return losses.with_rows(found)

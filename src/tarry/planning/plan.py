@@ -11,7 +11,7 @@ import numpy as np
 from tarry.checks import as_int, as_positive
 from tarry.delays.base import Delays, array, backlog_of
 from tarry.errors import ArgumentError
-from tarry.game.problem import as_sizes
+from tarry.game.problem import as_sizes, check_delays
 from tarry.outcomes import html_facts
 from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
 from tarry.planning.policies import TAIL, Conditions, Policy, choose_policies
@@ -143,8 +143,7 @@ def plan(
     >>> made.backlog.max_backlog, made.table.height >= 6, 8 <= made.capacity <= 14
     (20, True, True)
     """
-    if not hasattr(delays, "horizon"):
-        raise TypeError("delays must be made by tarry.delays, for example tarry.delays.array(values)")
+    check_delays(delays, may_react=False)
     values, counts = delays.values, (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
     # As a list, so that the loop is compiled once per scheduler whatever the model.
     listed = None if sizes is None else as_sizes(sizes, values.size)

@@ -3,12 +3,12 @@
 Subclass one in a test module, say which member to check, and pytest collects its tests.
 """
 
-from tarry.testing.delays import DelaysContract
+from tarry.testing.delays import DelaysContract, ReactingDelaysContract
 from tarry.testing.domains import DomainContract
 from tarry.testing.learners import LearnerContract
-from tarry.testing.losses import LossContract
+from tarry.testing.losses import LossContract, ReactingContract
 from tarry.testing.schedulers import SchedulerContract, Trace, follow
 from tarry.testing.stores import StoreContract
 
 __all__ = ["DelaysContract", "DomainContract", "LearnerContract", "LossContract", "SchedulerContract", "StoreContract"]
-__all__ += ["Trace", "follow"]
+__all__ += ["ReactingContract", "ReactingDelaysContract", "Trace", "follow"]

@@ -1,18 +1,19 @@
-"""The contract of delays: what every type must do."""
+"""The contracts of delays, and of those that react to plays: what every type must do."""
 
 from __future__ import annotations
 
 import pickle
 from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tarry.delays.base import Counts, Delays, backlog_of, delay
+from tarry.delays.base import Array, Counts, Delays, Reacting, allocate, backlog_of, delay, react
 from tarry.delays.laws import Generated
 from tarry.game.checked import checked, watching
 from tarry.kernel import entry
+from tarry.kernel.views import leaves
 
 
 @entry
@@ -118,6 +119,67 @@ class DelaysContract:
             assert np.array_equal(np.minimum(long.values[: short.horizon], _room(short.horizon)), short.values)
             if isinstance(short, Generated):
                 assert np.array_equal(long.uncut(short.horizon), short.uncut(short.horizon))  # type: ignore[attr-defined]
+
+
+@entry
+def _ask_in_play(delays: Reacting, state: Any, plays: Array, slots: Counts, tracked: Counts, out: Counts) -> None:
+    for t in range(1, out.size + 1):
+        out[t - 1] = react(delays, state, t, plays[t - 1], slots[t - 1], tracked[t - 1])
+
+
+class ReactingDelaysContract:
+    """A suite for delays that react: write ``make(horizon)``. Plays have ``dimension`` entries."""
+
+    dimension: ClassVar[int] = 3
+    horizon: ClassVar[int] = 60
+    capacity: ClassVar[int] = 4
+    seed: ClassVar[int] = 1
+
+    def make(self, horizon: int) -> Reacting:
+        """Return the delays to check, with this horizon: override this."""
+        raise NotImplementedError(f"{type(self).__name__} needs a make(horizon)")
+
+    def _met(self, compiled: bool = False, debug: bool = False) -> Counts:
+        """Return the delays of drawn plays, where every other round takes the next slot and others are not tracked."""
+        delays, out = self.make(self.horizon), np.zeros(self.horizon, np.int64)
+        plays = np.random.default_rng(self.seed).normal(size=(self.horizon, self.dimension))
+        slots, tracked = np.full(self.horizon, -1), np.zeros((self.horizon, self.capacity), np.int64)
+        for i in range(0, self.horizon, 2):
+            slots[i] = i // 2 % self.capacity
+            tracked[i:, slots[i]] = i + 1
+        run = _ask_in_play.dispatcher_for(delays) if compiled else _ask_in_play.plain
+        given = (delays, allocate(delays), plays, slots, tracked)
+        run(*(checked(given) if debug else given), out)
+        return out
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        with watching():
+            self._met(debug=True)
+
+    def test_delays_are_no_longer_than_stated(self) -> None:
+        delays, met = self.make(self.horizon), self._met()
+        assert delays.reacts, "delays that react inherit tarry.delays.base.Reacting"
+        assert met.min() >= 0, "a delay is negative"
+        assert met.max() <= delays.longest, f"a delay of {met.max()} is longer than longest={delays.longest}"
+
+    def test_before_play_only_the_longest_are_known(self) -> None:
+        delays = self.make(self.horizon)
+        assert np.array_equal(delays.values, np.minimum(delays.longest, _room(self.horizon)))
+
+    def test_seeds_share_nothing(self) -> None:
+        delays = self.make(self.horizon)
+        one, two = (leaves(allocate(delays)) for _ in range(2))
+        assert all(map(np.array_equal, one, two)), "two fresh states differ"
+        assert not any(map(np.shares_memory, one, two)), "two fresh states share an array"
+        assert np.array_equal(self._met(), self._met()), "the same plays met other delays"
+
+    def test_compiled_delays_are_those_of_python(self) -> None:
+        assert np.array_equal(self._met(compiled=True), self._met())
+
+    def test_survives_pickling(self) -> None:
+        delays = self.make(self.horizon)
+        assert pickle.loads(pickle.dumps(delays)) == delays
 
 
 def _room(horizon: int) -> NDArray[np.int64]:

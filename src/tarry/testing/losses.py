@@ -1,17 +1,20 @@
-"""The contract of losses: what every one must do."""
+"""The contracts of losses, and of rows that react to plays: what every one must do."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tarry.domains import Domain, nearest
 from tarry.game.checked import checked, watching
+from tarry.kernel import entry
+from tarry.kernel.views import leaves
 from tarry.losses import Losses
-from tarry.losses.base import gradient_in, value_in
+from tarry.losses.base import Reacting, allocate, gradient_in, react, see, value_in
 
 Vector = NDArray[np.float64]
 
@@ -126,3 +129,75 @@ class LossContract:
 
     def _slack(self, loss: Losses, t: int, x: Vector, z: Vector) -> float:
         return self.tolerance * (1.0 + abs(float(loss.value(x, t))) + abs(float(loss.value(z, t))))
+
+
+@entry
+def _face(rows: Reacting, state: Any, plays: Vector, slots: NDArray[np.int64], out: Vector) -> None:
+    for t in range(1, plays.shape[0] + 1):
+        react(rows, state, t, out[t - 1])
+        see(rows, state, t, plays[t - 1], slots[t - 1])
+
+
+class ReactingContract:
+    """Subclass as ``TestMyAdversary(ReactingContract)`` and give ``rows()``; pytest collects the rest.
+
+    Plays are drawn with ``seed``, of ``dimension`` entries (None: as many as a row has) and norm at most 1; override
+    ``plays`` where that is not the domain.
+    """
+
+    horizon = 50
+    dimension: int | None = None
+    seed = 1
+
+    def rows(self) -> Reacting:
+        """Return the rows to check: override this."""
+        raise NotImplementedError("give the rows under test")
+
+    def plays(self, rng: np.random.Generator) -> Vector:
+        """Return plays, one a row."""
+        drawn = rng.normal(size=(self.horizon, self.dimension or self.rows().width))
+        return np.asarray(drawn / np.maximum(1.0, np.linalg.norm(drawn, axis=1))[:, None])
+
+    def _met(self, plays: Vector, compiled: bool = False) -> Vector:
+        rows, out = self.rows(), np.full((self.horizon, self.rows().width), np.nan)
+        slots = np.arange(self.horizon) % 4 - 1  # some rounds are not tracked
+        run = _face.dispatcher_for(rows) if compiled else _face.plain
+        run(rows, allocate(rows), plays, slots, out)
+        return out
+
+    def test_indices_and_answers(self) -> None:
+        """In debug mode, before anything else: every index and answer is looked at."""
+        rows, plays = self.rows(), checked(self.plays(np.random.default_rng(self.seed)))
+        state, row = checked(allocate(rows)), checked(np.zeros(rows.width))
+        with watching():
+            for t in range(1, self.horizon + 1):
+                react(checked(rows), state, t, row)
+                see(checked(rows), state, t, plays[t - 1], t % 4 - 1)
+
+    def test_rows_are_finite_and_bounded(self) -> None:
+        rows, met = self.rows(), self._met(self.plays(np.random.default_rng(self.seed)))
+        assert rows.reacts, "rows that react inherit tarry.losses.base.Reacting"
+        assert np.all(np.isfinite(met)), "an entry of a row is not written, or not finite"
+        assert np.linalg.norm(met, axis=1).max() <= rows.largest_norm() * (1 + 1e-9)
+
+    def test_a_row_knows_the_plays_before_it_alone(self) -> None:
+        plays, others = (self.plays(np.random.default_rng(self.seed + i)) for i in (0, 1))
+        met = self._met(plays)
+        for t in (1, self.horizon // 2, self.horizon):
+            changed = self._met(np.concatenate((plays[: t - 1], others[t - 1 :])))
+            assert np.array_equal(met[:t], changed[:t]), f"a row up to round {t} depends on plays from round {t} on"
+
+    def test_seeds_share_nothing(self) -> None:
+        rows = self.rows()
+        one, two = (leaves(allocate(rows)) for _ in range(2))
+        assert all(map(np.array_equal, one, two)), "two fresh states differ"
+        assert not any(map(np.shares_memory, one, two)), "two fresh states share an array"
+        plays = self.plays(np.random.default_rng(self.seed))
+        assert np.array_equal(self._met(plays), self._met(plays)), "the same plays met other rows"
+
+    def test_compiled_rows_are_those_of_python(self) -> None:
+        plays = self.plays(np.random.default_rng(self.seed))
+        assert np.allclose(self._met(plays, compiled=True), self._met(plays), rtol=1e-12, atol=1e-12)
+
+    def test_survives_pickling(self) -> None:
+        assert pickle.loads(pickle.dumps(self.rows())) == self.rows()

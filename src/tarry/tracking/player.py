@@ -167,15 +167,15 @@ def fresh_state(player: Player, slots: int, capacity: int) -> State:
     return State(
         table=make_table(slots),
         tally=make_tally(slots),
-        scheduler=_checked("scheduler", player.scheduler, allocate_scheduler(player.scheduler, slots, capacity)),
-        learner=_checked("learner", player.learner, allocate_learner(player.learner, slots)),
+        scheduler=as_state("scheduler", player.scheduler, allocate_scheduler(player.scheduler, slots, capacity)),
+        learner=as_state("learner", player.learner, allocate_learner(player.learner, slots)),
         epochs=fresh_epochs(),
         play=np.zeros(player.learner.dimension),
         buffer=make_buffer(player),
     )
 
 
-def _checked(kind: str, member: Any, state: Any) -> Any:
+def as_state(kind: str, member: Any, state: Any) -> Any:
     """Return a state that compiled code can hold; raise TypeError where it cannot."""
     parts = [state]
     while parts:
