@@ -16,6 +16,7 @@ from tarry.domains import Ball, Box
 from tarry.errors import ArgumentError
 from tarry.game import hindsight
 from tarry.learners import OGD, SOLO
+from tarry.losses.supervised import curve
 
 T, K = 30, 2
 RNG = np.random.default_rng(5)
@@ -233,3 +234,20 @@ def test_losses_alone_search_for_nothing_and_warn_of_nothing(solved, caplog):
 def test_what_is_no_comparator_is_refused_before_play(given, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         tarry.simulate(game(kinds.Absolute(X, Y)), SOLO(Ball(K)), comparator=given)
+
+
+def test_what_equal_games_share_cannot_be_changed(solved):
+    [found] = tarry.simulate(game(KINDS["Absolute"]()), OGD(Ball(K), rate=0.1)).comparators
+    for part in (found.point, found.losses):
+        with pytest.raises(ValueError, match="read-only"):
+            part[:] = 0.0
+
+
+def test_a_curve_that_is_registered_anew_makes_other_losses(solved, monkeypatch):
+    class Mine(kinds.Absolute):
+        pass
+
+    tarry.simulate(game(Mine(X, Y)), OGD(Ball(K), rate=0.1))
+    monkeypatch.setitem(curve.members, Mine, lambda loss, z, y: ((z - y) ** 2, 2.0 * (z - y)))
+    tarry.simulate(game(Mine(X, Y)), OGD(Ball(K), rate=0.1))
+    assert len(solved) == 2

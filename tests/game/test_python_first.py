@@ -10,6 +10,7 @@ import pytest
 
 import tarry
 from tarry.game import blocks
+from tarry.game.simulate import Match, play_matches
 from tarry.game.world import run_rounds
 from tarry.learners.base import Learner
 from tests.support import random_games
@@ -121,6 +122,25 @@ class Inverse(Learner):
         zero = float(max(0, self.after - t))
         play[0] = 1.0 / (1.0 + 1.0 / zero) if t > 1 else 0.0
         play[1] = 0.0
+
+
+def test_errors_of_others_are_theirs(compiles):
+    def fail(*_given):
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        play(progress=fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        tarry.simulate(None, tarry.learners.DWFTRL(BALL, rate=0.1), games=fail)
+    assert compiles == [0]
+
+
+def test_sweeps_of_one_game_begin_in_python_with_all_their_seeds(compiles):
+    game = tarry.Game(BALL, tarry.losses.Linear(ROWS), tarry.delays.fixed(horizon=50, delay=3), capacity=2)
+    learner = tarry.learners.DWFTRL(BALL, rate=0.1)
+    [record] = play_matches([Match(game, learner, 4)])
+    assert compiles == [0]
+    assert np.array_equal(record.regret, tarry.simulate(game, learner, 4).regret)
 
 
 @pytest.mark.parametrize("after", [4, blocks.TRIED_ROUNDS + 4])

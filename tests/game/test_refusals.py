@@ -36,7 +36,10 @@ def game(**changes):
         (lambda: tarry.WeightedGame(BALL, LOSSES, DELAYS, -np.ones(10)), "not negative, got -1.0 in round 1"),
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), seeds=0), "at least 1, got 0"),
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), seeds=1.5), "seeds must be a whole"),
-        (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), seeds=[1.5]), "whole numbers, got 1.5"),
+        (
+            lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), seeds=[1.5]),
+            "whole numbers from 0 to 2⁶³ - 1, got 1.5",
+        ),
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), threads=-1), "threads must be"),
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), checkpoints=0), "checkpoints must be"),
         (lambda: tarry.simulate(game(), tarry.learners.DWFTRL(BALL, 0.1), games=game), "and not both"),

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tarry.charts import CONFIDENCE, student
-from tarry.checks import pick
+from tarry.checks import as_choice, pick
 from tarry.errors import ArgumentError
 from tarry.experiments import columns as cols
 from tarry.experiments.files import without_file_names
@@ -296,8 +296,10 @@ def _held(column: pl.Series, sign: str, value: str) -> pl.Expr:
     except ValueError:
         raise ArgumentError("where", f"holds {column.name.removeprefix('axis_')} against a number", value) from None
     if column.dtype == pl.Boolean:
-        of_kind = value.lower() == "true"
-    return SIGNS[sign](own, of_kind).fill_null(False)  # type: ignore[no-any-return]
+        of_kind = as_choice(value.lower(), "where", ("true", "false")) == "true"
+    # What has no value differs from every value; no capacity is more than any.
+    is_met = sign == "!=" or (column.name == "capacity" and sign in (">", ">="))
+    return SIGNS[sign](own, of_kind).fill_null(is_met)  # type: ignore[no-any-return]
 
 
 def joined(tables: Tables, name: str) -> pl.DataFrame:

@@ -163,9 +163,11 @@ def find_member(home: dict[str, str], name: str, place: str) -> Member:
     """Return the constructor that a cell means; raise ValueError where the code is not there, or is another one."""
     file, digest = home["file"], home["digest"]
     with _lock:
-        if file not in _homes:
-            load_home(file, Path(), place)
-    found, base = _homes[file], name.partition(".")[0]
+        if file not in _homes:  # results may come from anybody: only a sweep file that is loaded names code to run
+            raise ValueError(
+                f"{place}: {name} is of {file}, which no sweep that is loaded names: load the sweep file first"
+            )
+        found, base = _homes[file], name.partition(".")[0]
     if found.digests.get(base) != digest:
         raise ValueError(f"{place}: the code of {base} in {file} has changed since the sweep was listed: run it again")
     return _constructor(found, name)
@@ -173,7 +175,7 @@ def find_member(home: dict[str, str], name: str, place: str) -> Member:
 
 def texts_for(contents: Iterable[str]) -> dict[str, Home]:
     """Return what workers need beside these cells: homes by name, without the members themselves."""
-    listed = {name: home._replace(members={}) for name, home in _homes.items() if home.texts}
+    listed = {name: home._replace(members={}) for name, home in _homes.items()}
     told = list(contents) if listed else []
     return {name: home for name, home in listed.items() if any(name in content for content in told)}
 
@@ -183,6 +185,9 @@ def receive(homes: dict[str, Home]) -> None:
     for name, home in homes.items():
         with _lock:
             if name in _homes and _homes[name].texts == home.texts:
+                continue
+            if not home.texts:  # a module, which is installed there too
+                load_home(name, Path(), "members")
                 continue
             _install(home.texts)
             with _telling(f"{name} cannot be run on a worker", "install there what it imports", name):

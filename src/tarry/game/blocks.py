@@ -8,9 +8,11 @@ played lies in the ``Buffers`` of a ``Block``, arrays alone, which serve one blo
 from __future__ import annotations
 
 import operator
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -93,25 +95,50 @@ def kind_of_run(run: Run, fresh: Buffers) -> Any:
     return run.setting, run.horizon, kind_of(run.cell), kind_of(fresh), shapes, function
 
 
+class Refused(Exception):
+    """Say that rounds failed in plain Python: compiled code may let be infinite what Python refuses, or say whose fault
+    it is.
+    """
+
+
+@contextmanager
+def _trying(run: Run) -> Iterator[None]:
+    """Raise Refused for errors of rounds that could be compiled."""
+    try:
+        yield
+    except Exception as error:
+        if run.is_trial:
+            raise Refused(f"{type(error).__name__}: {error}") from error
+        raise
+
+
 def is_worth_compiling(part: Part, seeds: int) -> bool:
     """Return whether compiled rounds are there, or so many seeds would take long without them."""
     run, rounds = part.run, part.run.horizon * seeds
     if run.is_plain or rounds > FEW_ROUNDS or run.compiled.signatures:  # type: ignore[attr-defined]
         return True
-    plain = part._replace(run=run.in_python())
-    block = Block(plain.run, part.fresh, 1)
+    with _lock:
+        spent, is_there = _python_seconds[run.compiled], is_kept(run.compiled)
+        left = LOADING_SECONDS - sum(_python_seconds.values()) if is_there else COMPILING_SECONDS - spent
+    plain = part._replace(run=run.in_python(), seeds=part.seeds[:1])
+    block, played, seconds = Block(plain.run, part.fresh, 1), 0, 0.0
     block.begin([plain])
-    tried, started = min(TRIED_ROUNDS, run.horizon), time.perf_counter()
-    try:
-        block.advance(Stop(), 1, tried)
-    except Exception:  # what Python refuses compiled code may let be infinite, or name whose fault it is
-        return True
-    _python_seconds[run.compiled] += (time.perf_counter() - started) / tried * rounds
-    if is_kept(run.compiled):
-        return sum(_python_seconds.values()) > LOADING_SECONDS
-    return _python_seconds[run.compiled] > COMPILING_SECONDS
+    while played < min(TRIED_ROUNDS, run.horizon):  # twice as many each time: a round may take long
+        started, last = time.perf_counter(), min(2 * played + 1, TRIED_ROUNDS, run.horizon)
+        try:
+            with _trying(plain.run):
+                played = block.advance(Stop(), played + 1, last)
+        except Refused:
+            return True
+        seconds += time.perf_counter() - started
+        if seconds / played * rounds > left:
+            return True
+    with _lock:
+        _python_seconds[run.compiled] += seconds / played * rounds
+    return False
 
 
+_lock = threading.Lock()
 _python_seconds: defaultdict[Any, float] = defaultdict(float)  # by the dispatcher that was not asked
 
 
@@ -213,14 +240,16 @@ def play_block(
     while first <= run.horizon:
         aim = min(run.horizon, first - 1 + max(1, pace.rounds() // n))
         started = time.perf_counter()
-        last = block.advance(stop, first, aim)
+        with _trying(run):
+            last = block.advance(stop, first, aim)
         if stop.is_set():
             raise Stopped("the rounds were stopped")
         pace.learn(n * (last + 1 - first), time.perf_counter() - started)
         if last < first:
             continue
-        run.check(block.buffers, first, last)
-        _check_domains(parts, block.buffers.state.play, last)
+        with _trying(run):
+            run.check(block.buffers, first, last)
+            _check_domains(parts, block.buffers.state.play, last)
         report(n * (last + 1 - first))
         first = last + 1
     logs = block.hand_over_logs() if run.keep_rounds else [None] * n

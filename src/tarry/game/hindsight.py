@@ -35,7 +35,7 @@ from tarry.kernel import entry
 from tarry.losses.base import Listed, fetch, gradient, support, value
 from tarry.losses.custom import Batched
 from tarry.losses.drawn import in_table
-from tarry.losses.supervised import Kinked, Supervised, curve, predict_label
+from tarry.losses.supervised import Kinked, Supervised, bend, curve, predict_label
 
 GOAL = 1e-9  # the relative gap to reach: far below what a regret is read to
 KINKED_GOAL = 1e-6  # through smooth lower bounds: each further digit takes another stage of smoothing
@@ -76,7 +76,11 @@ def room_for_best(domain: Any, losses: Any, horizon: int) -> SimpleNamespace:
     key = None
     if _shape(losses) is None or not isinstance(losses.rows, Listed):
         # A verb that is registered anew makes other losses of the same fields.
-        verbs = (project.find(type(domain)), value.find(type(losses)), gradient.find(type(losses)))
+        verbs: list[Any] = [
+            project.find(type(domain)),
+            *(verb.find(type(losses)) for verb in (value, gradient, support)),
+        ]
+        verbs += [verb.members.get(one) for verb in (curve, bend) for one in type(losses).__mro__]
         made = _content((domain, losses))
         key = None if made is None else (made, horizon, fetch.find(type(losses.rows)), *verbs)
     place = SimpleNamespace(lock=threading.Lock(), found=None)
@@ -109,12 +113,19 @@ def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda:
     best = game.best_action
     with best.lock:  # of threads that finish their seeds together one solves, and the others wait for it
         if best.found is None:
-            best.found = (rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))
+            best.found = (rounds, _frozen(comparator(game.domain, game.losses, game.horizon, rounds, stopped)))
         known, found = best.found
         if not np.array_equal(known, rounds):
-            found = found._replace(losses=losses_up_to(game.losses, found.point, rounds, stopped))
+            found = _frozen(found._replace(losses=losses_up_to(game.losses, found.point, rounds, stopped)))
             best.found = (rounds, found)
     return found  # type: ignore[no-any-return]
+
+
+def _frozen(found: Comparator) -> Comparator:
+    """Return a comparator that nobody can change: equal games share it."""
+    for part in (found.point, found.losses):
+        part.setflags(write=False)
+    return found
 
 
 def comparing(given: Any, game: Any, rounds: np.ndarray) -> Callable[[Any, Callable[[], bool]], Comparator | None]:

@@ -63,7 +63,7 @@ register_methods(Awaited, (reopen, pause))
 
 def plays_in_step(game: Any, learner: Any) -> bool:
     """Return whether the losses of a game are found for all replicas together."""
-    # Several values a round, and whole examples, are asked for within the round; rows that react know their round alone.
+    # Several values a round and whole examples are asked for within the round; rows that react know no other.
     is_one = game.feedback in ("gradient", "value") and learner.queries == 1
     return isinstance(game.losses, Batched) and is_one and not rows_react(game.losses.rows)
 

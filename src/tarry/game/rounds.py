@@ -28,9 +28,9 @@ NON, SEMI, CLAIRVOYANT = 0, 1, 2
 UNCOUNTED, COUNTED, HELD = range(3)
 INFORMATION = {"non-clairvoyant": NON, "semi-clairvoyant": SEMI, "clairvoyant": CLAIRVOYANT}
 
-# Plain numbers: compiled code would carry the enumeration along.
 NO_SLOT = -3  # a scheduler named a slot that there is not, or that no round is in
 
+# Plain numbers: compiled code would carry the enumeration along.
 _USED, _UNTRACKED, _SATURATED, _PREEMPTED, _EXPIRED, _PENDING = map(int, Fate)
 
 
@@ -140,6 +140,8 @@ def consider(
         state.tally.fates[_PREEMPTED] += 1
         table.rounds[slot] = t
         index(table, t, slot)
+    elif slot != free:
+        return refuse(state)
     else:
         occupy(table, slot, t)
     learners.enter(player.learner, state.learner, slot, t)

@@ -40,6 +40,7 @@ from tarry.game.world import (
 from tarry.kernel.compile import in_python, must_run_plain
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
+from tarry.kernel.wheel import NODE_BYTES
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
 from tarry.losses.base import allocate as allocate_rows
@@ -115,12 +116,13 @@ class Run(NamedTuple):
     keep_rounds: bool = False
     allow_large: bool = False
     threads: int = 1
+    is_trial: bool = False  # in plain Python although it could be compiled
 
     def in_python(self) -> Run:
         """Return the same run without compiled code, in one thread."""
         with in_python():
             project = project_into(self.player.learner.domain)
-        return self._replace(compiled=run_rounds.plain, is_plain=True, threads=1, project=project)
+        return self._replace(compiled=run_rounds.plain, is_plain=True, is_trial=True, threads=1, project=project)
 
     @property
     def horizon(self) -> int:
@@ -223,7 +225,7 @@ class Run(NamedTuple):
     def refuse_if_large(self, nodes: int, cells: int) -> None:
         """Raise TooLarge where so many items of the wheel and other cells are too much for the memory."""
         if not self.allow_large:
-            refuse_if_large(8 * (3 * nodes + cells) * self.threads, "the pending rounds")
+            refuse_if_large((NODE_BYTES * nodes + 8 * cells) * self.threads, "the pending rounds")
 
     def check(self, buffers: Buffers, first: int, last: int) -> None:
         """Raise ValueError for slots that are not there, and plays or losses that are not finite.

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
-from tarry.errors import ArgumentError, Interrupted, TarryError
-from tarry.game.blocks import Crew, Part, is_worth_compiling, kind_of_run, own_bytes
+from tarry.errors import ArgumentError, Interrupted
+from tarry.game.blocks import Crew, Part, Refused, is_worth_compiling, kind_of_run, own_bytes
 from tarry.game.device import DEVICES, crew_on
 from tarry.game.hindsight import Comparator, Stopped, compare, comparing, has_closed_form
 from tarry.game.record import Record
@@ -103,12 +103,14 @@ def simulate(
 
 def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T]) -> T:
     """Return what ``play`` does in Python (True) where so many seeds are not worth compiling, or compiled (False)."""
-    if device == "cpu" and not is_worth_compiling(part, seeds):
+    try:
+        is_short = device == "cpu" and not is_worth_compiling(part, seeds)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted before the first round: nothing is kept") from None
+    if is_short:
         try:
             return play(True)
-        except (TarryError, ArgumentError):
-            raise
-        except Exception:  # what Python refuses compiled code may let be infinite, or name whose fault it is
+        except Refused:
             logger.debug("what Python refused is compiled", exc_info=True)
     return play(False)
 

@@ -30,7 +30,7 @@ def differences(view: View, against: str) -> pl.DataFrame:
     runs = beside.runs.select(*KEYS, "seed", "regret")
     own = runs.filter(pl.col("line") == base).select("setting", "seed", theirs="regret")
     paired = runs.filter(pl.col("line") != base).join(own, on=["setting", "seed"], maintain_order="left")
-    paired = paired.with_columns(more=pl.col("regret") - pl.col("theirs"))
+    paired = paired.with_columns(more=pl.col("regret") - pl.col("theirs")).filter(pl.col("more").is_finite())
     better = paired.group_by(KEYS).agg(better=(pl.col("more") < 0).sum().cast(pl.Int64))
     return intervals(paired, KEYS, "more").join(better, on=KEYS, how="left", maintain_order="left")
 
@@ -54,7 +54,7 @@ def difference_table(found: pl.DataFrame, against: str) -> Table:
 
 def _is_clear(row: dict[str, float | None]) -> bool:
     mean, half = row["mean"], row["half"]
-    return mean is not None and half is not None and abs(mean) > half
+    return mean is not None and half is not None and abs(mean) > half > 0.0  # seeds that are all alike are one
 
 
 def difference_figures(view: View, found: pl.DataFrame, cast: Cast, against: str) -> list[Figure]:
