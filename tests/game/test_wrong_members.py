@@ -35,6 +35,11 @@ class SlotTooLarge(Coin):
         return request.capacity  # wrong
 
 
+class SlotOfAnother(tarry.schedulers.VarOpt):
+    def admit(self, state, draws, request):
+        return request.capacity  # wrong
+
+
 class SlotHuge(Coin):
     def admit(self, state, draws, request):
         return request.t * 10**12  # wrong
@@ -247,6 +252,7 @@ class ProjectsToNan(Square):
 
 WRONG = {
     SlotTooLarge: "named a slot that is not there",
+    SlotOfAnother: "named a slot that is not there",
     SlotHuge: "named a slot that is not there",
     SlotNegative: "named a slot that is not there",
     SlotHalf: "returns float64, and not a whole number",

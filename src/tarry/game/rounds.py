@@ -18,6 +18,7 @@ from tarry.kernel import step
 from tarry.learners import base as learners
 from tarry.outcomes import Fate
 from tarry.schedulers import base as schedulers
+from tarry.schedulers.base import names_slots
 from tarry.tracking import tally
 from tarry.tracking.buffer import deliver_or_buffer, flush_buffer
 from tarry.tracking.doubling import enters_epoch, magnitude
@@ -84,9 +85,9 @@ def begin(
         start_epoch(player, state, t)
     learners.look(player.learner, state.learner, t, context)
     learners.predict(player.learner, state.learner, draws.directions, t, state.play)
-    slot = schedulers.expired(player.scheduler, state.scheduler, t, pending)
+    slot, is_known = schedulers.expired(player.scheduler, state.scheduler, t, pending), names_slots(player.scheduler)
     while slot >= 0:
-        if slot >= table.rounds.size or table.rounds[slot] == 0:
+        if not is_known and (slot >= table.rounds.size or table.rounds[slot] == 0):
             return refuse(state)
         release(table, table.rounds[slot])
         vacate(table, slot)
@@ -123,7 +124,8 @@ def consider(
     learners.notice(player.learner, state.learner, t, tracked)
     request = schedulers.Request(t, free, tracked, setting.capacity, pending, delay, size)
     slot = schedulers.admit(player.scheduler, state.scheduler, draws.schedule, request)
-    if slot >= table.rounds.size or slot < schedulers.SATURATED:
+    is_known = names_slots(player.scheduler)
+    if not is_known and (slot >= table.rounds.size or slot < schedulers.SATURATED):
         return refuse(state)
     if free < 0:
         tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), size)
@@ -140,7 +142,7 @@ def consider(
         state.tally.fates[_PREEMPTED] += 1
         table.rounds[slot] = t
         index(table, t, slot)
-    elif slot != free:
+    elif not is_known and slot != free:
         return refuse(state)
     else:
         occupy(table, slot, t)

@@ -46,6 +46,8 @@ class Scheduler(Parameters):
 
     def __init_subclass__(cls) -> None:
         register_methods(cls, (allocate, without_unused, expired, admit, arrive, withholds, renew, held, threshold))
+        # Also of a user's that inherits from one of ours, and may name slots otherwise.
+        names_slots.on(cls)(_as_tested if cls.__module__.startswith("tarry.") else _as_users)
 
     def check_capacity(self, capacity: int | None) -> None:
         """Raise ValueError if this scheduler cannot serve the capacity."""
@@ -100,6 +102,20 @@ def allocate(scheduler: Scheduler, slots: int, capacity: int) -> Any:
 def without_unused(scheduler: Scheduler, state: Any, draws: DrawSource) -> Any:
     """Return a fresh state without room for what this member never looks at under such draws (Python only)."""
     return state
+
+
+def _as_users(scheduler: Scheduler) -> bool:
+    return False
+
+
+@verb_with_default
+def names_slots(scheduler: Scheduler) -> bool:
+    """Return whether the slots that a scheduler names are known to be there: a user's are looked at."""
+    return False
+
+
+def _as_tested(scheduler: Scheduler) -> bool:
+    return True
 
 
 @verb_with_default
