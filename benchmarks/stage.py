@@ -61,6 +61,7 @@ class Played(NamedTuple):
     capacity: int
     information: str = "semi-clairvoyant"
     sizes: None = None
+    contexts: None = None
 
 
 class Stage:
