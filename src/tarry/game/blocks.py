@@ -121,20 +121,23 @@ def is_worth_compiling(part: Part, seeds: int) -> bool:
         spent, is_there = _python_seconds[run.compiled], is_kept(run.compiled)
         left = LOADING_SECONDS - sum(_python_seconds.values()) if is_there else COMPILING_SECONDS - spent
     plain = part._replace(run=run.in_python(), seeds=part.seeds[:1])
-    block, played, seconds = Block(plain.run, part.fresh, 1), 0, 0.0
+    block, played, begun, seconds = Block(plain.run, part.fresh, 1), 0, time.perf_counter(), 0.0
     block.begin([plain])
     while played < min(TRIED_ROUNDS, run.horizon):  # twice as many each time: a round may take long
-        started, last = time.perf_counter(), min(2 * played + 1, TRIED_ROUNDS, run.horizon)
+        first, started = played + 1, time.perf_counter()
         try:
             with _trying(plain.run):
-                played = block.advance(Stop(), played + 1, last)
+                played = block.advance(Stop(), first, min(2 * first - 1, TRIED_ROUNDS, run.horizon))
         except Refused:
             return True
-        seconds += time.perf_counter() - started
-        if seconds / played * rounds > left:
+        # By the last stretch: the first rounds take longer, of whatever is done once.
+        seconds = (time.perf_counter() - started) / (played + 1 - first) * rounds
+        if time.perf_counter() - begun > left / 2:
             return True
+    if seconds > left:
+        return True
     with _lock:
-        _python_seconds[run.compiled] += seconds / played * rounds
+        _python_seconds[run.compiled] += seconds
     return False
 
 
