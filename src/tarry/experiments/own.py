@@ -165,7 +165,7 @@ def find_member(home: dict[str, str], name: str, place: str) -> Member:
     with _lock:
         if file not in _homes:  # results may come from anybody: only a sweep file that is loaded names code to run
             raise ValueError(
-                f"{place}: {name} is of {file}, which no sweep that is loaded names: load the sweep file first"
+                f"{place}: {name} is of {file}, which no sweep that is loaded names: load_sweep(FILE) loads it"
             )
         found, base = _homes[file], name.partition(".")[0]
     if found.digests.get(base) != digest:

@@ -96,8 +96,9 @@ def kind_of_run(run: Run, fresh: Buffers) -> Any:
 
 
 class Refused(Exception):
-    """Say that rounds failed in plain Python: compiled code may let be infinite what Python refuses, or say whose fault
-    it is.
+    """Say that rounds failed in plain Python.
+
+    Compiled code may let be infinite what Python refuses, or say whose fault it is.
     """
 
 
