@@ -32,7 +32,8 @@ from tarry.charts import FAINT, INK, altair, data_of, dressed
 from tarry.checks import as_choice
 from tarry.cli.console import Format, refusing, screen
 from tarry.experiments.parts import write_whole
-from tarry.game.device import DEVICES, has_device
+from tarry.game.device import has_device
+from tarry.game.simulate import DEVICES
 from tarry.outcomes import DASH
 from tarry.reports.page import Page
 from tarry.reports.style import Figure, rows_height

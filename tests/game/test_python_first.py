@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import defaultdict
 from typing import Any
 
@@ -12,6 +15,7 @@ import tarry
 from tarry.game import blocks
 from tarry.game.simulate import Match, play_matches
 from tarry.game.world import run_rounds
+from tarry.kernel.compile import Compiled
 from tarry.learners.base import Learner
 from tests.support import random_games
 
@@ -31,8 +35,8 @@ def compiles(monkeypatch):
         return advance(block, *given)
 
     monkeypatch.setattr(blocks.Block, "advance", watched)
-    monkeypatch.setattr(run_rounds, "_dispatchers", {})
-    monkeypatch.setattr(blocks, "is_kept", lambda dispatcher: False)
+    monkeypatch.setattr(run_rounds, "_compiled", {})
+    monkeypatch.setattr(Compiled, "is_kept", False)
     monkeypatch.setattr(blocks, "FEW_ROUNDS", FEW)
     monkeypatch.setattr(blocks, "COMPILING_SECONDS", 60.0)  # however slow the machine
     monkeypatch.setattr(blocks, "LOADING_SECONDS", 60.0)
@@ -71,7 +75,7 @@ def test_a_kind_that_has_taken_its_time_is_compiled(compiles, monkeypatch):
 
 
 def test_code_on_the_disk_is_loaded_sooner(compiles, monkeypatch):
-    monkeypatch.setattr(blocks, "is_kept", lambda dispatcher: True)
+    monkeypatch.setattr(Compiled, "is_kept", True)
     play()
     assert compiles == [0]
     blocks._python_seconds["another kind"] = 61.0
@@ -149,3 +153,17 @@ def test_sweeps_of_one_game_begin_in_python_with_all_their_seeds(compiles):
 def test_what_python_refuses_is_compiled(after, compiles):
     assert np.isfinite(play(Inverse(BALL, after)).regret).all()
     assert compiles[0] > 0
+
+
+def test_a_small_game_does_not_wait_for_numba(tmp_path):
+    program = """
+import sys
+import tarry
+ball = tarry.domains.Ball(2)
+losses = tarry.losses.Linear([[1.0, 0.0], [0.0, 1.0]] * 10)
+game = tarry.Game(ball, losses, tarry.delays.fixed(horizon=20, delay=3), capacity=2)
+tarry.simulate(game, tarry.learners.DWFTRL(ball, rate=0.1), seeds=2)
+assert "numba" not in sys.modules and "scipy" not in sys.modules
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tarry.kernel import cache
+from tarry.kernel import cache, machine
 
 pytestmark = pytest.mark.jit(only=True)
 
@@ -44,7 +44,6 @@ import sys
 import numpy as np
 from tarry.domains.base import project
 from tarry.kernel import entry
-from tarry.kernel.cache import is_kept
 from {module} import Mine
 {between}
 
@@ -54,10 +53,10 @@ def run(domain, x):
 
 domain, x = Mine(2.0), np.zeros(1)
 compiled = run.dispatcher_for(domain)
-was_kept = is_kept(compiled)
+was_kept = compiled.is_kept
 compiled(domain, x)
 stats = getattr(compiled, "stats", None)
-assert is_kept(compiled) == (stats.cache_path is not None)
+assert compiled.is_kept == (stats.cache_path is not None)
 assert was_kept == bool(stats.cache_hits)
 print(x[0], sum(stats.cache_hits.values()))
 """
@@ -110,11 +109,11 @@ def test_locators_of_the_user_serve_no_stale_code(folder):
 
 
 def test_numbas_setting_is_put_back():
-    before = cache.config.CACHE_LOCATOR_CLASSES
-    with cache._locating(Path("here")):
-        assert cache.FolderLocator.from_function(None, "x.py").get_cache_path() == "here"
-    assert before == cache.config.CACHE_LOCATOR_CLASSES
-    assert cache.FolderLocator.from_function(None, "x.py") is None
+    before = machine.config.CACHE_LOCATOR_CLASSES
+    with machine._locating(Path("here")):
+        assert machine.FolderLocator.from_function(None, "x.py").get_cache_path() == "here"
+    assert before == machine.config.CACHE_LOCATOR_CLASSES
+    assert machine.FolderLocator.from_function(None, "x.py") is None
 
 
 def test_what_is_edited_after_import_is_not_kept(folder):
@@ -148,7 +147,7 @@ def test_a_sweep_of_many_combinations_keeps_them_all(tmp_path, monkeypatch):
 
 
 def test_numbas_folder_is_shared(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert cache.cache_root() == tmp_path / "tarry"
 
 

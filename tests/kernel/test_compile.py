@@ -53,7 +53,7 @@ def test_verbs_are_registered_for_every_target(name):
 @pytest.mark.parametrize("learner", slow_but(["DWFTRL", "DWFTBL"], ["DWFTBL"]))
 def test_compiled_rounds_allocate_nothing_and_touch_no_python(learner, monkeypatch):
     fresh = Entry(run_rounds.function)  # code loaded from the disk cache cannot be inspected
-    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
+    monkeypatch.setattr("tarry.kernel.compile.make_folder", lambda _: None)
     monkeypatch.setattr("tarry.game.run.run_rounds", fresh)
     game = _game("gradient" if learner == "DWFTRL" else "value")
     chosen = (

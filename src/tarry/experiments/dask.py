@@ -21,8 +21,7 @@ from tarry._version import __version__
 from tarry.checks import as_choice
 from tarry.experiments.engines import PAUSE, Group, Outcome, play_group
 from tarry.experiments.own import Home, receive, texts_for
-from tarry.game.device import DEVICES
-from tarry.game.simulate import core_count
+from tarry.game.simulate import DEVICES, core_count
 from tarry.kernel.cache import EDITED, source
 
 TASK_SECONDS = 0.25  # long against what Dask spends on a task, about a millisecond; short for a progress bar

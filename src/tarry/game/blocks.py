@@ -22,7 +22,6 @@ from tarry.game.hindsight import Stopped
 from tarry.game.run import Played, Run, Stop, cells_of
 from tarry.game.world import TURN, Buffers
 from tarry.kernel.blame import outside_array
-from tarry.kernel.cache import is_kept
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
 from tarry.kernel.wheel import INSIDE, NODE_BYTES, grow_wheel
@@ -37,7 +36,7 @@ FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
 FEW_ROUNDS = 1 << 16  # fewer may be played in Python before a compiler, which takes seconds, would begin
 TRIED_ROUNDS = 32  # to see how long one takes there
 COMPILING_SECONDS = 1.0  # that rounds of one kind may take in Python before they are compiled
-LOADING_SECONDS = 0.3  # that all may, where compiled code lies on the disk
+LOADING_SECONDS = 0.6  # that all may, where compiled code lies on the disk
 LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
 LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
@@ -119,21 +118,21 @@ def is_worth_compiling(part: Part, seeds: int) -> bool:
     if run.is_plain or rounds > FEW_ROUNDS or run.compiled.signatures:  # type: ignore[attr-defined]
         return True
     with _lock:
-        spent, is_there = _python_seconds[run.compiled], is_kept(run.compiled)
+        spent, is_there = _python_seconds[run.compiled], run.compiled.is_kept  # type: ignore[attr-defined]
         left = LOADING_SECONDS - sum(_python_seconds.values()) if is_there else COMPILING_SECONDS - spent
     plain = part._replace(run=run.in_python(), seeds=part.seeds[:1])
-    block, played, begun, seconds = Block(plain.run, part.fresh, 1), 0, time.perf_counter(), 0.0
+    block, played, begun, seconds = Block(plain.run, part.fresh, 1), 0, time.thread_time(), 0.0
     block.begin([plain])
     while played < min(TRIED_ROUNDS, run.horizon):  # twice as many each time: a round may take long
-        first, started = played + 1, time.perf_counter()
+        first, started = played + 1, time.thread_time()
         try:
             with _trying(plain.run):
                 played = block.advance(Stop(), first, min(2 * first - 1, TRIED_ROUNDS, run.horizon))
         except Refused:
             return True
         # By the last stretch: the first rounds take longer, of whatever is done once.
-        seconds = (time.perf_counter() - started) / (played + 1 - first) * rounds
-        if time.perf_counter() - begun > left / 2:
+        seconds = (time.thread_time() - started) / (played + 1 - first) * rounds
+        if time.thread_time() - begun > left / 2:
             return True
     if seconds > left:
         return True

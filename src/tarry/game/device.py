@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tarry.errors import ArgumentError
-from tarry.game.blocks import Crew, Pace, Part, are_same, play_block, play_by_kind, seeds_of
+from tarry.game.blocks import Pace, Part, are_same, play_block, play_by_kind, seeds_of
 from tarry.game.run import Played, Run, Stop
 from tarry.game.world import Buffers, Examples, Fixed, Gradients, Rows, play_rounds
 from tarry.kernel import cuda, step
@@ -22,13 +22,11 @@ from tarry.kernel.views import flat, leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
 from tarry.kernel.words import kind_of, read, without_arrays, write
 from tarry.losses.base import rows_react
-from tarry.losses.drawn import table_bytes
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
 
 logger = logging.getLogger("tarry")
 
-DEVICES = ("cpu", "cuda", "auto")
 FEW_SLOTS = 64  # arrivals of so few are looked for slot by slot
 SHARE = 0.7  # of the free memory, for the replicas of one block
 HOST_BYTES = 1 << 31  # of games that wait on the host for one launch
@@ -202,23 +200,18 @@ def _fitted(part: Part) -> Part:
     return part._replace(fresh=fresh, kind=(part.kind, kind_of(fresh), shapes))
 
 
-def crew_on(device: str, part: Part, seeds: int, own: int = 0) -> Crew | DeviceCrew:
-    """Return who plays seeds of one kind: threads, or a GPU; raise ArgumentError where that cannot be.
+def gpu_for(device: str, part: Part, seeds: int, own: int = 0) -> DeviceCrew | None:
+    """Return a GPU that plays seeds of one kind, None where ``"auto"`` finds none that can, and says so.
 
-    ``own`` bytes are what each seed has of its own beside its buffers. ``"auto"`` takes the GPU where there is one that
-    can, and says so where not.
+    Raise ArgumentError where ``"cuda"`` is asked for and cannot be had.
     """
-    # Threads draw the rows of each seed's game into a table; on a GPU every thread draws them as it plays.
-    mine = own and own + table_bytes(part.run.game.losses, part.run.horizon)
-    if device == "cpu":
-        return Crew(part, seeds, mine)
     try:
         _check(part.run)
         cuda.find_device()
     except (ArgumentError, cuda.NoDevice) as reason:
         if device == "auto":
             _tell_once(f"played on the CPU: {reason}")
-            return Crew(part, seeds, mine)
+            return None
         if isinstance(reason, ArgumentError):
             raise
         raise _missing(reason) from None

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError, Interrupted
 from tarry.game.blocks import Crew, Part, Refused, is_worth_compiling, kind_of_run, own_bytes
-from tarry.game.device import DEVICES, crew_on
 from tarry.game.hindsight import Comparator, Stopped, compare, comparing, has_closed_form
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
 from tarry.kernel.compile import in_python
 from tarry.learners.base import RecordedDirections
+from tarry.losses.drawn import table_bytes
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
 from tarry.tracking import Draws, Player, keyed_draws
 
@@ -41,6 +41,7 @@ MISSING = {
     "lost": "loses nobody by draw: record uniforms for it, or use VarOpt",
 }
 
+DEVICES = ("cpu", "cuda", "auto")
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # told the rounds done and all there are
 # Of a block of seeds; the function is told rounds as they are done.
@@ -115,11 +116,22 @@ def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T])
     return play(False)
 
 
+def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
+    """Return who plays seeds of one kind: a GPU, or threads; ``own`` bytes are each seed's own beside its buffers."""
+    found = None
+    if device != "cpu":
+        from tarry.game.device import gpu_for  # which loads Numba
+
+        found = gpu_for(device, part, seeds, own)
+    # Threads draw the rows of each seed's game into a table; on a GPU every thread draws them as it plays.
+    return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
+
+
 def _play(match: Match, comparator: Any, device: str, progress: Progress | None) -> Record:
     chosen, run = match.seeds, match.first.run
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
     try:
-        begun = crew_on(device, match.first, len(chosen), match.own)
+        begun = _crew_on(device, match.first, len(chosen), match.own)
         with in_python(is_short):
             find = comparing(comparator, run.game.as_met(*match.first.fresh.world.reactions[2:]), run.checkpoints)
     except KeyboardInterrupt:
@@ -264,7 +276,7 @@ def _play_parts(
         parts = [(i, part._replace(run=part.run.in_python())) for i, part in parts]
     waiting, found = parts[::-1], list[tuple[int, Played]]()
     left = sum(len(part.seeds) for _, part in parts)
-    crew = crew_on(device, parts[0][1], left, own)
+    crew = _crew_on(device, parts[0][1], left, own)
     while waiting:
         taken = _take(waiting, crew.next_size(left))
         left -= sum(len(part.seeds) for _, part in taken)

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from numba.core.errors import TypingError
-
 from tarry.errors import MemberError
 from tarry.kernel.sources import LIBRARY
 
@@ -26,10 +24,6 @@ _NEEDLESS = re.compile(
 )
 _ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
 _PLACE = "\n"  # between the parts of a place that compiled code carries
-
-
-class WrongReturn(TypingError):  # type: ignore[misc]
-    """A verb's implementation returns what its callers cannot take."""
 
 
 def note_title(function: Any, verb: str, member: str, returns: str) -> None:
@@ -89,13 +83,13 @@ def frames_of(trace: TracebackType | None) -> list[tuple[FrameType, int]]:
     return found
 
 
-def does_not_compile(code: CodeType, error: Exception) -> MemberError:
+def does_not_compile(code: CodeType, error: Exception, returns_wrong: bool) -> MemberError:
     """Return an error for a function that Numba refuses, with what Numba says of it in a line or two."""
     line = getattr(getattr(error, "loc", None), "line", None) or code.co_firstlineno
     lines = [one.strip() for one in str(error).splitlines()]
     said = [one for one in lines if not _NEEDLESS.match(one) and one != _text(code, line)]
     problem, remedy = "does not compile", _PLAIN
-    if isinstance(error, WrongReturn):
+    if returns_wrong:
         problem, said = str(error), []
     elif any(sign in str(error) for sign in _ALLOCATES):
         problem, remedy, said = (

@@ -12,14 +12,10 @@ import os
 import platform
 import shutil
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from numba import config, njit
 
 from tarry._version import __version__
 from tarry.kernel import sources
@@ -33,8 +29,6 @@ NUMBERS = ("outcomes.py",)
 # package go as a whole.
 KEPT_VERSIONS = 8
 KEPT_COMBINATIONS = 1024
-# Numba's own locators, tried after ours: another thread's cached function may be made at the same moment.
-NUMBAS_LOCATORS = "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
 # What bug reports and results tell the versions of.
 PARTS = (
     "numpy numba llvmlite scipy polars altair vl-convert-python typer rich pydantic dask distributed psycopg "
@@ -42,9 +36,6 @@ PARTS = (
 )
 EDITED = "edited"  # the hash of sources that were changed after their import: what runs is not known
 SHOWN = 12  # hexadecimal digits: enough that two states of the sources never share them
-
-_lock = threading.Lock()  # of Numba's list of locators, which is the process's
-_asked = threading.local()  # the folder that this thread compiles into
 
 
 class Fingerprint(NamedTuple):
@@ -152,73 +143,14 @@ def _digest(paths: Iterable[Path]) -> str | None:
 
 def cache_root() -> Path:
     """Return where compiled code is kept: our folder in NUMBA_CACHE_DIR if set, else in the user's cache folder."""
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR) / "tarry"  # the folder is shared with other packages
+    shared = os.environ.get("NUMBA_CACHE_DIR")
+    if shared:
+        return Path(shared) / "tarry"  # the folder is shared with other packages
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "tarry"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "tarry"
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tarry"
-
-
-class FolderLocator:
-    """Numba's locator protocol over the folder that this thread asks for; the folder's name is the whole stamp."""
-
-    def __init__(self, folder: Path, py_file: str) -> None:
-        self._folder = folder
-        self._py_file = py_file
-
-    @classmethod
-    def from_function(cls, _function: Any, py_file: str) -> FolderLocator | None:
-        """Return a locator for a function of ours, None for anybody else's."""
-        folder = getattr(_asked, "folder", None)
-        return None if folder is None else cls(folder, py_file)
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return self._folder.name
-
-    def get_disambiguator(self) -> str:
-        return hashlib.sha256(self._py_file.encode()).hexdigest()[:8]
-
-    def ensure_cache_path(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-
-
-def make_dispatcher(function: Callable[..., Any], options: dict[str, Any], fingerprint: Fingerprint | None) -> Any:
-    """Return Numba's dispatcher of a function, with a disk cache in the fingerprint's folder if there can be one."""
-    folder = None if fingerprint is None else make_folder(fingerprint)
-    # Without the hook (an older Numba) its own locators would be asked, and would serve stale code.
-    if folder is not None and hasattr(config, "CACHE_LOCATOR_CLASSES"):
-        try:
-            with _locating(folder):
-                return njit(cache=True, **options)(function)
-        except RuntimeError:  # a locator of that name is gone: only the disk cache is lost
-            pass
-    return njit(**options)(function)
-
-
-def is_kept(dispatcher: Any) -> bool:
-    """Return whether machine code of a dispatcher's function lies on the disk."""
-    folder = dispatcher.stats.cache_path
-    return folder is not None and any(Path(folder).glob(f"*{dispatcher.py_func.__name__}*.nbi"))
-
-
-@contextmanager
-def _locating(folder: Path) -> Iterator[None]:
-    """Let Numba find this folder for what this thread compiles, whatever the user's locators are."""
-    with _lock:
-        before = config.CACHE_LOCATOR_CLASSES
-        ours = f"{FolderLocator.__module__}.{FolderLocator.__qualname__}"
-        config.CACHE_LOCATOR_CLASSES = f"{ours},{before or NUMBAS_LOCATORS}"
-        _asked.folder = folder
-        try:
-            yield
-        finally:
-            _asked.folder = None
-            config.CACHE_LOCATOR_CLASSES = before
 
 
 def make_folder(fingerprint: Fingerprint) -> Path | None:

@@ -3,14 +3,16 @@
 A *step* is a plain function that compiled code may call. A *verb* is a generic step: one name, one implementation per
 parameter type, chosen by the type of the first argument. An *entry* is a compiled function that Python calls. With
 ``NUMBA_DISABLE_JIT=1`` all three are plain Python; so is an entry whose parameters hold a plain Python function.
+
+Numba takes half a second to load, so it waits until an entry is compiled: ``numba_side`` loads it.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
+import os
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,15 +21,9 @@ from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
-from numba import config, jit, typeof
-from numba.core import types
-from numba.core.dispatcher import Dispatcher
-from numba.experimental import structref
-from numba.extending import overload
 
 from tarry.kernel.blame import note_title, title_of
-from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
-from tarry.kernel.pipeline import EntryCompiler, StepCompiler
+from tarry.kernel.cache import Fingerprint, make_folder, walk
 
 logger = logging.getLogger("tarry")
 
@@ -46,17 +42,28 @@ INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 _sources_of: dict[type, set[Any]] = {}  # implementations of verbs by their type; steps stand under ``object``
 _announced: set[str] = set()  # plain functions that were logged
 _fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
-# Weak, so that a user's function that is gone takes what was compiled of it along.
-_foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()  # two threads may ask for one entry at a time; Numba locks while it compiles
+_untold: list[tuple[Any, Callable[..., Any], bool]] = []  # what Numba is to hear of once it is loaded
+_is_loaded = False
+_lock = threading.RLock()  # two threads may ask for one entry at a time; Numba locks while it compiles
+
+
+def numba_side() -> Any:
+    """Return the module that talks to Numba, which has heard of all verbs and steps."""
+    global _is_loaded
+    with _lock:
+        from tarry.kernel import machine
+
+        _is_loaded = True
+        while _untold:
+            machine.inline(*_untold.pop(0))
+    return machine
 
 
 def _inline(function: Any, choose: Callable[..., Any], inlined: bool = True) -> None:
     """Let compiled code on any target call what ``choose`` returns for the types of arguments."""
-    generic = {**INLINED, "forceinline": inlined}
-    # Other targets have compilers of their own; of two that fit, Numba takes the nearer target's.
-    for target, options in (("generic", generic), ("cpu", {**generic, "pipeline_class": StepCompiler})):
-        overload(function, target=target, strict=False, jit_options=options)(choose)
+    _untold.append((function, choose, inlined))
+    if _is_loaded:
+        numba_side()
 
 
 def step(function: F, inlined: bool = True) -> F:
@@ -173,13 +180,42 @@ def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     return _fingerprints[known]
 
 
+class Compiled:
+    """The function of an entry for one set of sources: Numba's dispatcher, made when it is first called."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], fingerprint: Fingerprint | None) -> None:
+        self.py_func, self._options = function, options
+        self._folder = None if fingerprint is None else make_folder(fingerprint)
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """Numba's dispatcher."""
+        return numba_side().make_dispatcher(self.py_func, self._options, self._folder)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dispatcher, name)
+
+    @property
+    def signatures(self) -> list[Any]:
+        """Types of arguments for which there is machine code."""
+        return self.dispatcher.signatures if "dispatcher" in vars(self) else []
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether machine code lies on the disk."""
+        return self._folder is not None and any(self._folder.glob(f"*{self.py_func.__name__}*.nbi"))
+
+
 class Entry:
     """A compiled function called from Python, with one dispatcher per set of sources."""
 
     def __init__(self, function: Callable[..., Any], counts_references: bool = False) -> None:
         self.function = function
-        self._options = {**OPTIONS, "_nrt": counts_references, "pipeline_class": EntryCompiler}
-        self._dispatchers: dict[Fingerprint | None, Callable[..., Any]] = {}
+        self._options = {**OPTIONS, "_nrt": counts_references}
+        self._compiled: dict[Fingerprint | None, Compiled] = {}
         self.__doc__ = function.__doc__
 
     def dispatcher_for(self, *parameters: Any) -> Callable[..., Any]:
@@ -188,9 +224,9 @@ class Entry:
             return self.plain
         fingerprint = _fingerprint(self.function.__code__.co_filename, parameters)
         with _lock:
-            if fingerprint not in self._dispatchers:
-                self._dispatchers[fingerprint] = make_dispatcher(self.function, self._options, fingerprint)
-            return self._dispatchers[fingerprint]
+            if fingerprint not in self._compiled:
+                self._compiled[fingerprint] = Compiled(self.function, self._options, fingerprint)
+            return self._compiled[fingerprint]
 
     @functools.cached_property
     def plain(self) -> Callable[..., Any]:
@@ -204,12 +240,14 @@ class Entry:
         Calling the code with other types, or arrays of another layout, is undefined behaviour.
         """
         run = self.dispatcher_for(*parameters)
-        return run.compile(tuple(map(typeof, arguments))) if isinstance(run, Dispatcher) else run
+        if not isinstance(run, Compiled):
+            return run
+        return cast(Callable[..., Any], run.compile(tuple(map(numba_side().typeof, arguments))))
 
     @property
     def dispatchers(self) -> list[Any]:
         """Dispatchers made so far; tests read their signatures and their machine code."""
-        return list(self._dispatchers.values())
+        return list(self._compiled.values())
 
 
 entry = Entry  # as a decorator
@@ -231,12 +269,12 @@ def in_python(plain: bool = True) -> Iterator[None]:
 
 def is_compiled() -> bool:
     """Return whether entries compile (they do not under ``NUMBA_DISABLE_JIT=1``)."""
-    return not config.DISABLE_JIT
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def must_run_plain(parameters: Any) -> bool:
     """Return whether the JIT is off or a function inside the parameters is not compiled (logged once each)."""
-    if config.DISABLE_JIT:
+    if not is_compiled():
         return True
     for value in walk(parameters):
         if callable(value) and not isinstance(value, tuple) and not hasattr(value, "py_func"):
@@ -259,31 +297,10 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not callable(function):
         raise TypeError(f"a function is needed here, got {function!r}")
-    if not isinstance(function, Dispatcher) or "_nrt" in function.targetoptions:
-        return function
-    # Numba hands a caller's options down to what it calls, and our ban on allocation would bind users too.
-    # One function, one dispatcher: Numba takes another for another type and would compile every game anew.
-    if function not in _foreign:
-        _foreign[function] = jit(**{**function.targetoptions, "_nrt": True})(function.py_func)
-    return cast(Callable[..., Any], _foreign[function])
-
-
-@structref.register
-class _HandleType(types.StructRef):  # type: ignore[misc]
-    # Without literal types: a handle is one type whatever numbers it was made with.
-    def preprocess_fields(self, fields: Any) -> Any:
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-
-class _Handle(structref.StructRefProxy):  # type: ignore[misc]
-    def __new__(cls, body: Any) -> Any:
-        return structref.StructRefProxy.__new__(cls, body)
-
-
-structref.define_proxy(_Handle, _HandleType, ["body"])
+    return cast(Callable[..., Any], numba_side().foreign(function)) if hasattr(function, "py_func") else function
 
 
 def handle(body: Any) -> Any:
     """Return a (nested) named tuple as one reference, which compiled code reads as ``.body``; arrays stay shared."""
     # Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field; a handle is a single reference.
-    return SimpleNamespace(body=body) if must_run_plain(body) else _Handle(body)
+    return SimpleNamespace(body=body) if must_run_plain(body) else numba_side().Handle(body)

@@ -22,7 +22,7 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, TypingError
 from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.ssa import reconstruct_ssa
@@ -33,7 +33,7 @@ from numba.core.typing.context import Context
 from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.core.untyped_passes import ReconstructSSA
 
-from tarry.kernel.blame import WrongReturn, does_not_compile, is_foreign, returned_by
+from tarry.kernel.blame import does_not_compile, is_foreign, returned_by
 from tarry.kernel.lowering import StepContext, StepLower
 
 logger = logging.getLogger("tarry.compiling")
@@ -55,6 +55,10 @@ _refused: list[tuple[Any, Exception]] = []  # users' functions that did not comp
 
 _known_flags: dict[Flags, _FixedFlags] = {}
 _subroutines: dict[bool, dict[Any, Any]] = {False: {}, True: {}}  # of Numba's own, by whether references are counted
+
+
+class WrongReturn(TypingError):  # type: ignore[misc]
+    """A verb's implementation returns what its callers cannot take."""
 
 
 class StepLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -327,7 +331,8 @@ class EntryCompiler(StepCompiler):
             except NumbaError:
                 if not _refused:
                     raise
-                raise does_not_compile(*_refused[0]) from None  # the innermost: others fail since it does
+                code, error = _refused[0]  # the innermost: others fail since it does
+                raise does_not_compile(code, error, isinstance(error, WrongReturn)) from None
 
 
 @contextmanager

@@ -7,23 +7,18 @@ fields with an entry for each slot are shared by all copies, since a slot is one
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic, overload
 
-from tarry.kernel.compile import INLINED
 from tarry.kernel.heap import Heap
 from tarry.kernel.wheel import FreeList
 
 PAGE = 4096  # bytes: of memory, what a system hands out at once
-Shared = Callable[[Any], frozenset[str]]  # which fields of a tuple type are not indexed
 
 # Which fields of a type of state are by slot. Places in a heap and rows of a free list look so, and are each copy's.
-_by_slot: dict[type, frozenset[str]] = {Heap: frozenset(), FreeList: frozenset()}
+BY_SLOT: dict[type, frozenset[str]] = {Heap: frozenset(), FreeList: frozenset()}
 
 
 def learn_slots(one: Any, two: Any) -> None:
@@ -38,9 +33,9 @@ def learn_slots(one: Any, two: Any) -> None:
     for name, part, wider in zip(kind._fields, one, two, strict=True):
         if not isinstance(part, np.ndarray):
             learn_slots(part, wider)
-        elif part.shape[:1] == (1,) and wider.shape == (2, *part.shape[1:]) and _by_slot.get(kind) != frozenset():
+        elif part.shape[:1] == (1,) and wider.shape == (2, *part.shape[1:]) and BY_SLOT.get(kind) != frozenset():
             found.add(name)
-    if _by_slot.setdefault(kind, frozenset(found)) != found:
+    if BY_SLOT.setdefault(kind, frozenset(found)) != found:
         raise TypeError(f"{kind.__name__} is kept by slot in one learner and not in another: give each its own state")
 
 
@@ -51,7 +46,7 @@ def stack(state: Any, copies: int) -> Any:
         if state.any():  # else the pages of copies that are never made stay untouched
             rows[:] = state
         return rows
-    shared = _by_slot[type(state)]
+    shared = BY_SLOT[type(state)]
     fields = zip(state._fields, state, strict=True)
     return type(state)(*(part if name in shared else stack(part, copies) for name, part in fields))
 
@@ -60,7 +55,7 @@ def view(states: Any, i: int) -> Any:
     """Return the i-th of stacked states: views, so that changes stay."""
     if isinstance(states, np.ndarray):
         return states[i]
-    shared = _by_slot[type(states)]
+    shared = BY_SLOT[type(states)]
     fields = zip(states._fields, states, strict=True)
     return type(states)(*(part if name in shared else view(part, i) for name, part in fields))
 
@@ -118,75 +113,3 @@ def leaves(tree: Any) -> list[np.ndarray]:
 def remade(tree: tuple[Any, ...], parts: Iterable[Any]) -> Any:
     """Return a tuple of a tree's type with other parts."""
     return tuple.__new__(type(tree), parts)  # members' parameters would check what they are given
-
-
-@overload(view, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-def _choose_view(states: Any, i: Any) -> Any:
-    return lambda states, i: _view(states, i)
-
-
-@overload(replica, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-def _choose_replica(trees: Any, i: Any) -> Any:
-    return lambda trees, i: _replica(trees, i)
-
-
-# Numba's functions cannot walk a tuple of unlike things; an intrinsic can, while it is compiled.
-@intrinsic  # type: ignore[untyped-decorator]
-def _view(typing: Any, states: Any, i: Any) -> Any:
-    return _indexed(typing, states, i, _shared)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _replica(typing: Any, trees: Any, i: Any) -> Any:
-    return _indexed(typing, trees, i, lambda _: frozenset())
-
-
-def _shared(states: Any) -> frozenset[str]:
-    return _by_slot[states.instance_class]
-
-
-def _indexed(typing: Any, trees: Any, i: Any, shared: Shared) -> Any:
-    """Return the signature of an intrinsic that indexes all arrays of a tree but the shared ones, and its code."""
-    kinds: dict[Any, Any] = {}  # how each type of array is indexed
-    indexed = _type_indexed(typing, trees, i, shared, kinds)
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _build(context, builder, trees, (i, arguments[1]), arguments[0], shared, kinds)
-
-    return indexed(trees, i), build
-
-
-def _type_indexed(typing: Any, trees: Any, i: Any, shared: Shared, kinds: dict[Any, Any]) -> Any:
-    """Return the type of the indexed tree, and note how its arrays are indexed."""
-    if isinstance(trees, types.Array):
-        kinds[trees] = typing.resolve_function_type(operator.getitem, (trees, i), {})
-        return kinds[trees].return_type
-    names = shared(trees)
-    parts = zip(_fields(trees), trees.types, strict=True)
-    made = [part if name in names else _type_indexed(typing, part, i, shared, kinds) for name, part in parts]
-    kinds[trees] = types.BaseTuple.from_types(made, getattr(trees, "instance_class", None))
-    return kinds[trees]
-
-
-def _build(
-    context: Any, builder: Any, trees: Any, index: Any, value: Any, shared: Shared, kinds: dict[Any, Any]
-) -> Any:
-    """Return the indexed tree's value: arrays indexed, what is shared as it is."""
-    if isinstance(trees, types.Array):
-        signature, (kind, i) = kinds[trees], index
-        i = context.cast(builder, i, kind, signature.args[1])
-        return context.get_function(operator.getitem, signature)(builder, (value, i))
-    names, made = shared(trees), []
-    for at, (name, part) in enumerate(zip(_fields(trees), trees.types, strict=True)):
-        field = builder.extract_value(value, at)
-        if name not in names:
-            field = _build(context, builder, part, index, field, shared, kinds)
-        elif context.enable_nrt:
-            context.nrt.incref(builder, part, field)  # the view holds it too
-        made.append(field)
-    return context.make_tuple(builder, kinds[trees], made)
-
-
-def _fields(trees: Any) -> Any:
-    """Return the names of a tuple type's fields, their places where it has no names."""
-    return getattr(trees, "fields", range(len(trees.types)))

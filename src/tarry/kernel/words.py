@@ -7,17 +7,12 @@ writes words keeps the trees alive while words are read.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic, overload
 
-from tarry.kernel.compile import INLINED
-from tarry.kernel.lowering import build_array
 from tarry.kernel.views import flat
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
@@ -79,44 +74,3 @@ def without_arrays(tree: Any) -> Any:
 def read(like: Any, words: Any, i: int) -> Any:
     """Return the i-th tree. Plain Python is given the trees themselves."""
     return words[i]
-
-
-@overload(read, target="generic", strict=False, jit_options=INLINED)  # type: ignore[untyped-decorator]
-def _choose_read(like: Any, words: Any, i: Any) -> Any:
-    return lambda like, words, i: _read(like, words, i)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _read(typing: Any, like: Any, words: Any, i: Any) -> Any:
-    index = types.UniTuple(types.intp, 2)
-    getitem = typing.resolve_function_type(operator.getitem, (words, index), {})
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        row = context.cast(builder, arguments[2], i, types.intp)
-        place = iter(range(1 << 30))
-
-        def next_word() -> Any:
-            at = context.make_tuple(builder, index, [row, context.get_constant(types.intp, next(place))])
-            return context.get_function(operator.getitem, getitem)(builder, (arguments[1], at))
-
-        return _built(context, builder, like, arguments[0], next_word)
-
-    return like(like, words, i), build
-
-
-def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) -> Any:
-    """Return the value of a tree whose words come one after another."""
-    if isinstance(kind, types.BaseTuple):
-        parts = enumerate(kind.types)
-        made = [_built(context, builder, part, builder.extract_value(value, at), next_word) for at, part in parts]
-        return context.make_tuple(builder, kind, made)
-    if isinstance(kind, types.Array):
-        data = builder.inttoptr(next_word(), context.get_data_type(kind.dtype).as_pointer())
-        shape, strides = ([next_word() for _ in range(kind.ndim)] for _ in range(2))
-        return build_array(context.data_model_manager[kind], builder, data, shape, strides)
-    if isinstance(kind, types.Float):
-        number = builder.bitcast(next_word(), context.get_value_type(types.float64))
-        return context.cast(builder, number, types.float64, kind)
-    if isinstance(kind, (types.Integer, types.Boolean)):
-        return context.cast(builder, next_word(), types.int64, kind)
-    return value
