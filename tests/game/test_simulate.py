@@ -354,7 +354,7 @@ def test_an_interrupt_while_compiling_keeps_nothing(monkeypatch):
     def compile_slowly(*_given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["tarry.game.simulate"], "crew_on", compile_slowly)
+    monkeypatch.setattr(sys.modules["tarry.game.simulate"], "_crew_on", compile_slowly)
     with pytest.raises(tarry.errors.Interrupted, match="while compiling: nothing is kept") as told:
         tarry.simulate(_game(), LEARNER)
     assert told.value.record is None

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tarry.kernel import entry
 from tarry.kernel.wheel import (
-    INSIDE,
     META,
     expect,
     grow_wheel,
@@ -64,6 +63,14 @@ class Machine:
         wheel = grow_wheel(self.wheel, nodes)
         self.wheel = wheel._replace(meta=np.array([*wheel.meta, pushed], np.int64))
 
+    def inside(self) -> int:
+        """Return how many nodes were opened and are not unused."""
+        nodes, (last, unused) = self.wheel.nodes, self.wheel.meta[:META].tolist()
+        count = last // 4
+        while unused:
+            count, unused = count - 1, int(nodes[unused])
+        return count
+
     def run(self, counts: list[int]) -> list[tuple[int, int]]:
         out, taken = np.zeros((self.dues.size, 2), np.int64), np.zeros(1, np.int64)
         _run.dispatcher_for()(self.wheel, self.now, self.dues, np.array(counts, np.int64), out, taken)
@@ -110,10 +117,10 @@ def test_equals_brute_force(start: int, counts: list[int], data: st.DataObject) 
     machine = Machine(start, dues, max(1, inside), len(counts))
     found = machine.run(counts[:cut])
     # No node to spare, so that those freed before the growth are needed after it.
-    machine.grow(max(max(1, inside) + 1, int(machine.wheel.meta[INSIDE]) + total - inside))
+    machine.grow(max(max(1, inside) + 1, total - len(found)))
     found += machine.run(counts[cut:])
     assert found == brute_force(start, dues, counts)
-    assert machine.wheel.meta[INSIDE] == total - len(found)
+    assert machine.inside() == total - len(found)
 
 
 @given(seed=st.integers(0, 1000))

@@ -17,12 +17,12 @@ from tarry.checks import Count, Natural, Positive, as_int, as_positive
 from tarry.delays.base import Backlog, Counts, Delays, delay
 from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, Purpose, entry, keyed, make_key, make_seed, register_methods, step, verb
-from tarry.kernel.wheel import INSIDE, Wheel, grow_wheel, make_wheel, schedule, take, turn
+from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
 
 # Beyond this a delay is for ever, and adding a round to it still fits 64 bits.
 LONGEST = 2.0**62
 BLOCK = 1 << 16  # rounds surveyed together: half a megabyte, and compiled calls too long to count
-TOTAL, LARGEST, PEAK, CUT, LASTING = range(5)
+TOTAL, LARGEST, PEAK, CUT, PENDING, LASTING = range(6)
 STEEPEST = 700.0  # exp of more is near the end of the floats and far past any delay
 
 
@@ -86,15 +86,14 @@ def _surveyed(delays: Generated) -> tuple[Backlog, int]:
 def survey(horizon: int, uncut: Callable[[int, int], Counts]) -> tuple[Backlog, int]:
     """Return the backlog of delays and how many were cut; ``uncut(rounds, start)`` gives a block before the cut.
 
-    One pass, in memory bounded by the backlog and one block: pending rounds wait in a timing wheel, whose count is
-    the backlog.
+    One pass, in memory bounded by the backlog and one block: pending rounds wait in a timing wheel.
     """
     wheel = make_wheel(min(BLOCK, horizon), horizon)
-    sums = np.zeros(5, np.int64)
+    sums = np.zeros(6, np.int64)
     run = _survey.dispatcher_for()
     for start in range(1, horizon + 1, BLOCK):
         block = uncut(min(BLOCK, horizon + 1 - start), start)
-        room = int(wheel.meta[INSIDE]) + block.size
+        room = int(sums[PENDING]) + block.size
         if room > wheel.room:  # at least half more each time, so that growing is paid for by the rounds
             wheel = grow_wheel(wheel, max(room, 3 * wheel.room // 2))
         run(block, start, horizon, wheel, sums)
@@ -106,7 +105,7 @@ def _survey(block: Counts, start: int, horizon: int, wheel: Wheel, sums: Counts)
     for i in range(block.size):
         t = start + i
         turn(wheel, t)
-        sums[PEAK] = max(sums[PEAK], wheel.meta[INSIDE] + sums[LASTING])
+        sums[PEAK] = max(sums[PEAK], sums[PENDING] + sums[LASTING])
         wait = block[i]
         if wait > horizon - t:
             wait = horizon - t
@@ -118,8 +117,9 @@ def _survey(block: Counts, start: int, horizon: int, wheel: Wheel, sums: Counts)
             sums[LASTING] += 1
         else:
             schedule(wheel, t, t + wait, t)
+            sums[PENDING] += 1
         while take(wheel, t) >= 0:
-            pass  # leaving the wheel is all that an arrival does here
+            sums[PENDING] -= 1
 
 
 def _as_key(rng: Any, name: str) -> np.uint64:

@@ -24,7 +24,7 @@ from tarry.game.world import TURN, Buffers
 from tarry.kernel.blame import outside_array
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
-from tarry.kernel.wheel import INSIDE, NODE_BYTES, grow_wheel
+from tarry.kernel.wheel import NODE_BYTES, grow_wheel
 from tarry.kernel.words import kind_of
 from tarry.tracking import keyed_draws
 
@@ -174,9 +174,9 @@ class Block:
                     rows[first : first + count] = leaf
             first += count
         wheel = self.buffers.world.wheel
-        if wheel.meta[:, INSIDE].any():  # delays of a user's may reach beyond the horizon
-            for rows in leaves(wheel):
-                rows[:] = 0
+        if self._is_used:
+            wheel.ends[:] = 0  # delays of a user's may reach beyond the horizon
+            wheel.meta[:] = 0
         self._is_used = True
         for part, keyed in zip(self.buffers.draws, keyed_draws(seeds_of(parts)), strict=True):
             if isinstance(part, type(keyed)):  # not where draws are recorded
@@ -225,7 +225,7 @@ def are_same(runs: Sequence[Run], others: Sequence[Run]) -> bool:
 
 
 def _without_wheel(buffers: Buffers) -> Any:
-    """Return what a game changes: a wheel that it has emptied is as good as new."""
+    """Return what a game changes; the nodes of a wheel need no clearing."""
     return buffers._replace(world=buffers.world._replace(wheel=()))
 
 

@@ -330,8 +330,9 @@ def play_rounds(
     if stop[0] != 0 or not abs(total) < np.inf:
         return
     checkpoint = rounds[world.reached[0]]
-    for number in range(first, last + 1):
-        t: Any = np.int64(number)  # in plain Python too, so that arithmetic of users' members is the same
+    t: Any = np.int64(first) - 1  # in plain Python too, so that arithmetic of users' members is the same
+    while t < last:
+        t += 1
         slot = reopen(losses, world.row)
         if slot == NOT_OPEN:
             turn(world.wheel, t)

@@ -20,7 +20,7 @@ _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 4  # entries of a node
 NODE_BYTES = 8 * _SIZE
-OPENED, UNUSED, INSIDE, META = range(4)  # of a wheel's ``meta``
+OPENED, UNUSED, META = range(3)  # of a wheel's ``meta``
 NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
 
@@ -31,9 +31,9 @@ class Wheel(NamedTuple):
     Nodes are opened one by one, and 0 names none: zeros are an empty wheel, and nodes never opened stay untouched.
     """
 
-    ends: np.ndarray  # head and tail of each bucket
+    ends: np.ndarray  # the last node of each bucket, which is a ring: after the last comes the first
     nodes: np.ndarray  # next node, origin, due round and slot, four entries a node
-    meta: np.ndarray  # the last node opened, the first unused one of those, the number of items inside
+    meta: np.ndarray  # the last node opened, and the first unused one of those
 
     @property
     def room(self) -> int:
@@ -44,7 +44,7 @@ class Wheel(NamedTuple):
 def make_wheel(nodes: int, last: int = FOREVER) -> Wheel:
     """Return an empty wheel that can hold this many items, for rounds 1 to ``last``."""
     levels = max(1, -(-last.bit_length() // BITS))
-    return Wheel(np.zeros(2 * levels * _BUCKETS, np.int64), _closed(nodes), np.zeros(META, np.int64))
+    return Wheel(np.zeros(levels * _BUCKETS, np.int64), _closed(nodes), np.zeros(META, np.int64))
 
 
 def grow_wheel(wheel: Wheel, nodes: int) -> Wheel:
@@ -62,8 +62,8 @@ def _closed(nodes: int, stacked: tuple[int, ...] = ()) -> np.ndarray:
 
 @step
 def has_room(wheel: Wheel, items: int) -> Any:
-    """Return whether a wheel has room for so many items more."""
-    return wheel.meta[INSIDE] + items < wheel.nodes.size // _SIZE
+    """Return whether a wheel has room for so many items more than were ever inside."""
+    return wheel.meta[OPENED] + _SIZE * items < wheel.nodes.size
 
 
 @step
@@ -76,14 +76,14 @@ def link(wheel: Wheel, now: int, due: int, node: Any) -> None:
         high_due >>= BITS
         high_now >>= BITS
         level += 1
-    head = 2 * (level * _BUCKETS + ((due >> (BITS * level)) & _MASK))
-    wheel.nodes[node] = 0
-    last = wheel.ends[head + 1]
+    bucket = level * _BUCKETS + ((due >> (BITS * level)) & _MASK)
+    last = wheel.ends[bucket]
     if last == 0:
-        wheel.ends[head] = node
+        last = np.int64(node)
     else:
-        wheel.nodes[last] = node
-    wheel.ends[head + 1] = node
+        wheel.nodes[node] = wheel.nodes[last]
+    wheel.nodes[last] = node
+    wheel.ends[bucket] = node
 
 
 @step
@@ -95,7 +95,6 @@ def schedule(wheel: Wheel, now: int, due: int, origin: int, slot: int = -1) -> N
         wheel.meta[OPENED] = node
     else:
         wheel.meta[UNUSED] = wheel.nodes[node]
-    wheel.meta[INSIDE] += 1
     wheel.nodes[node + np.uint64(1)] = origin
     wheel.nodes[node + np.uint64(2)] = due
     wheel.nodes[node + np.uint64(3)] = slot
@@ -114,34 +113,35 @@ def turn(wheel: Any, now: int) -> None:
     if now & _MASK != 0:
         return
     level = 1
-    while (level + 1) * 2 * _BUCKETS < wheel.ends.size and (now >> (BITS * level)) & _MASK == 0:
+    while (level + 1) * _BUCKETS < wheel.ends.size and (now >> (BITS * level)) & _MASK == 0:
         level += 1
     while level >= 1:
-        head = 2 * (level * _BUCKETS + ((now >> (BITS * level)) & _MASK))
-        node = wheel.ends[head]
-        wheel.ends[head] = 0
-        wheel.ends[head + 1] = 0
-        while node != 0:
-            following = wheel.nodes[node]
+        bucket = level * _BUCKETS + ((now >> (BITS * level)) & _MASK)
+        node = last = wheel.ends[bucket]
+        wheel.ends[bucket] = 0
+        following = wheel.nodes[last]
+        while last != 0:
+            node, following = following, wheel.nodes[following]
             link(wheel, now, wheel.nodes[node + 2], node)
-            node = following
+            if node == last:
+                break
         level -= 1
 
 
 @step
 def take(wheel: Wheel, now: int) -> Any:
     """Remove and return the next node due now, or -1; it can be read until the next one is scheduled."""
-    head = 2 * (now & _MASK)
-    node = wheel.ends[head]
-    if node == 0:
+    bucket = now & _MASK
+    last = wheel.ends[bucket]
+    if last == 0:
         return -1
-    following = wheel.nodes[node]
-    wheel.ends[head] = following
-    if following == 0:
-        wheel.ends[head + 1] = 0
+    node = wheel.nodes[last]
+    if node == last:
+        wheel.ends[bucket] = 0
+    else:
+        wheel.nodes[last] = wheel.nodes[node]
     wheel.nodes[node] = wheel.meta[UNUSED]
     wheel.meta[UNUSED] = node
-    wheel.meta[INSIDE] -= 1
     return node
 
 
