@@ -58,7 +58,8 @@ def _first_game(when: str, seeds: int, quick: bool) -> Figure:
     seconds = []
     for _ in range(QUICK_TIMES if quick else TIMES):
         with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+            environment = {**os.environ, "NUMBA_CACHE_DIR": folder, "PYTHONPYCACHEPREFIX": folder}
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
             for _ in range(2 if when == "warm" else 1):
                 command = [sys.executable, "-c", GAMES, str(seeds)]
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -87,6 +87,7 @@ def _is_from_outside(thing: Any) -> bool:
     return not _is_in_rooms(sources.file_of(thing))
 
 
+@functools.cache
 def _is_in_rooms(name: str) -> bool:
     path = Path(name).resolve()
     if not name or PACKAGE not in path.parents:
@@ -127,7 +128,8 @@ def show_versions() -> None:
 @functools.cache
 def rooms_digest() -> str | None:
     """Return a hash of the rooms with steps and of the version of Python, None if a source was edited since."""
-    found = _digest(path for path in PACKAGE.rglob("*.py") if _is_in_rooms(str(path)))
+    paths = [path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")]
+    found = _digest([*paths, *(PACKAGE / name for name in NUMBERS)])
     return None if found is None else hashlib.sha256(f"{sys.version} {found}".encode()).hexdigest()
 
 

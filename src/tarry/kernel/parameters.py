@@ -17,18 +17,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from operator import itemgetter
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    NamedTuple,
-    NoReturn,
-    Self,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, Self, dataclass_transform, get_args, get_origin
 
 import numpy as np
 
@@ -79,10 +68,9 @@ class _Declared(type):
 
 def _fields_of(cls: type, defaults: dict[str, Any]) -> dict[str, inspect.Parameter]:
     """Return the fields a class itself declares, as parameters of its constructor."""
-    hints, found = get_type_hints(cls, include_extras=True), {}
+    found = {}
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    for key in inspect.get_annotations(cls):
-        hint = hints[key]
+    for key, hint in inspect.get_annotations(cls, eval_str=True).items():
         if hint is KW_ONLY:
             kind = inspect.Parameter.KEYWORD_ONLY
         elif get_origin(hint) is not ClassVar:
