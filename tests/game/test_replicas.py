@@ -234,7 +234,10 @@ def test_delays_beyond_the_horizon_leave_nothing_for_the_next_block():
 
 
 def test_blocks_have_room_for_wheels_that_grow():
-    losses, waits = tarry.losses.Linear(tarry.losses.drifting(3, rng=1)), tarry.delays.fixed(horizon=10**6, delay=10**6)
+    losses, waits = (
+        tarry.losses.Linear(tarry.losses.drifting(3, rng=1)),
+        tarry.delays.bursts(horizon=10**6, length=10**6, slow=10**6),
+    )
     made = run.prepare(tarry.Game(DOMAIN, losses, waits, capacity=4), Player(DWFTRL(DOMAIN, rate=0.1)), bound=False)
     part = blocks.Part(made._replace(is_plain=False), [0], made.start(keyed_draws(0)))
     assert blocks.most_replicas(part, 100) == 4  # 32 MB each

@@ -15,6 +15,7 @@ from tarry.kernel.wheel import (
     META,
     expect,
     grow_wheel,
+    make_line,
     make_slot_queue,
     make_wheel,
     origin_of,
@@ -195,3 +196,15 @@ def test_whom_a_slot_is_taken_from_is_forgotten(data: st.DataObject, slots: int,
         found = np.zeros_like(expected)
         _run_slots.dispatcher_for()(queue, np.zeros(slots, np.int64), np.array(given_to), np.array(waits), found)
         assert np.array_equal(found, expected)
+
+
+@given(data=st.data(), slots=st.integers(1, 5), delay=st.integers(0, 9), rounds=st.integers(1, 60))
+def test_a_line_is_a_wheel_where_nobody_overtakes(data: st.DataObject, slots: int, delay: int, rounds: int) -> None:
+    given_to = np.array(data.draw(st.lists(st.integers(-1, slots - 1), min_size=rounds, max_size=rounds)))
+    waits = np.minimum(delay, rounds - 1 - np.arange(rounds))  # the last ones come together
+    line, found = make_line(delay + 1), []
+    for queue in (make_wheel(rounds), line, line):
+        found.append(np.zeros((rounds, slots + 1), np.int64))
+        _run_slots.dispatcher_for()(queue, np.zeros(slots, np.int64), given_to, waits, found[-1])
+        line.clear()  # and again, as the next seed does
+    assert all(np.array_equal(one, found[0]) for one in found)

@@ -80,6 +80,11 @@ class Delays(Parameters):
     def max_backlog(self) -> int:
         return self.summary().max_backlog
 
+    @property
+    def in_line(self) -> int:
+        """How many rounds wait at most, if feedback comes in the order of rounds; 0 where it need not."""
+        return 0
+
     def observed_set(self, t: int) -> Counts:
         """Return O_t: the rounds before t whose feedback arrived before t, in increasing order."""
         if as_int(t, "t", 1) > self.horizon:

@@ -139,6 +139,10 @@ class Fixed(Generated):
     _: KW_ONLY
     delay: Natural
 
+    @property
+    def in_line(self) -> int:
+        return min(self.delay, self.horizon) + 1
+
     def wait(self, t: int) -> int:
         return self.delay
 

@@ -173,10 +173,8 @@ class Block:
                 for rows, leaf in zip(self._changing, leaves(_without_wheel(part.fresh)), strict=True):
                     rows[first : first + count] = leaf
             first += count
-        wheel = self.buffers.world.wheel
-        if self._is_used:
-            wheel.ends[:] = 0  # delays of a user's may reach beyond the horizon
-            wheel.meta[:] = 0
+        if self._is_used:  # delays of a user's may reach beyond the horizon
+            self.buffers.world.wheel.clear()
         self._is_used = True
         for part, keyed in zip(self.buffers.draws, keyed_draws(seeds_of(parts)), strict=True):
             if isinstance(part, type(keyed)):  # not where draws are recorded
@@ -225,7 +223,7 @@ def are_same(runs: Sequence[Run], others: Sequence[Run]) -> bool:
 
 
 def _without_wheel(buffers: Buffers) -> Any:
-    """Return what a game changes; the nodes of a wheel need no clearing."""
+    """Return what a game changes, but for what is to come, which is cleared."""
     return buffers._replace(world=buffers.world._replace(wheel=()))
 
 

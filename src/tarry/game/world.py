@@ -11,7 +11,7 @@ from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, de
 from tarry.kernel import Unmoved, entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
 from tarry.kernel.packed import Packed, unpack
-from tarry.kernel.wheel import expect, has_room, make_wheel, origin_of, slot_of, take_next, turn
+from tarry.kernel.wheel import expect, has_room, origin_of, slot_of, take_next, turn
 from tarry.kernel.words import read
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import face, fetch, gradient_in, row_in, see, value_in
@@ -43,7 +43,7 @@ class Reactions(NamedTuple):
 class World(NamedTuple):
     """What the world keeps while a seed is played."""
 
-    wheel: Any  # arrivals to come: a Wheel, or a SlotQueue
+    wheel: Any  # arrivals to come: a Wheel, a Line or a SlotQueue
     row: np.ndarray  # scratch for one row of data
     feedback: np.ndarray  # by slot, what a tracked round will tell
     loss: np.ndarray  # the sum so far
@@ -68,15 +68,15 @@ class Log(NamedTuple):
 
 
 def make_world(
-    widths: tuple[int, int, int], slots: int, nodes: int, horizon: int, curve: tuple[int, int], reactions: Reactions
+    widths: tuple[int, int, int], slots: int, queue: Any, curve: tuple[int, int], reactions: Reactions
 ) -> World:
-    """Return a world before the first round, with room for this many pending rounds, tracked and in the wheel.
+    """Return a world before the first round, with room for this many tracked rounds, and a queue of arrivals.
 
     ``widths`` are those of a row, of feedback and of a context; ``curve`` is the shape of what checkpoints leave.
     """
     width, feedback, context = widths
     return World(
-        wheel=make_wheel(nodes, horizon),
+        wheel=queue,
         row=np.zeros(width),
         feedback=np.zeros((slots, feedback)),
         loss=np.zeros(1),

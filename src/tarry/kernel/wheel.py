@@ -35,6 +35,11 @@ class Wheel(NamedTuple):
     nodes: np.ndarray  # next node, origin, due round and slot, four entries a node
     meta: np.ndarray  # the last node opened, and the first unused one of those
 
+    def clear(self) -> None:
+        """Forget all items, in stacked wheels too; nodes need no clearing."""
+        self.ends[...] = 0
+        self.meta[...] = 0
+
     @property
     def room(self) -> int:
         """How many items fit."""
@@ -60,9 +65,9 @@ def _closed(nodes: int, stacked: tuple[int, ...] = ()) -> np.ndarray:
     return np.zeros((*stacked, _SIZE * (nodes + 1)), np.int64)
 
 
-@step
-def has_room(wheel: Wheel, items: int) -> Any:
-    """Return whether a wheel has room for so many items more than were ever inside."""
+@verb_with_default
+def has_room(wheel: Any, items: int) -> Any:
+    """Return whether there is room for so many items more than were ever inside."""
     return wheel.meta[OPENED] + _SIZE * items < wheel.nodes.size
 
 
@@ -162,6 +167,53 @@ def slot_of(queue: Any, item: int, rounds: np.ndarray) -> Any:
     """Return the slot in which that round is still tracked, or -1."""
     slot = queue.nodes[item + 3]
     return slot if slot >= 0 and rounds[slot] == queue.nodes[item + 1] else -1
+
+
+class Line(NamedTuple):
+    """Arrivals in the order of their rounds, as when all delays are equal: who comes first, leaves first."""
+
+    nodes: np.ndarray  # origin, due round and slot, four entries a node, as many nodes as a power of two
+    ends: np.ndarray  # entries of those who have left, and of those who have come
+
+    def clear(self) -> None:
+        """Forget everybody, in stacked lines too."""
+        self.nodes[...] = 0
+        self.ends[...] = 0
+
+    def has_room(self, items: int) -> Any:
+        return True
+
+    def expect(self, now: int, due: int, origin: int, slot: int) -> None:
+        node = self.ends[1] & (self.nodes.size - 1)
+        self.ends[1] += _SIZE
+        self.nodes[node] = origin
+        self.nodes[node + 1] = due
+        self.nodes[node + 2] = slot
+
+    def turn(self, now: int) -> None:
+        pass
+
+    def take_next(self, now: int, rounds: np.ndarray) -> Any:
+        node = self.ends[0] & (self.nodes.size - 1)
+        if self.nodes[node + 1] != now:  # where nobody waits, a round that is past
+            return -1
+        self.ends[0] += _SIZE
+        return node
+
+    def origin_of(self, item: int, rounds: np.ndarray) -> Any:
+        return self.nodes[item]
+
+    def slot_of(self, item: int, rounds: np.ndarray) -> Any:
+        slot = self.nodes[item + 2]
+        return slot if slot >= 0 and rounds[slot] == self.nodes[item] else -1
+
+
+register_methods(Line, (has_room, expect, turn, take_next, origin_of, slot_of))
+
+
+def make_line(items: int) -> Line:
+    """Return an empty line with room for this many."""
+    return Line(np.zeros(_SIZE << items.bit_length(), np.int64), np.zeros(2, np.int64))
 
 
 class SlotQueue(NamedTuple):
