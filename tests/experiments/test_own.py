@@ -116,6 +116,24 @@ def test_files_beside_it_are_read_hashed_and_shipped(mine, tmp_path):
     assert all(not home.members for home in sent.values())
 
 
+def test_files_that_functions_will_import_are_hashed_shipped_and_found(mine, tmp_path):
+    later = tmp_path / "later_of_mine.py"
+    later.write_text("def half(): return 0.5\n")
+    where = "        return cls(domain, 0.1"
+    edit = (where, f"        from later_of_mine import half\n{where.replace('0.1', '0.2 * half()')}")
+    text = SMALL.replace('{ type = "Momentum", rate = 0.1 }', '"Momentum.careful"')
+    first = mine(edit, text=text)
+    sent = own_members.texts_for(cell.content for cell in first.cells)
+    assert "later_of_mine" in next(iter(sent.values())).texts
+    assert [refusal(cell.content) for cell in first.cells] == ["", ""]  # found, though its folder is on no path
+    later.write_text("def half(): return 0.25\n")
+    second = mine(text=text)
+    assert ids(second)["mine"] != ids(first)["mine"]
+    content = json.loads({cell.columns["player"]: cell for cell in second.cells}["mine"].content)
+    game, _ = build_game(content["game"], 0)
+    assert build_player(content["player"], game).learner.rate == 0.2 * 0.25 / (1.0 + game.delays.max_delay)
+
+
 def test_workers_run_the_texts_that_are_sent(mine, tmp_path, monkeypatch):
     """As on another machine: there is no file, and the names are not known."""
     sweep = mine()

@@ -270,7 +270,10 @@ def _home(name: str, module: ModuleType, chosen: str, texts: Texts, place: str) 
     try:
         digests = {one: sources.digest_of(found) for one, found in members.items()}
         if texts:
-            beside = {file for found in members.values() for file in sources.files_of(found)}
+            beside = {file: Path(file).stem for found in members.values() for file in sources.files_of(found)}
+            # What a function will import lies beside it too, and is later found by its text.
+            here = {file: one for file, one in beside.items() if Path(file).parent == Path(name).parent}
+            _install({one: (file, _reads(file)) for file, one in here.items() if one not in sys.modules})
             texts = texts | {one: told for one, told in _known.items() if told[0] in beside}
     except sources.Unknown as error:
         raise ValueError(f"{place}: {error} was edited after it was imported, or has no text: start anew") from error
