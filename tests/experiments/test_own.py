@@ -116,6 +116,18 @@ def test_files_beside_it_are_read_hashed_and_shipped(mine, tmp_path):
     assert all(not home.members for home in sent.values())
 
 
+def test_a_cell_holds_the_values_that_verbs_read(mine, tmp_path):
+    (tmp_path / "factor.txt").write_text("2.0")
+    text = f"\nimport pathlib\nFACTOR = float(pathlib.Path({str(tmp_path / 'factor.txt')!r}).read_text())"
+    first = ids(mine(("return 2.0", "return FACTOR"), ("from math import sqrt", f"from math import sqrt{text}")))
+    assert ids(mine()) == first
+    (tmp_path / "factor.txt").write_text("4.0")
+    again = ids(mine(("return FACTOR", "return FACTOR * 1.0")))  # what has not changed is not run again
+    back = ids(mine(("return FACTOR * 1.0", "return FACTOR")))
+    assert len({first["mine"], again["mine"], back["mine"]}) == 3
+    assert first["theirs"] == again["theirs"] == back["theirs"]
+
+
 def test_files_that_functions_will_import_are_hashed_shipped_and_found(mine, tmp_path):
     later = tmp_path / "later_of_mine.py"
     later.write_text("def half(): return 0.5\n")

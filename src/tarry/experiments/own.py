@@ -6,6 +6,7 @@ names a member's file and holds the hash of its code (:mod:`tarry.kernel.sources
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import sys
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 from tarry.delays.base import Delays
 from tarry.domains import Domain
 from tarry.kernel import sources
+from tarry.kernel.compile import values_read_by
 from tarry.learners.base import Learner
 from tarry.learners.norms import Norm
 from tarry.losses.base import Losses, RowSource
@@ -268,7 +270,7 @@ def _home(name: str, module: ModuleType, chosen: str, texts: Texts, place: str) 
         kinds = "Learner, Scheduler, Losses, Delays or Domain"
         raise ValueError(f"{place}: {name} has no member{f' {chosen}' * bool(chosen)}: a class that inherits {kinds}")
     try:
-        digests = {one: sources.digest_of(found) for one, found in members.items()}
+        digests = {one: _digest_of(found) for one, found in members.items()}
         if texts:
             beside = {file: Path(file).stem for found in members.values() for file in sources.files_of(found)}
             # What a function will import lies beside it too, and is later found by its text.
@@ -278,6 +280,13 @@ def _home(name: str, module: ModuleType, chosen: str, texts: Texts, place: str) 
     except sources.Unknown as error:
         raise ValueError(f"{place}: {error} was edited after it was imported, or has no text: start anew") from error
     return Home(name, members, digests, texts)
+
+
+def _digest_of(member: Any) -> str:
+    """Return a hash of a member's code, and of the values of globals that its verbs read: of a file, for example."""
+    code, kinds = sources.digest_of(member), [member] if isinstance(member, type) else []
+    read = sorted(f"{one.name} {one.digest}" for one in values_read_by(kinds))  # not the name of the file
+    return hashlib.sha256("\0".join((code, *read)).encode()).hexdigest() if read else code
 
 
 @contextmanager

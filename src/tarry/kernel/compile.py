@@ -26,7 +26,8 @@ from numba.experimental import structref
 from numba.extending import overload
 
 from tarry.kernel.blame import note_title, title_of
-from tarry.kernel.cache import Fingerprint, make_dispatcher, walk
+from tarry.kernel.cache import Fingerprint, make_dispatcher, verbs_from_outside, walk
+from tarry.kernel.frozen import Value, Values
 from tarry.kernel.pipeline import EntryCompiler, StepCompiler
 
 logger = logging.getLogger("tarry")
@@ -45,7 +46,8 @@ INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 
 _sources_of: dict[type, set[Any]] = {}  # implementations of verbs by their type; steps stand under ``object``
 _announced: set[str] = set()  # plain functions that were logged
-_fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
+_fingerprints: dict[tuple[Any, ...], tuple[Fingerprint | None, list[Value]]] = {}
+_frozen: dict[tuple[int, str], Value] = {}  # what steps may hold as constants, as it was when first asked for
 # Weak, so that a user's function that is gone takes what was compiled of it along.
 _foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()  # two threads may ask for one entry at a time; Numba locks while it compiles
@@ -167,10 +169,20 @@ def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     """Return the fingerprint of an entry and its parameters, read from the disk once per set of types."""
     # A verb may be registered later, so the number of sources is part of the key.
     sources = sum(map(len, _sources_of.values()))
-    known = (file, sources, *(type(value) for value in walk(parameters)))
+    kinds = [type(value) for value in walk(parameters)]
+    known = (file, sources, *kinds)
     if known not in _fingerprints:
-        _fingerprints[known] = Fingerprint.of(file, parameters, _sources_of)
-    return _fingerprints[known]
+        read = [_frozen.setdefault((id(one.names), one.name), one) for one in values_read_by(kinds)]
+        _fingerprints[known] = Fingerprint.of(file, parameters, _sources_of), read
+    made, read = _fingerprints[known]
+    for one in read:
+        one.check()
+    return made
+
+
+def values_read_by(kinds: Iterable[type]) -> Values:
+    """Return the values of globals that users' verbs of these types read, now."""
+    return Values(verbs_from_outside(kinds, _sources_of))
 
 
 class Entry:

@@ -1,4 +1,4 @@
-"""Hash what a member from outside the package is made of: code that runs, or that it reaches, and values it reads.
+"""Hash what a member from outside the package is made of: code that it reaches, and code that runs.
 
 All code counts that the import of a user's file runs, and every definition and constant that a name leads to, through
 the user's other files as well. Comments, docstrings and what only stands beside a member count nothing: results and
@@ -14,6 +14,7 @@ import importlib.util
 import sys
 import sysconfig
 import time
+from collections.abc import Iterable
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,11 +89,8 @@ def digest_of_file(file: str) -> str:
     return _hash(one.text for one in statements(text_of(file)))
 
 
-def _hash(texts: Any) -> str:
-    hasher = hashlib.sha256()
-    for text in texts:
-        hasher.update(text.encode() + b"\0")
-    return hasher.hexdigest()
+def _hash(texts: Iterable[str]) -> str:
+    return hashlib.sha256(b"".join(text.encode() + b"\0" for text in texts)).hexdigest()
 
 
 def _reach(module: str, file: str, names: set[str] | None, reached: Reached) -> None:
@@ -135,8 +133,7 @@ def _follow(module: str, file: str, node: Any, reached: Reached) -> None:
 
 def _file_for(name: str, module: str, file: str) -> str:
     """Return the file of a user's module that another imports; empty for Python's, Tarry's and installed ones."""
-    top, root = name.partition(".")[0], module.partition(".")[0]
-    if top == "tarry" or top in sys.stdlib_module_names:
+    if _is_of_library(name):
         return ""
     beside = Path(file).with_name(f"{name}.py")
     if name in sys.modules:
@@ -145,7 +142,18 @@ def _file_for(name: str, module: str, file: str) -> str:
         found = str(beside)
     else:
         found = _search(name)
-    return found if top == root or not found.startswith(LIBRARY) else ""
+    return found if is_users(name, found, module) else ""
+
+
+def _is_of_library(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top == "tarry" or top in sys.stdlib_module_names
+
+
+def is_users(module: str, file: str, asking: str) -> bool:
+    """Return whether a module is a user's: no installed one, or of the same package as the one that asks."""
+    is_near = module.partition(".")[0] == asking.partition(".")[0]
+    return not _is_of_library(module) and (is_near or not file.startswith(LIBRARY))
 
 
 def _search(name: str) -> str:
