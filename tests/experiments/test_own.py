@@ -204,6 +204,39 @@ def test_includes_name_members_too(mine, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("beside", "holder"),
+    [
+        ("sweeping", "a module that is loaded"),  # of these tests
+        ("random", "a module of Python's"),
+        ("antigravity", "a module of Python's"),
+        ("scipy", "a module that is loaded"),
+    ],
+)
+@pytest.mark.parametrize("lazy", ["", "def f():\n    "])
+def test_a_file_that_would_lose_to_another_module_is_told(tmp_path, beside, holder, lazy):
+    code = "from tarry.schedulers.base import Scheduler\nclass Shadowing(Scheduler): pass"
+    (tmp_path / "shadowing_file.py").write_text(f"{lazy}import {beside}.parts\n{code}")
+    (tmp_path / f"{beside}.py").write_text("x = 1")
+    with pytest.raises(ValueError, match=rf"imports {beside}, and .*{beside}.py has the name of {holder}.*: rename"):
+        sweep_of(tmp_path, SMALL.replace("MODULE", "shadowing_file"))
+
+
+def test_files_beside_two_sweeps_are_told_apart(tmp_path):
+    code = "from tarry.schedulers.base import Scheduler\nfrom near_both import X\nclass Near(Scheduler): pass"
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        (folder / f"near_{folder.name}.py").write_text(code.replace("Near", f"Near{folder.name}"))
+        (folder / "near_both.py").write_text(f"X = {folder.name!r}")
+    assert own_members.load_home("near_a.py", tmp_path / "a", "members").members
+    with pytest.raises(ValueError, match=r"b/near_both.py has the name of a module that is loaded \(.*a/near_both.py"):
+        own_members.load_home("near_b.py", tmp_path / "b", "members")
+    (tmp_path / "b" / "near_both.py").rename(tmp_path / "b" / "near_one.py")
+    mended = (tmp_path / "b" / "near_b.py").read_text().replace("near_both", "near_one")
+    (tmp_path / "b" / "near_b.py").write_text(mended)
+    assert own_members.load_home("near_b.py", tmp_path / "b", "members").members
+
+
+@pytest.mark.parametrize(
     ("named", "code", "sentence"),
     [
         ("absent_file.py", None, r"members: .*absent_file.py cannot be read: No such file"),

@@ -6,9 +6,9 @@ names a member's file and holds the hash of its code (:mod:`tarry.kernel.sources
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
-import importlib.util
 import sys
 import threading
 import traceback
@@ -56,6 +56,10 @@ class Home(NamedTuple):
     texts: Texts
 
 
+class Shadowed(ValueError):
+    """A file that members import has the name of a module that Python would take instead."""
+
+
 _homes: dict[str, Home] = {}  # what was loaded in this process, by name
 _known: Texts = {}  # modules that were run from texts, or may be
 _beside: list[Path] = []  # the folder of the file that is being run
@@ -68,7 +72,7 @@ class _Texts:
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         file = _beside[-1] / f"{name}{FILE}" if _beside else None
-        if name not in _known and name not in sys.stdlib_module_names and file is not None and file.is_file():
+        if file is not None and file.is_file():  # read anew: one that could not be run may have been mended
             _known[name] = str(file), file.read_text(encoding="utf-8")
         if name not in _known:
             return None
@@ -83,6 +87,7 @@ class _Texts:
     @staticmethod
     def exec_module(module: ModuleType) -> None:
         file, text = _known[module.__name__]
+        _check_beside(Path(file), text)
         sources.note_text(file, text)
         exec(compile(text, file, "exec"), module.__dict__)
 
@@ -206,7 +211,7 @@ def _of_file(path: Path, place: str) -> Home:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{place}: {path} cannot be read: {getattr(error, 'strerror', error)}") from error
-    if not name.isidentifier() or _is_taken(name, path):
+    if not name.isidentifier() or (name not in _known and _holder(name, path)):
         raise ValueError(f"{place}: {path.name} has the name of another module, or of none: rename the file")
     if known is None and _runs(name, str(path), text):  # imported by somebody, whose classes these are then
         _known[name] = str(path), text
@@ -229,18 +234,32 @@ def _install(texts: Texts) -> None:
             _known[name] = file, text
 
 
-def _is_taken(name: str, path: Path) -> bool:
-    """Return whether a module of this name is another's: what it would import should stay what it is."""
+def _check_beside(file: Path, text: str) -> None:
+    """Raise Shadowed where a file imports one beside it and would get another module of that name."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    for name in sorted({one.partition(".")[0] for one in named}):
+        beside = file.with_name(f"{name}{FILE}")
+        holder = _holder(name, beside) if beside.is_file() else ""
+        if holder:
+            raise Shadowed(f"{file} imports {name}, and {beside} has the name of {holder}: rename {beside.name}")
+
+
+def _holder(name: str, path: Path) -> str:
+    """Return what other module has this name, empty for none: what others would import should stay what it is."""
     if name in sys.stdlib_module_names:
-        return True
+        return "a module of Python's"
     if name in _known:
-        return False
-    found = sys.modules.get(name)
-    try:
-        spec = found.__spec__ if found is not None else importlib.util.find_spec(name)
-    except ValueError:  # a script
-        spec = None
-    return spec is not None and (spec.origin is None or Path(spec.origin).resolve() != path)
+        spec = ModuleSpec(name, None, origin=_known[name][0]) if name in sys.modules else None
+    elif name in sys.modules:
+        spec = sys.modules[name].__spec__  # none for a script
+    else:
+        finders = [finder for finder in sys.meta_path if finder is not _Texts]
+        spec = next(filter(None, (finder.find_spec(name, None) for finder in finders)), None)
+    if spec is None or (spec.origin and Path(spec.origin).resolve() == path.resolve()):
+        return ""
+    return f"a module that is {'loaded' if name in sys.modules else 'installed'} ({spec.origin or 'a folder'})"
 
 
 def _runs(name: str, file: str, text: str) -> bool:
@@ -303,6 +322,8 @@ def _telling(problem: str, remedy: str, file: str = "") -> Iterator[None]:
     """Raise ValueError for whatever a user's code raises while it is run, with its line."""
     try:
         yield
+    except Shadowed as error:
+        raise ValueError(f"{problem}: {error}") from error
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if file and frame.filename == file]
         where = f" (line {lines[-1]})" if lines else ""
