@@ -104,11 +104,12 @@ def _summary(frame: pl.DataFrame) -> Table:
     from tarry.reports.table import Table
 
     keys, names = _keys(frame)
-    rows = []
+    rows, only_losses = [], frame["regret"].is_nan().all()  # comparator = "none"
     for row in frame.iter_rows(named=True):
         figures = (DASH if row[name] is None else f"{row[name]:{form}}" for name, form in FORMS.items())
-        rows.append((*_labels(row, keys), str(row["runs"]), str(row["distinct_seeds"]), _regret(row), *figures))
-    columns = (*names, "runs", "seeds", "regret", "bound", "seen", "E w²")
+        first = number(row["loss"]) if only_losses else _regret(row)
+        rows.append((*_labels(row, keys), str(row["runs"]), str(row["distinct_seeds"]), first, *figures))
+    columns = (*names, "runs", "seeds", "loss" if only_losses else "regret", "bound", "seen", "E w²")
     return Table(TITLE, columns, rows, NOTE, text=names, wrap=names, name="results")
 
 

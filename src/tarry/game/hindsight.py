@@ -127,7 +127,6 @@ def comparing(given: Any, game: Any, rounds: np.ndarray) -> Callable[[Any, Calla
     """
     if given is None:
         return lambda _game, _stopped: None
-    compile_passes(game)
     if isinstance(given, str):
         as_choice(given, "comparator", ["best"])
         return lambda game, stopped: compare(game, rounds, stopped)
