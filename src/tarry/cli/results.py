@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tarry import experiments
 from tarry.cli.console import refusing, screen
+from tarry.cli.own import MembersOption, load
 from tarry.errors import ArgumentError
 from tarry.outcomes import DASH, number
 
@@ -176,6 +177,7 @@ def report_command(
     replay: Annotated[
         bool, typer.Option(help="Whether to play one setting again for timeline, survival and moving comparators.")
     ] = True,
+    members: MembersOption = None,
     where: WhereOption = None,
     against: Annotated[
         str | None, typer.Option(help="Differences are from this player (default: the first of the file).")
@@ -195,6 +197,7 @@ def report_command(
         for kind in only or ():  # before the results are read, which may take long
             if kind not in KINDS:
                 raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
+        load(members)  # results alone run no code
         results = experiments.Folder(folder)
         tables = select(experiments.read_tables(folder), where or ())
         with Console(stderr=True).status("drawing") as status:
@@ -210,7 +213,9 @@ def report_command(
                 )
                 notes += [note] if note else []
             options = [
-                (f"--{name}", value) for name, given in (("where", where), ("tune", tune)) for value in given or ()
+                (f"--{name}", value)
+                for name, given in (("members", members), ("where", where), ("tune", tune))
+                for value in given or ()
             ]
             options += [("--against", against)] if against else []
             command = " ".join([story.command, *(shlex.join(option) for option in options)])

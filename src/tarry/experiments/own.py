@@ -119,6 +119,12 @@ class Own:
         return None if made is None else (made, {"file": home.name, "digest": home.digests[base]})
 
     @property
+    def kinds(self) -> dict[str, type]:
+        """The classes among the members, by name."""
+        found = {name: home.members[name] for name, home in self._homes.items()}
+        return {name: one for name, one in found.items() if isinstance(one, type)}
+
+    @property
     def texts(self) -> dict[Path, str]:
         """The texts of all files that were run, by path."""
         return {Path(file): text for home in self._homes.values() for file, text in home.texts.values()}
@@ -170,11 +176,14 @@ def find_member(home: dict[str, str], name: str, place: str) -> Member:
     """Return the constructor that a cell means; raise ValueError where the code is not there, or is another one."""
     file, digest = home["file"], home["digest"]
     with _lock:
-        if file not in _homes:  # results may come from anybody: only a sweep file that is loaded names code to run
+        base = name.partition(".")[0]
+        same = [home for home in _homes.values() if home.digests.get(base) == digest]  # a file may have moved
+        if file not in _homes and not same:  # results may come from anybody: they name no code to run
             raise ValueError(
-                f"{place}: {name} is of {file}, which no sweep that is loaded names: load_sweep(FILE) loads it"
+                f"{place}: {name} is of {file}, which no sweep that is loaded names: load_sweep(FILE) loads it, "
+                "--members FILE in a command"
             )
-        found, base = _homes[file], name.partition(".")[0]
+        found = _homes[file] if file in _homes else same[0]
     if found.digests.get(base) != digest:
         raise ValueError(f"{place}: the code of {base} in {file} has changed since the sweep was listed: run it again")
     return _constructor(found, name)
