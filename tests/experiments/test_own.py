@@ -116,6 +116,36 @@ def test_files_beside_it_are_read_hashed_and_shipped(mine, tmp_path):
     assert all(not home.members for home in sent.values())
 
 
+def test_a_cell_holds_the_values_that_verbs_read(mine, tmp_path):
+    (tmp_path / "factor.txt").write_text("2.0")
+    text = f"\nimport pathlib\nFACTOR = float(pathlib.Path({str(tmp_path / 'factor.txt')!r}).read_text())"
+    first = ids(mine(("return 2.0", "return FACTOR"), ("from math import sqrt", f"from math import sqrt{text}")))
+    assert ids(mine()) == first
+    (tmp_path / "factor.txt").write_text("4.0")
+    again = ids(mine(("return FACTOR", "return FACTOR * 1.0")))  # what has not changed is not run again
+    back = ids(mine(("return FACTOR * 1.0", "return FACTOR")))
+    assert len({first["mine"], again["mine"], back["mine"]}) == 3
+    assert first["theirs"] == again["theirs"] == back["theirs"]
+
+
+def test_files_that_functions_will_import_are_hashed_shipped_and_found(mine, tmp_path):
+    later = tmp_path / "later_of_mine.py"
+    later.write_text("def half(): return 0.5\n")
+    where = "        return cls(domain, 0.1"
+    edit = (where, f"        from later_of_mine import half\n{where.replace('0.1', '0.2 * half()')}")
+    text = SMALL.replace('{ type = "Momentum", rate = 0.1 }', '"Momentum.careful"')
+    first = mine(edit, text=text)
+    sent = own_members.texts_for(cell.content for cell in first.cells)
+    assert "later_of_mine" in next(iter(sent.values())).texts
+    assert [refusal(cell.content) for cell in first.cells] == ["", ""]  # found, though its folder is on no path
+    later.write_text("def half(): return 0.25\n")
+    second = mine(text=text)
+    assert ids(second)["mine"] != ids(first)["mine"]
+    content = json.loads({cell.columns["player"]: cell for cell in second.cells}["mine"].content)
+    game, _ = build_game(content["game"], 0)
+    assert build_player(content["player"], game).learner.rate == 0.2 * 0.25 / (1.0 + game.delays.max_delay)
+
+
 def test_workers_run_the_texts_that_are_sent(mine, tmp_path, monkeypatch):
     """As on another machine: there is no file, and the names are not known."""
     sweep = mine()
@@ -171,6 +201,39 @@ def test_includes_name_members_too(mine, tmp_path):
     (tmp_path / "base.toml").write_text(line)
     (tmp_path / "other.toml").write_text(f'include = ["base.toml"]\n{rest}')
     assert ids(load_sweep(tmp_path / "other.toml")) == first
+
+
+@pytest.mark.parametrize(
+    ("beside", "holder"),
+    [
+        ("sweeping", "a module that is loaded"),  # of these tests
+        ("random", "a module of Python's"),
+        ("antigravity", "a module of Python's"),
+        ("scipy", "a module that is loaded"),
+    ],
+)
+@pytest.mark.parametrize("lazy", ["", "def f():\n    "])
+def test_a_file_that_would_lose_to_another_module_is_told(tmp_path, beside, holder, lazy):
+    code = "from tarry.schedulers.base import Scheduler\nclass Shadowing(Scheduler): pass"
+    (tmp_path / "shadowing_file.py").write_text(f"{lazy}import {beside}.parts\n{code}")
+    (tmp_path / f"{beside}.py").write_text("x = 1")
+    with pytest.raises(ValueError, match=rf"imports {beside}, and .*{beside}.py has the name of {holder}.*: rename"):
+        sweep_of(tmp_path, SMALL.replace("MODULE", "shadowing_file"))
+
+
+def test_files_beside_two_sweeps_are_told_apart(tmp_path):
+    code = "from tarry.schedulers.base import Scheduler\nfrom near_both import X\nclass Near(Scheduler): pass"
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        (folder / f"near_{folder.name}.py").write_text(code.replace("Near", f"Near{folder.name}"))
+        (folder / "near_both.py").write_text(f"X = {folder.name!r}")
+    assert own_members.load_home("near_a.py", tmp_path / "a", "members").members
+    with pytest.raises(ValueError, match=r"b/near_both.py has the name of a module that is loaded \(.*a/near_both.py"):
+        own_members.load_home("near_b.py", tmp_path / "b", "members")
+    (tmp_path / "b" / "near_both.py").rename(tmp_path / "b" / "near_one.py")
+    mended = (tmp_path / "b" / "near_b.py").read_text().replace("near_both", "near_one")
+    (tmp_path / "b" / "near_b.py").write_text(mended)
+    assert own_members.load_home("near_b.py", tmp_path / "b", "members").members
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tarry.delays import fixed
 from tarry.domains import Ball, Box
 from tarry.errors import ArgumentError
 from tarry.game import hindsight
+from tarry.kernel.kept import ENTRY_BYTES, Kept
 from tarry.learners import OGD, SOLO
 from tarry.losses.supervised import curve
 
@@ -36,7 +37,7 @@ def game(losses, domain=None, **rules):
 @pytest.fixture
 def solved(monkeypatch):
     """The losses that were solved for, in order."""
-    monkeypatch.setattr(hindsight, "_shared", type(hindsight._shared)())
+    monkeypatch.setattr(hindsight, "_shared", Kept(hindsight.KEPT_BYTES))
     seen, real = [], hindsight.comparator
 
     def counting(domain, losses, *rest):
@@ -137,11 +138,26 @@ def test_other_checkpoints_take_a_pass_and_no_search(solved):
 
 
 def test_the_oldest_are_forgotten(solved, monkeypatch):
-    monkeypatch.setattr(hindsight, "REMEMBERED", 2)
+    size = ENTRY_BYTES + 8 * (K + 1 + 1)
+    monkeypatch.setattr(hindsight._shared, "most", 2 * size)
     for shift in (0.0, 1.0, 2.0, 0.0):
         hindsight.compare(game(kinds.Absolute(X, Y + shift)), np.array([T]))
     assert len(solved) == 4
-    assert len(hindsight._shared) == 2
+    assert len(list(hindsight._shared)) == 2
+
+
+def test_comparators_with_many_checkpoints_are_kept_by_their_bytes(solved, monkeypatch):
+    monkeypatch.setattr(hindsight._shared, "most", 10 * ENTRY_BYTES)
+    few, many = np.array([T]), np.arange(1, T + 1)
+    played = [game(kinds.Absolute(X, Y + shift)) for shift in range(4)]
+    for one in played:
+        hindsight.compare(one, few)
+    assert len(list(hindsight._shared)) == 4
+    for one in played:
+        hindsight.compare(one, np.repeat(many, 8))
+    assert len(list(hindsight._shared)) < 4
+    assert hindsight._shared._bytes <= hindsight._shared.most
+    assert len(solved) == 4, "what a game has found it keeps itself"
 
 
 def test_cells_of_a_sweep_share_one_search_for_each_seed(solved, tmp_path):

@@ -98,6 +98,43 @@ def test_an_ancestor_in_another_file_counts(folder):
     assert _run(folder)[0] == "70.0"
 
 
+def test_a_value_that_is_read_at_import_counts(folder):
+    reading = MIXIN.format(factor="FACTOR") + f"FACTOR = float(open({str(folder / 'factor.txt')!r}).read())\n"
+    _write(folder / "mixin.py", reading)
+    (folder / "factor.txt").write_text("5")
+    assert _run(folder) == ["10.0", "0"]
+    assert _run(folder) == ["10.0", "1"]
+    (folder / "factor.txt").write_text("35")
+    assert _run(folder) == ["70.0", "0"]
+    (folder / "factor.txt").write_text("5")
+    assert _run(folder) == ["10.0", "1"]
+
+
+def test_a_value_that_changes_after_it_was_compiled_is_told(folder):
+    _write(folder / "mixin.py", MIXIN.format(factor="FACTOR") + "FACTOR = 5.0\n")
+    change = """
+import mixin
+from tarry.errors import MemberError
+@entry
+def other(domain, x):
+    project(domain, x, x)
+mine = Mine(2.0)
+other.dispatcher_for(mine)(mine, np.zeros(1))
+mixin.FACTOR = 2.5 * 2.0  # the same
+other.dispatcher_for(mine)
+mixin.FACTOR = 6.0
+for one in (other, entry(lambda domain: domain)):
+    try:
+        one.dispatcher_for(mine)
+    except MemberError as error:
+        print(error)
+mixin.FACTOR = 5.0
+"""
+    said = " ".join(_run(folder, between=change))
+    assert said.count("FACTOR of mixin has changed from 5.0 to 6.0, and code that was compiled before keeps") == 2
+    assert said.endswith("10.0 0")
+
+
 def test_locators_of_the_user_serve_no_stale_code(folder):
     theirs = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
     between = "import numba\nassert numba.config.CACHE_LOCATOR_CLASSES == 'UserProvidedCacheLocator'"

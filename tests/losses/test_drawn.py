@@ -9,6 +9,7 @@ import pytest
 
 import tarry
 from tarry.kernel import Purpose, entry, make_key
+from tarry.kernel.kept import ENTRY_BYTES, Kept
 from tarry.kernel.keyed import normals
 from tarry.losses import Drawn, Linear, Quadratic, blocks, drawn, drifting
 from tarry.losses.base import fetch
@@ -117,13 +118,13 @@ def test_errors_are_sentences(build, sentence):
 
 @pytest.mark.jit(only=True)
 def test_a_table_has_the_rows_that_are_drawn(monkeypatch):
-    monkeypatch.setattr(drawn, "_tables", type(drawn._tables)())
+    monkeypatch.setattr(drawn, "_tables", Kept(drawn.KEPT_BYTES))
     for rows in (drifting(5, rng=1), blocks(5, length=7, rng=2)):
         listed = drawn.in_table(Linear(rows), 300).rows
         assert np.array_equal(listed.values, table(rows, 300))
         assert drawn.in_table(Linear(rows), 300).rows.values is listed.values, "it is drawn twice"
         assert drawn.in_table(Linear(rows), 300, is_empty=True).rows.values.shape == (0, 5)
-    monkeypatch.setattr(drawn, "KEPT_BYTES", 2 * 300 * 5 * 8)
+    drawn._tables.most = 2 * (ENTRY_BYTES + 300 * 5 * 8)
     drawn.in_table(Linear(drifting(5, rng=3)), 300)
     assert [rows for rows, _ in drawn._tables] == [blocks(5, length=7, rng=2), drifting(5, rng=3)]
 
@@ -150,7 +151,7 @@ def test_games_are_the_same_with_and_without_a_table(monkeypatch):
     found = []
     for most in (drawn.TABLE_BYTES, 0):
         monkeypatch.setattr(drawn, "TABLE_BYTES", most)
-        tarry.game.hindsight._shared.clear()
+        monkeypatch.setattr(tarry.game.hindsight, "_shared", Kept(1 << 20))
         game = tarry.Game(ball, Quadratic(Drawn.drifting_targets(5, rng=3)), waits, capacity=4)
         found.append(tarry.simulate(game, player, 3))
     one, two = found

@@ -60,10 +60,10 @@ def test_every_player_has_a_column():
     assert all("±" in cell for row in table.rows for cell in row[1:])
 
 
-def grid(regret, *, levels=(1, 2, 4), seeds=10, capacities=(4,)):
+def grid(regret, *, levels=(1, 2, 4), seeds=10, capacities=(4,), delays=None):
     """A sweep in which player A has an axis rate, and B none; ``regret`` is a function of level, seed and generator."""
     cells, runs, curves = tables({"A": 1.0, "B": 1.0}, capacities=capacities, means=levels, seeds=seeds)
-    delays = {"type": "geometric", "mean": 5}
+    delays = delays or {"type": "geometric", "mean": 5}
     level = pl.when(pl.col("player") == "A").then("axis_mean")
     contents = [
         json.dumps({"game": {"capacity": c, "delays": delays}, "player": {"name": p, "rate": m if p == "A" else 0}})
@@ -108,6 +108,24 @@ def test_a_level_that_went_astray_is_not_chosen_and_ends_are_told():
     seen = grid(lambda rate, seed, _: float("inf") if rate == 1 and seed == 0 else float(rate or 9))
     assert tuned(seen, ["rate"]).table.rows == [("drift", "A", "rate = 2", "")]
     assert tuned(grid(lambda rate, seed, _: float(rate or 9)), ["rate"]).table.rows[0][-1] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("delays", "sentence"),
+    [
+        ({"type": "geometric", "mean": 5}, ""),
+        ({"type": "queue", "times": {"type": "geometric", "mean": 5}}, ""),
+        ({"type": "geometric", "mean": 5, "rng": 3}, "No other data: in drift seeds draw neither losses nor delays"),
+        ({"type": "geometric", "mean": 5, "rng": "game.rng"}, ""),
+        ({"type": "fixed", "delay": 5}, "No other data: in drift seeds"),
+        ({"type": "Mine", "from": {"file": "gone.py", "digest": "0"}}, "Whether seeds draw the game of drift is known"),
+        ({"type": "Mine", "from": {"file": "gone.py", "digest": "0"}, "first": {"type": "geometric", "mean": 5}}, ""),
+    ],
+)
+def test_seeds_that_draw_no_game_are_no_other_data(delays, sentence):
+    made = tuned(grid(lambda rate, seed, _: float(rate or 9), delays=delays), ["rate"])
+    for told in (made.note, made.table.caption):
+        assert (sentence in told) if sentence else ("No other data" not in told and "Whether" not in told)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tarry.cli import stored
+from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
 from tarry.live import LabelJoin
 from tarry.live.label_join import UNSAID
@@ -33,8 +34,11 @@ def new(
     memory: Annotated[int, typer.Option(help="Decisions whose fates are remembered.")] = 1_000_000,
 ) -> Line:
     """Make a join, or find that the same one is there."""
+    mine = where.pop("own")
     if scheduler is None:
         chosen = choose_scheduler(capacity, backlog, preemption=preemption)
+    elif has_member("scheduler", scheduler, mine):
+        chosen = make_member("scheduler", member_of("scheduler", scheduler, mine), capacity=capacity)
     else:
         chosen = free_scheduler(scheduler)
     rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels, "memory": memory}

@@ -5,20 +5,24 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen, telling_of_compiling
+from tarry.cli.own import MembersOption, has_member, load, make_member, member_of
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, plan_model, read_log
 from tarry.planning.bounds import bounds_by_delay
 from tarry.planning.demo import DIMENSION, PLAN, STORY, make_game, play_plan
-from tarry.planning.policies import choose_policies
+from tarry.planning.policies import Conditions, Policy, choose_policies
 from tarry.planning.sources import MODELS
 from tarry.reports.demo import PolicyResult, demo_page, summary_table
 from tarry.reports.plans import bounds_table, check_chart, delays_table, plan_tables, save_plan
+
+if TYPE_CHECKING:
+    from tarry.experiments.own import Own
 
 LOG_ONLY = "says how a log is read, and --model reads none"
 MODEL_ONLY = "is about a model of delays, and a log has delays of its own"
@@ -43,6 +47,7 @@ def plan_command(
     max_second_moment: Annotated[float | None, typer.Option(help="Instead: mean w² of at most this.")] = None,
     capacity: Annotated[list[int] | None, typer.Option(help="Try these capacities (repeat the option).")] = None,
     scheduler: Annotated[list[str] | None, typer.Option(help="Compare only these (repeat the option).")] = None,
+    members: MembersOption = None,
     preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
     seeds: Annotated[int, typer.Option(min=2, help="Replays to begin with.")] = 8,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
@@ -52,12 +57,14 @@ def plan_command(
     with refusing():
         if chart is not None:
             check_chart(chart)
-        choose_policies(scheduler or None)  # refuse before a long log is read
+        mine = load(members)
+        policies = [_own_policy(one, mine) if has_member("scheduler", one, mine) else one for one in scheduler or ()]
+        choose_policies(policies or None)  # refuse before a long log is read
         options: dict[str, Any] = {
             "target": _share(target),
             "max_second_moment": max_second_moment,
             "capacities": capacity or None,
-            "schedulers": scheduler or None,
+            "schedulers": policies or None,
             "preemption": preemption,
             "seeds": seeds,
         }
@@ -87,6 +94,20 @@ def plan_command(
         if chart is not None:
             save_plan(made, chart)
         _print(made, output)
+
+
+def _own_policy(text: str, own: Own | None) -> Policy:
+    """Return the policy of a scheduler that is written as in a sweep."""
+    from tarry.experiments.members import describe
+
+    member = member_of("scheduler", text, own)
+
+    def make(given: Conditions) -> Any:
+        return make_member(
+            "scheduler", member, **{n: getattr(given, n) for n in ("capacity", "max_backlog", "max_delay")}
+        )
+
+    return Policy(describe(member), make)
 
 
 def _refuse(given: dict[str, Any], problem: str) -> None:

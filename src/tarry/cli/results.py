@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tarry import experiments
 from tarry.cli.console import refusing, screen
+from tarry.cli.own import MembersOption, load
 from tarry.errors import ArgumentError
 from tarry.outcomes import DASH, number
 
@@ -104,11 +105,12 @@ def _summary(frame: pl.DataFrame) -> Table:
     from tarry.reports.table import Table
 
     keys, names = _keys(frame)
-    rows = []
+    rows, only_losses = [], frame["regret"].is_nan().all()  # comparator = "none"
     for row in frame.iter_rows(named=True):
         figures = (DASH if row[name] is None else f"{row[name]:{form}}" for name, form in FORMS.items())
-        rows.append((*_labels(row, keys), str(row["runs"]), str(row["distinct_seeds"]), _regret(row), *figures))
-    columns = (*names, "runs", "seeds", "regret", "bound", "seen", "E w²")
+        first = number(row["loss"]) if only_losses else _regret(row)
+        rows.append((*_labels(row, keys), str(row["runs"]), str(row["distinct_seeds"]), first, *figures))
+    columns = (*names, "runs", "seeds", "loss" if only_losses else "regret", "bound", "seen", "E w²")
     return Table(TITLE, columns, rows, NOTE, text=names, wrap=names, name="results")
 
 
@@ -175,6 +177,7 @@ def report_command(
     replay: Annotated[
         bool, typer.Option(help="Whether to play one setting again for timeline, survival and moving comparators.")
     ] = True,
+    members: MembersOption = None,
     where: WhereOption = None,
     against: Annotated[
         str | None, typer.Option(help="Differences are from this player (default: the first of the file).")
@@ -194,6 +197,7 @@ def report_command(
         for kind in only or ():  # before the results are read, which may take long
             if kind not in KINDS:
                 raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
+        load(members)  # results alone run no code
         results = experiments.Folder(folder)
         tables = select(experiments.read_tables(folder), where or ())
         with Console(stderr=True).status("drawing") as status:
@@ -209,7 +213,9 @@ def report_command(
                 )
                 notes += [note] if note else []
             options = [
-                (f"--{name}", value) for name, given in (("where", where), ("tune", tune)) for value in given or ()
+                (f"--{name}", value)
+                for name, given in (("members", members), ("where", where), ("tune", tune))
+                for value in given or ()
             ]
             options += [("--against", against)] if against else []
             command = " ".join([story.command, *(shlex.join(option) for option in options)])

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from tarry.cli import stored
+from tarry.cli.own import make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, STANDARD_INPUT, Line, as_ids, column, read_lines, read_value
 from tarry.domains import Ball, Box, Domain, Simplex
 from tarry.learners import DWFTBL, DWFTRL
@@ -40,6 +41,12 @@ def new(
     gradient_bound: Annotated[float | None, typer.Option(help="Largest norm of a gradient, G.")] = None,
     value_bound: Annotated[float | None, typer.Option(help="Largest |loss|, M, for bandit feedback.")] = None,
     rate: Annotated[float | None, typer.Option(help="Instead of a recommendation: this constant rate.")] = None,
+    learner: Annotated[
+        str | None, typer.Option(help="Or this learner, as in a sweep: a name, or '{ type = \"OGD\", rate = 0.1 }'.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="With --rate or --learner: this scheduler (default: as recommended).")
+    ] = None,
     smoothing: Annotated[float | None, typer.Option(help="With --rate and --feedback value: the radius δ.")] = None,
     information: stored.InformationOption = "non-clairvoyant",
     preemption: Annotated[bool, typer.Option(help="Whether a tracked round may be dropped again.")] = True,
@@ -51,7 +58,20 @@ def new(
     place = _make_domain(domain, dimension, radius=radius, lower=lower, upper=upper, scale=scale)
     rules: dict[str, Any] = {"capacity": capacity, "information": information, "preemption": preemption}
     bounds: dict[str, Any] = {"gradient_bound": gradient_bound, "value_bound": value_bound}
-    if rate is None:
+    mine = where.pop("own")
+    facts = {name: getattr(place, name) for name in ("dimension", "diameter", "inner_radius", "outer_radius")}
+    facts |= {"domain": place, "capacity": capacity, "strong_convexity": strong_convexity, **bounds}
+    # Who is tracked is chosen as it is recommended, unless the caller says.
+    if scheduler is None:
+        tracking = choose_scheduler(capacity, backlog, preemption=preemption)
+    else:
+        tracking = make_member("scheduler", member_of("scheduler", scheduler, mine), **facts)
+    if learner is not None:
+        made = make_member("learner", member_of("learner", learner, mine), **facts)
+        chosen = Recommendation(Player(made, tracking), "the learner you gave; no bound is claimed for it", False)
+    elif rate is None:
+        if scheduler is not None:
+            raise ValueError("--scheduler stands beside --rate or --learner: a recommendation chooses its own")
         known: dict[str, Any] = {"feedback": feedback, "strong_convexity": strong_convexity, "backlog": backlog}
         chosen = recommended(place, **known, **rules, **bounds)
     else:
@@ -59,10 +79,9 @@ def new(
             raise ValueError(f"--feedback must be gradient or value, got {feedback!r}")
         if feedback != "gradient" and smoothing is None:
             raise ValueError("a bandit learner with a rate of yours also needs --smoothing")
-        learner = DWFTRL(place, rate) if feedback == "gradient" else DWFTBL(place, rate, smoothing)
-        # No more than the rate is the caller's: who is tracked is chosen as it is recommended.
-        player = Player(learner, choose_scheduler(capacity, backlog, preemption=preemption))
-        chosen = Recommendation(player, f"the constant rate {rate} you gave; no bound is claimed for it", False)
+        constant = DWFTRL(place, rate) if feedback == "gradient" else DWFTBL(place, rate, smoothing)
+        told = f"the constant rate {rate} you gave; no bound is claimed for it"
+        chosen = Recommendation(Player(constant, tracking), told, False)
     # Opens the session where the same one is there already, and refuses another one.
     with Session(chosen.player, **rules, **bounds, **where, rng=seed, memory=memory) as session:
         rounds = session.status().rounds

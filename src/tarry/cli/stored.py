@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
+from tarry.cli import own
 from tarry.cli.console import Format, ended, refusing, screen
 from tarry.live import Receipts
 from tarry.live.base import StoredObject
@@ -34,8 +35,8 @@ _QUOTES = "texts, and the names in an object, stand in double quotes of their ow
 NUMBERS = {"ignore_unknown_options": True}
 
 # Commands that change what is kept, and commands that only look at it, which no loss of power can undo.
-CHANGES = ("store", "name", "durability", "output")
-LOOKS = ("store", "name", "output")
+CHANGES = ("store", "name", "durability", "members", "output")
+LOOKS = ("store", "name", "members", "output")
 
 IdsArgument = Annotated[list[str], typer.Argument(help="Ids, or - for JSON lines of them.")]
 InformationOption = Annotated[str, typer.Option(help="clairvoyant, semi-clairvoyant or non-clairvoyant.")]
@@ -63,6 +64,7 @@ def _shared(
     durability: Annotated[
         str, typer.Option(help="What a call survives: power (its loss) or process (only our end).")
     ] = POWER,
+    members: own.MembersOption = None,
     output: Annotated[
         Format | None, typer.Option("--format", "-f", help="Default: table on a terminal, json otherwise.")
     ] = None,
@@ -95,10 +97,11 @@ def live_command(
                     raise ValueError(
                         "what is kept in memory ends with its command: give --store sqlite:///file.db or postgresql://…"
                     )
+                mine = own.load(where.pop("members", None))
                 if kind is None:
-                    answer = function(where, **given)
+                    answer = function(where | {"own": mine}, **given)
                 else:
-                    with kind.open(**where) as opened:
+                    with kind.open(**where, members=None if mine is None else mine.kinds) as opened:
                         answer = function(opened, **given)
                 if isinstance(answer, dict):
                     facts = {"store": without_password(where["store"]), "name": where["name"]} | answer
@@ -106,8 +109,8 @@ def live_command(
                 show(answer, output)
 
         # Typer reads options from the signature: the function's own come first, then the shared ones.
-        _, *own = inspect.signature(function, eval_str=True).parameters.values()
-        options = [*own, *(SHARED[option] for option in shared)]
+        _, *first = inspect.signature(function, eval_str=True).parameters.values()
+        options = [*first, *(SHARED[option] for option in shared)]
         command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         command.__doc__ = function.__doc__
         app.command(name, epilog=EPILOG, context_settings=context_settings)(command)

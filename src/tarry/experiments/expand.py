@@ -14,7 +14,7 @@ from tarry.experiments.columns import GAME_KEYS, GAME_PARTS, PLAYER_KEYS, READY,
 from tarry.experiments.files import Text, without_file_names
 from tarry.experiments.members import Spec, check, describe, names
 from tarry.experiments.own import Own
-from tarry.experiments.sweep import REVISION, Cell, canonical, identity
+from tarry.experiments.sweep import BEST, REVISION, Cell, canonical, identity
 from tarry.experiments.tables import AXIS, UNLIMITED, BlockTable, SweepTable, check_value, is_reference, seed_numbers
 
 Key = tuple[str | int, ...]
@@ -170,7 +170,9 @@ class Expansion:
     def _cells(self, game: Room, player: Room, axes: dict[str, Any], chunks: list[list[int]]) -> Iterator[Cell]:
         rules, nameless_rules, game_columns = self._resolve(game, axes)
         actor, nameless_actor, player_columns = self._resolve(player, axes)
-        before, named = self._before(rules, actor), self._before(nameless_rules, nameless_actor)
+        against = self._table.comparator
+        before = self._before(rules, actor, against)
+        named = self._before(nameless_rules, nameless_actor, without_file_names(against))
         columns = {"game": game[1], "player": player[1], **game_columns, **player_columns}
         columns |= {"combination": identity(named), "axes": axes}
         where = canonical(axes)
@@ -181,11 +183,12 @@ class Expansion:
                 self._seen.add(key)
                 yield cell
 
-    def _before(self, game: str, player: str) -> str:
+    def _before(self, game: str, player: str, against: Any) -> str:
         """Return the content of cells up to their seeds, keys in order, as ``canonical`` would write it."""
         # Written by hand: a sweep has a hundred thousand cells, and few games and players to encode.
-        before = f'{{"bound":{canonical(self._table.bound)},"checkpoints":{self._table.checkpoints},"game":{game},'
-        return f'{before}"player":{player},"revision":{REVISION}'
+        before = f'{{"bound":{canonical(self._table.bound)},"checkpoints":{self._table.checkpoints},'
+        before += f'"comparator":{canonical(against)},' if against != BEST else ""
+        return f'{before}"game":{game},"player":{player},"revision":{REVISION}'
 
     def _resolve(self, room: Room, axes: dict[str, Any]) -> Resolved:
         """Return a game or a player with these values, which refer to no axes themselves."""

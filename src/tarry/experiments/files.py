@@ -25,7 +25,7 @@ DATA_KEYS = ("file", "columns")
 READERS = (".npy", ".csv", ".parquet")
 # How many levels of keys below a top-level key are names that the user chose, of games or axes for example:
 # a table under such a name is never data, even if one of its keys is "file". Elsewhere nothing is data.
-NAME_LEVELS = {"games": 2, "players": 2, "axes": 1, "points": 1}
+NAME_LEVELS = {"games": 2, "players": 2, "axes": 1, "points": 1, "comparator": 0}
 NO_DATA = 99
 
 
@@ -77,7 +77,7 @@ class Text:
             if isinstance(value, dict):
                 # A member or data, below games, players and axes, says as a whole what it is: parameters of another
                 # type must not linger.
-                is_whole = len(key) > 2 and ("type" in value or is_data(value))
+                is_whole = (len(key) > 2 and "type" in value) or (len(key) != 2 and is_data(value))
                 under = before if isinstance(before, dict) and not is_whole else {}
                 merged[name] = self._merged(under, value, path, key)
             if not isinstance(before, dict) or not isinstance(value, dict):

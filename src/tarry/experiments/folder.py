@@ -231,6 +231,7 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     played = tables.runs.with_columns(rounds="horizon").drop(name for name in own if name in tables.runs.columns)
     runs = cells.select("cell", *own).join(played, on="cell", maintain_order="left")
     figures = {
+        "loss": pl.col("loss"),
         "bound": pl.col("bound"),
         "observed": pl.col("used") / pl.col("rounds"),
         "saturated": pl.col("saturated") / pl.col("rounds"),

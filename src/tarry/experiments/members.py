@@ -147,6 +147,24 @@ def make(key: str, value: Any, known: Known, place: str = "") -> Any:
         raise ValueError(f"{place}, {value['type']}: {error}") from error
 
 
+def is_drawn(key: str, value: Any) -> bool | None:
+    """Return whether seeds draw a member, or one inside it; None where the code that would tell is not loaded.
+
+    >>> is_drawn("losses", {"type": "Linear", "rows": {"type": "drifting"}})
+    True
+    >>> is_drawn("losses", {"type": "Linear", "rows": {"type": "drifting", "rng": 3}})
+    False
+    """
+    if not isinstance(value, dict) or is_data(value):
+        return bool(value == f"{GAME}rng")
+    found = [is_drawn(key, one) for name, one in value.items() if name not in ("type", FROM)]
+    try:
+        found.append("rng" in parameters_of(constructor_of(key, value, key)) and "rng" not in value)
+    except ValueError:
+        found.append(None)
+    return True if True in found else None if None in found else False
+
+
 def describe(spec: Any) -> str:
     """Return a member, or a value, in one line.
 

@@ -6,8 +6,9 @@ names a member's file and holds the hash of its code (:mod:`tarry.kernel.sources
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import importlib
-import importlib.util
 import sys
 import threading
 import traceback
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 from tarry.delays.base import Delays
 from tarry.domains import Domain
 from tarry.kernel import sources
+from tarry.kernel.compile import values_read_by
 from tarry.learners.base import Learner
 from tarry.learners.norms import Norm
 from tarry.losses.base import Losses, RowSource
@@ -54,6 +56,10 @@ class Home(NamedTuple):
     texts: Texts
 
 
+class Shadowed(ValueError):
+    """A file that members import has the name of a module that Python would take instead."""
+
+
 _homes: dict[str, Home] = {}  # what was loaded in this process, by name
 _known: Texts = {}  # modules that were run from texts, or may be
 _beside: list[Path] = []  # the folder of the file that is being run
@@ -66,7 +72,7 @@ class _Texts:
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         file = _beside[-1] / f"{name}{FILE}" if _beside else None
-        if name not in _known and name not in sys.stdlib_module_names and file is not None and file.is_file():
+        if file is not None and file.is_file():  # read anew: one that could not be run may have been mended
             _known[name] = str(file), file.read_text(encoding="utf-8")
         if name not in _known:
             return None
@@ -81,6 +87,7 @@ class _Texts:
     @staticmethod
     def exec_module(module: ModuleType) -> None:
         file, text = _known[module.__name__]
+        _check_beside(Path(file), text)
         sources.note_text(file, text)
         exec(compile(text, file, "exec"), module.__dict__)
 
@@ -110,6 +117,12 @@ class Own:
         home = self._homes[base]
         made = _constructor(home, name) if not way or way in ways(home.members[base]) else None
         return None if made is None else (made, {"file": home.name, "digest": home.digests[base]})
+
+    @property
+    def kinds(self) -> dict[str, type]:
+        """The classes among the members, by name."""
+        found = {name: home.members[name] for name, home in self._homes.items()}
+        return {name: one for name, one in found.items() if isinstance(one, type)}
 
     @property
     def texts(self) -> dict[Path, str]:
@@ -163,11 +176,14 @@ def find_member(home: dict[str, str], name: str, place: str) -> Member:
     """Return the constructor that a cell means; raise ValueError where the code is not there, or is another one."""
     file, digest = home["file"], home["digest"]
     with _lock:
-        if file not in _homes:  # results may come from anybody: only a sweep file that is loaded names code to run
+        base = name.partition(".")[0]
+        same = [home for home in _homes.values() if home.digests.get(base) == digest]  # a file may have moved
+        if file not in _homes and not same:  # results may come from anybody: they name no code to run
             raise ValueError(
-                f"{place}: {name} is of {file}, which no sweep that is loaded names: load_sweep(FILE) loads it"
+                f"{place}: {name} is of {file}, which no sweep that is loaded names: load_sweep(FILE) loads it, "
+                "--members FILE in a command"
             )
-        found, base = _homes[file], name.partition(".")[0]
+        found = _homes[file] if file in _homes else same[0]
     if found.digests.get(base) != digest:
         raise ValueError(f"{place}: the code of {base} in {file} has changed since the sweep was listed: run it again")
     return _constructor(found, name)
@@ -204,7 +220,7 @@ def _of_file(path: Path, place: str) -> Home:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{place}: {path} cannot be read: {getattr(error, 'strerror', error)}") from error
-    if not name.isidentifier() or _is_taken(name, path):
+    if not name.isidentifier() or (name not in _known and _holder(name, path)):
         raise ValueError(f"{place}: {path.name} has the name of another module, or of none: rename the file")
     if known is None and _runs(name, str(path), text):  # imported by somebody, whose classes these are then
         _known[name] = str(path), text
@@ -227,18 +243,32 @@ def _install(texts: Texts) -> None:
             _known[name] = file, text
 
 
-def _is_taken(name: str, path: Path) -> bool:
-    """Return whether a module of this name is another's: what it would import should stay what it is."""
+def _check_beside(file: Path, text: str) -> None:
+    """Raise Shadowed where a file imports one beside it and would get another module of that name."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    for name in sorted({one.partition(".")[0] for one in named}):
+        beside = file.with_name(f"{name}{FILE}")
+        holder = _holder(name, beside) if beside.is_file() else ""
+        if holder:
+            raise Shadowed(f"{file} imports {name}, and {beside} has the name of {holder}: rename {beside.name}")
+
+
+def _holder(name: str, path: Path) -> str:
+    """Return what other module has this name, empty for none: what others would import should stay what it is."""
     if name in sys.stdlib_module_names:
-        return True
+        return "a module of Python's"
     if name in _known:
-        return False
-    found = sys.modules.get(name)
-    try:
-        spec = found.__spec__ if found is not None else importlib.util.find_spec(name)
-    except ValueError:  # a script
-        spec = None
-    return spec is not None and (spec.origin is None or Path(spec.origin).resolve() != path)
+        spec = ModuleSpec(name, None, origin=_known[name][0]) if name in sys.modules else None
+    elif name in sys.modules:
+        spec = sys.modules[name].__spec__  # none for a script
+    else:
+        finders = [finder for finder in sys.meta_path if finder is not _Texts]
+        spec = next(filter(None, (finder.find_spec(name, None) for finder in finders)), None)
+    if spec is None or (spec.origin and Path(spec.origin).resolve() == path.resolve()):
+        return ""
+    return f"a module that is {'loaded' if name in sys.modules else 'installed'} ({spec.origin or 'a folder'})"
 
 
 def _runs(name: str, file: str, text: str) -> bool:
@@ -268,13 +298,23 @@ def _home(name: str, module: ModuleType, chosen: str, texts: Texts, place: str) 
         kinds = "Learner, Scheduler, Losses, Delays or Domain"
         raise ValueError(f"{place}: {name} has no member{f' {chosen}' * bool(chosen)}: a class that inherits {kinds}")
     try:
-        digests = {one: sources.digest_of(found) for one, found in members.items()}
+        digests = {one: _digest_of(found) for one, found in members.items()}
         if texts:
-            beside = {file for found in members.values() for file in sources.files_of(found)}
+            beside = {file: Path(file).stem for found in members.values() for file in sources.files_of(found)}
+            # What a function will import lies beside it too, and is later found by its text.
+            here = {file: one for file, one in beside.items() if Path(file).parent == Path(name).parent}
+            _install({one: (file, _reads(file)) for file, one in here.items() if one not in sys.modules})
             texts = texts | {one: told for one, told in _known.items() if told[0] in beside}
     except sources.Unknown as error:
         raise ValueError(f"{place}: {error} was edited after it was imported, or has no text: start anew") from error
     return Home(name, members, digests, texts)
+
+
+def _digest_of(member: Any) -> str:
+    """Return a hash of a member's code, and of the values of globals that its verbs read: of a file, for example."""
+    code, kinds = sources.digest_of(member), [member] if isinstance(member, type) else []
+    read = sorted(f"{one.name} {one.digest}" for one in values_read_by(kinds))  # not the name of the file
+    return hashlib.sha256("\0".join((code, *read)).encode()).hexdigest() if read else code
 
 
 @contextmanager
@@ -291,6 +331,8 @@ def _telling(problem: str, remedy: str, file: str = "") -> Iterator[None]:
     """Raise ValueError for whatever a user's code raises while it is run, with its line."""
     try:
         yield
+    except Shadowed as error:
+        raise ValueError(f"{problem}: {error}") from error
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if file and frame.filename == file]
         where = f" (line {lines[-1]})" if lines else ""

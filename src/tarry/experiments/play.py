@@ -13,8 +13,11 @@ import numpy as np
 
 from tarry import delays
 from tarry.experiments.columns import GAME_RULES, SCHEMA
+from tarry.experiments.files import is_data, read_data
 from tarry.experiments.members import FACTS, TOLD, make
+from tarry.experiments.sweep import BEST
 from tarry.game import Game, Record
+from tarry.game.hindsight import comparing
 from tarry.game.run import prepare
 from tarry.game.simulate import Match, play_matches
 from tarry.kernel.cache import versions
@@ -100,8 +103,16 @@ def prepare_cell(cell: str, content: str) -> Prepared:
     if not by_seed:
         backlogs |= dict.fromkeys(seeds, first.delays.summary())
     game, drawn = (None, games) if by_seed else (first, None)
-    kept = {"checkpoints": plain["checkpoints"], "bound": plain["bound"]}
+    kept = {"checkpoints": plain["checkpoints"], "bound": plain["bound"], "comparator": _comparator(plain)}
     return Prepared(cell, Match(game, partial(build_player, plain["player"]), seeds, games=drawn, **kept), backlogs)
+
+
+def _comparator(content: dict[str, Any]) -> Any:
+    """Return what a cell's regret is measured against, as ``simulate`` takes it."""
+    given = content.get("comparator", BEST)
+    if is_data(given):
+        return read_data(given["file"], given["digest"], tuple(given.get("columns", ())))
+    return None if given == "none" else given
 
 
 def play_cells(
@@ -156,7 +167,7 @@ def _columns(record: Record, summaries: list[Any]) -> Columns:
         **{name: [getattr(one, name) for one in summaries] for name in ("total_delay", "max_delay", "max_backlog")},
         "regret": record.regret,
         "loss": record.loss,
-        "comparator_gap": [one.gap for one in record.comparators],
+        "comparator_gap": [one.gap for one in record.comparators] or [nan] * len(record.seeds),
         "bound": record.bound,
         **{
             name: [nan if one is None else float(np.float64(getattr(one, part))) for one in record.certificates]
@@ -180,7 +191,8 @@ def refusal(content: str) -> str:
     player = partial(build_player, plain["player"])
     try:
         game, _ = build_game(plain["game"], plain["seeds"][0])
-        prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
-    except (ValueError, TypeError) as error:
+        run = prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
+        comparing(_comparator(plain), game, run.checkpoints)
+    except (ValueError, TypeError, OSError) as error:
         return str(error)
     return ""

@@ -12,7 +12,7 @@ import polars as pl
 from tarry.errors import ArgumentError
 from tarry.experiments.folder import Folder
 from tarry.experiments.parts import Writer
-from tarry.experiments.sweep import Sweep, canonical
+from tarry.experiments.sweep import BEST, Sweep, canonical
 
 if TYPE_CHECKING:
     from tarry.experiments.engines import Engine
@@ -131,7 +131,7 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
             horizons[key] = _horizon(delays, horizon)
         seeds = len(plain["seeds"])
         rounds += seeds * horizons[key]
-        guessed += seeds * (SEED_SECONDS + horizons[key] * _guessed_round(plain["game"]))
+        guessed += seeds * (SEED_SECONDS + horizons[key] * _guessed_round(plain))
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
     guess = guessed if measured is None else rounds * measured + CELL_SECONDS * len(left)
@@ -139,12 +139,13 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
     return Standing(len(planned), finished, failed, damaged, rounds, guess, measured is not None)
 
 
-def _guessed_round(game: dict[str, Any]) -> float:
+def _guessed_round(content: dict[str, Any]) -> float:
     """Return the seconds of a round by what its losses are made of."""
-    losses = game["losses"]
+    game = content["game"]
+    losses, is_solved = game["losses"], content.get("comparator", BEST) == BEST
     is_drawn = any(isinstance(value, dict) and "type" in value for value in losses.values())
     drawn = DRAWN_SECONDS * (game["dimension"] or USUAL) if is_drawn else 0.0
-    return ROUND_SECONDS + drawn + (0.0 if losses["type"] in CLOSED else SOLVED_SECONDS)
+    return ROUND_SECONDS + drawn + (SOLVED_SECONDS if is_solved and losses["type"] not in CLOSED else 0.0)
 
 
 def _horizon(delays: dict[str, Any], horizon: int | None) -> int:

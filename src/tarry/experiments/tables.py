@@ -15,9 +15,10 @@ from pydantic_core import PydanticCustomError
 
 from tarry.checks import pick
 from tarry.experiments.columns import GAME_PARTS
-from tarry.experiments.files import Text
+from tarry.experiments.files import Text, is_data
 from tarry.experiments.members import Spec, check
 from tarry.experiments.own import Own
+from tarry.experiments.sweep import BEST
 
 AXIS = "axis."
 UNLIMITED = "unlimited"
@@ -51,6 +52,15 @@ def _whole(least: int, *words: str) -> Callable[[Any], Any]:
 def _member(value: Any) -> Any:
     if not isinstance(value, (str, dict)):
         raise _refused("a name or a table")
+    return value
+
+
+def _comparator(value: Any) -> Any:
+    if value in ("best", "none") if isinstance(value, str) else is_data(value):
+        return value
+    rows = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    if not all(isinstance(row, list) and row and all(type(one) in (int, float) for one in row) for row in rows):
+        raise _refused("'best', 'none', an action (a list of numbers), a path (a list of actions) or a file")
     return value
 
 
@@ -138,6 +148,7 @@ class SweepTable(Model):
     seeds_per_cell: Whole = 16
     checkpoints: Whole = 100
     bound: Flag = True
+    comparator: Annotated[Any, PlainValidator(_comparator)] = BEST
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     axes: dict[str, Values] = {}
     points: list[Spec] = []

@@ -15,7 +15,6 @@ lower bounds of decreasing smoothing are solved, whose slopes certify the exact 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
@@ -32,6 +31,7 @@ from tarry.errors import ArgumentError
 from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differences, project_rows
 from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
+from tarry.kernel.kept import Kept
 from tarry.losses.base import Listed, fetch, gradient, support, value
 from tarry.losses.custom import Batched
 from tarry.losses.drawn import in_table
@@ -44,12 +44,10 @@ IDLE_STAGES = 4  # stages in a row that hardly close the gap: rounding has been 
 BLOCK = 1 << 18  # rounds a pass takes between two questions whether to stop: some milliseconds
 NEAR = 1e-7  # of a prediction: about the root of rounding, the best width for a difference of slopes
 OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
-REMEMBERED = 4096  # best fixed actions: some kilobytes each, and a sweep comes back to a game again and again
+KEPT_BYTES = 1 << 26  # of best fixed actions: a sweep comes back to a game again and again
 FAR = 1e4  # steps ahead for the second plane: rounding of the first is divided by it
 
-
-_lock = threading.Lock()
-_shared: OrderedDict[Any, SimpleNamespace] = OrderedDict()  # by what games are made of; the latest stand last
+_shared = Kept[SimpleNamespace](KEPT_BYTES)  # by what games are made of
 
 
 class Stopped(Exception):
@@ -83,15 +81,8 @@ def room_for_best(domain: Any, losses: Any, horizon: int) -> SimpleNamespace:
         verbs += [verb.members.get(one) for verb in (curve, bend) for one in type(losses).__mro__]
         made = _content((domain, losses))
         key = None if made is None else (made, horizon, fetch.find(type(losses.rows)), *verbs)
-    place = SimpleNamespace(lock=threading.Lock(), found=None)
-    if key is None:
-        return place
-    with _lock:
-        place = _shared.setdefault(key, place)
-        _shared.move_to_end(key)
-        if len(_shared) > REMEMBERED:
-            _shared.popitem(last=False)
-    return place
+    place = SimpleNamespace(lock=threading.Lock(), found=None, key=key)
+    return place if key is None else _shared.take(key, place)
 
 
 def _content(value: Any) -> Any:
@@ -113,18 +104,19 @@ def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda:
     best = game.best_action
     with best.lock:  # of threads that finish their seeds together one solves, and the others wait for it
         if best.found is None:
-            best.found = (rounds, _frozen(comparator(game.domain, game.losses, game.horizon, rounds, stopped)))
+            _keep(best, rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))
         known, found = best.found
         if not np.array_equal(known, rounds):
-            found = _frozen(found._replace(losses=losses_up_to(game.losses, found.point, rounds, stopped)))
-            best.found = (rounds, found)
+            found = _keep(best, rounds, found._replace(losses=losses_up_to(game.losses, found.point, rounds, stopped)))
     return found  # type: ignore[no-any-return]
 
 
-def _frozen(found: Comparator) -> Comparator:
-    """Return a comparator that nobody can change: equal games share it."""
+def _keep(place: SimpleNamespace, rounds: np.ndarray, found: Comparator) -> Comparator:
+    """Put a comparator in its place, where nobody can change it: equal games share it."""
     for part in (found.point, found.losses):
         part.setflags(write=False)
+    place.found = rounds, found
+    _shared.resize(place.key, rounds.nbytes + found.point.nbytes + found.losses.nbytes)
     return found
 
 
@@ -135,7 +127,6 @@ def comparing(given: Any, game: Any, rounds: np.ndarray) -> Callable[[Any, Calla
     """
     if given is None:
         return lambda _game, _stopped: None
-    compile_passes(game)
     if isinstance(given, str):
         as_choice(given, "comparator", ["best"])
         return lambda game, stopped: compare(game, rounds, stopped)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError, Interrupted
 from tarry.game.blocks import Crew, Part, Refused, is_worth_compiling, kind_of_run, own_bytes
-from tarry.game.hindsight import Comparator, Stopped, compare, comparing, has_closed_form
+from tarry.game.hindsight import Comparator, Stopped, comparing, compile_passes, has_closed_form
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
 from tarry.kernel.compile import in_python
@@ -94,10 +94,11 @@ def simulate(
         raise ArgumentError("debug", "plays in plain Python", debug, "leave device out")
     if progress is not None and not callable(progress):
         raise ArgumentError("progress", "must be a function that is told the rounds done and their total", progress)
-    match = Match(game, player, seeds, games=games, threads=1 if debug else threads, **kept)
+    threads = 1 if debug else threads
+    match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
 
     def play(is_plain: bool) -> Record:
-        return _play(match.in_python() if is_plain else match, comparator, device, progress)
+        return _play(match.in_python() if is_plain else match, device, progress)
 
     return python_first(match.first, len(match.seeds), device, play)
 
@@ -127,13 +128,15 @@ def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
     return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
 
 
-def _play(match: Match, comparator: Any, device: str, progress: Progress | None) -> Record:
+def _play(match: Match, device: str, progress: Progress | None) -> Record:
     chosen, run = match.seeds, match.first.run
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
     try:
         begun = _crew_on(device, match.first, len(chosen), match.own)
         with in_python(is_short):
-            find = comparing(comparator, run.game.as_met(*match.first.fresh.world.reactions[2:]), run.checkpoints)
+            find = match.comparing()
+            if match.comparator is not None:
+                compile_passes(match.met)
     except KeyboardInterrupt:
         raise Interrupted("interrupted before the first round, while compiling: nothing is kept") from None
     workers = run.threads if isinstance(begun, Crew) else 1
@@ -175,6 +178,7 @@ class Match:
         games: Callable[[int], Any] | None = None,
         draws: Recorded | None = None,
         threads: int | None = 1,
+        comparator: Any = "best",
         **kept: Any,
     ) -> None:
         if (game is None) == (games is None):
@@ -184,7 +188,7 @@ class Match:
         if not kept.get("allow_large"):
             _refuse_many(seeds, kept.get("checkpoints", 1))
         self.seeds, self._player, self._games, self._draws = seed_list(seeds), player, games, draws
-        self._is_plain = False
+        self._is_plain, self.comparator = False, comparator
         self._kept = kept | {"threads": worker_count(self.seeds, threads)}
         self.first = self._ready(game if games is None else games(self.seeds[0]), self.seeds[:1])
         run = self.first.run
@@ -197,6 +201,15 @@ class Match:
         other = copy.copy(self)
         other._is_plain, other.first = True, self.first._replace(run=self.first.run.in_python())
         return other
+
+    @property
+    def met(self) -> Any:
+        """The first seed's game, what reacts in it listed."""
+        return self.first.run.game.as_met(*self.first.fresh.world.reactions[2:])
+
+    def comparing(self) -> Callable[[Any, Callable[[], bool]], Comparator | None]:
+        """Return what finds the comparator of a game; raise ArgumentError where none can be."""
+        return comparing(self.comparator, self.met, self.first.run.checkpoints)
 
     @property
     def own(self) -> int:
@@ -261,7 +274,8 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
         seeds, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
         for i, one in python_first(parts[0][1], seeds, device, partial(_play_parts, parts, own, device, report)):
             with in_python(one.run.is_plain and has_closed_form(one.run.game)):
-                played[i] += [met._replace(best=compare(met.run.game, met.run.checkpoints)) for met in one.by_game()]
+                find = matches[i].comparing()
+                played[i] += [met._replace(best=find(met.run.game, lambda: False)) for met in one.by_game()]
     for match, mine in zip(matches, played, strict=True):
         order = {seed: i for i, seed in enumerate(match.seeds)}
         mine.sort(key=lambda one: order[one.seeds[0]])

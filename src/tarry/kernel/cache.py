@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from tarry._version import __version__
 from tarry.kernel import sources
+from tarry.kernel.frozen import Values
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # Compiled rounds are assembled from these rooms and from the numbers of fates; no other file of the package can
@@ -50,19 +51,18 @@ class Fingerprint(NamedTuple):
 
         ``registered`` are the implementations of verbs by type: they need not stand in the type's file.
         """
-        things: set[Any] = set()
-        for value in walk(parameters):
-            if callable(value):
-                return None  # a compiled function inside parameters: Numba misses its cache anyway
-            for kind in type(value).__mro__[:-1]:  # steps, registered for ``object``, are found by what calls them
-                things |= {one for one in (kind, *registered.get(kind, ())) if _is_from_outside(one)}
+        listed = list(walk(parameters))
+        if any(callable(value) for value in listed):
+            return None  # a compiled function inside parameters: Numba misses its cache anyway
+        verbs = verbs_from_outside(map(type, listed), registered)
+        kinds = {kind for value in listed for kind in type(value).__mro__[:-1] if _is_from_outside(kind)}
         package = rooms_digest()
         if package is None:
             return None
         # Cached code names the types it was made for, so the same text under another name is another code.
         parts = {f"{type(v).__module__}.{type(v).__qualname__}" for v in walk(parameters)}
         try:
-            parts |= {sources.digest_of(one) for one in things}
+            parts |= {sources.digest_of(one) for one in kinds | verbs} | Values(verbs).digests()
             parts |= set() if _is_in_rooms(file) else {sources.digest_of_file(file)}
         except sources.Unknown:
             return None
@@ -78,6 +78,12 @@ def walk(value: Any) -> Iterator[Any]:
             yield from walk(item)
     elif callable(value):
         yield value
+
+
+def verbs_from_outside(kinds: Iterable[type], registered: Mapping[type, set[Any]]) -> set[Any]:
+    """Return the implementations of verbs for these types, and for their ancestors, that no room has."""
+    ancestors = {one for kind in kinds for one in kind.__mro__[:-1]}  # steps stand under ``object``: others call them
+    return {verb for one in ancestors for verb in registered.get(one, ()) if _is_from_outside(verb)}
 
 
 def _is_from_outside(thing: Any) -> bool:

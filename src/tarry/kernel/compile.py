@@ -23,7 +23,8 @@ from typing import Annotated, Any, TypeVar, cast
 import numpy as np
 
 from tarry.kernel.blame import note_title, title_of
-from tarry.kernel.cache import Fingerprint, make_folder, walk
+from tarry.kernel.cache import Fingerprint, make_folder, verbs_from_outside, walk
+from tarry.kernel.frozen import Value, Values
 
 logger = logging.getLogger("tarry")
 
@@ -41,7 +42,8 @@ INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 
 _sources_of: dict[type, set[Any]] = {}  # implementations of verbs by their type; steps stand under ``object``
 _announced: set[str] = set()  # plain functions that were logged
-_fingerprints: dict[tuple[Any, ...], Fingerprint | None] = {}
+_fingerprints: dict[tuple[Any, ...], tuple[Fingerprint | None, list[Value]]] = {}
+_frozen: dict[tuple[int, str], Value] = {}  # what steps may hold as constants, as it was when first asked for
 _untold: list[tuple[Any, Callable[..., Any], bool]] = []  # what Numba is to hear of once it is loaded
 _is_loaded = False
 _lock = threading.RLock()  # two threads may ask for one entry at a time; Numba locks while it compiles
@@ -174,10 +176,20 @@ def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     """Return the fingerprint of an entry and its parameters, read from the disk once per set of types."""
     # A verb may be registered later, so the number of sources is part of the key.
     sources = sum(map(len, _sources_of.values()))
-    known = (file, sources, *(type(value) for value in walk(parameters)))
+    kinds = [type(value) for value in walk(parameters)]
+    known = (file, sources, *kinds)
     if known not in _fingerprints:
-        _fingerprints[known] = Fingerprint.of(file, parameters, _sources_of)
-    return _fingerprints[known]
+        read = [_frozen.setdefault((id(one.names), one.name), one) for one in values_read_by(kinds)]
+        _fingerprints[known] = Fingerprint.of(file, parameters, _sources_of), read
+    made, read = _fingerprints[known]
+    for one in read:
+        one.check()
+    return made
+
+
+def values_read_by(kinds: Iterable[type]) -> Values:
+    """Return the values of globals that users' verbs of these types read, now."""
+    return Values(verbs_from_outside(kinds, _sources_of))
 
 
 class Compiled:

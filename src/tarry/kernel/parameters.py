@@ -69,7 +69,8 @@ class _Declared(type):
 def _fields_of(cls: type, defaults: dict[str, Any]) -> dict[str, inspect.Parameter]:
     """Return the fields a class itself declares, as parameters of its constructor."""
     hints: dict[str, Any] = inspect.get_annotations(cls, eval_str=True)
-    found, kind = {}, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    found = {}
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for key, hint in hints.items():
         if hint is KW_ONLY:
             kind = inspect.Parameter.KEYWORD_ONLY

@@ -1,7 +1,8 @@
-"""Hash what a member from outside the package is made of: its code, and all code that it reaches by name.
+"""Hash what a member from outside the package is made of: code that it reaches, and code that runs.
 
-Comments, docstrings and blank lines are not part of a hash, nor is what stands beside a member in its file and is not
-used by it: results and compiled code of one member outlive an edit of another.
+All code counts that the import of a user's file runs, and every definition and constant that a name leads to, through
+the user's other files as well. Comments, docstrings and what only stands beside a member count nothing: results and
+compiled code of one member outlive an edit of another.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import importlib.util
 import sys
 import sysconfig
 import time
+from collections.abc import Iterable
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
 IMPORTED = time.time()  # a file changed later is not what runs
 LIBRARY = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_QUIET = ("classmethod", "property", "setter", "staticmethod")  # decorators that change nothing elsewhere
+_HOOK = "__init_subclass__"  # code that classes run by being there
 ALL = "*"  # what a star imports
 Reached = dict[tuple[str, int], str]  # texts of statements, by file and place
 _loaded: dict[str, str] = {}  # texts that were handed to Python by ``note_text``, by file
@@ -29,11 +34,11 @@ class Unknown(Exception):
 
 
 class Statement(NamedTuple):
-    """A statement of a module: the names it binds and uses, and its text in one spelling."""
+    """A statement of a module: the names it binds and uses, whether it runs code, and its text in one spelling."""
 
     binds: frozenset[str]
     uses: frozenset[str]
-    concerns: frozenset[str]  # names it says something about, without binding them: ``@value.on(Mine)``
+    is_run: bool
     imports: tuple[Any, ...]  # the nodes of its imports, those inside functions too
     text: str
 
@@ -72,9 +77,10 @@ def files_of(thing: Any) -> list[str]:
 
 def _reached_by(thing: Any) -> Reached:
     reached: Reached = {}
-    if file_of(thing) != getattr(sys.modules.get(thing.__module__), "__file__", None):
+    module, file = thing.__module__, getattr(sys.modules.get(thing.__module__), "__file__", None)
+    if not file or file_of(thing) != file:
         raise Unknown(thing.__qualname__)  # code made by code
-    _reach(thing.__module__, {thing.__qualname__.partition(".")[0]}, reached)
+    _reach(module, file, {thing.__qualname__.partition(".")[0]}, reached)
     return reached
 
 
@@ -83,65 +89,84 @@ def digest_of_file(file: str) -> str:
     return _hash(one.text for one in statements(text_of(file)))
 
 
-def _hash(texts: Any) -> str:
-    hasher = hashlib.sha256()
-    for text in texts:
-        hasher.update(text.encode() + b"\0")
-    return hasher.hexdigest()
+def _hash(texts: Iterable[str]) -> str:
+    return hashlib.sha256(b"".join(text.encode() + b"\0" for text in texts)).hexdigest()
 
 
-def _reach(module: str, names: set[str] | None, reached: Reached) -> None:
-    """Add the statements of a module that these names lead to (None: all of them), and those of modules it imports."""
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
-    listed = statements(text_of(file))
-    local = {name for one in listed for name in one.binds}
-    known = local if names is None else {*names, ALL}
-    new = True
+def _reach(module: str, file: str, names: set[str] | None, reached: Reached) -> None:
+    """Add what a module's import runs, what these names lead to (None: all), and the same of modules it imports."""
+    # A file that a function will import is read now: only what has run already can have been edited since.
+    text = text_of(file) if module in sys.modules else Path(file).read_text(encoding="utf-8")
+    listed = statements(text)
+    is_whole = names is None or _HOOK in text
+    known, new = set(names or ()), True
     while new:
         new = False
         for at, one in enumerate(listed):
-            is_asked = names is None or one.binds & known or one.concerns & known & local
-            if is_asked and (file, at) not in reached:
+            if (is_whole or one.is_run or one.binds & known) and (file, at) not in reached:
                 reached[file, at] = one.text
                 known, new = known | one.uses, True
                 for node in one.imports:
-                    _follow(module, node, reached)
+                    _follow(module, file, node, reached)
 
 
-def _follow(module: str, node: Any, reached: Reached) -> None:
+def _follow(module: str, file: str, node: Any, reached: Reached) -> None:
     """Go on in the modules of an import, but not in Python's, in Tarry's or in those installed beside it."""
     asked: dict[str, set[str] | None]
     if isinstance(node, ast.Import):
         asked = {alias.name: None for alias in node.names}
     else:
-        package = module if hasattr(sys.modules.get(module), "__path__") else module.rpartition(".")[0]
+        package = module if Path(file).stem == "__init__" else module.rpartition(".")[0]
         home = node.module or ""
         if node.level:
             home = importlib.util.resolve_name("." * node.level + home, package)
         names = {alias.name for alias in node.names}
-        inner = {name for name in names if f"{home}.{name}" in sys.modules}  # modules of a package
+        inner = {name for name in names if _file_for(f"{home}.{name}", module, file)}  # modules of a package
         asked = dict.fromkeys(f"{home}.{name}" for name in inner)
         if names - inner:
             asked[home] = None if ALL in names else names - inner
     for name, wanted in asked.items():
-        found = sys.modules.get(name)
-        file = getattr(found, "__file__", None)
-        if file and is_outside(found, module) and not _is_known(file, wanted, reached):
-            _reach(name, wanted, reached)
+        found = _file_for(name, module, file)
+        if found:
+            _reach(name, found, wanted, reached)
 
 
-def _is_known(file: str, names: set[str] | None, reached: Reached) -> bool:
-    """Return whether these names were followed already: modules may import each other."""
-    listed = statements(text_of(file))
-    return all((file, at) in reached for at, one in enumerate(listed) if names is None or one.binds & names)
+def _file_for(name: str, module: str, file: str) -> str:
+    """Return the file of a user's module that another imports; empty for Python's, Tarry's and installed ones."""
+    if _is_of_library(name):
+        return ""
+    beside = Path(file).with_name(f"{name}.py")
+    if name in sys.modules:
+        found = getattr(sys.modules[name], "__file__", None) or ""
+    elif "." not in module and beside.is_file():
+        found = str(beside)
+    else:
+        found = _search(name)
+    return found if is_users(name, found, module) else ""
 
 
-def is_outside(module: Any, root: str) -> bool:
+def _is_of_library(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top == "tarry" or top in sys.stdlib_module_names
+
+
+def is_users(module: str, file: str, asking: str) -> bool:
     """Return whether a module is a user's: no installed one, or of the same package as the one that asks."""
-    name, file = module.__name__.partition(".")[0], getattr(module, "__file__", None) or ""
-    if name == "tarry" or name in sys.stdlib_module_names:
-        return False
-    return name == root.partition(".")[0] or not file.startswith(LIBRARY)
+    is_near = module.partition(".")[0] == asking.partition(".")[0]
+    return not _is_of_library(module) and (is_near or not file.startswith(LIBRARY))
+
+
+def _search(name: str) -> str:
+    """Return the file that Python would import; unlike Python's own question, this one runs no package's code."""
+    folders: list[str] | None = None
+    whole, spec = "", None
+    for part in name.split("."):
+        if whole and folders is None:
+            return ""  # a name inside a module
+        whole = f"{whole}.{part}".lstrip(".")
+        spec = PathFinder.find_spec(whole, folders)
+        folders = spec.submodule_search_locations if spec else None
+    return (spec and spec.origin) or ""
 
 
 @functools.lru_cache(maxsize=64)
@@ -154,17 +179,7 @@ def statements(text: str) -> tuple[Statement, ...]:
     for node in ast.walk(tree):
         if isinstance(node, (*_DEFINITIONS, ast.Module)) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or ([] if isinstance(node, ast.Module) else [ast.Pass()])
-    kept = [node for node in tree.body if not _is_of_script(node)]
-    return tuple(_statement(part) for node in kept for part in _parts(node))
-
-
-def _parts(node: ast.stmt) -> list[ast.stmt]:
-    """Return an import as one for each name: only those that are used count."""
-    if isinstance(node, ast.Import):
-        return [ast.Import([alias]) for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return [ast.ImportFrom(node.module, [alias], node.level) for alias in node.names]
-    return [node]
+    return tuple(_statement(node) for node in tree.body if not _is_of_script(node))
 
 
 def _statement(node: ast.stmt) -> Statement:
@@ -173,17 +188,27 @@ def _statement(node: ast.stmt) -> Statement:
     uses = frozenset(one.id for one in names if isinstance(one.ctx, ast.Load))
     binds = frozenset(one.id for one in names if not isinstance(one.ctx, ast.Load))
     imports = tuple(one for one in inside if isinstance(one, (ast.Import, ast.ImportFrom)))
-    concerns: frozenset[str] = frozenset()
     if isinstance(node, _DEFINITIONS):
         binds = frozenset((node.name,))
-        told = [part for decorator in node.decorator_list for part in ast.walk(decorator)]
-        concerns = frozenset(one.id for one in told if isinstance(one, ast.Name))
-    elif not isinstance(node, (ast.Assign, ast.AnnAssign)) or not binds:
-        # An import, a call, a block, or an assignment to a part of something.
-        binds |= {one.name for one in inside if isinstance(one, _DEFINITIONS)}
-        binds |= {(one.asname or one.name).partition(".")[0] for given in imports for one in given.names}
-        concerns = uses
-    return Statement(binds, uses, concerns, imports, ast.unparse(node))
+    return Statement(binds, uses, _is_run(node), imports, ast.unparse(node))
+
+
+def _is_run(node: ast.stmt) -> bool:
+    """Return whether the import of a statement does more than bind names: such code may change any other global."""
+    if isinstance(node, _DEFINITIONS):
+        if any(getattr(one, "attr", getattr(one, "id", "")) not in _QUIET for one in node.decorator_list):
+            return True
+        if isinstance(node, ast.ClassDef):
+            return bool(node.keywords) or _calls(*node.bases) or any(map(_is_run, node.body))
+        return _calls(*node.args.defaults, *filter(None, node.args.kw_defaults))
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return not all(isinstance(one, ast.Name) for one in targets) or _calls(node)
+    return not isinstance(node, ast.Pass)
+
+
+def _calls(*nodes: ast.AST) -> bool:
+    return any(isinstance(one, ast.Call) for node in nodes for one in ast.walk(node))
 
 
 def _is_of_script(node: ast.stmt) -> bool:

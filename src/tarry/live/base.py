@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Never, Self
 
@@ -34,9 +34,18 @@ class StoredObject:
 
     @classmethod
     def open(
-        cls, store: str | Store, *, name: str = MAIN, player: Player | None = None, durability: str = POWER
+        cls,
+        store: str | Store,
+        *,
+        name: str = MAIN,
+        player: Player | None = None,
+        members: Mapping[str, type] | None = None,
+        durability: str = POWER,
     ) -> Self:
-        """Continue what is in a store; ``player`` is needed only if parts of it are not Tarry's own."""
+        """Continue what is in a store; where parts of it are not Tarry's own, pass the same player, or their classes.
+
+        ``members`` are classes by name, which fields are put into as they were stored.
+        """
         place = open_store(store, name, durability=durability, must_exist=True)
         kind = cls._kind
         if place is None:
@@ -47,7 +56,7 @@ class StoredObject:
             if found is None:
                 known = ", ".join(map(repr, place.names())) or "none"
                 raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
-            plain, stored = parse(found, place.where, player)
+            plain, stored = parse(found, place.where, player, members)
             if stored.kind != kind:
                 raise StoreError(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:

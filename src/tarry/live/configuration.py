@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from functools import cache
 from math import isfinite
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from zlib import crc32
 
@@ -110,8 +112,13 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             raise ValueError(f"{problem}: open it with the same arguments, or give another store or name")
 
 
-def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> tuple[dict[str, Any], Configuration]:
-    """Return what is stored, as plain values and built; ``player`` stands in for parts that names cannot build."""
+def parse(
+    stored: tuple[str, int], where: str, player: Player | None = None, own: Mapping[str, type] | None = None
+) -> tuple[dict[str, Any], Configuration]:
+    """Return what is stored, as plain values and built; ``player`` stands in for parts that names cannot build.
+
+    ``own`` are the caller's members by name, beside Tarry's.
+    """
     text, checksum = stored
     if crc32(text.encode()) != checksum:
         raise damaged(where, "tarry_sessions")
@@ -121,7 +128,7 @@ def parse(stored: tuple[str, int], where: str, player: Player | None = None) -> 
     if plain["kind"] == JOIN and plain["options"].keys() != {"labels"}:
         raise other_version(plain)
     try:
-        built = _built(plain["player"])
+        built = _built(plain["player"], own or {})
     except StoreError:  # it has parts from elsewhere, which only their owner can judge
         if player is None:
             raise
@@ -138,7 +145,7 @@ def other_version(plain: dict[str, Any]) -> StoreError:
     return StoreError(f"this {kind} was written by another version of Tarry: open it with that version")
 
 
-def _built(plain: Any) -> Any:
+def _built(plain: Any, own: Mapping[str, type] = MappingProxyType({})) -> Any:
     """Return the value of plain ones; a member by its constructor where that takes its fields, else after checks."""
     if not isinstance(plain, dict):
         return plain
@@ -147,13 +154,13 @@ def _built(plain: Any) -> Any:
     if "array" in plain:
         return _array(plain).copy()
     name = plain["function"] if "function" in plain else plain["type"]
-    kind: Any = None if "function" in plain else members().get(name)
+    kind: Any = None if "function" in plain else members().get(name) or own.get(name.removeprefix(_ELSEWHERE))
     if kind is None:
         problem = f"the player that is stored uses {name.removeprefix(_ELSEWHERE)}, which is not part of Tarry"
-        raise StoreError(f"{problem}: pass the same player to open it")
+        raise StoreError(f"{problem}: pass the same player to open it, or in a command --members FILE")
     if [*plain["fields"]] != [*kind._fields]:
         raise TypeError(f"{name} has other fields")
-    fields = {n: _built(value) for n, value in plain["fields"].items()}
+    fields = {n: _built(value, own) for n, value in plain["fields"].items()}
     for n, parameter in kind._parameters.items():
         hint = parameter.annotation
         kept, *checks = get_args(hint) if get_origin(hint) is Annotated else (hint,)

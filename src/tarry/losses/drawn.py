@@ -8,8 +8,6 @@ a game are drawn once into a table (``in_table``) that seeds, players, capacitie
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from math import inf, sqrt
 from typing import Any, Self
 
@@ -18,13 +16,13 @@ import numpy as np
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
 from tarry.kernel import Purpose, entry, make_key, make_seed
+from tarry.kernel.kept import Kept
 from tarry.kernel.keyed import normals
 from tarry.losses.base import Listed, Losses, RowSource, Vector, fetch
 
 TABLE_BYTES = 1 << 27  # of the rows of one game that are drawn once; longer ones are drawn as they are played
 KEPT_BYTES = 1 << 28  # of all tables: a sweep comes back to the losses of its seeds with every player
-_lock = threading.Lock()
-_tables: OrderedDict[tuple[Drawn, int], Listed] = OrderedDict()  # the latest stand last
+_tables = Kept[Listed](KEPT_BYTES)  # by rows and their number
 
 NONE, SPHERE, BALL = 0, 1, 2
 FINISHES = {"none": NONE, "sphere": SPHERE, "ball": BALL}
@@ -146,16 +144,9 @@ def in_table(losses: Any, horizon: int, is_empty: bool = False) -> Any:
     if is_empty:
         return losses.with_rows(Listed.make(np.zeros((0, losses.rows.width))))
     key = (losses.rows, horizon)
-    with _lock:
-        found = _tables.get(key)
-        if found is not None:
-            _tables.move_to_end(key)
-    if found is None:  # drawn without the lock: two threads may draw one table, and keep either
+    found = _tables.find(key)
+    if found is None:  # two threads may draw one table, and keep either
         values = np.zeros((horizon, losses.rows.width))
         draw(losses.rows, values)
-        found = Listed.make(values)
-        with _lock:
-            _tables[key] = found
-            while sum(table.values.nbytes for table in _tables.values()) > KEPT_BYTES:
-                _tables.popitem(last=False)
+        found = _tables.take(key, Listed.make(values), values.nbytes)
     return losses.with_rows(found)

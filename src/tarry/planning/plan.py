@@ -119,7 +119,7 @@ def plan(
     *,
     per_day: float | None = None,
     capacities: Iterable[int] | None = None,
-    schedulers: Iterable[str] | Mapping[str, Any] | None = None,
+    schedulers: Iterable[str | Policy] | Mapping[str, Any] | None = None,
     target: float = 0.5,
     max_second_moment: float | None = None,
     preemption: bool = True,

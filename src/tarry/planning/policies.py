@@ -163,8 +163,10 @@ def free_scheduler(name: str) -> Any:
         raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", name) from None
 
 
-def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preemption: bool = True) -> list[Policy]:
-    """Return a plan's policies: those named, the usual ones, or one's own.
+def choose_policies(
+    chosen: Iterable[str | Policy] | Mapping[str, Any] | None, *, preemption: bool = True
+) -> list[Policy]:
+    """Return a plan's policies: those named or given, the usual ones, or one's own.
 
     One's own are schedulers, or functions of (max_backlog, capacity). Raise ValueError for a name that no plan can
     compare, TypeError for what is no policy.
@@ -175,7 +177,8 @@ def choose_policies(chosen: Iterable[str] | Mapping[str, Any] | None, *, preempt
     if isinstance(chosen, Mapping):
         made = [_own(str(name), scheduler) for name, scheduler in chosen.items()]
     else:
-        made = [find_policy(name, planned) for name in ([chosen] if isinstance(chosen, str) else chosen)]
+        listed = [chosen] if isinstance(chosen, str) else chosen
+        made = [one if isinstance(one, Policy) else find_policy(one, planned) for one in listed]
     if not made:
         raise ValueError("schedulers is empty: leave it out to compare all of them")
     return made

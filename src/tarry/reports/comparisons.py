@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import polars as pl
@@ -9,6 +10,8 @@ import polars as pl
 from tarry.charts import HALF, INK, altair, data_of, intervals
 from tarry.checks import pick
 from tarry.errors import ArgumentError
+from tarry.experiments.columns import GAME_PARTS
+from tarry.experiments.members import is_drawn
 from tarry.outcomes import number
 from tarry.reports import style
 from tarry.reports.style import Cast, Figure, short
@@ -108,7 +111,8 @@ def tuned(view: View, axes: list[str]) -> Tuned:
     """Keep of every player the level of the axes with the least mean regret in its setting.
 
     The first half of the seeds chooses, the other half is shown, of every player: the least of many means is too low
-    on the seeds that chose it. Raise ArgumentError where an axis belongs to no player, or there is one seed.
+    on the seeds that chose it. Where seeds draw no games, table and note say so. Raise ArgumentError where an axis
+    belongs to no player, or there is one seed.
     """
     known = [key.removeprefix(AXIS) for key in view.player_keys]
     for axis in axes:
@@ -142,10 +146,32 @@ def tuned(view: View, axes: list[str]) -> Tuned:
         f"{', '.join(dict.fromkeys(best['tuned']))}: chosen in each setting by the mean regret over seeds "
         f"{_listed(choosing)}. Everything here is over seeds {_listed(shown)}, for every player."
     )
-    return Tuned(made, _choice_table(view, best, keys), note)
+    caution = _caution(view)
+    return Tuned(made, _choice_table(view, best, keys, caution), note + caution)
 
 
-def _choice_table(view: View, best: pl.DataFrame, keys: list[str]) -> Table:
+def _caution(view: View) -> str:
+    """Return a sentence on settings whose game is one and the same for all seeds, empty where there are none."""
+    games = {name: json.loads(text)["game"] for name, text in view.cells.select("setting", "content").iter_rows()}
+    drawn = {name: [is_drawn(part, game.get(part)) for part in GAME_PARTS] for name, game in games.items()}
+    alike = [name for name, parts in drawn.items() if not any(parts) and None not in parts]
+    unknown = [name for name, parts in drawn.items() if not any(parts) and None in parts]
+    told = ""
+    if alike:
+        told += (
+            f" No other data: in {'; '.join(alike)} seeds draw neither losses nor delays, so the seeds shown meet the "
+            "very game that chose, and differ by the players' own chance alone. The regret shown is too low for a game "
+            "that was not tuned on."
+        )
+    if unknown:
+        told += (
+            f" Whether seeds draw the game of {'; '.join(unknown)} is known only with the code of its members: where "
+            "they do not, the seeds shown are no other data than those that chose."
+        )
+    return told
+
+
+def _choice_table(view: View, best: pl.DataFrame, keys: list[str], caution: str) -> Table:
     """Return which level was chosen where, and whether it lies at an end of what was tried."""
     tried = {key: sorted(view.cells[key].drop_nulls().unique().to_list()) for key in keys}
     rows = []
@@ -156,7 +182,7 @@ def _choice_table(view: View, best: pl.DataFrame, keys: list[str]) -> Table:
         rows.append((row["setting"], row["name"], level, "yes" if at_end else ""))
     told = style.captions()["tuned"]
     columns = ("setting", "player", "chosen", "at an end")
-    return Table(told["title"], columns, rows, told["text"], text=columns, name="tuned")
+    return Table(told["title"], columns, rows, told["text"] + caution, text=columns, name="tuned")
 
 
 def _listed(seeds: list[int]) -> str:

@@ -13,6 +13,7 @@ import polars as pl
 from tarry.charts import ONE_COLUMN, TWO_COLUMNS, convert, draw, intervals, lost
 from tarry.experiments.folder import Folder, Tables
 from tarry.experiments.replays import Replays
+from tarry.experiments.sweep import BEST
 from tarry.outcomes import DASH, FATES, number
 from tarry.reports import regret as regrets
 from tarry.reports import tracking
@@ -70,7 +71,7 @@ def make_report(
     Differences are from the player ``against``, by default the first of the file; ``choices`` are tables of what was
     tuned.
     """
-    base = against or view.lines[0]
+    base, told = against or view.lines[0], _comparator_note(view)
     ranked = ranking(view)
     cast = Cast(ranked[:TOLD_APART], max(0, len(ranked) - TOLD_APART))
     scaled = regrets.scaling_figures(view, cast)
@@ -98,7 +99,21 @@ def make_report(
         "Before you trust the numbers:": warning_lines(view),
     }
     source = story.command, story.versions, story.file
-    return Page(story.name, [" ".join(said)], story.notes, warnings, [*figures, *tables], *source)
+    return Page(story.name, [" ".join(said)], (*story.notes, *told), warnings, [*figures, *tables], *source)
+
+
+def _comparator_note(view: View) -> list[str]:
+    """Return a sentence where regret is not against the best fixed action; raise ValueError where there is none."""
+    given = {
+        json.dumps(json.loads(text).get("comparator", BEST)) for text in view.cells["content"] if '"comparator"' in text
+    } - {f'"{BEST}"'}
+    if '"none"' in given:
+        raise ValueError(
+            'these results have losses and no regret (comparator = "none" in the sweep), and a report is about regret: '
+            "tarry results show has mean losses, and with another comparator the sweep has regret"
+        )
+    words = "Regret is against the action or path that the sweep gives as comparator, which need not be the best one"
+    return [f"{words}: it may be negative, and bounds hold for it as for every other."] if given else []
 
 
 def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:

@@ -1,0 +1,66 @@
+"""Members of one's own in commands: ``--members mymethods.py`` runs the file, and options take what is in it by name.
+
+A member is written as in a sweep: its name, or a table, ``'{ type = "Momentum", rate = 0.1 }'``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tarry.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from tarry.experiments.own import Own
+
+MembersOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE", help="Run this file or module: members of your own, by name (repeat the option)."),
+]
+
+
+def load(members: Sequence[str] | None) -> Own | None:
+    """Run the files that ``--members`` names, found from the current folder; raise ValueError where one fails."""
+    if not members:
+        return None
+    from tarry.experiments.own import load_members  # a room that other commands need not load
+
+    return load_members((name, Path.cwd(), "--members") for name in members)
+
+
+def member_of(key: str, text: str, own: Own | None) -> dict[str, Any]:
+    """Return the member that an option means, as a sweep would have it; raise ValueError for what is none."""
+    from tarry.experiments.members import check
+    from tarry.experiments.own import NONE
+
+    value: Any = text
+    if text.lstrip().startswith("{"):
+        try:
+            value = tomllib.loads(f"member = {text}")["member"]
+        except tomllib.TOMLDecodeError as error:
+            like = """'{ type = "NAME", rate = 0.1 }'"""
+            raise ArgumentError(key, f"is a name or a table such as {like}", text, str(error)) from None
+    return check(key, value, f"--{key}", own or NONE)
+
+
+def make_member(key: str, member: Mapping[str, Any], **known: Any) -> Any:
+    """Return the member; what it leaves out is one of the ``known`` facts, or asked for in a sentence."""
+    from tarry.experiments.members import make
+
+    def tell(name: str) -> Any:
+        if known.get(name) is None:
+            raise ValueError(
+                f"--{key}: {member['type']} needs {name}: write '{{ type = \"{member['type']}\", {name} = … }}'"
+            )
+        return known[name]
+
+    return make(key, dict(member), tell, f"--{key}")
+
+
+def has_member(key: str, text: str, own: Own | None) -> bool:
+    """Return whether an option's text is a table, or names a member of one's own."""
+    return text.lstrip().startswith("{") or (own is not None and text.partition(".")[0] in own.names(key))

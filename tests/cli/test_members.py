@@ -1,0 +1,102 @@
+"""Members of one's own in commands: ``--members FILE`` runs the file, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tarry.cli.app import app
+from tarry.experiments import own as own_members
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "members"
+MOMENTUM = '{ type = "Momentum", rate = 0.1 }'
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, request):
+    """Return a function that calls a command in a folder with a module of its own, whose name it puts for MINE."""
+    name = f"cli_members_{request.node.name.partition('[')[0]}.py"
+    shutil.copy(EXAMPLE / "mymethods.py", tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(own_members, "_homes", {})
+
+    def invoke(*arguments, code=0):
+        given = [str(one).replace("MINE", name) for one in arguments]
+        done = CliRunner().invoke(app, given, env={"COLUMNS": "200"})
+        assert done.exit_code == code, done.output
+        return done.output
+
+    return invoke
+
+
+def test_a_session_is_made_and_continued(call):
+    new = ("session", "new", "--dimension", "2", "--capacity", "4", "--seed", "1", "--learner", MOMENTUM)
+    made = json.loads(call(*new, "--scheduler", "FairCoin", "--members", "MINE"))
+    assert (made["learner"], made["scheduler"]) == ("Momentum", "FairCoin")
+    rounds = [json.loads(line) for line in call("session", "ask", "--count", "4", "--members", "MINE").splitlines()]
+    tracked = next(one["id"] for one in rounds if one["tracked"])
+    told = json.loads(call("session", "tell", tracked, "[1.0, 0.5]", "--members", "MINE"))
+    assert (told["status"], told["weight"]) == ("used", 2.0)
+    (after,) = [json.loads(line) for line in call("session", "ask", "--members", "MINE").splitlines()]
+    assert after["play"] == pytest.approx([-0.2, -0.1])  # two times 0.1 the gradient
+    assert "uses Momentum, which is not part of Tarry" in call("session", "status", code=3)
+    assert "no member 'Momentum'" in call(*new, "--name", "other", code=2)
+
+
+def test_library_members_need_no_file(call):
+    options = ("--dimension", "2", "--capacity", "4", "--learner", '{ type = "OGD", rate = 0.1 }')
+    made = json.loads(call("session", "new", *options))
+    assert (made["learner"], made["scheduler"]) == ("OGD", "VarOpt")
+    call("session", "ask")
+
+
+def test_a_join_is_made_and_continued(call):
+    made = json.loads(call("join", "new", "--capacity", "2", "--members", "MINE", "--scheduler", "FairCoin"))
+    assert made["scheduler"] == "FairCoin"
+    call("join", "decide", '{"a": 1}', "--members", "MINE")
+    assert "uses FairCoin" in call("join", "decide", '{"a": 1}', code=3)
+
+
+def test_a_plan_compares_them(call):
+    model = ("plan", "--model", "geometric", "--mean", "10", "--horizon", "100", "--capacity", "4", "--seeds", "2")
+    told = call(*model, "--members", "MINE", "--scheduler", "FairCoin", "--scheduler", "varopt")
+    assert "FairCoin" in told
+    assert "VarOpt" in told
+    assert "there is no policy 'FairCoin'" in call(*model, "--scheduler", "FairCoin", code=2)
+
+
+def test_a_report_plays_them_again_only_if_asked(call, tmp_path, monkeypatch):
+    name = next(tmp_path.glob("cli_members_*.py")).name
+    text = (EXAMPLE / "own.toml").read_text().replace("horizon = 400", "horizon = 40").replace("seeds = 4", "seeds = 2")
+    (tmp_path / "own.toml").write_text(text.replace("mymethods.py", name))
+    call("sweep", "run", "own.toml")
+    page = tmp_path / "out" / "sweeps" / "own" / "report" / "index.html"
+    monkeypatch.setattr(own_members, "_homes", {})
+    call("report", "out/sweeps/own", "--only", "html")
+    assert "could not be played again" in page.read_text()
+    (tmp_path / "moved").mkdir()
+    shutil.move(tmp_path / name, tmp_path / "moved" / name)  # the code is known by its hash
+    call("report", "out/sweeps/own", "--only", "html", "--members", "moved/MINE")
+    assert "could not be played again" not in page.read_text()
+    assert "--members moved/" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("learner", "sentence"),
+    [
+        ("{ type = ", "learner is a name or a table such as"),
+        ("Momentum", "Momentum needs rate"),
+        ('{ type = "DOGD.tuned" }', "DOGD.tuned needs gradient_bound: write"),
+    ],
+)
+def test_what_is_missing_is_told(call, learner, sentence):
+    options = ("--dimension", "2", "--members", "MINE", "--learner", learner)
+    assert sentence in call("session", "new", *options, code=2)
+
+
+def test_a_wrong_file_is_told(call):
+    assert "--members: " in call("join", "new", "--members", "gone.py", code=2)
