@@ -77,7 +77,8 @@ class Text:
             if isinstance(value, dict):
                 # A member or data, below games, players and axes, says as a whole what it is: parameters of another
                 # type must not linger.
-                is_whole = (len(key) > 2 and "type" in value) or (len(key) != 2 and is_data(value))
+                below_names = len(key) > NAME_LEVELS.get(key[0], NO_DATA)
+                is_whole = (len(key) > 2 and "type" in value) or (below_names and is_data(value))
                 under = before if isinstance(before, dict) and not is_whole else {}
                 merged[name] = self._merged(under, value, path, key)
             if not isinstance(before, dict) or not isinstance(value, dict):
