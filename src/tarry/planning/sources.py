@@ -20,6 +20,7 @@ from tarry.delays.base import Delays
 from tarry.delays.trace import Trace, trace
 from tarry.errors import ArgumentError
 from tarry.planning.plan import Plan, plan
+from tarry.times import SECONDS, read_length
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +42,6 @@ DAY = np.timedelta64(1, "D")
 
 NAMES = ("fixed", "uniform", "geometric", "pareto", "lognormal", "bursts", "queue")
 MODELS: dict[str, Callable[..., Delays]] = {name: getattr(laws, name) for name in NAMES}
-UNITS = {"d": 1.0, "h": 1.0 / 24, "min": 1.0 / 1440, "s": 1.0 / 86400}  # days
 WHOLE = {"delay", "low", "high", "length", "slow", "fast", "servers"}  # these count decisions or servers
 
 
@@ -229,16 +229,15 @@ def _rounds(name: str, value: Any, per_day: float | None) -> Any:
     """Return a parameter as a number; a length of time becomes a number of decisions."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"\s*([-+0-9.eE]+)\s*(d|h|min|s)?\s*", value)
-    try:
-        number = float(found[1]) if found else float(value)
-    except ValueError:
+    found = read_length(value)
+    if found is None:
         if name == "service":
             return value
-        raise ArgumentError(name, "must be a number, or a length of time such as 3d, 36h, 20min", value) from None
-    if found and found[2]:
+        raise ArgumentError(name, "must be a number, or a length of time such as 3d, 36h, 20min", value)
+    number, unit = found
+    if unit:
         if per_day is None:
             remedy = "say how many decisions a day there are (per_day=, --per-day)"
             raise ArgumentError(name, "is a length of time", value, remedy)
-        number *= UNITS[found[2]] * per_day
-    return round(number) if name in WHOLE and ((found and found[2]) or number == int(number)) else number
+        number *= SECONDS[unit] / SECONDS["d"] * per_day
+    return round(number) if name in WHOLE and (unit or number == int(number)) else number

@@ -1,0 +1,85 @@
+"""Moments and lengths of time as whole microseconds, from what callers have.
+
+A number counts seconds. Moments are counted from the beginning of 1970 in UTC, and a date without a zone is UTC.
+
+>>> as_length("36h", "window") // 1_000_000, as_moment("1970-01-02", "at") // 1_000_000
+(129600, 86400)
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, date, datetime, timedelta
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from tarry.errors import ArgumentError
+
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+MICROSECOND = 1e-6
+LATEST = 1 << 62  # microseconds: so that a moment and a length add up within 64 bits
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE = timedelta(microseconds=1)
+_LENGTH = re.compile(rf"\s*([-+0-9.eE]+)\s*({'|'.join(SECONDS)})?\s*")
+
+
+def read_length(text: str) -> tuple[float, str] | None:
+    """Return the number and the unit of a text such as ``36h``, the unit empty where there is none; None otherwise."""
+    found = _LENGTH.fullmatch(text)
+    try:
+        return (float(found[1]), found[2] or "") if found else None
+    except ValueError:
+        return None
+
+
+def as_length(value: Any, name: str) -> int:
+    """Return a positive length of time in microseconds: of seconds, a timedelta, or a text such as ``30d``."""
+    length: Any = None
+    if isinstance(value, np.timedelta64):
+        value = value.astype("timedelta64[us]").item()
+    if isinstance(value, timedelta):
+        length = value // _ONE
+    elif isinstance(value, str):
+        read = read_length(value)
+        length = None if read is None else _whole(read[0] * SECONDS[read[1] or "s"])
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        length = _whole(float(value))
+    if length is None or not 0 < length < LATEST:
+        raise ArgumentError(name, "must be a positive length of time, in seconds, as a timedelta or like '30d'", value)
+    return int(length)
+
+
+def as_moment(value: Any, name: str) -> int:
+    """Return a moment in microseconds: of seconds, a date or a datetime (Python's, NumPy's), or a text in ISO 8601."""
+    moment: Any = None
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            read = read_length(value)
+            value = read[0] if read and not read[1] else value
+    if isinstance(value, date):
+        if not isinstance(value, datetime):
+            value = datetime(value.year, value.month, value.day)
+        moment = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _START
+        moment = None if moment != moment else moment // _ONE  # a missing date of pandas differs from itself
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        moment = _whole(float(value))
+    if moment is None or not -LATEST < moment < LATEST:
+        raise ArgumentError(name, "must be a moment: seconds, a datetime, or a text such as '2026-01-31 12:00'", value)
+    return int(moment)
+
+
+def now() -> int:
+    """Return the present moment in microseconds."""
+    return time.time_ns() // 1000
+
+
+def _whole(seconds: float) -> int | None:
+    return round(seconds / MICROSECOND) if isfinite(seconds) else None
