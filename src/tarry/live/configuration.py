@@ -27,6 +27,8 @@ from tarry.tracking import Player
 
 FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before to it
 SESSION, JOIN = "session", "join"
+# Options of a join: every one has LABELS; the others stand there only where they are in use.
+LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "release", "outbox"
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 # Classes of the first version that have another name now and the same fields.
 _FORMER = {**domains.RENAMED, **schedulers.RENAMED, **rates.RENAMED}
@@ -125,7 +127,8 @@ def parse(
     plain = json.loads(text)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
-    if plain["kind"] == JOIN and plain["options"].keys() != {"labels"}:
+    known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX}
+    if plain["kind"] == JOIN and not {LABELS} <= plain["options"].keys() <= known:
         raise other_version(plain)
     try:
         built = _built(plain["player"], own or {})
