@@ -76,3 +76,51 @@ def varopt_paths(delays, capacity, sizes=None, renew=max) -> Iterator[Path]:
             )
 
     yield from walk(1, {}, Fraction(1), (), {}, ())
+
+
+OPEN, ANSWER, RESIZE = (
+    "open",
+    "answer",
+    "resize",
+)  # a round begins (its size), feedback of s comes, the capacity changes
+
+
+def events_of(delays, sizes=None):
+    """Return what happens in a game with these delays, one thing after the other."""
+    for t in range(1, len(delays) + 1):
+        yield OPEN, Fraction(1) if sizes is None else Fraction(sizes[t - 1])
+        yield from ((ANSWER, s) for s in range(1, t + 1) if s + delays[s - 1] == t)
+
+
+def event_paths(events, capacity, renew=max, probability=Fraction(1), told=()):
+    """Yield the chance of every path, with what each event made of it: who was lost, the total weight, or who were."""
+    yield from _walk(tuple(events), (capacity, {}, 0), renew, probability, told)
+
+
+def _walk(events, state, renew, probability, told):
+    if not events:
+        yield probability, told
+        return
+    (kind, given), (capacity, members, t) = events[0], state
+    if kind == ANSWER:
+        left = {s: w for s, w in members.items() if s != given}
+        yield from _walk(events[1:], (capacity, left, t), renew, probability, (*told, members.get(given, Fraction(0))))
+        return
+    if kind == OPEN:
+        limit, members, t = len(members) + 1 if capacity is None else capacity, {**members, t + 1: given}, t + 1
+    else:
+        capacity = given
+        limit = len(members) if given is None else given
+    for chance, lost, left in _reduced(members, limit, renew):
+        yield from _walk(events[1:], (capacity, left, t), renew, probability * chance, (*told, lost))
+
+
+def _reduced(members, limit, renew, lost=()):
+    """Yield the chance, who was lost and who stays, where members go one after the other until so many are left."""
+    if len(members) <= limit:
+        yield Fraction(1), lost, members
+        return
+    _, branches = branches_of(members, len(members) - 1, renew)
+    for chance, out, left in branches:
+        for rest, gone, stay in _reduced(left, limit, renew, (*lost, out)):
+            yield chance * rest, gone, stay

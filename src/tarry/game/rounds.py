@@ -211,3 +211,16 @@ def forfeit(player: Player, state: State, s: int, t: int, slot: int) -> None:
     state.tally.sums[tally.FORFEITED] += schedulers.arrive(player.scheduler, state.scheduler, slot, s, t)
     state.tally.fates[_EXPIRED] += 1
     vacate(state.table, slot)
+
+
+def take_out(player: Player, state: State, draws: schedulers.DrawSource) -> int:
+    """Let the scheduler take one tracked round out, between two rounds, and return the round (Python only)."""
+    table = state.table
+    lightest = schedulers.threshold(player.scheduler, state.scheduler)
+    slot = schedulers.shrink(player.scheduler, state.scheduler, draws, table.counts[TRACKED])
+    # The lightest member stands where the newcomer of an overflow does: any candidate's weight bounds the variance.
+    tally.book_overflow(state.tally, schedulers.threshold(player.scheduler, state.scheduler), lightest)
+    s = int(table.rounds[slot])
+    vacate(table, slot)
+    state.tally.fates[_PREEMPTED] += 1
+    return s

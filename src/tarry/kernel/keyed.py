@@ -31,6 +31,7 @@ class Purpose(IntEnum):
     DELAYS = 2
     SCHEDULE = 3
     DIRECTIONS = 4
+    RESIZE = 5
 
 
 @step

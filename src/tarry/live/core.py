@@ -13,13 +13,21 @@ import numpy as np
 
 from tarry.errors import NotGranted
 from tarry.game.problem import check_sizes, setting_of
-from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot
+from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, take_out
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Fate, Weights
-from tarry.schedulers.base import held
-from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
+from tarry.schedulers.base import UNLIMITED, held
+from tarry.tracking.player import (
+    Player,
+    State,
+    fresh_state,
+    grow_state,
+    keyed_draws,
+    resettle_state,
+    resize_draws,
+)
 from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import (
     ARRIVED,
@@ -267,6 +275,39 @@ class Slots:
         step = self._steps.get(give_up) or self._compiled(give_up, 1, 1)
         self.is_midway = True
         step(self._box, s, self.counts[ROUNDS])
+
+    def resize(self, capacity: int | None) -> list[int]:
+        """Change the capacity between two rounds; return the rounds that lost their slots, none where it rises.
+
+        Raise NotGranted where the scheduler's weights would not stay right.
+        """
+        falls = capacity is not None and (self.capacity is None or capacity < self.capacity)
+        self._check_resize(falls)
+        play, lost = self.state, []
+        limit = UNLIMITED if capacity is None else capacity
+        if falls and capacity is not None:
+            play = resettle_state(self.player, play, self.size, limit)  # a copy, and in order
+            draws = resize_draws(self.seed, self.counts[ROUNDS])
+            with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+                while play.table.counts[TRACKED] > capacity:
+                    lost.append(take_out(self.player, play, draws))
+            play = resettle_state(self.player, play, capacity, limit)
+        else:
+            play = grow_state(self.player, play, max(self.size, capacity or 0), limit)
+        due = np.zeros(play.table.rounds.size if self._is_timed else 0, np.int64)
+        for slot in np.flatnonzero(play.table.rounds) if self._is_timed else ():  # rounds may have moved
+            due[slot] = self.end_of(int(play.table.rounds[slot]))
+        self._place(self._held._replace(play=self._shaped(play), due=due))
+        self.capacity, self._setting = capacity, self._setting._replace(capacity=limit)
+        self.is_midway = True
+        return lost
+
+    def _check_resize(self, falls: bool) -> None:
+        scheduler, name = self.player.scheduler, type(self.player.scheduler).__name__
+        if falls and not scheduler.shrinks:
+            raise NotGranted(f"{name} cannot give up slots and stay as it is, only VarOpt can: begin anew with fewer")
+        if not falls and not scheduler.grows:
+            raise NotGranted(f"{name} keeps to the capacity that it began with: begin anew with another")
 
     def released(self) -> list[int]:
         """Return the rounds whose slots the last round took over."""

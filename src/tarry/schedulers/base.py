@@ -37,6 +37,8 @@ class Scheduler(Parameters):
     has_zero_weights = False  # some feedback weighs 0 and never reaches the learner
     conserves_weight = False  # on every path, what arrived, was forfeited and is held adds up to the rounds played
     takes_sizes = False  # a round enters with ``request.size``; ``arrive`` then answers its size times its weight
+    grows = False  # the capacity may rise between two rounds: what is known of a round stays with it, in its slot
+    shrinks = False  # the capacity may fall: it answers ``shrink`` and ``resettle``
     fits_anytime_rates = True  # the second moments of its weights grow no faster than the backlog
     max_wait = inf  # feedback later than so many rounds is never heard
     # The epochs, by what ``Doubling`` is over, one of which must tell this scheduler its guess; () for none.
@@ -45,7 +47,8 @@ class Scheduler(Parameters):
     recorded_draws: ClassVar[tuple[str, ...]] = ("uniforms",)
 
     def __init_subclass__(cls) -> None:
-        register_methods(cls, (allocate, without_unused, expired, admit, arrive, withholds, renew, held, threshold))
+        verbs = (allocate, without_unused, expired, admit, arrive, withholds, renew, held, threshold, shrink, resettle)
+        register_methods(cls, verbs)
         # Also of a user's that inherits from one of ours, and may name slots otherwise.
         names_slots.on(cls)(_as_tested if cls.__module__.startswith("tarry.") else _as_users)
 
@@ -160,8 +163,18 @@ def held(scheduler: Scheduler, state: Any) -> float:
 
 @verb_with_default
 def threshold(scheduler: Scheduler, state: Any) -> float:
-    """Return θ of VarOpt after a round that found the set full; 0 (the default) of schedulers that have none."""
+    """Return the lightest weight of VarOpt's members, θ after a round that found the set full; else 0 (the default)."""
     return 0.0
+
+
+@verb
+def shrink(scheduler: Scheduler, state: Any, draws: DrawSource, members: int) -> int:
+    """Take one of so many members out, by the draw of their number, and return its slot; the mean of weights stays."""
+
+
+@verb
+def resettle(scheduler: Scheduler, state: Any, fresh: Any, slots: np.ndarray) -> None:
+    """Move the members of a state into a fresh one; ``slots`` names the new slot of each (Python only)."""
 
 
 @step

@@ -25,6 +25,8 @@ class Morris(base.Scheduler):
 
     epsilon: NonNegative  # 0 admits while there is room
 
+    grows = True
+
     @classmethod
     def for_backlog(cls, backlog: int, capacity: int, *, saturation: float = 1e-3) -> Self:
         """Return the member with the smallest ε whose tail bound keeps a full set this rare at a given backlog.

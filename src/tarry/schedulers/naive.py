@@ -16,6 +16,7 @@ class Unweighted(base.Scheduler):
     """Base of schedulers that track while there is room, with weight 1."""
 
     is_unbiased = False
+    grows = True
 
     def admit(self, state: Any, draws: base.DrawSource, request: base.Request) -> int:
         return request.vacancy if request.vacancy >= 0 else base.SATURATED

@@ -46,6 +46,7 @@ class Priority(Scheduler):
     allow_single: Flag = False
 
     needs_preemption = True
+    grows = True
 
     def check_capacity(self, capacity: int | None) -> None:
         if capacity == 1 and not self.allow_single:

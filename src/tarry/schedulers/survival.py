@@ -41,6 +41,7 @@ class Surviving(base.Scheduler):
     """Base of the proxy-delay family: a member answers ``scale_of``, ``chance`` and ``invert``."""
 
     announces_preemption = True
+    grows = True
     recorded_draws = ("uniforms", "proxy_delays")
 
     def __init_subclass__(cls) -> None:

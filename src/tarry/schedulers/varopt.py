@@ -54,6 +54,8 @@ class VarOpt(base.Scheduler):
     needs_preemption = True
     conserves_weight = True
     takes_sizes = True
+    grows = True
+    shrinks = True
     recorded_draws = ("uniforms", "lost")
 
     def allocate(self, slots: int, capacity: int) -> VarOptState:
@@ -76,37 +78,12 @@ class VarOpt(base.Scheduler):
         if request.vacancy >= 0:
             enter(state, request)
             return request.vacancy
-        # Overflow: candidates from the lightest, until θ reaches the next one's weight. The newcomer is one of them,
-        # the first if its size is 1.
-        size = 0
-        total = 0.0
-        first = state.top[0]
-        theta = np.inf
-        is_light = False
-        while (theta > request.size and not is_light) or (first > 0 and theta > state.weight[first - 1]):
-            if not is_light and (first == 0 or request.size <= state.weight[first - 1]):
-                is_light = True
-                total += request.size
-                size += 1
-            else:
-                first -= 1
-                total += state.size[first] * state.weight[first]
-                size += state.size[first]
-            if size > 1:
-                theta = total / (size - 1)
-        place = choose_loser(draws, state, request.t, first, theta, request.size)
-        slot = -1
-        if place >= 0:
-            slot = state.members[place]
+        slot = lose_one(state, draws, request.t, request.size)
+        if slot >= 0:
             note_round(state, slot, request.t)
-        if not is_light and slot >= 0:  # the newcomer does not weigh θ: it is no member of the loser's run
-            leave(state, slot)
-        while state.top[0] > first + 1:
-            merge_last_two(state)
-        state.weight[first] = theta
-        if not is_light and slot >= 0:
-            make_room(state)
-            insert(state, slot, request.size)
+            if state.place[slot] < 0:  # the newcomer does not weigh θ: it is no member of the loser's run
+                make_room(state)
+                insert(state, slot, request.size)
         return slot
 
     def arrive(self, state: VarOptState, slot: int, s: int, t: int) -> float:
@@ -120,6 +97,53 @@ class VarOpt(base.Scheduler):
 
     def threshold(self, state: VarOptState) -> float:
         return state.weight[state.top[0] - 1]  # an overflow leaves its θ to the last run
+
+    def shrink(self, state: VarOptState, draws: base.DrawSource, members: int) -> int:
+        # A newcomer of infinite size is never lost: an overflow by it is one of the members alone.
+        return lose_one(state, draws, members, np.inf)
+
+    def resettle(self, state: VarOptState, fresh: VarOptState, slots: Indices) -> None:
+        # Without a limit nobody asks for the order of runs, so it is made here.
+        for run in sorted(range(state.top[0]), key=lambda run: -state.weight[run]):
+            for i in range(state.start[run], state.start[run] + state.size[run]):
+                slot = state.members[i]
+                at = base.Request(state.rounds[slot], slots[slot], 0, base.UNLIMITED, -1, -1, state.weight[run])
+                enter(fresh, at)
+
+
+@step
+def lose_one(state: VarOptState, draws: base.DrawSource, t: int, size: float) -> int:
+    """Lose one of the members and a newcomer of this size, by the draw of t; return its slot, -1 if it is the newcomer.
+
+    A newcomer below θ has then the loser's place; for any other, the loser has left its run.
+    """
+    # Candidates from the lightest, until θ reaches the next one's weight. The newcomer is the first if its size is 1.
+    count = 0
+    total = 0.0
+    first = state.top[0]
+    theta = np.inf
+    is_light = False
+    while (theta > size and not is_light) or (first > 0 and theta > state.weight[first - 1]):
+        if not is_light and (first == 0 or size <= state.weight[first - 1]):
+            is_light = True
+            total += size
+            count += 1
+        else:
+            first -= 1
+            total += state.size[first] * state.weight[first]
+            count += state.size[first]
+        if count > 1:
+            theta = total / (count - 1)
+    place = choose_loser(draws, state, t, first, theta, size)
+    slot = -1
+    if place >= 0:
+        slot = state.members[place]
+        if not is_light:
+            leave(state, slot)
+    while state.top[0] > first + 1:
+        merge_last_two(state)
+    state.weight[first] = theta
+    return slot
 
 
 @step

@@ -8,17 +8,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters, Purpose, make_key
+from tarry.kernel.keyed import word
 from tarry.learners.base import KeyedDirections, Learner, notice, rules_of
 from tarry.learners.base import allocate as allocate_learner
 from tarry.rates import EnergyRadius, EnergyRate
 from tarry.rates.base import counts_tracked
 from tarry.schedulers import DoublingBernoulli, VarOpt
-from tarry.schedulers.base import Keyed
+from tarry.schedulers.base import Keyed, resettle
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.tracking.buffer import make_buffer
 from tarry.tracking.doubling import Single, fresh_epochs
-from tarry.tracking.table import grow_table, make_table
-from tarry.tracking.tally import Tally, make_tally
+from tarry.tracking.table import grow_table, make_table, resettled_table
+from tarry.tracking.tally import Tally, make_tally, resettled
 
 NOTICEABLE = 0.01  # of the mean weight: a smaller shortfall is noise
 
@@ -162,6 +163,12 @@ def keyed_draws(seed: Any) -> Draws:
     return Draws(Keyed(make_key(seed, Purpose.SCHEDULE)), KeyedDirections(make_key(seed, Purpose.DIRECTIONS)))
 
 
+def resize_draws(seed: int, t: int) -> Keyed:
+    """Return the randomness of a capacity that falls after round t, which no round draws from."""
+    with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+        return Keyed(word(make_key(seed, Purpose.RESIZE), t))
+
+
 def fresh_state(player: Player, slots: int, capacity: int) -> State:
     """Return the state before the first round."""
     return State(
@@ -193,7 +200,7 @@ def as_state(kind: str, member: Any, state: Any) -> Any:
 
 
 def grow_state(player: Player, state: State, slots: int, capacity: int) -> State:
-    """Return the same state with more slots (unlimited capacity only)."""
+    """Return the same state with more slots; slots keep their numbers."""
     larger = fresh_state(player, slots, capacity)
     # Books without room for something, as those of the first stores, stay without.
     kept = (new if old.size else old for old, new in zip(state.tally, larger.tally, strict=True))
@@ -203,6 +210,20 @@ def grow_state(player: Player, state: State, slots: int, capacity: int) -> State
     return state._replace(
         table=grow_table(state.table, slots), tally=larger.tally, scheduler=larger.scheduler, learner=larger.learner
     )
+
+
+def resettle_state(player: Player, state: State, slots: int, capacity: int) -> State:
+    """Return the same state in so many slots, at least as many as are tracked: their rounds move to the first of them.
+
+    The learner must keep nothing by slot, and the scheduler know how to ``resettle``.
+    """
+    kept = np.flatnonzero(state.table.rounds)
+    places = np.zeros(state.table.rounds.size, np.int64)
+    places[kept] = np.arange(kept.size)
+    members = allocate_scheduler(player.scheduler, slots, capacity)
+    resettle(player.scheduler, state.scheduler, members, places)
+    table, books = resettled_table(state.table, kept, slots), resettled(state.tally, kept, slots)
+    return state._replace(table=table, tally=books, scheduler=members)
 
 
 def _copy_prefix(old: Any, new: Any) -> None:

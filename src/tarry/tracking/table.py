@@ -53,6 +53,15 @@ def grow_table(table: Any, slots: int) -> Any:
     return larger if isinstance(table, Table) else without_index(larger, table.released.size > 0)
 
 
+def resettled_table(table: Table, kept: np.ndarray, slots: int) -> Table:
+    """Return the same set in so many slots, of which the first are those ``kept``."""
+    fresh = make_table(slots)
+    fresh.counts[ENDED] = table.counts[ENDED]
+    for slot, s in enumerate(table.rounds[kept].tolist()):
+        occupy(fresh, slot, s)
+    return fresh
+
+
 @step
 def home(table: Table, s: int) -> Any:
     return (s * _SPREAD >> 7) & (table.keys.size - 1)

@@ -45,6 +45,7 @@ DRIFT, THRESHOLD, UNIT, LEAST, MOST, LABELLED, MASS = range(7)
 UNCERTIFIED, PLAIN, OBSERVED, BY_ARRIVAL = 0, 1, 2, 4
 # By size: rounds of a size other than 1; Σ b, Σ b² over all rounds; Σ b w, Σ (b w)² over used arrivals, b of the last.
 OTHER_SIZES, BEGUN, BEGUN_SQUARE, ARRIVED, ARRIVED_SQUARE, LAST = range(6)
+_BY_SLOT = ("pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w", "size")
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100  # far from where sums of squares could overflow, or vanish
 
 
@@ -69,6 +70,15 @@ def make_tally(slots: int) -> Tally:
     by_slot = (np.zeros(slots) for _ in range(6))
     books = Tally(np.zeros(len(Fate), np.int64), np.zeros(SUMS), np.zeros(2, np.int64), *by_slot)
     return books._replace(strays=np.zeros(MASS + 1), sized=np.zeros(LAST + 1))
+
+
+def resettled(tally: Tally, kept: np.ndarray, slots: int) -> Tally:
+    """Return the same books for so many slots, of which the first are those ``kept``."""
+    books = Tally(*(part.copy() for part in tally))
+    moved = {name: np.zeros(slots) for name in _BY_SLOT if getattr(tally, name).size}
+    for name, new in moved.items():
+        new[: kept.size] = getattr(tally, name)[kept]
+    return books._replace(**moved)
 
 
 def without_news(tally: Tally) -> Tally:
