@@ -48,8 +48,8 @@ class Estimate(NamedTuple):
 
     ``anytime_low`` and ``anytime_high`` bound the mean label of those same decisions, ``sum_low`` and ``sum_high`` the
     sum. With the probability asked for they do so at every time at once. All bounds need labels that lie in the range
-    stated, for each unit of size. Where nothing can be said they are NaN, and ``caveat`` tells why; ``low`` and
-    ``high`` are Student's then, for the labels that have come alone.
+    stated, for each unit of size. Where nothing can be said these are NaN, and ``caveat`` tells why; where the range is
+    what fails, ``low`` and ``high`` are Student's, for labels like those that have come.
     """
 
     mean: float

@@ -162,10 +162,11 @@ def settled_estimate(
     """Return what rows given out at the ends of windows tell about all decisions whose windows have ended.
 
     There are ``decisions`` of these, of the sizes ``total`` together. Which they are is settled by the clock, and each
-    weight is a martingale that starts at 1 and stops then: so Σwy is unbiased for the sum of their labels, and Σwy over
-    ``decisions`` for their mean. ``mean`` is the ratio (Σwy/Σwb)·(total/decisions) instead. Weights that came out too
-    heavy are so above and below, and it stays in the range of the labels; its bias is of the order of one over the
-    effective size. ``unheard`` is the mass of rows whose labels were no numbers, and of expired ones.
+    weight of VarOpt is a martingale that starts at 1 and stops then: so Σwy is unbiased for the sum of their labels,
+    and Σwy over ``decisions`` for their mean. ``mean`` is the ratio (Σwy/Σwb)·(total/decisions) instead: it stays in
+    the range of the labels, errs less where they are far from 0, and its bias is of the order of one over the effective
+    size. Of the two numbers it needs the mean size alone, 1 where there are no sizes. ``unheard`` is the mass of rows
+    whose labels were no numbers, and of expired ones, none heavier than ``heaviest``.
 
     >>> settled_estimate(Sample(12.0, 3.0, 40.0, 0.3, 8.4), 10, 10.0, 0.95, 0.0, 1.0)._replace(low=0.0, high=1.0)
     Settled(mean=0.25, low=0.0, high=1.0, sum=3.0)
