@@ -1,4 +1,4 @@
-"""The estimate is the weighted mean of the labels; its interval covers as often as it says."""
+"""The estimate is the weighted mean of the labels; its interval covers as often as it says, and never looks certain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from scipy import stats
 
 import tarry
 from tarry.live.core import NAIVE, book_label
-from tarry.live.status import moments_of, reach_of
+from tarry.live.status import sample_of
+from tarry.theory.intervals import student_interval
+from tarry.tracking.tally import THRESHOLD
+
+S = tarry.schedulers
 
 
 def play(seed, n, capacity, **options):
@@ -32,16 +36,21 @@ def play(seed, n, capacity, **options):
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_against_a_direct_computation(level):
+    """With two decisions awaited: Wilson's formula where they are all 0, and where they are all 1."""
     join, rows = play(1, 500, 8)
+    join.decide_many([None] * 2)
     w, y = (np.array([getattr(row, name) for row in rows]) for name in ("weight", "label"))
-    found, mean = join.estimate(level), np.sum(w * y) / np.sum(w)
-    effective = np.sum(w) ** 2 / np.sum(w**2)
-    error = sqrt(np.sum((w * (y - mean)) ** 2) * effective / (effective - 1)) / np.sum(w)
-    reach = stats.t(effective - 1).ppf((1 + level) / 2) * error
-    assert found[:7] == pytest.approx(
-        (mean, mean - reach, mean + reach, y.mean(), len(rows), 0, 0), rel=1e-9, abs=1e-12
-    )
+    found, theta, ends = join.estimate(level), join._tracker.slots.strays[THRESHOLD], []
+    for labels in (y, 1 - y):  # of the awaited ones nothing is known: 0, then 1
+        share, awaited = np.sum(w * labels) / 502, 2 * theta
+        variance = (np.sum((w * (labels - share)) ** 2) + awaited * share**2) / (np.sum(w**2) + awaited)
+        n, c = 502**2 / (np.sum(w**2) + awaited), stats.norm.ppf((1 + level) / 2)
+        variance += (share - 0.5 / n) * (1 - share + 0.5 / n) - share * (1 - share)
+        ends.append((n * share - 0.5 + c * c / 2 - c * sqrt(n * variance + c * c / 4)) / (n + c * c))
+    mean = np.sum(w * y) / np.sum(w)
+    assert found[:7] == pytest.approx((mean, ends[0], 1 - ends[1], y.mean(), len(rows), 0, 2 / 502), rel=1e-9)
     assert np.ptp(w) > 0
+    assert theta > w.mean()
 
 
 @pytest.mark.slow
@@ -50,8 +59,11 @@ def test_the_interval_covers_as_often_as_it_says():
     joins = [play(seed, 600, 20)[0] for seed in range(runs)]
     for level in (0.8, 0.95):
         found = [join.estimate(level) for join in joins]
-        covered = np.mean([one.low <= truth <= one.high for one in found])
-        assert abs(covered - level) <= 4 * sqrt(level * (1 - level) / runs)
+        ends = np.array([(one.low, one.mean, one.high) for one in found])
+        covered = np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 2]))
+        assert covered >= level - 2 * sqrt(level * (1 - level) / runs)
+        half = np.abs(ends[:, 1] - truth) <= (ends[:, 2] - ends[:, 0]) / 4
+        assert half.mean() < level - 0.1, "the control must fail"
     naive = np.mean([one.naive for one in found])
     assert abs(np.mean([one.mean for one in found]) - truth) < 0.01 < truth - naive
 
@@ -105,16 +117,73 @@ def test_of_few_labels_the_interval_is_students():
     assert join.estimate(0.9)[1:3] == pytest.approx(expected, rel=1e-12)
 
 
-def test_few_equal_labels_have_no_interval():
+def test_equal_labels_look_certain_nowhere():
     """Also where their mean differs from them by rounding."""
-    join = tarry.LabelJoin(None, rng=1)
-    for n in range(1, 41):
+    join, widths = tarry.LabelJoin(None, rng=1), []
+    for _ in range(40):
         join.label(join.decide().id, 0.1)
         found = join.estimate()
-        assert isnan(found.low) == isnan(found.high) == (n < 30)
-    assert found.low == found.mean == found.high
+        assert 0 <= found.low < found.mean < found.high <= 1
+        widths.append(found.high - found.low)
+        beyond = join.estimate(low=0.2)  # their range is not known: nothing is
+        assert isnan(beyond.low)
+        assert isnan(beyond.high)
+        assert beyond.caveat.startswith("a label was 0.1, and none may lie outside of 0.2 to 1")
+        assert beyond.caveat.endswith("low and high leave out what is awaited")
+    assert widths == sorted(widths, reverse=True)
     join.label(join.decide().id, 0.2)
-    assert join.estimate().low < join.estimate().high
+    assert join.estimate(low=0.2).low < join.estimate(low=0.2).high
+
+
+def test_a_few_quick_labels_do_not_speak_for_those_awaited():
+    """31 of 2 000 decisions were answered, all alike; the interval spans what the others may be."""
+    join = tarry.LabelJoin(100, rng=3)
+    for i in range(2000):
+        join.decide(id=i)
+        if i % 13 == 0 and join.fate(i).name == "PENDING":
+            join.label(i, 1)
+    found = join.estimate()
+    assert found.mean == found.naive == 1.0
+    assert found.outstanding > 0.6
+    assert found.low < 1 - found.outstanding < found.high == 1
+    assert found.anytime_low <= found.low
+
+
+def test_three_labels_of_a_rate():
+    join = tarry.LabelJoin(None, rng=1)
+    for label in (1, 1, 0):
+        join.label(join.decide().id, label)
+    found = join.estimate()
+    assert 0 < found.low < 2 / 3 < found.high < 1
+    assert join.estimate(high=2).high > 1  # a wider range says less
+
+
+def test_what_expired_or_is_no_number_stays_unknown():
+    """The interval is about all decisions, so these could be anything; nothing is awaited."""
+    join = tarry.LabelJoin(None, rng=1)
+    for i in range(100):
+        join.decide(id=i)
+        if i < 30:
+            join.expire(i)
+        else:
+            join.label(i, None if i < 50 else 1)
+    found = join.estimate()
+    assert (found.mean, found.outstanding, found.left_out) == (1.0, 0.0, 20)
+    assert found.low < 0.5
+    assert found.high == 1.0
+
+
+def test_rounds_that_found_no_room_stay_unknown():
+    """Naive policies weigh nothing, so nobody speaks for what they dropped."""
+    join = tarry.LabelJoin(5, scheduler=S.DropNewest(), rng=1)
+    for i in range(100):
+        join.decide(id=i)
+    for i in range(5):
+        join.label(i, 1)
+    found = join.estimate()
+    assert found.low < 0.05
+    assert found.high > 0.99
+    assert found.caveat.startswith("how far sums may stray is known for VarOpt alone")
 
 
 def test_intervals_of_five_labels_cover_as_often_as_they_say():
@@ -123,8 +192,8 @@ def test_intervals_of_five_labels_cover_as_often_as_they_say():
         sums = np.zeros(8)
         for y in rng.normal(1.0, 2.0, 5).tolist():
             book_label(sums, 1.0, y)
-        mean, error, effective = moments_of(sums)
-        covered += abs(mean - 1.0) <= reach_of(5, error, effective, 0.9)
+        lower, upper = student_interval(sample_of(sums), 5, 0.9)
+        covered += lower <= 1.0 <= upper
     assert abs(covered / runs - 0.9) <= 4 * sqrt(0.9 * 0.1 / runs)
 
 
@@ -187,18 +256,13 @@ def test_status_warns_while_many_labels_are_awaited():
         join.label(i, 0.0)
     assert join.estimate().outstanding == pytest.approx(0.1)
     (warning,) = join.status().warnings
-    assert warning.startswith(
-        "about 10% of the labels are still awaited, so the estimate leans towards those that come"
-    )
+    assert warning.startswith("about 10% of the labels are still awaited, so the mean leans towards those that come")
     assert join.status().rows()["warning 1"] == warning
     for i in range(90, 96):
         join.label(i, 1.0)
     assert not join.status().warnings
     join.expire(96)  # whose label will not come
     assert join.estimate().outstanding == pytest.approx(0.03)
-
-
-S = tarry.schedulers
 
 
 @pytest.mark.parametrize(
@@ -254,9 +318,9 @@ def test_no_label_spoils_the_digits_of_the_others(labels):
     rows[-1] = (rows[0][0], rows[-1][1])  # so that outliers cancel
     for row in rows:
         book_label(sums, *row)
-    found, (mean, error, naive) = moments_of(sums), exactly(rows)
-    assert found[0] == pytest.approx(mean, rel=1e-13)
-    assert found[1] == pytest.approx(error, rel=1e-6)
+    found, (mean, error, naive) = sample_of(sums), exactly(rows)
+    assert found.mean == pytest.approx(mean, rel=1e-13)
+    assert found.error == pytest.approx(error, rel=1e-6)
     assert sums[NAIVE] == pytest.approx(naive, rel=1e-10, abs=1e-14 * max(map(abs, labels)))
 
 

@@ -179,7 +179,7 @@ def estimate(
     low: Annotated[float, typer.Option(help="The smallest that any label may be, for each unit of size.")] = 0.0,
     high: Annotated[float, typer.Option(help="The largest that any label may be, for each unit of size.")] = 1.0,
 ) -> Sheet:
-    """Print the mean label with confidence intervals, and the naive mean of those seen."""
+    """Print the mean label of all decisions with intervals that allow for what is awaited, and that of those seen."""
     found = join.estimate(level, low=low, high=high)
     return Sheet(found, found.rows())
 

@@ -368,11 +368,12 @@ class LabelJoin(StoredObject):
             raise ValueError("this join keeps no rows once they are given out: make it with outbox=True")
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
-        """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
+        """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it.
 
-        While labels are awaited it leans towards the quick ones; ``outstanding`` says how many are. Where all labels,
-        heard or not, lie between ``low`` and ``high``, for each unit of size, ``anytime_low`` to ``anytime_high``
-        covers the mean of all decisions so far, however often one looks.
+        While labels are awaited the mean leans towards the quick ones; ``outstanding`` says how many are. All labels,
+        heard or not, must lie between ``low`` and ``high``, for each unit of size. Then the intervals cover the mean of
+        all decisions so far, whatever is awaited: ``low`` to ``high`` for one look, ``anytime_low`` to
+        ``anytime_high`` however often one looks.
         """
         return self._turns.look(estimate_now, self._tracker, level, low, high)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from math import isnan, nan, sqrt
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 from tarry._version import __version__
@@ -18,11 +18,10 @@ from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Certificate, Weights
 from tarry.schedulers.base import held
-from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
+from tarry.theory.intervals import ROUNDING, Heard, Sample, deviation, mean_interval, student_interval, sum_interval
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LABELLED, LEAST, MASS, MOST, THRESHOLD, UNIT, as_number, balance
 
-FEW = 30  # so many equal labels are needed before their spread is believed to be small
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
 # The size of a SQLite file, tested against real ones.
@@ -35,18 +34,22 @@ _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
 
 
 class Estimate(NamedTuple):
-    """The weighted mean of the labels with Student's interval, and the naive mean of those seen.
+    """The mean label of all decisions so far, heard or not, with its intervals, and the naive mean of those seen.
 
-    ``mean`` is Σwy/Σw; where decisions have sizes b it is the ratio by size, Σwy/Σwb, times the mean size of all
-    decisions. The effective sample size is (Σwb)²/Σ(wb)². Below two labels, and below 30 if all are equal (for each
-    unit of size), there is no interval (NaN). ``sum`` is the mean times the number of decisions.
+    ``mean`` is Σwy/Σw over what has come, (Σwy/Σwb)·(Σb/n) where decisions have sizes b: right if what is awaited is
+    like what has come. ``low`` to ``high`` is Wilson's interval on the effective sample size (Σwb)²/Σ(wb)². It lets
+    what was not heard be anything in the range of labels, and so is never narrower than the share of it allows, never
+    without width, and whole before the first label. It holds for one look, also for the mean of the source where
+    decisions are drawn from one. ``sum`` is the mean times the number of decisions.
+
     ``left_out`` labels were used too, but are no numbers below 1e100 in size. ``outstanding`` is the share of all
     decisions, by weight and size, whose labels are still awaited: while large, both means lean towards the labels that
     come quickly; NaN where a scheduler does not know the share (VarOpt does).
 
-    ``anytime_low`` and ``anytime_high`` bound the mean label of *all* decisions so far, heard or not, ``sum_low`` and
-    ``sum_high`` the sum. With the probability asked for they do so at every time at once, if all labels lie in the
-    range stated, which is for each unit of size. Where nothing can be said they are NaN, and ``caveat`` tells why.
+    ``anytime_low`` and ``anytime_high`` bound the mean label of those same decisions, ``sum_low`` and ``sum_high`` the
+    sum. With the probability asked for they do so at every time at once. All bounds need labels that lie in the range
+    stated, for each unit of size. Where nothing can be said these are NaN, and ``caveat`` tells why; where the range is
+    what fails, ``low`` and ``high`` are Student's, for labels like those that have come.
     """
 
     mean: float
@@ -107,76 +110,72 @@ class Status(NamedTuple):
 def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
     """Return the estimate of a join's books, where labels lie between ``low`` and ``high``."""
     level, (low, high) = as_level(level), as_range(low, high)
-    sums, scheduler, outstanding = tracker.slots.sums, tracker.configuration.player.scheduler, nan
-    strays, n, sizes = tracker.slots.strays, tracker.rounds, tracker.slots.sizes()
-    mean, error, effective = moments_of(sums)
-    labels = int(sums[core.LABELS])
-    if sizes:
-        if strays[LABELLED] and strays[MASS] != sums[core.WEIGHTS]:  # kept by a version that added up w, not wb
-            mean, error = (sums[core.WEIGHTED] + sums[core.LOST]) / strays[MASS], nan
-        if error <= ROUNDING * abs(mean):  # quotients that differ by their rounding are equal
-            error = 0.0
-        mean, error = mean * (sizes["total"] / n), error * (sizes["total"] / n)
-    reach = reach_of(labels, error, effective, level)
-    if tracker.rounds and scheduler.is_unbiased:
-        holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
-        outstanding = nan if holding < 0 else min(1.0, holding / sizes.get("total", n))
-    naive = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan
-    left_out = tracker.slots.fates()["used"] - labels
-    found = Estimate(mean, mean - reach, mean + reach, naive, labels, left_out, outstanding, sum=mean * n)
-    caveat = _doubt(tracker, low, high)
+    slots, n = tracker.slots, tracker.rounds
+    sums, strays, sample = slots.sums, slots.strays, sample_of(slots.sums, slots.strays)
+    total, labels = slots.sizes().get("total", float(n)), int(sums[core.LABELS])
+    naive, left_out = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan, slots.fates()["used"] - labels
+    each, mean, caveat = total / n if n else nan, sample.mean, _doubt(tracker, low, high)
+    if labels and len(strays):
+        mean = min(strays[MOST], max(strays[LEAST], mean))  # where it lies, but for rounding
+    if caveat:
+        ends = student_interval(sample, labels, level)
+    else:
+        ends = mean_interval(sample, max(0.0, total - sample.mass), strays[THRESHOLD], level, low, high)
+    mean, lower, upper = (number * each for number in (mean, *ends))
+    found = Estimate(mean, lower, upper, naive, labels, left_out, _outstanding(tracker, total), sum=mean * n)
+    caveat = caveat or _drift_doubt(tracker)
     if caveat:
         return found._replace(caveat=caveat)
-    plain, weighted = sums[core.LABELS] * sums[core.NAIVE], sums[core.WEIGHTED] + sums[core.LOST]
-    heard, total, unit = Heard(sums[core.LABELS], plain, sums[core.WEIGHTS], weighted), float(n), 1.0
-    if sizes:
-        total, unit = sizes["total"], strays[UNIT] or 1.0
-        if strays[LABELLED]:
-            heard = Heard(strays[LABELLED], plain, strays[MASS], weighted)
+    heard = Heard(sums[core.LABELS], sums[core.LABELS] * sums[core.NAIVE], sample.mass, sample.weighted)
+    unit = 1.0
+    if slots.sizes():
+        unit = strays[UNIT] or 1.0
+        heard = heard._replace(labels=strays[LABELLED] or heard.labels)
     reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level, unit))
     lower, upper = sum_interval(heard, total, reach, low, high)
     return found._replace(anytime_low=lower / n, anytime_high=upper / n, sum_low=lower, sum_high=upper)
 
 
+def sample_of(sums: Any, strays: Any = ()) -> Sample:
+    """Return the labels that were heard, as their sums; without squares where an earlier version kept others."""
+    weighted = sums[core.WEIGHTED] + sums[core.LOST]
+    if len(strays) and strays[LABELLED] and strays[MASS] != sums[core.WEIGHTS]:  # it added up w, not wb
+        return Sample(strays[MASS], weighted, 0.0, 0.0, 0.0)
+    return Sample(sums[core.WEIGHTS], weighted, sums[core.SQUARES], sums[core.CENTRE], sums[core.SPREAD])
+
+
+def _outstanding(tracker: Tracker, total: float) -> float:
+    """Return the share of all decisions, by weight and size, whose labels are awaited; NaN where it is not known."""
+    scheduler = tracker.configuration.player.scheduler
+    if not tracker.rounds or not scheduler.is_unbiased:
+        return nan
+    holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
+    return nan if holding < 0 else min(1.0, holding / total)
+
+
 def _doubt(tracker: Tracker, low: float, high: float) -> str:
-    """Return why no interval is known to hold at every time at once; nothing where one is."""
-    scheduler, strays, sums = tracker.configuration.player.scheduler, tracker.slots.strays, tracker.slots.sums
+    """Return why labels are not known to lie in their range; nothing where they do."""
+    strays = tracker.slots.strays
     if not tracker.rounds:
         return "nothing has been decided yet"
     if not len(strays):
         return "this join was begun by an earlier version, which did not note how far sums may stray: begin a new one"
-    if not scheduler.conserves_weight or (tracker.slots.state.tally.counts[FULL_ROUNDS] and not strays[DRIFT]):
-        return "how far sums may stray is known for VarOpt alone: use it, it is the default"
-    ends = (strays[LEAST], strays[MOST]) if sums[core.LABELS] else ()
     slack = ROUNDING * max(abs(low), abs(high))
-    for label in ends:
+    for label in (strays[LEAST], strays[MOST]) if tracker.slots.sums[core.LABELS] else ():
         if not low - slack <= label <= high + slack:
             each = " for each unit of size" if tracker.slots.sizes() else ""
             problem = f"a label was {label:.6g}{each}, and none may lie outside of {low:.6g} to {high:.6g}"
-            return f"{problem}: state the range of all labels, estimate(low=…, high=…)"
+            remedy = "state the range of all labels, estimate(low=…, high=…), or low and high leave out what is awaited"
+            return f"{problem}: {remedy}"
     return ""
 
 
-def moments_of(sums: Any) -> tuple[float, float, float]:
-    """Return R = Σwy/Σm, its standard error √(Σm²(z − R)²)/Σm (NaN below two labels), and (Σm)²/Σm²; see ``core``."""
-    total, squares, spread = float(sums[core.WEIGHTS]), float(sums[core.SQUARES]), float(sums[core.SPREAD])
-    if total == 0:
-        return nan, nan, 0.0
-    mean = (float(sums[core.WEIGHTED]) + float(sums[core.LOST])) / total
-    if spread > 0.0:  # where all labels are equal, the mean differs from them by rounding only
-        spread += squares * (float(sums[core.CENTRE]) - mean) ** 2
-    error = nan if sums[core.LABELS] < 2 else sqrt(spread) / total
-    return mean, error, total * total / squares if squares else 0.0
-
-
-def reach_of(labels: int, error: float, effective: float, level: float) -> float:
-    """Return how far the interval goes to either side: Student's, as if ``effective`` labels of weight one had come."""
-    from scipy.special import stdtrit
-
-    if labels < 2 or effective <= 1 or (error == 0 and labels < FEW):
-        return nan
-    quantile = float(stdtrit(effective - 1, (1 + level) / 2))
-    return quantile * error * sqrt(effective / (effective - 1))
+def _drift_doubt(tracker: Tracker) -> str:
+    """Return why no interval is known to hold at every time at once; nothing where one is."""
+    scheduler, tally = tracker.configuration.player.scheduler, tracker.slots.state.tally
+    if scheduler.conserves_weight and (not tally.counts[FULL_ROUNDS] or tally.strays[DRIFT]):
+        return ""
+    return "how far sums may stray is known for VarOpt alone: use it, it is the default"
 
 
 def status_of(tracker: Tracker) -> Status:
@@ -231,7 +230,7 @@ def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
     used = estimate.labels + estimate.left_out
     if estimate.outstanding > MANY_OUT:
         problem = f"about {estimate.outstanding:.0%} of the labels are still awaited"
-        found.append(f"{problem}, so the estimate leans towards those that come quickly: wait until few are")
+        found.append(f"{problem}, so the mean leans towards those that come quickly: look at low and high, or wait")
     if estimate.left_out > MANY_OUT * used:
         problem = f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate"
         found.append(f"{problem}: if they stand for one, give it as the label, or as missing")
