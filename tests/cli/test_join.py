@@ -130,7 +130,7 @@ def test_audits(call):
     assert json.loads(call("export").stdout)["tracked"][0]["payload_bytes"] == len('{"age": 41}')
     assert json.loads(call("export", "--payloads").stdout)["tracked"][0]["payload"] == {"age": 41}
     nothing = {"mean": None, "sum": None, "low": 0.0, "high": 1.0, "naive": None, "labels": 0, "left_out": 0}
-    sure = {"anytime_low": 0.0, "anytime_high": 1.0, "sum_low": 0.0, "sum_high": 1.0, "caveat": ""}
+    sure = {"anytime_low": 0.0, "anytime_high": 1.0, "sum_low": 0.0, "sum_high": 1.0, "caveat": "", "is_settled": False}
     assert json.loads(call("estimate").stdout) == nothing | {"outstanding": 1.0} | sure
     assert json.loads(call("estimate", "--low", -3, "--high", 2).stdout)["sum_low"] == -3
     assert "naive" in call("estimate", "-f", "table").stdout

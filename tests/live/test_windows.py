@@ -218,3 +218,31 @@ def test_with_its_window_a_believed_rate_is_that_of_settled_decisions():
             found.append(sum(row.weight * row.label for row in rows) / sum(row.weight for row in rows))
     assert abs(np.mean(means["window"]) - 0.3) < 0.04
     assert np.mean(means["arrival"]) > 0.4  # the control
+
+
+def test_an_estimate_covers_the_settled_decisions():
+    """Two hundred runs in which quick outcomes are positive, looked at three times each."""
+    draw, covered, naive = np.random.default_rng(5), 0, 0
+    for seed in range(200):
+        y, join = draw.random(160) < 0.2, tarry.LabelJoin(6, window=40, missing=0, rng=seed)
+        came = np.arange(160) + draw.integers(1, 8, 160)
+        for t in range(160):
+            join.decide(None, t, at=t)
+            join.label_many([int(s) for s in np.flatnonzero(y & (came == t))], [1] * int(np.sum(y & (came == t))), at=t)
+            join.advance(t)
+            if t in (79, 119, 159):
+                found, truth = join.estimate(), y[: t + 1 - 40].mean()
+                assert found.is_settled
+                covered += found.low <= truth <= found.high
+                naive += abs(found.mean - y[: t + 1].mean()) < 1e-9
+    assert covered >= 0.93 * 600
+    assert naive < 0.1 * 600  # it is about settled decisions, not about all
+
+
+def test_windows_that_nobody_ends_are_told():
+    join = a_join(missing=0)
+    join.decide(at=0)
+    join.decide(at=31 * DAY)
+    assert any("windows of 1 decisions have ended" in said for said in join.status().warnings)
+    join.advance(31 * DAY)
+    assert not any("windows" in said for said in join.status().warnings)

@@ -12,15 +12,38 @@ from tarry.checks import as_int, as_level, as_range
 from tarry.learners import Idle
 from tarry.live import core
 from tarry.live.buffers import CHUNK
-from tarry.live.configuration import JOIN, encode
+from tarry.live.configuration import JOIN, RELEASE, WINDOW, encode
 from tarry.live.core import ANSWERED, Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Certificate, Weights
 from tarry.schedulers.base import held
-from tarry.theory.intervals import ROUNDING, Heard, Sample, deviation, mean_interval, student_interval, sum_interval
+from tarry.theory.intervals import (
+    ROUNDING,
+    Heard,
+    Sample,
+    deviation,
+    mean_interval,
+    settled_estimate,
+    student_interval,
+    sum_interval,
+)
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
-from tarry.tracking.tally import DRIFT, FULL_ROUNDS, LABELLED, LEAST, MASS, MOST, THRESHOLD, UNIT, as_number, balance
+from tarry.tracking.tally import (
+    ARRIVED,
+    DRIFT,
+    FORFEITED,
+    FULL_ROUNDS,
+    LABELLED,
+    LEAST,
+    MASS,
+    MOST,
+    THRESHOLD,
+    UNIT,
+    WEIGHT,
+    as_number,
+    balance,
+)
 
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
@@ -50,6 +73,9 @@ class Estimate(NamedTuple):
     sum. With the probability asked for they do so at every time at once. All bounds need labels that lie in the range
     stated, for each unit of size. Where nothing can be said these are NaN, and ``caveat`` tells why; where the range is
     what fails, ``low`` and ``high`` are Student's, for labels like those that have come.
+
+    Where rows come out at the ends of windows, ``is_settled``: then ``mean``, ``low``, ``high`` and ``sum`` are about
+    the decisions whose windows have ended, none of which is awaited. The anytime bounds are about all decisions still.
     """
 
     mean: float
@@ -65,10 +91,11 @@ class Estimate(NamedTuple):
     sum_high: float = nan
     caveat: str = ""
     sum: float = nan
+    is_settled: bool = False
 
     def rows(self) -> dict[str, str]:
         """Return the same as text, for tables."""
-        numbers = {name: value for name, value in self._asdict().items() if name != "caveat"}
+        numbers = {name: value for name, value in self._asdict().items() if name not in ("caveat", "is_settled")}
         shown = {name.replace("_", " "): f"{value:.6g}" for name, value in numbers.items()}
         return shown | ({"caveat": self.caveat} if self.caveat else {})
 
@@ -110,19 +137,24 @@ class Status(NamedTuple):
 def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
     """Return the estimate of a join's books, where labels lie between ``low`` and ``high``."""
     level, (low, high) = as_level(level), as_range(low, high)
-    slots, n = tracker.slots, tracker.rounds
+    slots, n, scheduler = tracker.slots, tracker.rounds, tracker.configuration.player.scheduler
     sums, strays, sample = slots.sums, slots.strays, sample_of(slots.sums, slots.strays)
     total, labels = slots.sizes().get("total", float(n)), int(sums[core.LABELS])
     naive, left_out = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan, slots.fates()["used"] - labels
     each, mean, caveat = total / n if n else nan, sample.mean, _doubt(tracker, low, high)
     if labels and len(strays):
         mean = min(strays[MOST], max(strays[LEAST], mean))  # where it lies, but for rounding
+    is_settled = tracker.configuration.options.get(RELEASE) == WINDOW and scheduler.conserves_weight
     if caveat:
         ends = student_interval(sample, labels, level)
+    elif is_settled:
+        known = {"unheard": max(0.0, _ended_mass(slots) - sample.mass), "heaviest": strays[THRESHOLD]}
+        ends = settled_estimate(sample, n, float(n), level, low, high, **known)[1:3]
     else:
         ends = mean_interval(sample, max(0.0, total - sample.mass), strays[THRESHOLD], level, low, high)
     mean, lower, upper = (number * each for number in (mean, *ends))
-    found = Estimate(mean, lower, upper, naive, labels, left_out, _outstanding(tracker, total), sum=mean * n)
+    out, summed = _outstanding(tracker, total), sample.weighted if is_settled else mean * n
+    found = Estimate(mean, lower, upper, naive, labels, left_out, out, sum=summed, is_settled=is_settled)
     caveat = caveat or _drift_doubt(tracker)
     if caveat:
         return found._replace(caveat=caveat)
@@ -142,6 +174,12 @@ def sample_of(sums: Any, strays: Any = ()) -> Sample:
     if len(strays) and strays[LABELLED] and strays[MASS] != sums[core.WEIGHTS]:  # it added up w, not wb
         return Sample(strays[MASS], weighted, 0.0, 0.0, 0.0)
     return Sample(sums[core.WEIGHTS], weighted, sums[core.SQUARES], sums[core.CENTRE], sums[core.SPREAD])
+
+
+def _ended_mass(slots: Slots) -> float:
+    """Return the weight, by size, of all decisions that have ended, with a row or without."""
+    tally = slots.state.tally
+    return float((slots.sized[ARRIVED] if slots.sizes() else tally.sums[WEIGHT]) + tally.sums[FORFEITED])
 
 
 def _outstanding(tracker: Tracker, total: float) -> float:
@@ -220,6 +258,9 @@ def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
         problem = f"{fates['expired']} of {seen} tracked rounds expired without an outcome"
         remedy = f"if no outcome means something (no conversion), {given} at the end of its window, or sums are biased"
         found.append(f"{problem}: {remedy}")
+    late = tracker.slots.ended(tracker.slots.marks[core.NOW]) if WINDOW in tracker.configuration.options else []
+    if late:
+        found.append(f"the windows of {len(late)} decisions have ended, and they hold their slots: call advance()")
     answers = tracker.slots.answers()
     calls, unknown = sum(answers.values()), answers["unknown"]
     if unknown > OFTEN * calls:
@@ -228,7 +269,7 @@ def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
     if estimate is None or not estimate.labels:  # where no label is a number there is no estimate to be misled by
         return found
     used = estimate.labels + estimate.left_out
-    if estimate.outstanding > MANY_OUT:
+    if estimate.outstanding > MANY_OUT and not estimate.is_settled:
         problem = f"about {estimate.outstanding:.0%} of the labels are still awaited"
         found.append(f"{problem}, so the mean leans towards those that come quickly: look at low and high, or wait")
     if estimate.left_out > MANY_OUT * used:
