@@ -6,6 +6,7 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, for
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
-from tarry.outcomes import FATES, Answer, Weights
+from tarry.outcomes import FATES, Answer, Fate, Weights
 from tarry.schedulers.base import held
 from tarry.tracking.player import Player, State, fresh_state, grow_state, keyed_draws
 from tarry.tracking.table import RELEASED, TRACKED, find
@@ -31,6 +32,7 @@ from tarry.tracking.tally import (
     MOST,
     OTHER_SIZES,
     UNCERTIFIED,
+    WEIGHT,
     as_number,
     as_size,
     check_balance,
@@ -46,6 +48,7 @@ ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers b
 # Sums that an estimate is made of, with m = wb and z = y/b for labels y of size b: Σm; Σwy and the digits it has lost;
 # Σm²; the mean of z under the weights m², and Σm²(z − that mean)²; how many labels; and the mean of y without weights.
 WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
+_USED = int(Fate.USED)  # an index that costs no look at an enumeration
 _KEPT = ("player", "capacity", "seed", "_setting")  # of a copy
 _SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
 
@@ -182,6 +185,7 @@ class Slots:
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
         self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
         self.sized = memoryview(self.state.tally.sized)
+        self._moments, self._fates = memoryview(self.state.tally.sums), memoryview(self.state.tally.fates)
         self.is_midway = False
         self._box: Any = None  # made again, since the arrays have moved
         self._steps: dict[Any, Any] = {}
@@ -291,6 +295,11 @@ class Slots:
             second_moment=squares / (sized[BEGUN_SQUARE] - float(out @ out)),
             effective_sample_size=total * total / squares if squares else 0.0,
         )
+
+    def mean_weight(self) -> float:
+        """Return the mean weight of the rounds used so far, NaN before the first: one over it is relative to that."""
+        used = self._fates[_USED]
+        return self._moments[WEIGHT] / used if used else nan
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""
