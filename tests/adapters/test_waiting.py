@@ -1,6 +1,7 @@
 """The same draws, weights and books as LabelJoin; copied and pickled on the way."""
 
 import copy
+import math
 import pickle
 import random
 
@@ -25,6 +26,18 @@ def test_equals_the_label_join(capacity):
     assert waiting.slots.fates() == status.fates
     assert waiting.slots.weights() == status.weights
     assert capacity is None or waiting.slots.tracked <= capacity
+
+
+@pytest.mark.parametrize("capacity", [2, None])
+def test_the_mean_weight_is_that_of_the_rows_given_out(capacity):
+    waiting, given = Waiting(capacity, seed=3), []
+    assert math.isnan(waiting.slots.mean_weight())
+    for i in range(1, 200):
+        waiting.decide("x")
+        given += [weight for _, weight in [waiting.label(i - i % 7)] if weight]
+        waiting = pickle.loads(pickle.dumps(waiting)) if i == 100 else waiting
+        assert not given or waiting.slots.mean_weight() == pytest.approx(sum(given) / len(given), rel=1e-14)
+    assert waiting.slots.mean_weight() == 1.0 if capacity is None else waiting.slots.mean_weight() > 2.0
 
 
 def test_memory_is_bounded_by_capacity_and_recency():
