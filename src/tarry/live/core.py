@@ -152,6 +152,7 @@ class Slots:
     """The slots of a player that was checked before.
 
     ``counts``, ``sums``, ``table`` (the counts of the tracking set), ``strays`` and ``sized`` are views of the buffer.
+    ``is_former`` slots lie as in stores that know neither sizes nor how far sums stray.
     ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
 
@@ -165,7 +166,7 @@ class Slots:
         certify: Any = UNCERTIFIED,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
-        self._is_former = False
+        self.is_former = False
         self._setting = setting_of(player, capacity, information, certify=certify)
         self.clear(capacity or FIRST_SLOTS)
 
@@ -176,11 +177,11 @@ class Slots:
 
     def lay_out_as_before(self) -> None:
         """Go back to before the first round, in the layout of stores that know neither sizes nor how far sums stray."""
-        self._is_former = True
+        self.is_former = True
         self.clear(self.size)
 
     def _shaped(self, play: State) -> State:
-        return play._replace(tally=without_news(play.tally)) if self._is_former else play
+        return play._replace(tally=without_news(play.tally)) if self.is_former else play
 
     def _place(self, held: Held) -> None:
         """Lay the arrays out in one buffer."""
@@ -209,7 +210,7 @@ class Slots:
 
         A bad one is called ``name``.
         """
-        if self._is_former:
+        if self.is_former:
             raise NotGranted("what is stored here was made by a version without sizes: leave size out, or begin anew")
         check_sizes(self.player)
         if self._setting.backlog == COUNTED:
@@ -332,7 +333,7 @@ class Slots:
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""
-        if self._is_former or not self.sized[OTHER_SIZES]:
+        if self.is_former or not self.sized[OTHER_SIZES]:
             return {}
         holding = float(held(self.player.scheduler, self.state.scheduler))
         return {"rounds": int(self.sized[OTHER_SIZES]), "total": self.sized[BEGUN], "held": holding}
@@ -344,5 +345,5 @@ class Slots:
     def __setstate__(self, kept: dict[str, Any]) -> None:
         for name in _KEPT:  # one by one: faster than a dictionary ever after
             setattr(self, name, kept[name])
-        self._is_former = not kept["_held"].play.tally.strays.size
+        self.is_former = not kept["_held"].play.tally.strays.size
         self._place(kept["_held"])

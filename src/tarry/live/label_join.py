@@ -20,7 +20,6 @@ from tarry.live.core import LARGEST
 from tarry.live.encoding import as_id, brief
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
-from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.tracking import Player
 
@@ -119,8 +118,7 @@ class LabelJoin(StoredObject):
         wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _take(self, turns: Turns) -> None:
-        super()._take(turns)
+    def _look_up(self) -> None:
         self._labels = self._tracker.configuration.options["labels"]
         self._rule = RULES.get(self._labels)
 
@@ -249,6 +247,24 @@ class LabelJoin(StoredObject):
         if status is not Answer.USED or item is None:
             return status, None
         return status, _new_row((self._tracker.items.unpack(item.payload), label, weight, item.id))
+
+    def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID) -> list[Hashable]:
+        """Change the capacity (None: no limit) or the memory while decisions wait; return the ids that lost slots.
+
+        VarOpt gives slots up by its own step, so that weights stay unbiased and add up. With other schedulers a
+        capacity may only rise, with some not at all (NotGranted). In a store all of it is one transaction, and other
+        processes go on under the new rules with their next call.
+
+        >>> join = LabelJoin(capacity=4, rng=1)
+        >>> tickets = [join.decide() for _ in range(4)]
+        >>> len(join.resize(capacity=2)), sum(row.weight for row in map(join.label, range(1, 5), [0] * 4) if row)
+        (2, 4.0)
+        """
+        given = {"capacity": capacity, "memory": memory}
+        changes = {name: value for name, value in given.items() if value is not UNSAID}
+        if not changes:
+            raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in given)}")
+        return self._reconfigure({}, **changes)
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
         """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
