@@ -82,6 +82,23 @@ def _against_river(mean: float, count: int, _quick: bool) -> Figure:
     return Figure(ratio(ours, river), detail)
 
 
+def _decisions(count: int, **rules: float) -> Callable[[], None]:
+    join = tarry.LabelJoin(CAPACITY, rng=1, **rules)  # type: ignore[arg-type]
+
+    def play() -> None:
+        for i in range(count):
+            join.decide(None, **({"at": float(i)} if rules else {}))
+
+    return play
+
+
+def _windows(_quick: bool) -> Figure:
+    count = 20_000
+    plain, timed = interleave([partial(_decisions, count), partial(_decisions, count, window=1e6, missing=0.0)])
+    detail = f"{nanoseconds(timed, count) / 1e3:.2f} us a decision, {nanoseconds(plain, count) / 1e3:.2f} us without"
+    return Figure(ratio(timed, plain), detail)
+
+
 def _memory(_quick: bool) -> Figure:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
@@ -92,5 +109,6 @@ def _memory(_quick: bool) -> Figure:
 ROWS = [
     Row("join against simulate_qa, delay 100", 3.0, partial(_against_river, 100.0, 20_000)),
     Row("join against simulate_qa, delay 100000", 1.0, partial(_against_river, 100_000.0, 60_000)),
+    Row("join decide with windows", 1.2, _windows),
     Row("join memory of 1e6 decisions", 1.0, _memory),
 ]

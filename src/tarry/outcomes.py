@@ -51,6 +51,7 @@ class Answer(_Word):
     UNKNOWN = 7
     LATE = 8
     REPEATED = 9
+    OUTSIDE = 10
 
 
 DASH = "–"  # of a figure that is not there

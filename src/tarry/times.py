@@ -20,8 +20,9 @@ import numpy as np
 from tarry.errors import ArgumentError
 
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-MICROSECOND = 1e-6
+PER_SECOND = 1_000_000
 LATEST = 1 << 62  # microseconds: so that a moment and a length add up within 64 bits
+_MOST = LATEST / PER_SECOND
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _ONE = timedelta(microseconds=1)
 _LENGTH = re.compile(rf"\s*([-+0-9.eE]+)\s*({'|'.join(SECONDS)})?\s*")
@@ -56,6 +57,8 @@ def as_length(value: Any, name: str) -> int:
 def as_moment(value: Any, name: str) -> int:
     """Return a moment in microseconds: of seconds, a date or a datetime (Python's, NumPy's), or a text in ISO 8601."""
     moment: Any = None
+    if type(value) is float and -_MOST < value < _MOST:  # at once: a call in memory takes some microseconds
+        return round(value * PER_SECOND)
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, str):
@@ -82,4 +85,4 @@ def now() -> int:
 
 
 def _whole(seconds: float) -> int | None:
-    return round(seconds / MICROSECOND) if isfinite(seconds) else None
+    return round(seconds * PER_SECOND) if isfinite(seconds) else None

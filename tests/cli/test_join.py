@@ -63,7 +63,7 @@ def test_many_at_once(call):
     given = '{"id": "a", "features": [1, 2]}\n{"id": "b"}\n'
     assert [one["id"] for one in lines(call("decide", "--many", given=given))] == ["a", "b"]
     found = lines(call("label", "--many", given='{"id": "b", "label": null}\n{"id": "a", "label": 2}\n'))
-    row = {"features": None, "label": None, "weight": 1.0, "id": "b"}
+    row = {"features": None, "label": None, "weight": 1.0, "id": "b", "relative": 1.0, "number": 1}
     assert found[0] == {"id": "b", "fate": "used", "row": row, "answer": "used"}
     assert found[1]["row"]["features"] == [1, 2]
     assert lines(call("label", "a", 2)) == [{"id": "a", "fate": "used", "row": None, "answer": "duplicate"}]
@@ -109,7 +109,7 @@ def test_numbers_unless_ids_are_given(call):
     assert lines(call("decide", "-", given='{"x": "y"}'))[0]["id"] == 2
     assert lines(call("decide", "--many", given='{"features": 5}\n'))[0]["id"] == 3
     row = lines(call("label", 2, '"yes"'))[0]["row"]
-    assert row == {"features": {"x": "y"}, "label": "yes", "weight": 1.0, "id": 2}
+    assert row == {"features": {"x": "y"}, "label": "yes", "weight": 1.0, "id": 2, "relative": 1.0, "number": 1}
     assert lines(call("label", 9, 1, code=1)) == [{"id": 9, "fate": "unknown", "row": None, "answer": "unknown"}]
     assert lines(call("expire", 3, 4, code=1))[0] == {"id": 3, "status": "expired", "weight": 0.0}
 
@@ -188,7 +188,7 @@ def test_a_join_without_preemption(call):
         (["label", "--many"], '{"id": "a"}', "row 1 has no 'label'"),
         (["label", "--many", "a", "1"], "", "give an id and its label, or --many"),
         (["decide", "{", "--id", "b"], None, "features must be JSON, got '{'"),
-        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features, delay, size are known"),
+        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features, delay, size, at are known"),
         (["decide", "--many", "--id", "b"], "", "leave the others out"),
         (["decide", "--many"], '{"id": "b"}\n{"features": 1}', "give ids always or never"),
         (["decide", "--many"], '{"id": "b", "delay": 3}', "a non-clairvoyant join takes no delay, got 3"),
@@ -253,7 +253,7 @@ def test_a_row_is_told_even_if_nothing_can_be_read_after_it(call, monkeypatch):
     monkeypatch.setattr(SQLite, "begin", out_of_reach)
     monkeypatch.setattr(StoredObject, "is_numbered", False)
     (found,) = lines(call("label", "a", 1))
-    row = {"features": {"f": 1}, "label": 1, "weight": 1.0, "id": "a"}
+    row = {"features": {"f": 1}, "label": 1, "weight": 1.0, "id": "a", "relative": 1.0, "number": 1}
     assert found == {"id": "a", "fate": "used", "row": row, "answer": "used"}
 
 
@@ -316,3 +316,20 @@ def test_sizes_from_the_shell(call):
     refused = call("decide", "--many", given='{"size": 2}\n\n{"size": "x"}\n', code=2)
     assert refused.stderr.startswith("line 3: size must be positive and finite, got 'x'")
     assert json.loads(call("status").stdout)["rounds"] == 5
+
+
+def test_windows_and_the_outbox(call):
+    told = json.loads(call("new", "--capacity", 4, "--window", "30d", "--missing", 0, "--outbox").stdout)
+    assert (told["window"], told["missing"], told["outbox"]) == ("30d", 0, True)
+    call("decide", '{"n": 1}', "--id", "a", "--at", "2026-01-01")
+    call("decide", "--many", given='{"id": "b", "at": "2026-01-02"}\n{"id": "c", "at": 1767571200}\n')
+    assert [one["answer"] for one in lines(call("label", "a", 1, "--at", "2026-01-20"))] == ["pending"]
+    assert lines(call("label", "--many", given='{"id": "b", "label": 1, "at": "2026-03-01"}'))[0]["answer"] == "outside"
+    assert lines(call("due", "--now", "2026-02-01")) == [{"id": "a"}, {"id": "b"}]
+    rows = lines(call("advance", "--now", "2026-02-01"))
+    assert [(row["id"], row["label"], row["number"]) for row in rows] == [("a", 1, 1), ("b", 0, 2)]
+    assert lines(call("rows")) == rows
+    assert lines(call("rows", "--after", 1, "--limit", 5)) == rows[1:]
+    assert json.loads(call("ack", 1).stdout)["left"] == 1
+    assert "give a number from 1 to 2" in call("rows", "--after", 0, code=2).stderr
+    assert [row["id"] for row in lines(call("advance"))] == ["c"]

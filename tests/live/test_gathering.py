@@ -30,7 +30,7 @@ def test_a_label_counts_once_under_its_key(store, rule, expected, tmp_path):
     assert join.status().answers["duplicate"] == 3
     assert join.export()["tracked"][0]["keys"] == ["order-1", 2, {"bytes": "YmFjaw=="}]
     join.label("b", 1.0, key="order-1")  # a key is a decision's own
-    assert join.finish("a") == Row({"name": "a"}, expected, 1.0, "a")
+    assert join.finish("a") == Row({"name": "a"}, expected, 1.0, "a", number=1)
     assert join.finish("b").label == ([1.0] if rule == "all" else 1.0)
     assert join.label("a", 20.0, key="order-1") is None
     assert join.fate("a") is Answer.USED
@@ -67,7 +67,7 @@ def test_keys_do_no_harm_where_the_first_label_ends_a_decision(tmp_path):
 @pytest.mark.parametrize("store", STORES)
 def test_outcomes_tell_what_became_of_each_decision(store, tmp_path):
     join = make(store, tmp_path)
-    row = Row({"name": "a"}, 1, 1.0, "a")
+    row = Row({"name": "a"}, 1, 1.0, "a", number=1)
     found = join.label_many(["a", "z", "a"], [1, 2, 3])
     assert found == [
         Outcome("a", Answer.USED, row, Answer.USED),

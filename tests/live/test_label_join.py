@@ -63,7 +63,7 @@ def test_callers_ids_and_expiry():
     ticket = join.decide("features", id="order-7")
     assert ticket.tracked
     assert join.decide("again", id="order-7").id == "order-7"
-    assert join.label("order-7", 1) == Row("features", 1, 1.0, "order-7")
+    assert join.label("order-7", 1) == Row("features", 1, 1.0, "order-7", number=1)
     assert join.label("order-7", 1) is None
     join.decide("b", id="order-8")
     assert join.expire("order-8").status is tarry.Answer.EXPIRED
@@ -79,8 +79,8 @@ def test_several_windows_and_expiries_at_once():
         join.finish_many(["a", "b"], missing=float("nan"))
     assert join.fate("a").name == "PENDING"
     assert [one.row for one in join.finish_many(["a", "c", "a", "nobody"], missing=0)] == [
-        Row(1, 3, 1.0, "a"),
-        Row(3, 0, 1.0, "c"),
+        Row(1, 3, 1.0, "a", number=1),
+        Row(3, 0, 1.0, "c", number=2),
         None,
         None,
     ]

@@ -67,14 +67,14 @@ def test_what_stands_for_no_label_must_add_up_too():
     for bad in ("abc", 10**400, [1]):
         with pytest.raises(ValueError, match="adds labels up"):
             join.finish("a", missing=bad)
-    assert join.finish("a", missing=np.longdouble(1.5)) == Row({"n": 1}, 1.5, 1.0, "a")
+    assert join.finish("a", missing=np.longdouble(1.5)) == Row({"n": 1}, 1.5, 1.0, "a", number=1)
     join.decide(id="b")
     assert join.finish("b").label == 0
 
 
 @pytest.mark.parametrize("given", [["sum"], None, 3, "mean"])
 def test_rules_that_are_none(given):
-    with pytest.raises(ValueError, match="labels must be 'first', 'last', 'sum', 'all', got"):
+    with pytest.raises(ValueError, match="labels must be one of 'first', 'last', 'sum', 'all', got"):
         tarry.LabelJoin(4, labels=given)
 
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_added_up_is_refused_when_it_comes(store, bad, tmp_path):
     with pytest.raises(ValueError, match="adds labels up"):
         join.label_many(["a", "a"], [1, bad])
     join.label("a", -5)
-    assert join.finish("a") == Row({"n": 1}, 15.0, 1.0, "a")
+    assert join.finish("a") == Row({"n": 1}, 15.0, 1.0, "a", number=1)
     join.close()
 
 
@@ -143,5 +143,5 @@ def test_json_makes_lists_of_tuples_and_texts_of_numbers(tmp_path):
     join.decide({"at": (1, 2), 3: "three"}, id="b")
     join.label("b", (1, 2))
     row = join.finish("b")
-    assert row == Row({"at": [1, 2], "3": "three"}, [[1, 2]], 1.0, "b")
+    assert row == Row({"at": [1, 2], "3": "three"}, [[1, 2]], 1.0, "b", number=1)
     join.close()

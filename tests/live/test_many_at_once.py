@@ -199,7 +199,7 @@ def test_joins_take_lists_and_numbers():
     tickets = join.decide_many([{"a": 1}, None, "text"])
     assert [ticket.id for ticket in tickets] == [1, 2, 3]
     outcomes = join.label_many(np.array([3, 1, 9]), np.array([0.5, 1.5, 2.5]))
-    assert [one.row for one in outcomes] == [("text", 0.5, 1.0, 3), ({"a": 1}, 1.5, 1.0, 1), None]
+    assert [one.row for one in outcomes] == [("text", 0.5, 1.0, 3, 1.0, 1), ({"a": 1}, 1.5, 1.0, 1, 1.0, 2), None]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_malformed_batches_of_joins_change_nothing(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call(join)
     assert join.status().rounds == 1
-    assert join.label("x", 1) == ("kept", 1, 1.0, "x")
+    assert join.label("x", 1) == ("kept", 1, 1.0, "x", 1.0, 1)
 
 
 @pytest.mark.parametrize(

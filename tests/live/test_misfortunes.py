@@ -277,7 +277,7 @@ def test_a_connection_lost_in_a_commit_is_asked_for_its_outcome(fault):
     join.decide({"x": 1}, id="a")
     store.fault = fault
     if fault == "after":
-        assert join.label("a", 1.0) == ({"x": 1}, 1.0, 1.0, "a")
+        assert join.label("a", 1.0) == ({"x": 1}, 1.0, 1.0, "a", 1.0, 1)
     else:
         said = "lost" if fault == "before" else r"whether this call was stored is unknown: ask fate\(id\)"
         with pytest.raises(StoreError, match=said):

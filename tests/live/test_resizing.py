@@ -138,6 +138,39 @@ def test_a_join_of_the_first_format_changes_too(tmp_path):
         assert join.status().balance == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.parametrize("store", ["memory:", "sqlite", "postgresql"])
+def test_windows_move_with_their_decisions(store, new_store):
+    """Ends stay those of the decisions; a new window is for new ones, whoever of two clients makes them."""
+    url, rng = "memory:" if store == "memory:" else new_store(store), np.random.default_rng(2)
+    one = tarry.LabelJoin(8, rng=1, store=url, window="10s", missing=0, outbox=True)
+    two = one if url == "memory:" else tarry.LabelJoin.open(url)
+    ends, window, rows = {}, 10, []
+    for i in range(120):
+        join = (one, two)[i % 2]
+        join.decide({"i": i}, id=f"d{i}", at=i)
+        ends[f"d{i}"] = i + window
+        if i % 12 == 11:
+            window = int(rng.integers(5, 30))
+            capacity = (None, 3, 8, 20)[int(rng.integers(4))]
+            for id in join.resize(capacity=capacity, window=f"{window}s", memory=int(rng.integers(150, 300))):
+                assert join.fate(id).name == "PREEMPTED"
+        waiting = [id for id in ends if two.fate(id).name == "PENDING"]
+        due = sorted((ends[id], int(id[1:])) for id in waiting if ends[id] <= i)
+        assert two.due(i) == [f"d{n}" for _, n in due]
+        if i % 7 == 6:
+            rows += one.advance(i)
+    rows += two.advance(1000)
+    assert sum(row.weight for row in rows) == pytest.approx(120.0)
+    assert [row.number for row in one.rows()] == list(range(1, len(rows) + 1))
+    assert [row.id for row in two.rows()] == [row.id for row in rows]
+    assert one.fate(rows[0].id).name == "USED"
+    assert one.ledger(120) == two.ledger(120)
+    with pytest.raises(ValueError, match="has no window, and cannot get one"):
+        tarry.LabelJoin(3).resize(window="3d")
+    one.close()
+    two.close()
+
+
 CALLS = st.lists(
     st.one_of(
         st.tuples(st.just("decide"), st.integers(1, 4)),

@@ -28,11 +28,11 @@ def stream(frame, capacity=8, **options):
 
 def test_the_order_of_time_and_labels_after_the_end():
     rows, join = stream(LOG)
-    assert rows == [Row({"age": 30}, "c", 1.0, 2), Row({"age": 50}, "b", 1.0, 3)]
+    assert rows == [Row({"age": 30}, "c", 1.0, 2, number=1), Row({"age": 50}, "b", 1.0, 3, number=2)]
     assert join.status().rounds == 4
     assert join.status().tracked == 2
     delivered, join = stream(LOG, at_end="deliver")
-    assert delivered == [*rows, Row({"age": 10}, "a", 1.0, 1)]
+    assert delivered == [*rows, Row({"age": 10}, "a", 1.0, 1, number=3)]
     assert join.status().tracked == 1  # the one that is never labelled
 
 
@@ -150,8 +150,8 @@ def test_several_labels_gather_until_the_window_ends(rule, expected, store, tmp_
         join.decide({"name": i}, id=i)
     assert [join.label("a", label) for label in (1, 2, 3)] == [None] * 3
     assert join.fate("a") is Answer.PENDING
-    assert join.finish("a") == Row({"name": "a"}, expected, 1.0, "a")
-    assert join.finish("b", missing=0) == Row({"name": "b"}, 0, 1.0, "b")
+    assert join.finish("a") == Row({"name": "a"}, expected, 1.0, "a", number=1)
+    assert join.finish("b", missing=0) == Row({"name": "b"}, 0, 1.0, "b", number=2)
     assert join.finish("a") is None
     assert join.label("a", 9) is None
     assert join.status().answers["duplicate"] == 2
@@ -167,11 +167,11 @@ def test_a_gathered_label_that_cannot_be_stored_changes_nothing(tmp_path):
             ValueError, match=r"a durable store takes JSON values, got <object .* as the label of 'a': convert it"
         ):
             join.label("a", object())
-        assert join.finish("a") == Row(None, [1], 1.0, "a")
+        assert join.finish("a") == Row(None, [1], 1.0, "a", number=1)
 
 
 def test_rules_are_checked():
-    with pytest.raises(ValueError, match="labels must be 'first', 'last', 'sum', 'all', got 'mean'"):
+    with pytest.raises(ValueError, match="labels must be one of 'first', 'last', 'sum', 'all', got 'mean'"):
         tarry.LabelJoin(4, labels="mean")
     join = tarry.LabelJoin(4)
     with pytest.raises(ValueError, match=r"ends a decision with its first label: call label\(id, …\)"):
@@ -190,6 +190,6 @@ def test_a_log_with_ids():
 @pytest.mark.parametrize("labels", ["last", "sum", "all"])
 def test_a_log_cannot_end_windows(labels):
     join = tarry.LabelJoin(4, labels=labels)
-    with pytest.raises(ValueError, match="a log does not say when that is: stream with labels='first'"):
+    with pytest.raises(ValueError, match="a log does not say when that is: stream with a window or labels='first'"):
         join.stream(LOG, **NAMES)
     assert join.status().rounds == 0

@@ -11,7 +11,7 @@ from tarry.cli import stored
 from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
 from tarry.live import LabelJoin
-from tarry.live.label_join import UNSAID
+from tarry.live.labels import UNSAID
 from tarry.planning.policies import FREE, free_scheduler
 from tarry.players.recommended import choose_scheduler
 
@@ -27,11 +27,40 @@ def as_capacity(capacity: int | None, unlimited: bool) -> int | None:
     return capacity
 
 
+WindowOption = Annotated[str | None, typer.Option(help="How long a decision waits for its label: 30d, 36h, 15min.")]
+MissingOption = Annotated[
+    str | None, typer.Option(help="The label of decisions that got none in their window: JSON (default: null).")
+]
+ReleaseOption = Annotated[
+    str | None, typer.Option(help="Rows come out at the end of their window (window, the default) or at arrival.")
+]
+_MOMENT = "seconds since 1970, or a date as in 2026-01-31T12:00 (default: now)"
+AtOption = Annotated[str | None, typer.Option(help=f"With windows, when it happened: {_MOMENT}.")]
+NowOption = Annotated[str | None, typer.Option("--now", help=f"The moment: {_MOMENT}.")]
+
+
+def window_rules(window: str | None, missing: str | None, release: str | None) -> dict[str, Any]:
+    """Return what was said about windows, as a join takes it; what was not said is not there."""
+    label = {} if missing is None else {"missing": read_value(missing, "--missing")}
+    said = {"window": window, "release": release}
+    return {name: value for name, value in said.items() if value is not None} | label
+
+
+def moments(lines: list[Line]) -> list[Any] | None:
+    """Return the moment of each line, or None where no line has one."""
+    found = [line.get("at") for line in lines]
+    return found if any(at is not None for at in found) else None
+
+
 @command("new")
 def new(
     where: dict[str, Any],
     capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once (default: no limit).")] = None,
     labels: Annotated[str, typer.Option(help="Several labels for a decision: first, last, sum or all.")] = "first",
+    window: WindowOption = None,
+    missing: MissingOption = None,
+    release: ReleaseOption = None,
+    outbox: Annotated[bool, typer.Option("--outbox", help="Keep rows until ack: rows hands them out again.")] = False,
     information: stored.InformationOption = "non-clairvoyant",
     preemption: Annotated[bool, typer.Option(help="Whether a tracked decision may be dropped again.")] = True,
     scheduler: Annotated[
@@ -50,6 +79,7 @@ def new(
     else:
         chosen = free_scheduler(scheduler)
     rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels, "memory": memory}
+    rules |= window_rules(window, missing, release) | ({"outbox": True} if outbox else {})
     with LabelJoin(capacity, scheduler=chosen, rng=seed, **rules, **where) as join:
         rounds = join.status().rounds
     return {"scheduler": type(chosen).__name__, "capacity": capacity, **rules, "rounds": rounds}
@@ -61,9 +91,11 @@ def resize(
     capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once, from now on.")] = None,
     unlimited: UnlimitedOption = False,
     memory: Annotated[int | None, typer.Option(help="Decisions whose fates are remembered, from now on.")] = None,
+    window: WindowOption = None,
 ) -> Line:
     """Change a join while decisions wait; print the ids that have lost their slots and need no label any more."""
-    changes: dict[str, Any] = {} if memory is None else {"memory": memory}
+    said = {"memory": memory, "window": window}
+    changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if capacity is not None or unlimited:
         changes["capacity"] = as_capacity(capacity, unlimited)
     return {**changes, "released": join.resize(**changes)}
@@ -76,22 +108,23 @@ def decide(
     id: Annotated[str | None, typer.Option("--id", help="An id of your own (default: a number).")] = None,
     delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when the label will come.")] = None,
     size: stored.SizeOption = None,
+    at: AtOption = None,
     many: Annotated[
-        bool, typer.Option("--many", help="Read JSON lines with features, id, delay and size, in one transaction.")
+        bool, typer.Option("--many", help="Read JSON lines with features, id, delay, size and at, in one transaction.")
     ] = False,
 ) -> list[Line]:
     """Register a decision; print id, tracked and released."""
     if not many:
         given = None if features is None else read_value(features, "features")
         (name,) = [None] if id is None else as_ids(join, [id])
-        return [join.decide(given, name, delay=delay, size=size)._asdict()]
-    if not (features is None and id is None and delay is None and size is None):
+        return [join.decide(given, name, delay=delay, size=size, at=at)._asdict()]
+    if not (features is None and id is None and delay is None and size is None and at is None):
         raise ValueError("--many reads features, ids, delays and sizes from standard input: leave the others out")
-    rows = read_lines("id", "features", "delay", "size")
+    rows = read_lines("id", "features", "delay", "size", "at")
     ids, kept, delays, sizes = ([row.get(name) for row in rows] for name in ("id", "features", "delay", "size"))
     # Without any id decisions are numbered; with some, the join refuses those that have none.
     names = None if all(id is None for id in ids) else ids
-    tickets = join.decide_many(kept, ids=names, delays=delays, sizes=sizes)
+    tickets = join.decide_many(kept, ids=names, delays=delays, sizes=sizes, at=moments(rows))
     return [ticket._asdict() for ticket in tickets]
 
 
@@ -103,19 +136,21 @@ def label(
     key: Annotated[
         str | None, typer.Option(help="Where labels gather: a name of this label, under which it counts once.")
     ] = None,
+    at: AtOption = None,
     many: Annotated[
-        bool, typer.Option("--many", help="Read JSON lines with id, label and key, in one transaction.")
+        bool, typer.Option("--many", help="Read JSON lines with id, label, key and at, in one transaction.")
     ] = False,
 ) -> list[Line]:
     """Hand over a label; print id, fate, row (features, label, weight; null: not tracked, or gathered) and answer."""
-    if many != (id is None) or many != (label is None) or (many and key is not None):
+    if many != (id is None) or many != (label is None) or (many and (key is not None or at is not None)):
         raise ValueError("give an id and its label, or --many with JSON lines on standard input")
-    if many:
-        lines = read_lines("id", "label", "key")
-        ids, labels, keys = column(lines, "id"), column(lines, "label"), [line.get("key") for line in lines]
-    else:
-        ids, labels, keys = as_ids(join, [str(id)]), [read_value(str(label), "the label")], [key]
-    return [one._asdict() for one in join.label_many(ids, labels, keys=keys)]
+    if not many:
+        ids, labels = as_ids(join, [str(id)]), [read_value(str(label), "the label")]
+        return [one._asdict() for one in join.label_many(ids, labels, keys=[key], at=at)]
+    lines = read_lines("id", "label", "key", "at")
+    keys = [line.get("key") for line in lines]
+    told = join.label_many(column(lines, "id"), column(lines, "label"), keys=keys, at=moments(lines))
+    return [one._asdict() for one in told]
 
 
 @command("finish", LabelJoin)
@@ -130,6 +165,36 @@ def finish(
     # Nothing said is not null, which is a label.
     instead = UNSAID if missing is None else read_value(missing, "--missing")
     return [one._asdict() for one in join.finish_many(read_ids(join, ids), instead)]
+
+
+@command("advance", LabelJoin)
+def advance(join: LabelJoin, now: NowOption = None) -> list[Line]:
+    """Print the rows of decisions whose windows have ended, with the missing label where none came."""
+    return [row._asdict() for row in join.advance(now)]
+
+
+@command("due", LabelJoin, stored.LOOKS)
+def due(join: LabelJoin, now: NowOption = None) -> list[Line]:
+    """Print the ids of decisions whose windows have ended; advance ends them."""
+    return [{"id": id} for id in join.due(now)]
+
+
+@command("rows", LabelJoin, stored.LOOKS)
+def rows(
+    join: LabelJoin,
+    after: Annotated[
+        int | None, typer.Option(help="The number of the last row you have (default: acknowledged).")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many.")] = None,
+) -> list[Line]:
+    """Print the rows of the outbox by number: those given out and not acknowledged."""
+    return [row._asdict() for row in join.rows(after, limit)]
+
+
+@command("ack", LabelJoin)
+def ack(join: LabelJoin, number: Annotated[int, typer.Argument(help="Rows up to this number are yours now.")]) -> Line:
+    """Let go of all rows of the outbox up to a number; print how many are left."""
+    return {"acknowledged": number, "left": join.ack(number)}
 
 
 @command("estimate", LabelJoin, stored.LOOKS)

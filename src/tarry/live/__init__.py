@@ -1,7 +1,8 @@
 """Live use: decisions now, feedback whenever, by the same steps as simulation."""
 
 from tarry.live.batches import Receipt, Receipts, Rounds
-from tarry.live.label_join import LabelJoin, Outcome, Row, Ticket
+from tarry.live.label_join import LabelJoin, Outcome, Ticket
+from tarry.live.outbox import Row
 from tarry.live.session import Round, Session
 from tarry.live.status import Estimate, Status, expected_size
 

@@ -45,7 +45,7 @@ class StoredObject:
         def work(*_: Any) -> list[Hashable]:
             was = self._tracker.configuration  # as the transaction finds it
             wanted = settled(was._replace(**changes, options=was.options | options))
-            if wanted == was:
+            if all(getattr(wanted, name) == getattr(was, name) for name in (*changes, "options")):
                 return []
             released = _with_room(wanted, lambda: self._tracker.reconfigure(wanted))
             self._look_up()

@@ -177,50 +177,51 @@ def _rebuild(tree: Any, views: Any) -> Any:
     return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
 
 
-# Fates: three bits a round, 21 rounds to a 64-bit word. An even code is a fate without an answer yet; the code above
-# it is the same fate, answered.
-UNTRACKED, SATURATED, PREEMPTED, USED, EXPIRED = 0, 2, 4, 6, 7
+# Fates: three bits a round, 21 rounds to a 64-bit word, or four where decisions have windows. An even code is a fate
+# without an answer yet; the code above it is the same fate, answered. RELEASED was used when its window ended.
+UNTRACKED, SATURATED, PREEMPTED, USED, EXPIRED, RELEASED = 0, 2, 4, 6, 7, 8
 # A tracked round is known from the tracking set. If it leaves unanswered it was preempted: that stands there from
 # the start, so preempting writes nothing.
 PENDING = PREEMPTED
-_PER_WORD = 21
-# Ready-made for each place in a word: what to keep of it, and a code put there.
-_KEEP = tuple(~(7 << 3 * r) & (1 << 64) - 1 for r in range(_PER_WORD))
-_PUT = tuple(tuple(code << 3 * r for r in range(_PER_WORD)) for code in range(8))
-_ANSWERED = (False, True, False, True, False, True, True, True)
+FEW_BITS, MANY_BITS = 3, 4
+_ANSWERED = (False, True, False, True, False, True, True, True, True)
 _LEFT = (Fate.UNTRACKED, Fate.SATURATED, Fate.PREEMPTED)
-_FATES = (*(fate for fate in _LEFT for _ in range(2)), Fate.USED, Fate.EXPIRED)
+_FATES = (*(fate for fate in _LEFT for _ in range(2)), Fate.USED, Fate.EXPIRED, Fate.USED)
 
 
 class Fates(Region):
     """The fates of the last ``memory`` rounds and whether each was answered; a round's place is (t − 1) mod memory."""
 
-    def __init__(self, memory: int) -> None:
-        super().__init__(zeros(8 * -(-memory // _PER_WORD)))
-        self._memory = memory
+    def __init__(self, memory: int, bits: int = FEW_BITS) -> None:
+        per_word, most = 64 // bits, (1 << bits) - 1
+        super().__init__(zeros(8 * -(-memory // per_word)))
+        self._memory, self._bits, self._per_word, self._most = memory, bits, per_word, most
         self._words = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
+        # Ready-made for each place in a word: what to keep of it, and a code put there.
+        self._keep = tuple(~(most << bits * r) & (1 << 64) - 1 for r in range(per_word))
+        self._put = tuple(tuple(code << bits * r for r in range(per_word)) for code in range(most + 1))
 
     def remembering(self, memory: int, since: int, rounds: int) -> Fates:
         """Return the same fates of rounds since+1..rounds, with room for another number of them."""
-        fates, kept = Fates(memory), np.arange(since, rounds)
-        words, places = np.divmod(kept % self._memory, _PER_WORD)
-        codes = np.asarray(self._words)[words] >> (3 * places).astype(np.uint64) & np.uint64(7)
-        words, places = np.divmod(kept % memory, _PER_WORD)
-        np.bitwise_or.at(np.asarray(fates._words), words, codes << (3 * places).astype(np.uint64))
+        fates, kept, bits = Fates(memory, self._bits), np.arange(since, rounds), np.uint64(self._bits)
+        words, places = np.divmod(kept % self._memory, self._per_word)
+        codes = np.asarray(self._words)[words] >> bits * places.astype(np.uint64) & np.uint64(self._most)
+        words, places = np.divmod(kept % memory, self._per_word)
+        np.bitwise_or.at(np.asarray(fates._words), words, codes << bits * places.astype(np.uint64))
         fates.dirty.update((words // _NUMBERS).tolist())
         return fates
 
     def write(self, t: int, code: int) -> None:
         """Note what became of round t."""
-        i, r = divmod((t - 1) % self._memory, _PER_WORD)
+        i, r = divmod((t - 1) % self._memory, self._per_word)
         words = self._words
-        words[i] = words[i] & _KEEP[r] | _PUT[code][r]
+        words[i] = words[i] & self._keep[r] | self._put[code][r]
         self.dirty.add(i // _NUMBERS)
 
     def read(self, t: int) -> int:
         """Return the code of round t, which is not tracked."""
         place = (t - 1) % self._memory
-        return self._words[place // _PER_WORD] >> place % _PER_WORD * 3 & 7
+        return self._words[place // self._per_word] >> place % self._per_word * self._bits & self._most
 
     def fate(self, t: int) -> Fate:
         """Return the fate of round t, which is not tracked."""

@@ -27,7 +27,9 @@ from tarry.tracking import Player
 
 FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before to it
 SESSION, JOIN = "session", "join"
-CHANGING = ("capacity", "memory")  # of a join that lives
+# Options of a join: every one has LABELS; the others stand there only where they are in use.
+LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "release", "outbox"
+CHANGING = ("capacity", "memory", WINDOW)  # of a join that lives
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 # Classes of the first version that have another name now and the same fields.
 _FORMER = {**domains.RENAMED, **schedulers.RENAMED, **rates.RENAMED}
@@ -120,7 +122,8 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             path, then, today = difference(was[name], now[name])
             said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
             problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
-            change = f", change it by resize({name}={today})" if was["kind"] == JOIN and name in CHANGING else ""
+            field = path if name == "options" else name
+            change = f", change it by resize({field}={today})" if was["kind"] == JOIN and field in CHANGING else ""
             raise ValueError(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
 
@@ -137,7 +140,8 @@ def parse(
     plain = {_OPTIONAL: 0} | json.loads(text)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
-    if plain["kind"] == JOIN and plain["options"].keys() != {"labels"}:
+    known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX}
+    if plain["kind"] == JOIN and not {LABELS} <= plain["options"].keys() <= known:
         raise other_version(plain)
     try:
         built = _built(plain["player"], own or {})

@@ -6,6 +6,7 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, for
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
-from tarry.outcomes import FATES, Answer, Weights
+from tarry.outcomes import FATES, Answer, Fate, Weights
 from tarry.schedulers.base import UNLIMITED, held
 from tarry.tracking.player import (
     Player,
@@ -39,6 +40,7 @@ from tarry.tracking.tally import (
     MOST,
     OTHER_SIZES,
     UNCERTIFIED,
+    WEIGHT,
     as_number,
     as_size,
     check_balance,
@@ -54,6 +56,11 @@ ROUNDS, ANSWERED, NAMING, ANSWERS = range(4)  # entries of the counts; answers b
 # Sums that an estimate is made of, with m = wb and z = y/b for labels y of size b: Σm; Σwy and the digits it has lost;
 # Σm²; the mean of z under the weights m², and Σm²(z − that mean)²; how many labels; and the mean of y without weights.
 WEIGHTS, WEIGHTED, LOST, SQUARES, CENTRE, SPREAD, LABELS, NAIVE = range(8)
+# Marks of a join with windows or an outbox: the latest moment told, labels after their window, rows acknowledged.
+NOW, OUTSIDE, ACKED = range(3)
+_USED = int(Fate.USED)  # an index that costs no look at an enumeration
+_WORDS = Answer.REPEATED + 1  # answers that every store has counts of
+_NOTHING = np.zeros(0, np.int64)
 _KEPT = ("player", "capacity", "seed", "_setting")  # of a copy
 _SOME_FEEDBACK = np.zeros(1)  # stands for feedback where compiled code is looked up: its type is what counts
 
@@ -141,17 +148,23 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
 
 
 class Held(NamedTuple):
-    """All arrays: the player's state, the counts by the names above, and the sums of an estimate."""
+    """All arrays: the player's state, the counts by the names above, and the sums of an estimate.
+
+    A join with windows or an outbox also has the moment at which each slot's window ends, and marks.
+    """
 
     play: State
     counts: np.ndarray
     sums: np.ndarray
+    due: np.ndarray = _NOTHING
+    marks: np.ndarray = _NOTHING
 
 
 class Slots:
     """The slots of a player that was checked before.
 
-    ``counts``, ``sums``, ``table`` (the counts of the tracking set), ``strays`` and ``sized`` are views of the buffer.
+    ``counts``, ``sums``, ``due``, ``marks``, ``table`` (the counts of the tracking set), ``strays`` and ``sized`` are
+    views of the buffer.
     ``is_former`` slots lie as in stores that know neither sizes nor how far sums stray.
     ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
@@ -164,16 +177,20 @@ class Slots:
         *,
         seed: int = 0,
         certify: Any = UNCERTIFIED,
+        timed: bool = False,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
-        self.is_former = False
+        self.is_former, self._is_timed = False, timed
         self._setting = setting_of(player, capacity, information, certify=certify)
         self.clear(capacity or FIRST_SLOTS)
 
     def clear(self, slots: int) -> None:
         """Go back to before the first round, with room for this many."""
         play = self._shaped(fresh_state(self.player, slots, self._setting.capacity))
-        self._place(Held(play, np.zeros(ANSWERS + len(Answer), np.int64), np.zeros(NAIVE + 1)))
+        held = Held(play, np.zeros(ANSWERS + _WORDS, np.int64), np.zeros(NAIVE + 1))
+        if self._is_timed:
+            held = held._replace(due=np.zeros(slots, np.int64), marks=np.zeros(ACKED + 1, np.int64))
+        self._place(held)
 
     def lay_out_as_before(self) -> None:
         """Go back to before the first round, in the layout of stores that know neither sizes nor how far sums stray."""
@@ -189,8 +206,10 @@ class Slots:
         self.state: State = self._held.play
         # Memory views are cheaper than arrays to read and add to, one number at a time.
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
+        self.due, self.marks = memoryview(self._held.due), memoryview(self._held.marks)
         self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
         self.sized = memoryview(self.state.tally.sized)
+        self._moments, self._fates = memoryview(self.state.tally.sums), memoryview(self.state.tally.fates)
         self.is_midway = False
         self._box: Any = None  # made again, since the arrays have moved
         self._steps: dict[Any, Any] = {}
@@ -230,7 +249,8 @@ class Slots:
             check_balance(self.state.tally, held(self.player.scheduler, self.state.scheduler), t - 1)
         if self.capacity is None and self.table[TRACKED] == self.size:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
-            self._place(self._held._replace(play=self._shaped(play)))
+            due = np.resize(self._held.due, 2 * self._held.due.size)
+            self._place(self._held._replace(play=self._shaped(play), due=due))
         step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
         self.is_midway = True
         try:
@@ -275,7 +295,9 @@ class Slots:
             play = resettle_state(self.player, play, capacity, limit)
         else:
             play = grow_state(self.player, play, max(self.size, capacity or 0), limit)
-        self._place(self._held._replace(play=self._shaped(play)))
+        ends = {0: 0} | dict(zip(self.state.table.rounds.tolist(), self._held.due.tolist(), strict=False))
+        due = np.array([ends[s] for s in play.table.rounds.tolist()], np.int64) if self._is_timed else self._held.due
+        self._place(self._held._replace(play=self._shaped(play), due=due))
         self.capacity, self._setting = capacity, self._setting._replace(capacity=limit)
         self.is_midway = True
         return lost
@@ -291,6 +313,39 @@ class Slots:
         """Return the rounds whose slots the last round took over."""
         numbers: list[int] = self.state.table.released[: self.table[RELEASED]].tolist()
         return numbers
+
+    def end_of(self, t: int) -> int:
+        """Return the moment at which the window of a tracked round ends."""
+        return int(self.due[find(self.state.table, t)])
+
+    def ended(self, moment: int) -> list[int]:
+        """Return the tracked rounds whose windows have ended by a moment, in the order of their ends."""
+        rounds, due = self.state.table.rounds, self._held.due
+        found = np.flatnonzero((rounds > 0) & (due <= moment))
+        numbers: list[int] = rounds[found[np.lexsort((rounds[found], due[found]))]].tolist()
+        return numbers
+
+    def count(self, answer: Answer) -> None:
+        """Count an answer to a call."""
+        if answer is Answer.OUTSIDE:
+            self.marks[OUTSIDE] += 1
+        else:
+            self.counts[ANSWERS + answer] += 1
+
+    def answers(self) -> dict[str, int]:
+        """Return the answers to calls, by word."""
+        outside = self.marks[OUTSIDE] if self.marks else 0
+        return {word.name.lower(): self.counts[ANSWERS + word] if word < _WORDS else outside for word in Answer}
+
+    @property
+    def given(self) -> int:
+        """Rounds whose feedback was used so far: of a join, the number of its last row."""
+        return self._fates[_USED]
+
+    def mean_weight(self) -> float:
+        """Return the mean weight of the rounds used so far, NaN before the first: one over it is relative to that."""
+        used = self._fates[_USED]
+        return self._moments[WEIGHT] / used if used else nan
 
     @property
     def size(self) -> int:
@@ -346,4 +401,5 @@ class Slots:
         for name in _KEPT:  # one by one: faster than a dictionary ever after
             setattr(self, name, kept[name])
         self.is_former = not kept["_held"].play.tally.strays.size
+        self._is_timed = kept["_held"].marks.size > 0
         self._place(kept["_held"])

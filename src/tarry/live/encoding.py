@@ -209,7 +209,7 @@ class Rows:
             raise damaged(self._store.where, f"round {t} of tarry_items")
         try:
             body = json.loads(row.body)
-            kept = self._kept[t] = Item(
+            kept = Item(
                 id=id_of(body["id"]),
                 tracked=body["tracked"],
                 released=tuple(id_of(id) for id in body["released"]),
@@ -221,6 +221,8 @@ class Rows:
             )
         except (RecursionError, ValueError, KeyError, TypeError) as error:
             raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
+        if t > 0:  # rows of an outbox are read once, and may be many
+            self._kept[t] = kept
         return kept
 
     def __setitem__(self, t: int, item: Item) -> None:
@@ -235,7 +237,8 @@ class Rows:
         play = b"" if item.play is None else item.play.tobytes()
         text = _to_json(body)
         self.touched[t] = ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
-        self._kept[t] = item
+        if t > 0:
+            self._kept[t] = item
 
     def pop(self, t: int, default: None = None) -> None:
         """Keep nothing for round t any more."""

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from decimal import Decimal
 from functools import partial
 from math import isfinite
-from operator import itemgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry.checks import as_choice, as_int
 from tarry.learners import Idle
-from tarry.live import batches
+from tarry.live import batches, outbox
 from tarry.live.base import StoredObject, make_or_open
-from tarry.live.configuration import JOIN, Configuration
-from tarry.live.core import LARGEST
-from tarry.live.encoding import as_id, brief
+from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
+from tarry.live.core import NOW
+from tarry.live.encoding import Item, as_id
+from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
+from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
+from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.outcomes import Answer
+from tarry.times import PER_SECOND, as_length, as_moment, now
 from tarry.tracking import Player
 
-FIRST, SUM = "first", "sum"
-# What the labels that have gathered come to; with "first" none gather.
-RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {"last": lambda y: y[-1], SUM: sum, "all": list}
-_NONE: dict[str, Callable[[], Any]] = {SUM: int, "all": list}  # what none of them come to; of "last" there is none
-UNSAID: Any = object()
-DROP, DELIVER = AT_END = ("drop", "deliver")  # labels after the last decision of a log
-_DEEP = 20  # levels that are looked into: a list may contain itself
+AT_ARRIVAL, AT_END_OF_WINDOW = RELEASES = ("arrival", "window")
 _NOTHING = np.zeros(1)
 
 
@@ -47,16 +44,6 @@ class Ticket(NamedTuple):
 new_ticket = partial(tuple.__new__, Ticket)  # the first three fields of an item, without a Python call
 
 
-class Row(NamedTuple):
-    """One training row: weigh it by ``weight`` and every sum is unbiased; ``id`` is the decision's."""
-
-    features: Any
-    label: Any
-    weight: float
-    id: Hashable = None
-
-
-_new_row = partial(tuple.__new__, Row)
 _Told = tuple[Answer, Row | None]
 
 
@@ -64,7 +51,7 @@ class Outcome(NamedTuple):
     """What a call has made of a decision: its fate after it, the row that came out, if one did, and the answer.
 
     The answer is the call's own: of a label that comes again DUPLICATE, where the fate is still USED; PENDING where a
-    label has been gathered.
+    label is kept until the row comes out; OUTSIDE of one that comes after the decision's window.
     """
 
     id: Hashable
@@ -83,12 +70,18 @@ class LabelJoin(StoredObject):
     JSON values or bytes in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
 
     ``labels`` says what happens when a decision may have several: ``"first"`` ends it (default); with ``"last"``,
-    ``"sum"`` or ``"all"`` labels gather until :meth:`finish` gives the row.
+    ``"sum"`` or ``"all"`` labels gather until :meth:`finish`, or the end of a window, gives the row.
+
+    ``window`` is how long a decision waits: seconds, a timedelta, or a text such as ``"30d"``. Its row comes out of
+    :meth:`advance` when the window has ended, with ``missing`` as the label where none came. With
+    ``release="arrival"`` a label gives its row at once, and what has come out leans to quick outcomes.
+
+    ``outbox=True`` keeps every row until :meth:`ack`: :meth:`rows` hands them out again after a crash.
 
     >>> join = LabelJoin(capacity=64, rng=1)
     >>> ticket = join.decide({"age": 41})
     >>> join.label(ticket.id, 1)
-    Row(features={'age': 41}, label=1, weight=1.0, id=1)
+    Row(features={'age': 41}, label=1, weight=1.0, id=1, relative=1.0, number=1)
     """
 
     _kind = JOIN
@@ -101,37 +94,73 @@ class LabelJoin(StoredObject):
         information: str = "non-clairvoyant",
         preemption: bool = True,
         labels: str = "first",
+        window: Any = None,
+        missing: Any = UNSAID,
+        release: str | None = None,
+        outbox: bool = False,
         store: str | Store = "memory:",
         name: str = MAIN,
         durability: str = POWER,
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        if not (isinstance(labels, str) and (labels == FIRST or labels in RULES)):
-            raise ValueError(f"labels must be {FIRST!r}, {', '.join(map(repr, RULES))}, got {labels!r}")
+        options = {LABELS: as_choice(labels, LABELS, RULES)} | _window_options(labels, window, missing, release)
+        if outbox:
+            options[OUTBOX] = True
         if getattr(scheduler, "withholds_feedback", False):
             raise ValueError(
                 f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
                 "some until their batch ends: use VarOpt or Morris, or a Session"
             )
-        player, options = Player(Idle(), scheduler), {"labels": labels}
+        player = Player(Idle(), scheduler)
         wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
     def _look_up(self) -> None:
-        self._labels = self._tracker.configuration.options["labels"]
-        self._rule = RULES.get(self._labels)
+        options = self._tracker.configuration.options
+        self._labels, self._missing = options[LABELS], options.get(MISSING)
+        self._window = as_length(options[WINDOW], WINDOW) if WINDOW in options else 0
+        # Labels are kept with their decision until its row comes out; else the first one gives the row.
+        self._gathers = self._labels != FIRST or options.get(RELEASE) == AT_END_OF_WINDOW
+        self._has_outbox = OUTBOX in options
 
     def decide(
-        self, features: Any = None, id: Hashable = None, *, delay: int | None = None, size: float | None = None
+        self,
+        features: Any = None,
+        id: Hashable = None,
+        *,
+        delay: int | None = None,
+        size: float | None = None,
+        at: Any = None,
     ) -> Ticket:
         """Register a decision; whether it is tracked is known at once.
 
         An id decided before gives its ticket again and leaves the features and the size first given. ``size`` is a
-        positive number, for VarOpt alone; a decision without one counts 1.
+        positive number, for VarOpt alone; a decision without one counts 1. ``at`` is when the decision was made, the
+        beginning of its window (now, if it is not said): seconds, a datetime, or a text in ISO 8601.
         """
+        if self._window or at is not None:
+            work: Any = partial(self._open, self._moment(at), size)
+            return new_ticket(self._turns.change(work, id, delay, features)[:3])
         work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
         return new_ticket(self._turns.change(work, id, delay, features)[:3])
+
+    def _open(self, moment: int, size: float | None, id: Hashable, delay: int | None, features: Any) -> Item:
+        opened = self._tracker.open(id, delay, features, size, moment + self._window)
+        self._note(moment)
+        return opened
+
+    def _moment(self, at: Any) -> int:
+        """Return the moment of an event in a join with windows; refuse one elsewhere."""
+        if self._window:
+            return now() if at is None else as_moment(at, "at")
+        raise ValueError(f"this join has no window, so a moment means nothing to it, got {at!r}: make it with window=…")
+
+    def _note(self, moment: int) -> None:
+        """Remember the latest moment that was told."""
+        marks = self._tracker.slots.marks
+        if moment > marks[NOW]:
+            marks[NOW] = moment
 
     def decide_many(
         self,
@@ -140,11 +169,13 @@ class LabelJoin(StoredObject):
         ids: Iterable[Any] | None = None,
         delays: Iterable[Any] | None = None,
         sizes: Iterable[Any] | None = None,
+        at: Any = None,
     ) -> list[Ticket]:
         """Register several decisions in one transaction.
 
         ``features`` is a frame, whose rows become dictionaries (a column id gives the ids), or a list. ``delays``
-        are required in the clairvoyant model and refused elsewhere; ``sizes`` are one for each decision.
+        are required in the clairvoyant model and refused elsewhere; ``sizes`` are one for each decision. ``at`` is one
+        moment for all of them, or one for each.
         """
         if batches.is_frame(features):
             if "id" in batches.names_of(features):
@@ -158,37 +189,57 @@ class LabelJoin(StoredObject):
         waits = [None] * len(rows) if delays is None else batches.as_list(delays, "delays")
         try:
             listed = None if sizes is None else batches.as_list(sizes, "sizes")
-            opened = self._turns.change(partial(self._tracker.open_many, sizes=listed), names, waits, rows)
+            work = partial(self._tracker.open_many, sizes=listed)
+            if self._window or at is not None:
+                work = partial(self._open_many, self._moments(at, len(rows)), listed)
+            opened = self._turns.change(work, names, waits, rows)
         except ValueError:
             check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
         return [new_ticket(one[:3]) for one in opened]
 
-    def label(self, id: Hashable, label: Any, *, key: Hashable = None) -> Row | None:
+    def _open_many(self, moments: list[int], sizes: Any, names: list[Any], delays: Any, rows: Any) -> list[Item]:
+        opened = self._tracker.open_many(names, delays, rows, sizes, [moment + self._window for moment in moments])
+        self._note(max(moments, default=0))
+        return opened
+
+    def _moments(self, at: Any, count: int) -> list[int]:
+        """Return a moment for each of several events, from one for all of them or a list."""
+        if isinstance(at, str) or not hasattr(at, "__iter__"):
+            return [self._moment(at)] * count
+        listed = batches.as_list(at, "moments")
+        if len(listed) != count:
+            raise ValueError(f"there are {count} events and {len(listed)} moments: give one for all, or one each")
+        return [self._moment(None if batches.is_missing(one) else one) for one in listed]
+
+    def label(self, id: Hashable, label: Any, *, key: Hashable = None, at: Any = None) -> Row | None:
         """Return the decision's row with its weight, or None if it is not tracked (any more); :meth:`fate` tells why.
 
-        Where labels gather, always None: :meth:`finish` gives the row, and a label given twice counts twice, unless
-        it has a ``key`` (a text, a whole number or bytes): of each key a decision takes one label. A number that is
-        not finite is refused, and where labels are added up, whatever is no number.
+        Where labels are kept for :meth:`finish` or :meth:`advance`, always None. There a label given twice counts
+        twice, unless it has a ``key`` (a text, a whole number or bytes): of each key a decision takes one label. ``at``
+        is when the label came to be, now if it is not said: after the decision's window it counts no more. A number
+        that is not finite is refused, and where labels are added up, whatever is no number.
         """
         kind = type(label)
-        if self._rule is not None or (kind is not int and (kind is not float or not isfinite(label))):
+        if self._gathers or self._has_outbox or (kind is not int and (kind is not float or not isfinite(label))):
             label = self._checked(id, label)
-        if key is not None:
-            key = as_id(key)
-        return self._turns.change(self._label, id, label, key)[1]
+        key = None if key is None else as_id(key)
+        work = partial(self._label_at, self._moment(at)) if self._window or at is not None else self._label
+        return self._turns.change(work, id, label, key)[1]
 
     def label_many(
-        self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None
+        self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None, at: Any = None
     ) -> list[Outcome]:
         """Return what several labels, in one transaction, have made of their decisions: an outcome for each.
 
-        ``ids`` may be a frame with id, label and key. The row that a label completes is its outcome's ``row``, None
-        where the decision is not tracked; the fate is the one when all labels are in.
+        ``ids`` may be a frame with id, label, key and at. The row that a label completes is its outcome's ``row``, None
+        where the decision is not tracked; the fate is the one when all labels are in. ``at`` is one moment for all
+        labels, or one for each.
         """
         if batches.is_frame(ids):
-            batches.check_alone("label", labels=labels, keys=keys)
-            keys = batches.column(ids, "key") if "key" in batches.names_of(ids) else None
+            batches.check_alone("label", labels=labels, keys=keys, at=at)
+            known = batches.names_of(ids)
+            keys, at = (batches.column(ids, name) if name in known else None for name in ("key", "at"))
             ids, labels = batches.column(ids, "id"), batches.column(ids, "label")
         names, values = batches.as_ids(ids), batches.as_list([] if labels is None else labels, "labels")
         if len(names) != len(values):
@@ -198,7 +249,11 @@ class LabelJoin(StoredObject):
         if len(names) != len(marks):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
-        return self._turns.change(self._each, self._label, names, zip(checked, marks, strict=True))
+        if not self._window and at is None:
+            return self._turns.change(self._each, self._label, names, zip(checked, marks, strict=True))
+        moments = self._moments(at, len(names))
+        step = lambda id, label, key, moment: self._label_at(moment, id, label, key)  # noqa: E731 - the order of columns
+        return self._turns.change(self._each, step, names, zip(checked, marks, moments, strict=True))
 
     def _each(
         self, step: Callable[..., _Told], names: list[Hashable], given: Iterable[tuple[Any, ...]]
@@ -209,29 +264,37 @@ class LabelJoin(StoredObject):
 
     def _checked(self, id: Hashable, label: Any) -> Any:
         """Return a label that can be used, or kept with others, before anything is changed."""
-        if self._rule is not None:
+        if self._gathers or self._has_outbox:
             return as_gathered(id, label, self._labels, self._tracker.items.pack_label)
         check_label(id, label)
         return label
 
+    def _label_at(self, moment: int, id: Hashable, label: Any, key: Hashable) -> _Told:
+        self._note(moment)
+        if self._tracker.refuse_outside(id, moment):
+            return Answer.OUTSIDE, None
+        return self._label(id, label, key)
+
     def _label(self, id: Hashable, label: Any, key: Hashable) -> _Told:
-        if self._rule is None:
+        if not self._gathers:
             return self._end(id, label)
-        return self._tracker.gather(id, label, key), None
+        return self._tracker.gather(id, label, key, several=self._labels != FIRST), None
 
     def finish(self, id: Hashable, missing: Any = UNSAID) -> Row | None:
-        """End the window of a decision; return its row, with the labels gathered.
+        """End the window of a decision now; return its row, with the labels gathered.
 
-        If there are none the label is ``missing``; unsaid, 0 where labels are added up, [] where all are kept, None
-        where the last one counts.
+        If there are none the label is ``missing``; unsaid, that of the join's window, else 0 where labels are added up,
+        [] where all are kept, None where one counts.
         """
         return self.finish_many([id], missing)[0].row
 
     def finish_many(self, ids: Any, missing: Any = UNSAID) -> list[Outcome]:
         """End the windows of several decisions (a list, a frame with id) in one transaction: an outcome for each."""
-        if self._rule is None:
+        if not self._gathers:
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = batches.as_ids(ids)
+        if missing is UNSAID and self._window:
+            missing = self._missing
         instead = [(as_missing(id, missing, self._labels),) for id in names]
         return self._turns.change(self._each, self._finish, names, instead)
 
@@ -242,15 +305,70 @@ class LabelJoin(StoredObject):
             label = RULES[self._labels](waiting.gathered)
         return self._end(id, label)
 
-    def _end(self, id: Hashable, label: Any) -> _Told:
-        (status, weight), item = self._tracker.answer(id, _NOTHING, label)
+    def _end(self, id: Hashable, label: Any, *, ended: bool = False) -> _Told:
+        tracker = self._tracker
+        (status, weight), item = tracker.answer(id, _NOTHING, label, ended=ended)
         if status is not Answer.USED or item is None:
             return status, None
-        return status, _new_row((self._tracker.items.unpack(item.payload), label, weight, item.id))
+        slots = tracker.slots
+        features, relative = tracker.items.unpack(item.payload), weight / slots.mean_weight()
+        row = new_row((features, label, weight, item.id, relative, slots.given))
+        if self._has_outbox:
+            outbox.keep(tracker, row, item)
+        return status, row
 
-    def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID) -> list[Hashable]:
-        """Change the capacity (None: no limit) or the memory while decisions wait; return the ids that lost slots.
+    def due(self, now: Any = None) -> list[Hashable]:
+        """Return the ids of tracked decisions whose windows have ended, in that order; :meth:`advance` ends them."""
+        return self._turns.look(self._due, self._moment(now))
 
+    def _due(self, moment: int) -> list[Hashable]:
+        tracker = self._tracker
+        # Of a row that cannot be read the number stands for the id.
+        return [t if (id := tracker.id_of(t)) is None else id for t in tracker.slots.ended(moment)]
+
+    def advance(self, now: Any = None) -> list[Row]:
+        """Return the rows of all tracked decisions whose windows have ended by a moment, now if it is not said.
+
+        They come in the order in which their windows ended, with ``missing`` as the label where none came.
+        """
+        return self._turns.change(self._advance, self._moment(now))
+
+    def _advance(self, moment: int, *_: Any) -> list[Row]:
+        tracker = self._tracker
+        rows: list[Row | None] = []
+        self._note(moment)
+        for t in tracker.slots.ended(moment):
+            item = tracker.readable(t)
+            if item is None:  # this process cannot read it: that must not keep the others waiting
+                continue
+            label = RULES[self._labels](item.gathered) if item.gathered else self._missing
+            rows.append(self._end(item.id, label, ended=True)[1])
+        return [row for row in rows if row is not None]
+
+    def rows(self, after: int | None = None, limit: int | None = None) -> list[Row]:
+        """Return the rows given out and not acknowledged, by number: those after a number, and at most ``limit``.
+
+        Every row is here from the transaction that gave it out until :meth:`ack`, also after a crash. Whoever stores
+        the number of the last row together with what was made of it, and asks for those after it, gets each row once.
+        """
+        self._check_outbox()
+        most = None if limit is None else as_int(limit, "limit")
+        first = None if after is None else as_int(after, "after")
+        return self._turns.look(outbox.rows_after, self._tracker, first, most)
+
+    def ack(self, number: int) -> int:
+        """Let go of all rows up to a number; return how many are left."""
+        self._check_outbox()
+        return self._turns.change(outbox.acknowledge, self._tracker, as_int(number, "number"))
+
+    def _check_outbox(self) -> None:
+        if not self._has_outbox:
+            raise ValueError("this join keeps no rows once they are given out: make it with outbox=True")
+
+    def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID, window: Any = UNSAID) -> list[Hashable]:
+        """Change the capacity (None: no limit), memory or window while decisions wait; return the ids that lost slots.
+
+        A window is that of decisions from now on; those that wait keep theirs.
         VarOpt gives slots up by its own step, so that weights stay unbiased and add up. With other schedulers a
         capacity may only rise, with some not at all (NotGranted). In a store all of it is one transaction, and other
         processes go on under the new rules with their next call.
@@ -262,9 +380,12 @@ class LabelJoin(StoredObject):
         """
         given = {"capacity": capacity, "memory": memory}
         changes = {name: value for name, value in given.items() if value is not UNSAID}
-        if not changes:
-            raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in given)}")
-        return self._reconfigure({}, **changes)
+        options = {} if window is UNSAID else {WINDOW: as_length(window, WINDOW) / PER_SECOND}
+        if options and not self._window:
+            raise ValueError("this join has no window, and cannot get one while it lives: make another with window=…")
+        if not changes and not options:
+            raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in (*given, WINDOW))}")
+        return self._reconfigure(options, **changes)
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
         """Return the mean label over all settled decisions, with a confidence interval, and the naive mean beside it.
@@ -288,142 +409,69 @@ class LabelJoin(StoredObject):
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
-        decision are dropped, or delivered with ``at_end="deliver"``. A column id gives the ids, ``size`` names one of
-        sizes; that one, and the columns that are not named here, are the features. Labels must not gather: a log has
-        no windows that end. A log that makes no sense somewhere is refused before its first decision.
+        decision are dropped, or delivered with ``at_end="deliver"``; windows that end later likewise. A column id gives
+        the ids, ``size`` names one of sizes; that one, and the columns that are not named here, are the features.
+        Labels that gather need a window: else a log does not say when they are complete. A log that makes no sense
+        somewhere is refused before its first decision.
         """
-        if self._rule is not None:
+        if self._gathers and not self._window:
             raise ValueError(
                 "this join gathers labels until finish(id), and a log does not say when that is: "
-                "stream with labels='first', or call decide, label and finish"
+                "stream with a window or labels='first', or call decide, label and finish"
             )
-        if at_end not in AT_END:
-            raise ValueError(f"at_end must be one of {', '.join(map(repr, AT_END))}, got {at_end!r}")
-        log = read_log(frame, decided_at, labelled_at, label, at_end)
+        as_choice(at_end, "at_end", AT_END)
+        log = read_log(frame, decided_at, labelled_at, label, at_end, timed=self._window > 0)
         check_features(log.features, self._tracker.items.pack)
         sizes: list[Any] = [None] * len(log.ids) if size is None else batches.column(frame, size)
         for i, one in enumerate(sizes if size is not None else ()):
             self._tracker.slots.as_size(one, f"row {i}: size")
-        return self._stream(log, sizes)
+        return self._stream(log, sizes, at_end)
 
-    def _stream(self, log: Log, sizes: list[Any]) -> Iterator[Row]:
+    def _stream(self, log: Log, sizes: list[Any], at_end: str) -> Iterator[Row]:
         ids: dict[int, Hashable] = {}
-        for i, is_label in log.events:
-            if not is_label:
+        ends: deque[int] = deque()  # of tracked decisions, in the order of time
+        for i, is_label, moment in log.events:
+            if self._window:
+                yield from self._ended(ends, moment - 1)  # a label may come in the last moment of its window
+            if is_label:
+                step = partial(self._label_at, moment) if self._window else self._label
+                row = self._turns.change(step, ids[i], self._checked(ids.pop(i), log.labels[i]))[1]
+                if row is not None:
+                    yield row
+            elif self._window:
+                opened = self._turns.change(partial(self._open, moment, sizes[i]), log.ids[i], None, log.features[i])
+                ids[i] = opened.id
+                if opened.tracked:
+                    ends.append(moment + self._window)
+            else:
                 ids[i] = self.decide(log.features[i], log.ids[i], size=sizes[i]).id
-                continue
-            row = self.label(ids.pop(i), log.labels[i])
-            if row is not None:
-                yield row
+        if self._window and log.events:
+            yield from self._ended(ends, ends[-1] if at_end == DELIVER and ends else log.events[-1][2])
+
+    def _ended(self, ends: deque[int], moment: int) -> Iterator[Row]:
+        if ends and ends[0] <= moment:
+            while ends and ends[0] <= moment:
+                ends.popleft()
+            yield from self._turns.change(self._advance, moment)
 
 
-def is_endless(label: Any, deep: int = 0) -> bool:
-    """Return whether this is a number that is not finite, or holds one."""
-    if isinstance(label, (float, np.floating)):
-        return not isfinite(label)
-    if isinstance(label, (complex, np.complexfloating)):
-        return not (isfinite(label.real) and isfinite(label.imag))
-    if isinstance(label, Decimal):
-        return not label.is_finite()
-    if isinstance(label, np.ndarray) and label.dtype.kind in "fc":
-        return not np.isfinite(label).all()
-    parts = label.values() if isinstance(label, dict) else label.ravel() if isinstance(label, np.ndarray) else label
-    if isinstance(label, (list, tuple, dict, np.ndarray)):
-        return deep < _DEEP and any(is_endless(part, deep + 1) for part in parts)
-    return label is not None and batches.is_missing(label)
-
-
-def check_label(id: Hashable, label: Any) -> None:
-    """Refuse a number that is not finite: it is a mistake somewhere, and would be used up as a label."""
-    if is_endless(label):
-        shown = float(label) if isinstance(label, (float, np.floating)) else brief(label)
-        where = "and something in it" if isinstance(label, (list, tuple, dict, np.ndarray)) else "which"
+def _window_options(labels: str, window: Any, missing: Any, release: str | None) -> dict[str, Any]:
+    """Return what a join keeps of its window, as stores have it: seconds, a label and when rows come out."""
+    if window is None:
+        for name, given, unsaid in (("missing", missing, UNSAID), ("release", release, None)):
+            if given is not unsaid:
+                raise ValueError(
+                    f"{name} is about windows, got {given!r}: give window=… too, such as '30d', or leave it"
+                )
+        return {}
+    chosen = AT_END_OF_WINDOW if release is None else as_choice(release, "release", RELEASES)
+    if chosen == AT_ARRIVAL and labels != FIRST:
         raise ValueError(
-            f"the label of {id!r} is {shown}, {where} is not finite: give a finite number, or, where "
-            "there is none yet, make no call; nothing was changed"
+            f"labels={labels!r} gathers labels until the window ends, so release must be {AT_END_OF_WINDOW!r}, "
+            f"got {release!r}: leave it out"
         )
-
-
-def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], Any]) -> Any:
-    """Return a label that can be kept with the others, packed: of NumPy's numbers the same as Python's."""
-    what = f"the label of {id!r}"
-    if isinstance(label, (list, tuple, dict)):
-        label = pack(label, what)  # which says where in it something is wrong
-    check_label(id, label)
-    plain = _plain(label)
-    if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < LARGEST):
-        raise ValueError(
-            f"this join adds labels up, so each must be a finite number below 1e100 in size, and that of {id!r} "
-            f"is {brief(label)}: nothing was changed"
-        )
-    return plain if isinstance(plain, (list, tuple, dict)) else pack(plain, what)
-
-
-def as_missing(id: Hashable, missing: Any, rule: str) -> Any:
-    """Return what stands for a decision without labels: None, what could have been one, or what none come to."""
-    if missing is UNSAID:
-        return _NONE.get(rule, lambda: None)()
-    return None if missing is None else as_gathered(id, missing, rule, lambda label, _: label)
-
-
-def _plain(label: Any) -> Any:
-    if isinstance(label, np.ndarray) and not label.ndim:
-        label = label[()]
-    if isinstance(label, np.floating):
-        return float(label)  # also of the long ones, whose item() is their own kind
-    return label.item() if isinstance(label, np.generic) else label
-
-
-class Log(NamedTuple):
-    """A log that makes sense: rows in the order of time, each for its decision or its label (True), and columns."""
-
-    events: list[tuple[int, bool]]
-    labels: list[Any]
-    features: list[dict[str, Any]]
-    ids: list[Hashable]
-
-
-def read_log(frame: Any, decided_at: str, labelled_at: str, label: str, at_end: str) -> Log:
-    """Return a log; raise ValueError if any row makes no sense."""
-    if not batches.is_frame(frame):
-        way = ": read the file first, for example with polars.read_csv" if isinstance(frame, (str, Path)) else ""
-        raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}{way}")
-    times, come, labels = (batches.column(frame, name) for name in (decided_at, labelled_at, label))
-    features = batches.records(frame, without=(decided_at, labelled_at, label, "id"))
-    ids: list[Hashable] = batches.as_ids(frame) if "id" in batches.names_of(frame) else [None] * len(times)
-    for i, (time, y) in enumerate(zip(times, labels, strict=True)):
-        if batches.is_missing(time):
-            raise ValueError(f"row {i} has no time in {decided_at!r}: every decision needs one")
-        if not batches.is_missing(come[i]) and (batches.is_missing(y) or is_endless(y)):
-            said = "no label" if batches.is_missing(y) else f"the label {brief(y)}, which is not finite"
-            raise ValueError(f"row {i} has {said}: leave {labelled_at!r} empty where no label came")
-    first: dict[Hashable, int] = {}
-    for i, id in enumerate(ids):
-        if id is not None and first.setdefault(id, i) != i:  # it would be taken for the first decision, repeated
-            raise ValueError(f"rows {first[id]} and {i} have the same id {id!r}: each decision needs its own")
-    try:
-        order = sorted(range(len(times)), key=times.__getitem__)
-        arrivals = [i for i in order if not batches.is_missing(come[i])]
-        early = next((i for i in arrivals if come[i] < times[i]), None)
-        # A label comes after all decisions up to its time.
-        moments = [(times[i], False, i) for i in order] + [(come[i], True, i) for i in arrivals]
-        moments.sort(key=itemgetter(0, 1))
-    except TypeError as error:
-        raise ValueError(
-            f"the times in {decided_at!r} and {labelled_at!r} cannot be compared with each other ({error}): give "
-            "all of them one type"
-        ) from error
-    if early is not None:
-        raise ValueError(f"row {early} is labelled at {come[early]}, before it was decided at {times[early]}")
-    while at_end == DROP and moments and moments[-1][1]:
-        moments.pop()
-    return Log([(i, is_label) for _, is_label, i in moments], labels, features, ids)
-
-
-def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
-    """Refuse features that cannot be packed for their store, naming the row."""
-    for i, given in enumerate(features):
-        try:
-            pack(given)
-        except ValueError as error:
-            raise ValueError(f"row {i}: {error}") from error
+    return {
+        WINDOW: as_length(window, WINDOW) / PER_SECOND,
+        MISSING: as_missing("a decision without one", missing, labels),
+        RELEASE: chosen,
+    }

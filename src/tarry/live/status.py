@@ -13,10 +13,10 @@ from tarry.learners import Idle
 from tarry.live import core
 from tarry.live.buffers import CHUNK
 from tarry.live.configuration import JOIN, encode
-from tarry.live.core import ANSWERED, ANSWERS, Slots
+from tarry.live.core import ANSWERED, Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
-from tarry.outcomes import Answer, Certificate, Weights
+from tarry.outcomes import Certificate, Weights
 from tarry.schedulers.base import held
 from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
@@ -194,7 +194,7 @@ def status_of(tracker: Tracker) -> Status:
         pending=rounds - slots.counts[ANSWERED],
         tracked=slots.tracked,
         fates=tracker.slots.fates(),
-        answers={answer.name.lower(): slots.counts[ANSWERS + answer] for answer in Answer},
+        answers=slots.answers(),
         weights=weights,
         balance=as_number(balance(slots.state.tally, held(player.scheduler, slots.state.scheduler), rounds)),
         certificate=certificate_now(player, slots.state, tracker.terms, rounds),
@@ -207,7 +207,7 @@ def status_of(tracker: Tracker) -> Status:
 def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
     """Return what may mislead: biased sums, ids that nobody knows, an estimate from too few labels."""
     fates, scheduler = tracker.slots.fates(), tracker.configuration.player.scheduler
-    counts, found = tracker.slots.counts, []
+    found = []
     if not scheduler.is_unbiased:
         name = type(scheduler).__name__
         found.append(f"{name} weighs nothing: sums are biased where delays and outcomes are related")
@@ -221,8 +221,8 @@ def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
         problem = f"{fates['expired']} of {seen} tracked rounds expired without an outcome"
         remedy = f"if no outcome means something (no conversion), {given} at the end of its window, or sums are biased"
         found.append(f"{problem}: {remedy}")
-    calls = sum(counts[ANSWERS + answer] for answer in Answer)
-    unknown = counts[ANSWERS + Answer.UNKNOWN]
+    answers = tracker.slots.answers()
+    calls, unknown = sum(answers.values()), answers["unknown"]
     if unknown > OFTEN * calls:
         problem = f"{unknown} of {calls} calls named an id that nobody decided under"
         found.append(f"{problem}: an id is the same only if its type is, 7 is not '7'")

@@ -18,7 +18,7 @@ from tarry.learners.base import points_of
 from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
-from tarry.live.configuration import Configuration
+from tarry.live.configuration import OUTBOX, WINDOW, Configuration
 from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, ROUNDS, Slots, book_label
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
 from tarry.outcomes import Answer
@@ -33,6 +33,7 @@ UNLABELLED: Any = object()
 _STATED = ("gradient_bound", "value_bound", "strong_convexity")  # what certificates can be told
 _DECLINED = ((buffers.UNTRACKED, Answer.UNTRACKED), (buffers.SATURATED, Answer.SATURATED))
 _ENDED = ((buffers.USED, Answer.USED), (buffers.EXPIRED, Answer.EXPIRED))
+_AT_WINDOW_END = (buffers.RELEASED, Answer.USED)
 _NOWHERE = np.zeros(0)
 # A named tuple's own constructor is a Python function; these cost half as much, twice a call.
 _new_item = partial(tuple.__new__, Item)
@@ -60,8 +61,9 @@ class Tracker:
             configuration.information,
             seed=configuration.seed,
             certify=UNCERTIFIED if self.terms is None else self.terms.certify,
+            timed=WINDOW in stated or OUTBOX in stated,
         )
-        self.fates = Fates(self.memory)
+        self.fates = Fates(self.memory, buffers.MANY_BITS if WINDOW in stated else buffers.FEW_BITS)
         self.ids: Ids | None = None  # made when the first one comes
         self.tracked: set[int] = set()
         self._is_clairvoyant = configuration.information == "clairvoyant"
@@ -83,8 +85,13 @@ class Tracker:
         naming = self.slots.counts[NAMING]
         return naming == OURS if naming else None
 
-    def open(self, id: Hashable, delay: int | None, payload: Any, size: float | None = None) -> Item:
-        """Begin a round, or return the round that already has this id. Bad arguments begin nothing."""
+    def open(
+        self, id: Hashable, delay: int | None, payload: Any, size: float | None = None, due: int | None = None
+    ) -> Item:
+        """Begin a round, or return the round that already has this id. Bad arguments begin nothing.
+
+        ``due`` is the moment at which the window of the round ends, where rounds have windows.
+        """
         if size is not None:
             size = self.slots.as_size(size)
         if delay is not None or self._is_clairvoyant:
@@ -101,14 +108,20 @@ class Tracker:
                 self._refuse_naming(naming)
         elif naming == CALLERS:
             self._refuse_naming(naming)
-        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size)
+        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, due)
 
     def open_many(
-        self, ids: list[Any], delays: list[Any], payloads: list[Any], sizes: list[Any] | None = None
+        self,
+        ids: list[Any],
+        delays: list[Any],
+        payloads: list[Any],
+        sizes: list[Any] | None = None,
+        due: list[int] | None = None,
     ) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
         listed = [None] * len(ids) if sizes is None else sizes
-        for what, given in (("delays", delays), ("sizes", listed)):
+        ends = [None] * len(ids) if due is None else due
+        for what, given in (("delays", delays), ("sizes", listed), ("moments", ends)):
             if len(given) != len(ids):
                 raise ValueError(f"there are {len(ids)} rounds and {len(given)} {what}: give one each")
         for i, size in enumerate(listed):
@@ -123,7 +136,7 @@ class Tracker:
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
             self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, listed, strict=True)]
+        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, strict=True)]
 
     def _disclosed(self, delay: int | None) -> int | None:
         """Return the delay that is told with a round, in the clairvoyant model only."""
@@ -138,7 +151,7 @@ class Tracker:
         used = "round numbers" if naming == OURS else "your own ids"
         raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
-    def _begin(self, id: Hashable, delay: int, payload: Any, size: float) -> Item:
+    def _begin(self, id: Hashable, delay: int, payload: Any, size: float, due: int | None) -> Item:
         slots = self.slots
         slot = slots.open(delay, size)
         counts = slots.counts
@@ -159,6 +172,8 @@ class Tracker:
                 self.ids = Ids(self.memory, self.configuration.seed)
             self.ids.add(id, t, self.tracked)
         if slot >= 0:
+            if due is not None:
+                slots.due[slot] = due
             self.tracked.add(t)
             item = _new_item((id, True, released, Answer.PENDING, play, payload, (), ()))
             self.fates.write(t, buffers.PENDING)
@@ -175,7 +190,7 @@ class Tracker:
 
     def _release(self, t: int) -> Hashable:
         """Forget a round that was preempted, and return its id."""
-        lost = self._readable(t)
+        lost = self.readable(t)
         self._forget(t, lost)
         return t if lost is None else lost.id  # of a row that cannot be read the number stands for the id
 
@@ -215,8 +230,10 @@ class Tracker:
             old = [t for t in self.tracked if t <= self.forgotten]
             self.ids.keep_aside((id, t) for t in old if (id := self.id_of(t)) is not None)
 
-    def answer(self, id: Hashable, feedback: np.ndarray | None, label: Any = UNLABELLED) -> tuple[Receipt, Item | None]:
-        """Answer a round with feedback, or with nothing (None: it expired).
+    def answer(
+        self, id: Hashable, feedback: np.ndarray | None, label: Any = UNLABELLED, *, ended: bool = False
+    ) -> tuple[Receipt, Item | None]:
+        """Answer a round with feedback, or with nothing (None: it expired); ``ended`` says that its window has.
 
         Return a receipt, and what was kept of the round if it was tracked; then a label is counted too.
         """
@@ -228,7 +245,7 @@ class Tracker:
             if feedback is not None and not (np.abs(feedback) < LARGEST).all():
                 raise _malformed(feedback)
             answer = answer or Answer.UNKNOWN
-            counts[ANSWERS + answer] += 1
+            slots.count(answer)
             return _new_receipt((answer, 0.0)), None
         kept, weight = None, 0.0
         if feedback is None:
@@ -239,9 +256,9 @@ class Tracker:
                 slots.is_midway = False
                 raise _malformed(feedback)
         if is_tracked:
-            kept = self._readable(t) if feedback is None else self.item(t)
+            kept = self.readable(t) if feedback is None else self.item(t)
             self._forget(t, kept)
-            code, answer = _ENDED[feedback is None]
+            code, answer = _AT_WINDOW_END if ended else _ENDED[feedback is None]
             if label is not UNLABELLED:
                 book_label(slots.sums, weight, label, slots.strays, slots.sized[LAST] if slots.sized else 1.0)
         else:
@@ -267,7 +284,7 @@ class Tracker:
             raise StoreError(f"the store has lost the row of round {t}: restore a copy of it")
         return kept
 
-    def _readable(self, t: int) -> Item | None:
+    def readable(self, t: int) -> Item | None:
         """Return what is kept of round t, or None if this process cannot read it: that harms the round alone."""
         try:
             return self.item(t)
@@ -276,7 +293,7 @@ class Tracker:
 
     def id_of(self, t: int) -> Hashable:
         """Return the id of round t, or None if it is not kept or cannot be read."""
-        item = self._readable(t)
+        item = self.readable(t)
         return None if item is None else item.id
 
     def points(self, id: Hashable) -> np.ndarray | None:
@@ -326,24 +343,36 @@ class Tracker:
 
     def _refusal(self, t: int | None) -> Answer | None:
         """Return why nothing can be done with a round that is not tracked; None where something can."""
-        return self._absence(t) or (Answer.DUPLICATE if self.fates.was_answered(t or 0) else None)
+        answer = self._absence(t)
+        if answer is None and self.fates.was_answered(t or 0):
+            return Answer.OUTSIDE if self.fates.read(t or 0) == buffers.RELEASED else Answer.DUPLICATE
+        return answer
 
-    def gather(self, id: Hashable, label: Any, key: Hashable = None) -> Answer:
+    def refuse_outside(self, id: Hashable, moment: int) -> bool:
+        """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
+        t = self.find(as_id(id))
+        is_outside = t is not None and t in self.tracked and moment > self.slots.end_of(t)
+        if is_outside:
+            self.slots.count(Answer.OUTSIDE)
+        return is_outside
+
+    def gather(self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True) -> Answer:
         """Keep a label with a tracked round and let it wait on; return PENDING, or why it is not kept.
 
-        A label whose key has come before is a duplicate. Keys are kept as long as the labels.
+        A label whose key has come before is a duplicate, and unless there may be ``several``, so is every second one.
+        Keys are kept as long as the labels.
         """
         t = self.find(as_id(id))
         item = self.item(t) if t is not None and t in self.tracked else None
         if t is None or item is None:
             answer = self._refusal(t) or Answer(self.fates.fate(t or 0))
-        elif key is not None and key in item.keys:
+        elif (key is not None and key in item.keys) or (item.gathered and not several):
             answer = Answer.DUPLICATE
         else:
             keys = item.keys if key is None else (*item.keys, key)
             self.items[t] = item._replace(gathered=(*item.gathered, label), keys=keys)
             return Answer.PENDING
-        self.slots.counts[ANSWERS + answer] += 1
+        self.slots.count(answer)
         return answer
 
     def _again(self, t: int, id: Hashable) -> Item:

@@ -19,7 +19,7 @@ from tarry.adapters.river.late_labels import LateLabels, check_label, check_weig
 from tarry.adapters.waiting import Seed, Sizer, check_sizer, make_slots
 from tarry.checks import as_int
 from tarry.live.core import Slots
-from tarry.live.label_join import AT_END
+from tarry.live.logs import AT_END
 from tarry.schedulers.base import Scheduler
 
 Moment = str | Callable[..., Any] | None

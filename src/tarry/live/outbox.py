@@ -1,0 +1,70 @@
+"""Rows: what a join hands out, and an outbox that keeps them until whoever reads them has acknowledged them.
+
+A row of the outbox is stored as an item under minus its number, which no round has: one table, one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import partial
+from typing import Any, NamedTuple
+
+from tarry.errors import StoreError
+from tarry.live.core import ACKED
+from tarry.live.encoding import Item
+from tarry.live.tracker import Tracker
+from tarry.outcomes import Answer
+
+
+class Row(NamedTuple):
+    """One training row: weigh it by ``weight`` and every sum is unbiased; ``id`` is the decision's.
+
+    ``relative`` is the weight over the mean weight of the rows given out so far, this one included: weigh by it where a
+    model has a step or a penalty, which then mean what they mean without weights. ``number`` counts the rows given out.
+    """
+
+    features: Any
+    label: Any
+    weight: float
+    id: Hashable = None
+    relative: float = 1.0
+    number: int = 0
+
+
+new_row = partial(tuple.__new__, Row)
+
+
+def keep(tracker: Tracker, row: Row, item: Item) -> None:
+    """Keep a row that is handed out; its features stay packed as they are in the item of its decision."""
+    kept = (row.label, row.weight, row.relative)
+    tracker.items[-row.number] = Item(item.id, True, (), Answer.USED, None, item.payload, kept)
+
+
+def rows_after(tracker: Tracker, after: int | None, limit: int | None) -> list[Row]:
+    """Return the rows kept after a number, or after those acknowledged, and at most so many."""
+    acked, given = tracker.slots.marks[ACKED], tracker.slots.given
+    first = acked if after is None else after
+    if not acked <= first <= given:
+        known = f"rows up to {acked} were acknowledged and are gone, and {given} were given out"
+        raise ValueError(f"after is {first}, but {known}: give a number from {acked} to {given}")
+    last = given if limit is None else min(given, first + limit)
+    return [_kept(tracker, number) for number in range(first + 1, last + 1)]
+
+
+def _kept(tracker: Tracker, number: int) -> Row:
+    item = tracker.items.get(-number)
+    if item is None:
+        raise StoreError(f"the store has lost row {number} of its outbox: restore a copy of it")
+    label, weight, relative = item.gathered
+    return new_row((tracker.items.unpack(item.payload), label, weight, item.id, relative, number))
+
+
+def acknowledge(tracker: Tracker, number: int, _: Any = None) -> int:
+    """Forget the rows up to a number; return how many are left."""
+    marks, given = tracker.slots.marks, tracker.slots.given
+    if number > given:
+        raise ValueError(f"row {number} was not given out yet, only {given} were: acknowledge those you have")
+    for done in range(marks[ACKED] + 1, number + 1):
+        tracker.items.pop(-done, None)
+    marks[ACKED] = max(marks[ACKED], number)
+    return int(given - marks[ACKED])
