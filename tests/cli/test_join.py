@@ -44,6 +44,20 @@ def test_decisions_and_labels_are_those_from_python(call):
     assert json.loads(call("status").stdout)["fates"] == twin.status().fates
 
 
+def test_a_join_changes_while_decisions_wait(call):
+    call("new", "--capacity", 6, "--seed", 2)
+    ids = [f"d{i}" for i in range(12)]
+    call("decide", "--many", given="".join(f'"{id}"\n' for id in ids))
+    told = json.loads(call("resize", "--capacity", 4, "--memory", 50).stdout)
+    assert (told["capacity"], told["memory"], len(told["released"])) == (4, 50, 2)
+    assert {one["fate"] for one in lines(call("fate", *told["released"]))} == {"preempted"}
+    assert json.loads(call("resize", "--unlimited").stdout)["released"] == []
+    for wrong in ([], ["--capacity", 3, "--unlimited"], ["--capacity", 0]):
+        call("resize", *wrong, code=2)
+    rules = json.loads(call("export").stdout)["configuration"]
+    assert (rules["capacity"], rules["memory"]) == (None, 50)
+
+
 def test_many_at_once(call):
     call("new", "--capacity", 8)
     given = '{"id": "a", "features": [1, 2]}\n{"id": "b"}\n'

@@ -58,10 +58,10 @@ class Journal:
         return [line for line in self._lines() if line["name"] == self._name]
 
     def names(self):
-        return [line["name"] for line in self._lines() if "configuration" in line]
+        return list(dict.fromkeys(line["name"] for line in self._lines()))
 
     def configuration(self):
-        return next((tuple(line["configuration"]) for line in self._mine() if "configuration" in line), None)
+        return next((tuple(line["configuration"]) for line in reversed(self._mine()) if "configuration" in line), None)
 
     def create(self, configuration, checksum, change):
         if self.configuration() is not None:
@@ -75,6 +75,7 @@ class Journal:
     def chunks(self, region, since, numbers=None):
         found = {}
         for line in self._mine():
+            found = {} if "configuration" in line else found
             found |= {chunk[0]: chunk for chunk in line["chunks"].get(region, [])}
         chosen = [found[i] for i in sorted(found) if found[i][1] > since and (numbers is None or i in numbers)]
         return [_chunk(chunk) for chunk in chosen]
@@ -87,7 +88,8 @@ class Journal:
         return ItemRow(body, b64decode(play), None if payload is None else b64decode(payload), checksum)
 
     def commit(self, change):
-        self._append({"name": self._name}, change)
+        new = {} if change.configuration is None else {"configuration": change.configuration}
+        self._append({"name": self._name, **new}, change)
 
     def _append(self, line, change):
         rows = {t: row and [row[0], _text(row[1]), _text(row[2]), row[3]] for t, row in change.rows.items()}

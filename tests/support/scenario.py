@@ -122,6 +122,12 @@ class Client:
         self.extra[Answer.DUPLICATE] += again * extra
         return LOST if again and extra else [_plain(one.row) for one in rows if one.row is not None]
 
+    def _resize(self, join: Any, changes: Any, again: bool) -> Any:
+        """Who lost a slot is told once."""
+        was, wanted = join._tracker.configuration, changes.items()
+        released = join.resize(**changes)
+        return LOST if again and all(getattr(was, name) == value for name, value in wanted) else released
+
     def _gather(self, join: Any, step: Any, again: bool) -> Any:
         """A label gathered twice counts twice, unless it has a key."""
         id, number = step
@@ -258,6 +264,21 @@ SCENARIOS = {
             ("expire", "e"),
             ("decide_many", letters("fgh")),
             ("label_many", letters("fgh")),
+        ],
+    ),
+    "changing join": Scenario(
+        tarry.LabelJoin,
+        {"capacity": 3, "memory": 20},
+        [
+            ("decide_many", letters("abcd")),
+            ("resize", {"capacity": 2}),
+            ("decide", "f"),
+            ("resize", {"memory": 2}),
+            ("label", "f"),
+            ("resize", {"capacity": None, "memory": 9}),
+            ("decide_many", letters("ghij")),
+            ("resize", {"capacity": 1}),
+            ("label_many", letters("ghij")),
         ],
     ),
     "gathering join": Scenario(

@@ -17,6 +17,15 @@ from tarry.players.recommended import choose_scheduler
 
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, join_app)
+UnlimitedOption = Annotated[bool, typer.Option("--unlimited", help="Let any number of decisions wait.")]
+
+
+def as_capacity(capacity: int | None, unlimited: bool) -> int | None:
+    """Return the capacity, None for no limit; exactly one of the two must be said."""
+    if unlimited == (capacity is not None):
+        raise ValueError("give --capacity, the decisions that may wait at once, or --unlimited: one of the two")
+    return capacity
+
 
 WindowOption = Annotated[str | None, typer.Option(help="How long a decision waits for its label: 30d, 36h, 15min.")]
 MissingOption = Annotated[
@@ -74,6 +83,22 @@ def new(
     with LabelJoin(capacity, scheduler=chosen, rng=seed, **rules, **where) as join:
         rounds = join.status().rounds
     return {"scheduler": type(chosen).__name__, "capacity": capacity, **rules, "rounds": rounds}
+
+
+@command("resize", LabelJoin)
+def resize(
+    join: LabelJoin,
+    capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once, from now on.")] = None,
+    unlimited: UnlimitedOption = False,
+    memory: Annotated[int | None, typer.Option(help="Decisions whose fates are remembered, from now on.")] = None,
+    window: WindowOption = None,
+) -> Line:
+    """Change a join while decisions wait; print the ids that have lost their slots and need no label any more."""
+    said = {"memory": memory, "window": window}
+    changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    if capacity is not None or unlimited:
+        changes["capacity"] = as_capacity(capacity, unlimited)
+    return {**changes, "released": join.resize(**changes)}
 
 
 @command("decide", LabelJoin, context_settings=NUMBERS)

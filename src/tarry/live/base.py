@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Never, Self
+from typing import Any, ClassVar, Never, Self, TypeVar
+from weakref import proxy
 
 from tarry.checks import as_int
 from tarry.errors import StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
-from tarry.live.buffers import are_alike
-from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, other_version, parse, settled
+from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, parse, settled
 from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, export_of, ledger_of, status_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
 from tarry.live.tracker import UNLABELLED, Tracker
-from tarry.live.transactions import Stored, Turns
+from tarry.live.transactions import Stored, Turns, lay_out
 from tarry.outcomes import Answer, html_facts
 from tarry.tracking import Player
 
+T = TypeVar("T")
 _TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
 
 
@@ -29,8 +30,28 @@ class StoredObject:
     _kind: ClassVar[str]
 
     def _take(self, turns: Turns) -> None:
-        """Begin to make calls on the tracker of these turns; look up what every call needs of its configuration."""
+        """Begin to make calls on the tracker of these turns."""
         self._turns, self._tracker = turns, turns.tracker
+        me = proxy(self)  # what is closed must be gone at once, and not wait for the garbage collector
+        turns.reconfigured = lambda: me._look_up()
+        self._look_up()
+
+    def _look_up(self) -> None:
+        """Look up what every call needs of the configuration, whenever there is another."""
+
+    def _reconfigure(self, options: dict[str, Any], /, **changes: Any) -> list[Hashable]:
+        """Change fields and options of the configuration while rounds wait; return the ids that lost their slots."""
+
+        def work(*_: Any) -> list[Hashable]:
+            was = self._tracker.configuration  # as the transaction finds it
+            wanted = settled(was._replace(**changes, options=was.options | options))
+            if all(getattr(wanted, name) == getattr(was, name) for name in (*changes, "options")):
+                return []
+            released = _with_room(wanted, lambda: self._tracker.reconfigure(wanted))
+            self._look_up()
+            return released
+
+        return self._turns.change(work)
 
     @classmethod
     def open(
@@ -62,7 +83,7 @@ class StoredObject:
             if player is not None:
                 check_same(plain, stored, with_seed=False)
             opened = cls.__new__(cls)
-            opened._take(_continued(plain, stored, place))
+            opened._take(_continued(plain, stored, place, found))
         return opened
 
     def expire(self, id: Hashable) -> Receipt:
@@ -144,26 +165,27 @@ def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: s
             assert found is not None
         plain, stored = parse(found, place.where, wanted.player)
         check_same(plain, wanted, with_seed=rng is not None)
-        return _continued(plain, stored, place)
+        return _continued(plain, stored, place, found)
 
 
-def _continued(plain: dict[str, Any], stored: Configuration, place: Store) -> Stored:
+def _continued(plain: dict[str, Any], stored: Configuration, place: Store, found: tuple[str, int]) -> Stored:
     """Return calls on what a store holds; raise StoreError about bytes that another version laid out otherwise."""
     tracker = _tracker_of(stored, Rows(place))
-    if not are_alike(plain["layout"], tracker.slots.layout):
-        tracker.slots.lay_out_as_before()
-    if not are_alike(plain["layout"], tracker.slots.layout):
-        raise other_version(plain)
-    return Stored(tracker, place)
+    lay_out(tracker, plain)
+    return Stored(tracker, place, found)
 
 
 def _tracker_of(configuration: Configuration, items: Any = None) -> Tracker:
-    """Return a tracker; raise ValueError where the machine has no room for it."""
+    return _with_room(configuration, lambda: Tracker(configuration, items))
+
+
+def _with_room(configuration: Configuration, make: Callable[[], T]) -> T:
+    """Return what a function makes of a configuration; raise ValueError where the machine has no room for it."""
     capacity, memory = configuration.capacity, configuration.memory
     try:
         if max(capacity or 0, memory) > _TOO_MANY:
             raise MemoryError
-        return Tracker(configuration, items)
+        return make()
     except MemoryError:
         wanted = f"a {configuration.kind} of capacity {capacity} that remembers memory={memory} rounds"
         remedy = "give a smaller capacity or memory"

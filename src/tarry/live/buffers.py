@@ -97,6 +97,10 @@ class Region:
             self.total += checksum - known.get(i, 0)
             known[i] = checksum
 
+    def renew(self) -> None:
+        """Count everything as changed: what is stored is about to be replaced as a whole."""
+        self.dirty.update(self._checksums)
+
     def clear(self) -> None:
         """Forget everything before all chunks are loaded anew: those the store does not have are zero."""
         for i in {*self._checksums, *self.dirty}:  # the rest was never written to, and stays unallocated
@@ -120,6 +124,9 @@ class Watched(Region):
         pairs = enumerate(zip(self._pieces, self._stored, strict=True))
         return [(i, now) for i, (piece, then) in pairs if (now := whole[piece]) != then]
 
+    def renew(self) -> None:
+        self._stored = [b""] * len(self._stored)
+
     def _note(self, chunks: list[Chunk]) -> None:
         super()._note(chunks)
         for i, _, _, data in chunks:
@@ -127,7 +134,7 @@ class Watched(Region):
 
     def clear(self) -> None:
         super().clear()
-        self._stored = [b""] * len(self._stored)
+        self.renew()
 
 
 def zeros(size: int) -> np.ndarray:
@@ -194,6 +201,16 @@ class Fates(Region):
         self._keep = tuple(~(most << bits * r) & (1 << 64) - 1 for r in range(per_word))
         self._put = tuple(tuple(code << bits * r for r in range(per_word)) for code in range(most + 1))
 
+    def remembering(self, memory: int, since: int, rounds: int) -> Fates:
+        """Return the same fates of rounds since+1..rounds, with room for another number of them."""
+        fates, kept, bits = Fates(memory, self._bits), np.arange(since, rounds), np.uint64(self._bits)
+        words, places = np.divmod(kept % self._memory, self._per_word)
+        codes = np.asarray(self._words)[words] >> bits * places.astype(np.uint64) & np.uint64(self._most)
+        words, places = np.divmod(kept % memory, self._per_word)
+        np.bitwise_or.at(np.asarray(fates._words), words, codes << bits * places.astype(np.uint64))
+        fates.dirty.update((words // _NUMBERS).tolist())
+        return fates
+
     def write(self, t: int, code: int) -> None:
         """Note what became of round t."""
         i, r = divmod((t - 1) % self._memory, self._per_word)
@@ -232,6 +249,15 @@ class Ids(Region):
         self._mask = (1 << max(3, int(2 * memory - 1).bit_length())) - 1
         self._places = memoryview(np.zeros(self._mask + 1, np.int32))  # type: ignore[arg-type]
         self._aside: dict[int, int] = {}
+
+    def remembering(self, memory: int, since: int, rounds: int) -> Ids:
+        """Return the same index of rounds since+1..rounds, with room for another number of them."""
+        ids, kept = Ids(memory, 0), np.arange(since, rounds)
+        ids._key = self._key
+        np.asarray(ids._hashes)[kept % memory] = np.asarray(self._hashes)[kept % self._memory]
+        ids.dirty.update((kept % memory // _NUMBERS).tolist())
+        ids.rebuild()
+        return ids
 
     def hash(self, id: Hashable) -> int:
         """Return the keyed hash of an id; 0 stands for none."""

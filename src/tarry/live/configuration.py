@@ -29,6 +29,7 @@ FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before
 SESSION, JOIN = "session", "join"
 # Options of a join: every one has LABELS; the others stand there only where they are in use.
 LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "release", "outbox"
+CHANGING = ("capacity", "memory", WINDOW)  # of a join that lives
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 # Classes of the first version that have another name now and the same fields.
 _FORMER = {**domains.RENAMED, **schedulers.RENAMED, **rates.RENAMED}
@@ -38,7 +39,10 @@ _SHOWN = 6  # entries of an array
 
 
 class Configuration(NamedTuple):
-    """Everything that never changes about a session or join."""
+    """What a session or join is; of a join, capacity, memory and some options may change while it lives.
+
+    ``forgotten`` are the first so many rounds, whose fates a smaller memory has not kept.
+    """
 
     kind: str
     player: Player
@@ -48,6 +52,10 @@ class Configuration(NamedTuple):
     seed: int
     memory: int
     options: dict[str, Any]
+    forgotten: int = 0
+
+
+_OPTIONAL = "forgotten"  # in the text only where it says something, so that earlier versions can read the others
 
 
 def settled(wanted: Configuration) -> Configuration:
@@ -71,7 +79,10 @@ def settled(wanted: Configuration) -> Configuration:
 
 def encode(configuration: Configuration, layout: str = "") -> str:
     """Return a configuration as JSON, with a description of how the state lies in its bytes."""
-    return json.dumps(_plain(configuration)["fields"] | {"format": FORMAT, "layout": layout})
+    fields = _plain(configuration)["fields"] | {"format": FORMAT, "layout": layout}
+    if not configuration.forgotten:
+        del fields[_OPTIONAL]
+    return json.dumps(fields)
 
 
 def _plain(value: Any) -> Any:
@@ -106,12 +117,14 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
     if was["kind"] != now["kind"]:
         kinds = f"a {was['kind']} of this name, not a {now['kind']}"
         raise ValueError(f"the store holds {kinds}: give another name or store")
-    for name in Configuration._fields:
+    for name in (name for name in Configuration._fields if name != _OPTIONAL):
         if was[name] != now[name] and (name != "seed" or with_seed):
             path, then, today = difference(was[name], now[name])
             said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
             problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
-            raise ValueError(f"{problem}: open it with the same arguments, or give another store or name")
+            field = path if name == "options" else name
+            change = f", change it by resize({field}={today})" if was["kind"] == JOIN and field in CHANGING else ""
+            raise ValueError(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
 
 def parse(
@@ -124,7 +137,7 @@ def parse(
     text, checksum = stored
     if crc32(text.encode()) != checksum:
         raise damaged(where, "tarry_sessions")
-    plain = json.loads(text)
+    plain = {_OPTIONAL: 0} | json.loads(text)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
     known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX}

@@ -165,6 +165,7 @@ class Slots:
 
     ``counts``, ``sums``, ``due``, ``marks``, ``table`` (the counts of the tracking set), ``strays`` and ``sized`` are
     views of the buffer.
+    ``is_former`` slots lie as in stores that know neither sizes nor how far sums stray.
     ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
 
@@ -179,7 +180,7 @@ class Slots:
         timed: bool = False,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
-        self._is_former, self._is_timed = False, timed
+        self.is_former, self._is_timed = False, timed
         self._setting = setting_of(player, capacity, information, certify=certify)
         self.clear(capacity or FIRST_SLOTS)
 
@@ -193,11 +194,11 @@ class Slots:
 
     def lay_out_as_before(self) -> None:
         """Go back to before the first round, in the layout of stores that know neither sizes nor how far sums stray."""
-        self._is_former = True
+        self.is_former = True
         self.clear(self.size)
 
     def _shaped(self, play: State) -> State:
-        return play._replace(tally=without_news(play.tally)) if self._is_former else play
+        return play._replace(tally=without_news(play.tally)) if self.is_former else play
 
     def _place(self, held: Held) -> None:
         """Lay the arrays out in one buffer."""
@@ -228,7 +229,7 @@ class Slots:
 
         A bad one is called ``name``.
         """
-        if self._is_former:
+        if self.is_former:
             raise NotGranted("what is stored here was made by a version without sizes: leave size out, or begin anew")
         check_sizes(self.player)
         if self._setting.backlog == COUNTED:
@@ -294,9 +295,8 @@ class Slots:
             play = resettle_state(self.player, play, capacity, limit)
         else:
             play = grow_state(self.player, play, max(self.size, capacity or 0), limit)
-        due = np.zeros(play.table.rounds.size if self._is_timed else 0, np.int64)
-        for slot in np.flatnonzero(play.table.rounds) if self._is_timed else ():  # rounds may have moved
-            due[slot] = self.end_of(int(play.table.rounds[slot]))
+        ends = {0: 0} | dict(zip(self.state.table.rounds.tolist(), self._held.due.tolist(), strict=False))
+        due = np.array([ends[s] for s in play.table.rounds.tolist()], np.int64) if self._is_timed else self._held.due
         self._place(self._held._replace(play=self._shaped(play), due=due))
         self.capacity, self._setting = capacity, self._setting._replace(capacity=limit)
         self.is_midway = True
@@ -388,7 +388,7 @@ class Slots:
 
     def sizes(self) -> dict[str, float]:
         """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""
-        if self._is_former or not self.sized[OTHER_SIZES]:
+        if self.is_former or not self.sized[OTHER_SIZES]:
             return {}
         holding = float(held(self.player.scheduler, self.state.scheduler))
         return {"rounds": int(self.sized[OTHER_SIZES]), "total": self.sized[BEGUN], "held": holding}
@@ -400,6 +400,6 @@ class Slots:
     def __setstate__(self, kept: dict[str, Any]) -> None:
         for name in _KEPT:  # one by one: faster than a dictionary ever after
             setattr(self, name, kept[name])
-        self._is_former = not kept["_held"].play.tally.strays.size
+        self.is_former = not kept["_held"].play.tally.strays.size
         self._is_timed = kept["_held"].marks.size > 0
         self._place(kept["_held"])

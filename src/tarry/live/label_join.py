@@ -22,7 +22,6 @@ from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
-from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.times import PER_SECOND, as_length, as_moment, now
 from tarry.tracking import Player
@@ -117,8 +116,7 @@ class LabelJoin(StoredObject):
         wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _take(self, turns: Turns) -> None:
-        super()._take(turns)
+    def _look_up(self) -> None:
         options = self._tracker.configuration.options
         self._labels, self._missing = options[LABELS], options.get(MISSING)
         self._window = as_length(options[WINDOW], WINDOW) if WINDOW in options else 0
@@ -366,6 +364,28 @@ class LabelJoin(StoredObject):
     def _check_outbox(self) -> None:
         if not self._has_outbox:
             raise ValueError("this join keeps no rows once they are given out: make it with outbox=True")
+
+    def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID, window: Any = UNSAID) -> list[Hashable]:
+        """Change the capacity (None: no limit), memory or window while decisions wait; return the ids that lost slots.
+
+        A window is that of decisions from now on; those that wait keep theirs.
+        VarOpt gives slots up by its own step, so that weights stay unbiased and add up. With other schedulers a
+        capacity may only rise, with some not at all (NotGranted). In a store all of it is one transaction, and other
+        processes go on under the new rules with their next call.
+
+        >>> join = LabelJoin(capacity=4, rng=1)
+        >>> tickets = [join.decide() for _ in range(4)]
+        >>> len(join.resize(capacity=2)), sum(row.weight for row in map(join.label, range(1, 5), [0] * 4) if row)
+        (2, 4.0)
+        """
+        given = {"capacity": capacity, "memory": memory}
+        changes = {name: value for name, value in given.items() if value is not UNSAID}
+        options = {} if window is UNSAID else {WINDOW: as_length(window, WINDOW) / PER_SECOND}
+        if options and not self._window:
+            raise ValueError("this join has no window, and cannot get one while it lives: make another with window=…")
+        if not changes and not options:
+            raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in (*given, WINDOW))}")
+        return self._reconfigure(options, **changes)
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it.

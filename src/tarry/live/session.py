@@ -21,7 +21,6 @@ from tarry.live.configuration import SESSION, Configuration
 from tarry.live.core import LARGEST
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.tracker import UNLABELLED
-from tarry.live.transactions import Turns
 from tarry.outcomes import Answer
 from tarry.tracking import Player, as_player
 
@@ -107,8 +106,7 @@ class Session(StoredObject):
         wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    def _take(self, turns: Turns) -> None:
-        super()._take(turns)
+    def _look_up(self) -> None:
         learner = self.player.learner
         self._feedback = learner.feedback
         self._size = learner.dimension if self._feedback == GRADIENT else learner.queries

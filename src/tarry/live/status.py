@@ -284,7 +284,7 @@ def ledger_of(tracker: Tracker, last: int) -> dict[str, Any]:
     told: dict[str, Any] = {"rounds": tracker.rounds, "fates": fates, "sum": sum(fates.values())}
     if last:
         told["last"] = []
-        oldest = max(0, tracker.rounds - min(last, tracker.memory))
+        oldest = max(tracker.forgotten, tracker.rounds - last)
         for t in range(tracker.rounds, oldest, -1):
             id = tracker.id_of(t)
             name = plain_id(t if id is None and tracker.is_numbered else id)

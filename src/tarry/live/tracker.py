@@ -44,6 +44,11 @@ class Tracker:
     """The rounds of a configuration that was checked before; ``items`` is where what is kept of them goes."""
 
     def __init__(self, configuration: Configuration, items: Any = None) -> None:
+        self.items: Any = Objects() if items is None else items
+        self.start(configuration)
+
+    def start(self, configuration: Configuration) -> None:
+        """Go back to before the first round, under a configuration."""
         self.configuration, self.memory = configuration, configuration.memory
         self.recent = min(RECENT, self.memory)
         player, stated = configuration.player, configuration.options
@@ -60,7 +65,6 @@ class Tracker:
         )
         self.fates = Fates(self.memory, buffers.MANY_BITS if WINDOW in stated else buffers.FEW_BITS)
         self.ids: Ids | None = None  # made when the first one comes
-        self.items: Any = Objects() if items is None else items
         self.tracked: set[int] = set()
         self._is_clairvoyant = configuration.information == "clairvoyant"
         self._plays = player.learner.dimension > 0
@@ -69,6 +73,11 @@ class Tracker:
     def rounds(self) -> int:
         """Rounds begun so far."""
         return self.slots.counts[ROUNDS]
+
+    @property
+    def forgotten(self) -> int:
+        """The first so many rounds are forgotten, but for those that are tracked."""
+        return max(self.rounds - self.memory, self.configuration.forgotten)
 
     @property
     def is_numbered(self) -> bool | None:
@@ -151,11 +160,7 @@ class Tracker:
             counts[NAMING] = OURS if id is None else CALLERS
         released: tuple[Hashable, ...] = ()
         if slots.table[RELEASED]:
-            for past in slots.released():
-                lost = self.readable(past)
-                self._forget(past, lost)
-                # Of a row that cannot be read the number stands for the id.
-                released += (past if lost is None else lost.id,)
+            released = tuple([self._release(past) for past in slots.released()])
         play = _NOWHERE
         if self._plays:
             play = slots.state.play.copy()
@@ -183,16 +188,47 @@ class Tracker:
         slots.is_midway = False
         return item
 
+    def _release(self, t: int) -> Hashable:
+        """Forget a round that was preempted, and return its id."""
+        lost = self.readable(t)
+        self._forget(t, lost)
+        return t if lost is None else lost.id  # of a row that cannot be read the number stands for the id
+
     def _forget(self, t: int, item: Item | None) -> None:
         """Forget what belonged to a round that has lost its slot, unless it is recent."""
-        rounds = self.rounds
         self.tracked.discard(t)
-        if item is not None and t <= rounds - self.memory and self.ids is not None:
+        if item is not None and self.ids is not None and t <= self.forgotten:
             self.ids.forget(item.id)
-        if t <= rounds - self.recent:
+        if t <= self.rounds - self.recent:
             self.items.pop(t, None)
         elif item is not None and (item.payload is not None or item.gathered):
             self.items[t] = _new_item((*item[:5], None, (), ()))
+
+    def reconfigure(self, wanted: Configuration) -> list[Hashable]:
+        """Go on with another capacity or memory, checked before; return the ids of the rounds that lost their slots."""
+        slots, rounds = self.slots, self.rounds
+        fates, ids, since = self.fates, self.ids, max(rounds - wanted.memory, self.forgotten)
+        if wanted.memory != self.memory:
+            fates = fates.remembering(wanted.memory, since, rounds)
+            ids = None if ids is None else ids.remembering(wanted.memory, since, rounds)
+        lost = slots.resize(wanted.capacity) if wanted.capacity != self.configuration.capacity else []
+        slots.is_midway = True
+        released = [self._release(t) for t in lost]
+        recent = min(RECENT, wanted.memory)
+        for t in range(max(1, rounds - self.recent + 1), rounds - recent + 1):
+            if t not in self.tracked:
+                self.items.pop(t, None)
+        self.configuration = wanted._replace(forgotten=since if since > rounds - wanted.memory else 0)
+        self.memory, self.recent, self.fates, self.ids = wanted.memory, recent, fates, ids
+        self.keep_old_ids()
+        slots.is_midway = False
+        return released
+
+    def keep_old_ids(self) -> None:
+        """Keep the ids of tracked rounds that are older than the memory: only their rows have them."""
+        if self.ids is not None:
+            old = [t for t in self.tracked if t <= self.forgotten]
+            self.ids.keep_aside((id, t) for t in old if (id := self.id_of(t)) is not None)
 
     def answer(
         self, id: Hashable, feedback: np.ndarray | None, label: Any = UNLABELLED, *, ended: bool = False
@@ -243,7 +279,8 @@ class Tracker:
     def item(self, t: int) -> Item | None:
         """Return what is kept of round t, if it is tracked or recent."""
         kept: Item | None = self.items.get(t)
-        if kept is None and (t in self.tracked or self.rounds - self.recent < t <= self.rounds):
+        first = max(self.rounds - self.recent, self.configuration.forgotten) + 1  # of those that are kept
+        if kept is None and (t in self.tracked or first <= t <= self.rounds):
             raise StoreError(f"the store has lost the row of round {t}: restore a copy of it")
         return kept
 
@@ -297,10 +334,10 @@ class Tracker:
 
     def _absence(self, t: int | None) -> Answer | None:
         """Return why nothing is known of a round: forgotten, or never there; None where something is known."""
-        if t is not None and t > self.rounds - self.memory:
+        if t is not None and t > self.forgotten:
             return None
         # Once ids of the caller's have been forgotten, nobody can tell whether an unknown one is among them.
-        if t is not None or (self.slots.counts[NAMING] == CALLERS and self.rounds > self.memory):
+        if t is not None or (self.slots.counts[NAMING] == CALLERS and self.forgotten > 0):
             return Answer.LATE
         return Answer.UNKNOWN
 
@@ -345,7 +382,7 @@ class Tracker:
         self.slots.counts[ANSWERS + answer] += 1
         if before is not None:
             return before._replace(answer=answer)
-        was_tracked = t > self.rounds - self.memory and self.fates.read(t) >= buffers.PREEMPTED
+        was_tracked = t > self.forgotten and self.fates.read(t) >= buffers.PREEMPTED
         return Item(id, was_tracked, (), answer, None)
 
 

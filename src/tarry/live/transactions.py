@@ -14,8 +14,21 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from tarry.errors import StoreError, TarryError
-from tarry.live.buffers import FATES, HEAD, IDS, STATE, TOTALS, Chunk, Ids, Region, Watched, make_head, read_head
-from tarry.live.configuration import encode
+from tarry.live.buffers import (
+    FATES,
+    HEAD,
+    IDS,
+    STATE,
+    TOTALS,
+    Chunk,
+    Ids,
+    Region,
+    Watched,
+    are_alike,
+    make_head,
+    read_head,
+)
+from tarry.live.configuration import JOIN, encode, other_version, parse
 from tarry.live.core import NAMING, ROUNDS
 from tarry.live.encoding import damaged
 from tarry.live.stores import Change, Store
@@ -45,6 +58,7 @@ class Turns:
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
+        self.reconfigured: Callable[[], None] = lambda: None  # called whenever the tracker has another configuration
         self._renew_lock()
 
     def _renew_lock(self) -> None:
@@ -88,23 +102,39 @@ class Turns:
         """Do nothing: there is no store to let go of."""
 
 
+def lay_out(tracker: Tracker, plain: dict[str, Any]) -> None:
+    """Lay a tracker that is just made out as what is stored; raise StoreError where this version cannot."""
+    if not are_alike(plain["layout"], tracker.slots.layout):
+        tracker.slots.lay_out_as_before()
+    if not are_alike(plain["layout"], tracker.slots.layout):
+        raise other_version(plain)
+
+
 class Stored(Turns):
     """Calls on a tracker that a store keeps: each is one transaction."""
 
-    def __init__(self, tracker: Tracker, store: Store) -> None:
+    def __init__(self, tracker: Tracker, store: Store, written: tuple[str, int] | None = None) -> None:
         super().__init__(tracker)
         self.store, self._rows = store, tracker.items
+        self._written, self._configuration = written, tracker.configuration  # as they are in the store
         self._head: Chunk | None = None  # where the tracker stands; None: it must be loaded from the store
         self._state = Watched(tracker.slots.buffer)
 
     def create(self) -> bool:
         """Store the session before its first round; False if it is there already."""
-        text = encode(self.tracker.configuration, self.tracker.slots.layout)
-        change = self._changed(1, 0)
-        made = self.store.create(text, crc32(text.encode()), change)
+        written, change = self._text(), self._changed(1, 0)
+        made = self.store.create(*written, change)
         if made:
-            self._head = change.head
+            self._head, self._written = change.head, written
         return made
+
+    def _text(self) -> tuple[str, int]:
+        """Return the configuration as it is stored, with the layout of a tracker that is just made by it."""
+        fresh = Tracker(self.tracker.configuration).slots
+        if self.tracker.slots.is_former:
+            fresh.lay_out_as_before()
+        text = encode(self.tracker.configuration, fresh.layout)
+        return text, crc32(text.encode())
 
     def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None, *, writes: bool = True) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
@@ -126,6 +156,8 @@ class Stored(Turns):
                 if change.rows or any(change.chunks.values()):
                     self._commit(change)
                     self._head = change.head
+                    if change.configuration is not None:
+                        self._written, self._configuration = change.configuration, self.tracker.configuration
                 else:
                     self._rollback()
                     self._head = known
@@ -150,9 +182,29 @@ class Stored(Turns):
         head = self.store.begin(writes=writes)
         if head != self._head:
             known, self._head = self._head, None  # until everything is loaded
+            if self.tracker.configuration.kind == JOIN and self._adopt():
+                known = None
             self._load(self._checked(STATE, head), known)
             self._head = head
         return head
+
+    def _adopt(self) -> bool:
+        """Begin anew under the configuration in the store if it is another than the tracker's; whether it was."""
+        found, tracker = self.store.configuration(), self.tracker
+        # A change of the configuration that was cut short has reached some of the tracker.
+        is_whole = (
+            tracker.configuration is self._configuration and tracker.slots.capacity == tracker.configuration.capacity
+        )
+        if found == self._written and is_whole:
+            return False
+        if found is None:
+            raise StoreError(f"the join is gone from {self.store.where}")
+        plain, stored = parse(found, self.store.where, tracker.configuration.player)
+        tracker.start(stored)
+        lay_out(tracker, plain)
+        self._written, self._configuration = found, stored
+        self.reconfigured()
+        return True
 
     def _commit(self, change: Change) -> None:
         """Commit a change; a commit that fails may have been done, which the head in the store tells."""
@@ -177,16 +229,21 @@ class Stored(Turns):
     def _changed(self, version: int, before: int) -> Change:
         """Return what is different now, as this version, when so many rounds had begun before."""
         regions, touched = self._regions(), self._rows.touched
+        is_other = self.tracker.configuration is not self._configuration
+        for region in regions.values() if is_other else ():
+            region.renew()
         chunks = {name: region.collect(version) for name, region in regions.items()}
         # A round begun and forgotten within this call was never stored.
         rows = {t: row for t, row in sorted(touched.items()) if row is not None or t <= before}
         touched.clear()
         total = sum([region.total for region in regions.values()])
         token = int.from_bytes(os.urandom(4), "little")  # another history has another, but for one chance in 2³²
-        return Change(make_head(version, self.tracker.slots.size, token, total), chunks, rows)
+        head = make_head(version, self.tracker.slots.size, token, total)
+        return Change(head, chunks, rows, self._text() if is_other else None)
 
     def _is_changed(self) -> bool:
-        return bool(self._rows.touched) or any(region.changes() for region in self._regions().values())
+        is_other = self.tracker.configuration is not self._configuration
+        return is_other or bool(self._rows.touched) or any(region.changes() for region in self._regions().values())
 
     def _regions(self) -> dict[str, Region]:
         """Return what is kept in chunks: the state, which may lie in new memory, the fates, and ids if any."""
@@ -233,9 +290,7 @@ class Stored(Turns):
             self._load_ids(since, before)
         if sum(region.total for region in self._regions().values()) % TOTALS != total:
             return False
-        if tracker.ids is not None:  # ids of tracked rounds that are older than the memory: only their rows have them
-            old = [t for t in tracker.tracked if t <= tracker.rounds - tracker.memory]
-            tracker.ids.keep_aside((id, t) for t in old if (id := tracker.id_of(t)) is not None)
+        tracker.keep_old_ids()
         return True
 
     def _load_ids(self, since: int, before: int) -> None:

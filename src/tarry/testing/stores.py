@@ -8,7 +8,7 @@ from typing import Any
 
 from tarry.errors import StoreError
 from tarry.live import LabelJoin
-from tarry.live.buffers import FATES, HEAD, IDS, STATE, Chunk, make_chunk
+from tarry.live.buffers import FATES, HEAD, IDS, REGIONS, STATE, Chunk, make_chunk
 from tarry.live.encoding import ItemRow
 from tarry.live.stores import Change, Store
 
@@ -110,6 +110,44 @@ class StoreContract:
             assert [chunk.version for chunk in store.chunks(STATE, -1)] == [version, 1]
             store.rollback()
         store.close()
+
+    def test_a_new_configuration_replaces_all_chunks(self, tmp_path: Path) -> None:
+        """Also within the transaction of whoever reads next; rows stay, and so do sessions of other names."""
+        place = self.place(tmp_path)
+        other, store = self.made(place, "other"), self.made(place)
+        reader = self.store(place, "main")
+        assert reader.configuration() == ("{}", 7)
+        row = ItemRow("a", b"", None, 0)
+        store.begin(writes=True)
+        store.commit(_change(2, {4: row}, state=[2, 9], fates=[0, 3], ids=[1]))
+        store.begin(writes=True)
+        store.commit(_change(3, {5: row}, state=[0], ids=[0])._replace(configuration=("{1}", 8)))
+        assert reader.begin(writes=False).version == 3
+        assert reader.configuration() == ("{1}", 8)
+        found = {region: [chunk.number for chunk in reader.chunks(region, -1)] for region in REGIONS}
+        assert found == {STATE: [0], FATES: [], IDS: [0]}
+        assert (reader.row(4), reader.row(5)) == (row, row)
+        reader.rollback()
+        assert other.begin(writes=False).version == 1
+        assert other.configuration() == ("{}", 7)
+        assert [chunk.number for chunk in other.chunks(STATE, -1)] == [0, 1]
+        other.rollback()
+        for one in (store, reader, other):
+            one.close()
+
+    def test_a_join_changes_while_others_have_it_open(self, tmp_path: Path) -> None:
+        place = self.place(tmp_path)
+        one, two = LabelJoin(4, rng=3, store=self.store(place, "main")), LabelJoin.open(self.store(place, "main"))
+        for i in range(9):
+            one.decide({"i": i}, id=f"d{i}")
+        assert len(two.resize(capacity=2, memory=5)) == 2
+        assert (one.status().tracked, one.fate("d0").name) == (2, "LATE")
+        assert len(one.resize(capacity=6)) == 0
+        assert [two.decide({"i": i}, id=f"d{i}").tracked for i in range(9, 13)] == [True] * 4
+        rows = [one.label(f"d{i}", 1) for i in range(13)]
+        assert abs(sum(row.weight for row in rows if row is not None) - 13.0) < 1e-9
+        one.close()
+        two.close()
 
     def test_a_transaction_that_is_left_leaves_no_trace(self, tmp_path: Path) -> None:
         store = self.made(self.place(tmp_path))

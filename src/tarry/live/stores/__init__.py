@@ -28,11 +28,15 @@ FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
 
 
 class Change(NamedTuple):
-    """What one transaction writes: the new head, changed chunks by region, and rows by round (None: deleted)."""
+    """What one transaction writes: the new head, changed chunks by region, and rows by round (None: deleted).
+
+    With a new ``configuration`` and its checksum, the chunks replace all that there were; rows are as ever.
+    """
 
     head: Chunk
     chunks: Mapping[str, list[Chunk]]
     rows: Mapping[int, ItemRow | None]
+    configuration: tuple[str, int] | None = None
 
 
 class Store(Protocol):
@@ -50,7 +54,10 @@ class Store(Protocol):
         """Return the names of the sessions in the database, oldest first."""
 
     def configuration(self) -> tuple[str, int] | None:
-        """Return the session's configuration and its checksum, or None if there is none of this name."""
+        """Return the session's configuration and its checksum, or None if there is none of this name.
+
+        Within a transaction, those that belong to its head.
+        """
 
     def create(self, configuration: str, checksum: int, change: Change) -> bool:
         """Write a new session, all of it or nothing, making the database if need be; False if it exists."""

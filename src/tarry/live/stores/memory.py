@@ -61,6 +61,10 @@ class Memory:
 
     def commit(self, change: Change) -> None:
         session = self._session()
+        if change.configuration is not None:
+            session.configuration = change.configuration
+            for kept in session.chunks.values():
+                kept.clear()
         for region, chunks in change.chunks.items():
             session.chunks[region].update((chunk.number, chunk) for chunk in chunks)
         for t, row in change.rows.items():

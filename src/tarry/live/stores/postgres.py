@@ -114,7 +114,7 @@ class Postgres:
             for number, text, version, slots in run(wanted).fetchall():
                 new = upgraded(text)
                 row = (new, crc32(new.encode()), number)
-                run("UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s", row)
+                run(_RECONFIGURE, row)
                 wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s"
                 sums = [run(wanted.format(region), (number,)).fetchone() for region in REGIONS]
                 total = sum(int(found[0]) for found in sums if found)
@@ -204,6 +204,10 @@ class Postgres:
         gone = [t for t, row in change.rows.items() if row is None]
         kept = [(self._number, t, *row) for t, row in change.rows.items() if row is not None]
         with self._database.pipeline():
+            if change.configuration is not None:
+                cursor.execute(_RECONFIGURE, (*change.configuration, self._number))
+                for region in REGIONS:
+                    cursor.execute(f"DELETE FROM tarry_{region} WHERE session = %s AND chunk >= 0", (self._number,))
             for region, chunks in change.chunks.items():
                 wanted = [*chunks, change.head] if region == STATE else chunks
                 if wanted:
@@ -244,6 +248,7 @@ class Postgres:
         return text
 
 
+_RECONFIGURE = "UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s"
 _UPSERT = (
     "INSERT INTO tarry_{0} VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, chunk) "
     "DO UPDATE SET version = excluded.version, checksum = excluded.checksum, data = excluded.data"

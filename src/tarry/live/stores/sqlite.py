@@ -199,6 +199,12 @@ class SQLite:
 
     def commit(self, change: Change) -> None:
         many, base = self.database.executemany, self._base
+        if change.configuration is not None:
+            row = (*change.configuration, base >> _BITS)
+            many("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", [row])
+            for region in REGIONS:
+                all_of_it = (base + _FIRST, base + (1 << _BITS) - 1)
+                many(f"DELETE FROM tarry_{region} WHERE place BETWEEN ? AND ?", [all_of_it])
         for region, chunks in change.chunks.items():
             wanted = [*chunks, change.head] if region == STATE else chunks
             if wanted:
