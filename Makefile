@@ -1,7 +1,7 @@
 # setup: the environment   demo: one game, end to end   test: the checks one waits for   bench: speed, as ratios
 # test-all: every check, also those marked slow, with coverage, and test-oldest
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
-# crash: kill -9, 500 times for each store
+# crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
 # test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
@@ -64,6 +64,7 @@ table1: setup
 
 crash: setup
 	@$(BIN)/python tests/support/crash.py 500
+	@$(BIN)/python tests/support/outbox_kills.py 300
 
 test-torch: $(VENV)/.ready-torch
 	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py
