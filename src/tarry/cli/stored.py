@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from tarry.cli import own
 from tarry.cli.console import Format, ended, refusing, screen
 from tarry.live import Receipts
 from tarry.live.base import StoredObject
-from tarry.live.encoding import brief, id_of, plain_id
+from tarry.live.encoding import brief, is_bytes, named, plain
 from tarry.live.stores import MAIN, POWER, without_password
 from tarry.outcomes import Answer
 from tarry.tracking.tally import as_size
@@ -182,23 +181,6 @@ def is_json(output: Format | None) -> bool:
     return not sys.stdout.isatty() if output is None else output is Format.json
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it: names for answers, objects for named tuples, null for numbers not finite."""
-    if isinstance(value, Answer):  # before numbers, for to JSON it would be one
-        return value.name.lower()
-    if isinstance(value, bytes):
-        return plain_id(value)
-    if hasattr(value, "_asdict"):  # before tuples, for a named one is an object
-        return plain(value._asdict())
-    if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
 def read_value(text: str, name: str) -> Any:
     """Return a JSON value from an argument, or from standard input."""
     given = sys.stdin.read() if text == STANDARD_INPUT else text
@@ -226,7 +208,7 @@ def read_lines(*fields: str) -> list[Line]:
         if not line.strip():
             continue
         row = _loaded(line, f"line {number}", "is not JSON: {}; nothing was changed")
-        if not isinstance(row, dict) or _is_bytes(row):  # so that a list of ids can be piped as it is
+        if not isinstance(row, dict) or is_bytes(row):  # so that a list of ids can be piped as it is
             row = {"id": row}
         extra = [name for name in row if name not in fields]
         if extra:
@@ -234,23 +216,14 @@ def read_lines(*fields: str) -> list[Line]:
                 f"line {number} has a field {extra[0]!r}, only {', '.join(fields)} are known; nothing was changed"
             )
         for name in ("id", "key"):
-            if _is_bytes(row.get(name)):
-                try:
-                    row[name] = id_of(row[name])
-                except (TypeError, ValueError):
-                    shown = brief(row[name]["bytes"])
-                    raise ValueError(
-                        f"line {number} has the bytes {shown}, which are not base64; nothing was changed"
-                    ) from None
+            try:
+                row |= {name: named(row[name])} if name in row else {}
+            except ValueError as error:
+                raise ValueError(f"line {number} has {error}; nothing was changed") from None
         if row.get("size") is not None:
             as_size(row["size"], f"line {number}: size")
         rows.append(row)
     return rows
-
-
-def _is_bytes(value: Any) -> bool:
-    """Return whether this is how JSON has an id of bytes."""
-    return isinstance(value, dict) and [*value] == ["bytes"]
 
 
 def column(rows: Sequence[Line], name: str) -> list[Any]:

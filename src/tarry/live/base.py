@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Never, Self, TypeVar
 from weakref import proxy
 
 from tarry.checks import as_int
-from tarry.errors import StoreError, TarryError
+from tarry.errors import Missing, StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
 from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, parse, settled
 from tarry.live.encoding import Rows, as_id
-from tarry.live.status import Status, export_of, ledger_of, status_of
+from tarry.live.status import Status, Waiting, export_of, ledger_of, status_of, tracked_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
 from tarry.live.tracker import UNLABELLED, Tracker
 from tarry.live.transactions import Stored, Turns, lay_out
@@ -76,10 +76,10 @@ class StoredObject:
             found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
             if found is None:
                 known = ", ".join(map(repr, place.names())) or "none"
-                raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
+                raise Missing(f"{said} holds no {kind} called {name!r}, only {known}")
             plain, stored = parse(found, place.where, player, members)
             if stored.kind != kind:
-                raise StoreError(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
+                raise Missing(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:
                 check_same(plain, stored, with_seed=False)
             opened = cls.__new__(cls)
@@ -114,6 +114,23 @@ class StoredObject:
     def export(self, *, payloads: bool = False) -> dict[str, Any]:
         """Return configuration, status and tracked rounds as plain values; payloads by size, or as they are."""
         return self._turns.look(export_of, self._tracker, payloads)
+
+    def tracked(self) -> list[Waiting]:
+        """Return the tracked rounds, oldest first: number, id, what each would weigh now, and the end of its window."""
+        return self._turns.look(tracked_of, self._tracker)
+
+    def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
+        """Make calls of this object's own methods in one transaction; return the result or the exception of each.
+
+        Calls are functions without arguments, made in their order by this thread. In a store they are written with
+        one commit, and all are durable when this returns. A call that fails does so alone and changes nothing.
+
+        >>> from tarry import LabelJoin
+        >>> join = LabelJoin(capacity=64, rng=1)
+        >>> join.together([lambda: join.decide(id="a").tracked, lambda: join.label("a", 1).weight])
+        [True, 1.0]
+        """
+        return self._turns.together(calls)
 
     @property
     def is_numbered(self) -> bool | None:

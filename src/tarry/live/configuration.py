@@ -19,7 +19,7 @@ import numpy as np
 
 from tarry import domains, learners, rates, schedulers, tracking
 from tarry.checks import as_int
-from tarry.errors import StoreError
+from tarry.errors import Mismatch, StoreError
 from tarry.game.problem import check_capacity, check_grants
 from tarry.kernel import Parameters
 from tarry.live.encoding import damaged
@@ -116,7 +116,7 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
     now = json.loads(encode(wanted))
     if was["kind"] != now["kind"]:
         kinds = f"a {was['kind']} of this name, not a {now['kind']}"
-        raise ValueError(f"the store holds {kinds}: give another name or store")
+        raise Mismatch(f"the store holds {kinds}: give another name or store")
     for name in (name for name in Configuration._fields if name != _OPTIONAL):
         if was[name] != now[name] and (name != "seed" or with_seed):
             path, then, today = difference(was[name], now[name])
@@ -124,7 +124,7 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
             field = path if name == "options" else name
             change = f", change it by resize({field}={today})" if was["kind"] == JOIN and field in CHANGING else ""
-            raise ValueError(f"{problem}: open it with the same arguments{change}, or give another store or name")
+            raise Mismatch(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
 
 def parse(

@@ -72,6 +72,38 @@ def id_of(plain: Any) -> Hashable:
     return b64decode(plain["bytes"]) if isinstance(plain, dict) else plain
 
 
+def is_bytes(plain: Any) -> bool:
+    """Return whether a JSON value is how bytes are written."""
+    return isinstance(plain, dict) and [*plain] == ["bytes"]
+
+
+def named(plain: Any) -> Any:
+    """Return the id or key that a caller wrote as JSON; raise ValueError for bytes that are not base64."""
+    if not is_bytes(plain):
+        return plain
+    try:
+        return b64decode(plain["bytes"], validate=True)
+    except (TypeError, ValueError):
+        raise ValueError(f"the bytes {brief(plain['bytes'])}, which are not base64") from None
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: names for answers, objects for named tuples, null for numbers not finite."""
+    if isinstance(value, Answer):  # before numbers, for to JSON it would be one
+        return value.name.lower()
+    if isinstance(value, bytes):
+        return plain_id(value)
+    if hasattr(value, "_asdict"):  # before tuples, for a named one is an object
+        return plain(value._asdict())
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
 def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
     """Return a value as JSON text; raise ValueError naming the part that JSON does not have or that is too much."""
     _check_json(value, what, takes)

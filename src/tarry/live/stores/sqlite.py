@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakSet
 from zlib import crc32
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
 from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
@@ -335,7 +335,7 @@ def _is_there(path: Path, *, must_exist: bool) -> bool:
         return True
     if must_exist:
         missing = f"{path} is empty" if is_file else f"there is no file {path}"
-        raise StoreError(f"{missing}: make a session or join first (tarry join new)")
+        raise Missing(f"{missing}: make a session or join first (tarry join new)")
     if not path.parent.exists():
         raise StoreError(f"there is no folder {path.parent} to put {path.name} in: make it first")
     return False
