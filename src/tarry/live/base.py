@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Never, Self, TypeVar
@@ -133,6 +134,11 @@ class StoredObject:
         return self._turns.together(calls)
 
     @property
+    def capacity(self) -> int | None:
+        """How many rounds may be tracked at once; None for no limit."""
+        return self._tracker.configuration.capacity
+
+    @property
     def is_numbered(self) -> bool | None:
         """Whether rounds go by their numbers (True) or by the caller's ids (False); None before the first."""
         return self._turns.look(lambda: self._tracker.is_numbered)
@@ -163,6 +169,26 @@ class StoredObject:
 
     def _repr_html_(self) -> str:
         return html_facts(type(self).__name__, self.status().rows())
+
+
+def stored_kind(store: str, name: str) -> str | None:
+    """Return whether a name in a store is a session's or a join's; None where there is nothing of this name."""
+    place = open_store(store, name, must_exist=True)
+    if place is None:
+        return None
+    with _closed_on_failure(place):
+        found = place.configuration()
+    place.close()
+    return None if found is None else str(json.loads(found[0])["kind"])
+
+
+def erase(store: str | Store, name: str = MAIN) -> None:
+    """Remove a session or join from a store, for good; calls of those who have it open are told that it is gone."""
+    place = open_store(store, name, must_exist=True)
+    if place is not None:
+        with _closed_on_failure(place):
+            place.remove()
+        place.close()
 
 
 def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str) -> Turns:

@@ -141,7 +141,7 @@ class Status(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A tracked round: what it would weigh if it were answered now, and in seconds, when its window ends, if it has one."""
+    """A tracked round, what it would weigh if it were answered now, and when its window ends, if it has one."""
 
     round: int
     id: Hashable

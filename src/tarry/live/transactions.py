@@ -14,7 +14,7 @@ from threading import get_ident
 from typing import Any, TypeVar
 from zlib import crc32
 
-from tarry.errors import StoreError, TarryError
+from tarry.errors import Missing, StoreError, TarryError
 from tarry.live.buffers import (
     FATES,
     HEAD,
@@ -253,7 +253,7 @@ class Stored(Turns):
         head = self.store.begin(writes=writes)
         if head != self._head:
             known, self._head = self._head, None  # until everything is loaded
-            if self.tracker.configuration.kind == JOIN and self._adopt():
+            if self._adopt():
                 known = None
             self._load(self._checked(STATE, head), known)
             self._head = head
@@ -269,7 +269,9 @@ class Stored(Turns):
         if found == self._written and is_whole:
             return False
         if found is None:
-            raise StoreError(f"the join is gone from {self.store.where}")
+            raise Missing(f"the {tracker.configuration.kind} is gone from {self.store.where}")
+        if tracker.configuration.kind != JOIN:  # no session changes: this is another one, under the same name
+            raise Missing(f"another session has taken the place of this one in {self.store.where}: open it again")
         plain, stored = parse(found, self.store.where, tracker.configuration.player)
         tracker.start(stored)
         lay_out(tracker, plain)
