@@ -8,14 +8,12 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import JSONResponse, RedirectResponse, Response
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -28,13 +26,13 @@ from tarry.service.events import events
 from tarry.service.guard import Guard
 from tarry.service.joins import joins
 from tarry.service.metrics import Metrics
+from tarry.service.pages import add_console
 from tarry.service.planner import planner
 from tarry.service.problems import Problem, Refusal, answer_to
 from tarry.service.routing import SCHEME, needs, router_of
 from tarry.service.settings import Settings
 from tarry.service.tokens import READ, Tokens
 
-CONSOLE = Path(__file__).parent / "console"
 _LEAST_COMPRESSED = 1024  # bytes
 
 operations = router_of("", "operations")
@@ -126,12 +124,7 @@ def _add_open_routes(app: FastAPI) -> None:
     async def schema(request: Request) -> Response:
         return JSONResponse(request.app.openapi())
 
-    if CONSOLE.is_dir():
-        app.mount("/console", StaticFiles(directory=CONSOLE, html=True), name="console")
-
-        @app.get("/", include_in_schema=False)
-        async def start() -> Response:
-            return RedirectResponse("/console/")
+    add_console(app)
 
 
 def _reach(store: str) -> None:
