@@ -21,17 +21,27 @@ async function look() {
   };
 }
 
-/** Draw a chart into a place; return `update(name, rows)`, which exchanges its data. `spec` is made of the look. */
-export async function draw(place, described, makeSpec) {
+/**
+ * Draw a chart into a place, and return a function that exchanges its rows; before there are rows it says so.
+ * `makeSpec` makes the specification, without its data, of the look.
+ */
+export async function draw(place, described, rows, makeSpec) {
   const styled = await look();
-  const spec = makeSpec(styled);
-  const wide = Math.max(220, place.clientWidth - 90);
-  const width = (part) => (part.width === "container" ? { ...part, width: wide } : part);
-  const whole = { ...width(spec), config: styled.config, description: described };
-  // The interpreter evaluates expressions without eval, which the page's policy forbids.
-  const { view } = await globalThis.vegaEmbed(place, whole, { mode: "vega-lite", actions: false, ast: true, renderer: "canvas", defaultStyle: false, tooltip: false });
-  place.querySelector("canvas")?.setAttribute("aria-label", described);
-  return (name, rows) => view.data(name, rows).runAsync();
+  const wide = Math.max(220, place.clientWidth - 110);
+  styled.config.legend.columns = Math.max(1, Math.floor(wide / 150));
+  let view = null;
+  const show = async (found) => {
+    if (!found.length) { view = null; place.textContent = "Nothing yet."; return; }
+    if (view) { await view.data("rows", found).runAsync(); return; }
+    const { width = wide, ...spec } = makeSpec(styled);
+    const whole = { ...spec, width, autosize: { type: "pad", resize: true }, data: { name: "rows", values: found }, config: styled.config, description: described };
+    // The interpreter evaluates expressions without eval, which the page's policy forbids.
+    const options = { mode: "vega-lite", actions: false, ast: true, renderer: "canvas", defaultStyle: false, tooltip: false, logLevel: 1 };
+    ({ view } = await globalThis.vegaEmbed(place, whole, options));
+    place.querySelector("canvas")?.setAttribute("aria-label", described);
+  };
+  await show(rows);
+  return show;
 }
 
 /** Call a function whenever the system turns light or dark, until the signal ends it. */

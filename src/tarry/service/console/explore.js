@@ -3,8 +3,8 @@ import { draw, onTurn } from "./charts.js";
 import { card, count, decimal, element, json, percent, table } from "./page.js";
 
 const LAWS = {
-  geometric: { mean: 50 }, fixed: { delay: 50 }, uniform: { low: 0, high: 100 }, pareto: { tail: 1.5, scale: 10 },
-  lognormal: { median: 30, sigma: 1 }, bursts: { length: 200, slow: 150, fast: 5 },
+  geometric: { mean: 50 }, fixed: { delay: 50 }, uniform: { low: 0, high: 100 }, pareto: { shape: 1.5, scale: 10 },
+  lognormal: { median: 30, spread: 1 }, bursts: { length: 200, slow: 150, fast: 5 },
 };
 const FIELDS = {
   law: ["Delays", Object.keys(LAWS)], lean: ["Labels are 1 more often where feedback is", ["slow", "quick", "neither"]],
@@ -49,22 +49,22 @@ async function showFound(out, found, signal) {
   const best = [...found.lines].sort((a, b) => a.error - b.error)[0];
   out.replaceChildren(
     element("p", {}, `True mean label ${decimal(found.truth)}; delays of ${decimal(found.mean_delay)} decisions on average; ${count(found.capacity)} slots. Nearest on this stream: ${best.policy}, with a typical error of ${decimal(best.error, 2)}.`),
-    element("div", { class: "grid" }, card("Estimates at the end, a dot for each run", spread), card("Along the stream, first run", along)),
+    element("div", { class: "grid" }, card("Estimates at the end, a stroke for each run", spread), card("Along the stream, first run", along)),
     table("Bias is the mean error, deviation the spread between runs, error both together", [["Policy"], ["Estimate", "number"], ["Bias", "number"], ["Deviation", "number"], ["Error", "number"], ["Labels seen", "number"]], rows));
   const names = found.lines.map((line) => line.policy);
   const coloured = (palette) => ({ field: "policy", type: "nominal", scale: { domain: [...names, "truth"], range: [...palette.slice(0, names.length), "gray"] } });
   const dots = found.lines.flatMap((line) => line.estimates.map((estimate) => ({ policy: line.policy, estimate })));
   const curves = [...found.lines, { policy: "truth", curve: found.truths }].flatMap((line) => line.curve.map((estimate, i) => ({ policy: line.policy, at: found.at[i], estimate })));
   const show = async () => {
-    await draw(spread, "Estimates of each policy beside the truth", ({ palette, ink }) => ({
-      width: "container", height: 40 * names.length + 20,
+    await draw(spread, "Estimates of each policy beside the truth", dots, ({ palette, ink }) => ({
+      height: 40 * names.length + 20,
       layer: [
-        { data: { values: dots }, mark: { type: "tick", thickness: 2, opacity: 0.7 }, encoding: { y: { field: "policy", type: "nominal", title: null, sort: names }, x: { field: "estimate", type: "quantitative", title: "estimated mean label", scale: { zero: false } }, color: { ...coloured(palette), legend: null } } },
+        { mark: { type: "tick", thickness: 2, opacity: 0.7 }, encoding: { y: { field: "policy", type: "nominal", title: null, sort: names }, x: { field: "estimate", type: "quantitative", title: "estimated mean label", scale: { zero: false } }, color: { ...coloured(palette), legend: null } } },
         { data: { values: [{ truth: found.truth }] }, mark: { type: "rule", strokeDash: [5, 4], color: ink }, encoding: { x: { field: "truth", type: "quantitative" } } },
       ],
     }));
-    await draw(along, "Estimates along the stream, with the truth so far", ({ palette }) => ({
-      data: { values: curves.filter((row) => row.estimate !== null) }, width: "container", height: 240,
+    await draw(along, "Estimates along the stream, with the truth so far", curves.filter((row) => row.estimate !== null), ({ palette }) => ({
+      height: 240,
       mark: { type: "line", strokeWidth: 2 },
       encoding: { x: { field: "at", type: "quantitative", title: "decision" }, y: { field: "estimate", type: "quantitative", title: "mean label", scale: { zero: false } }, color: coloured(palette), strokeDash: { field: "policy", type: "nominal", legend: null } },
     }));

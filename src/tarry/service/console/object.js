@@ -13,25 +13,33 @@ export async function showObject(place, signal, kind, name) {
   for (const part of ["weights", "estimate", "stays"]) parts[part].className = "chart";
   const warnings = element("ul", { class: "warnings", "aria-label": "Warnings" });
   const stays = card("Tracking set: who waits, since when, what it weighs", parts.stays, element("p", { class: "quiet" }, "A bar is a stay in a slot. It ends in a dot when feedback came, as large as its weight, and in a cross when the slot was given up."));
-  stays.classList.add("wide");
-  place.append(element("h1", {}, name), warnings, parts.numbers, element("div", { class: "grid" }, card("Slots", parts.slots),
+  const slots = card("Slots", parts.slots);
+  for (const part of [slots, stays]) part.classList.add("wide");
+  place.append(element("h1", {}, name), warnings, parts.numbers, element("div", { class: "grid" }, slots,
     isJoin ? card("Mean label", parts.estimate) : null, card("Weights of arrivals", parts.weights), stays, card("What became of them", parts.fates), card("Last calls", parts.events)));
   place.focus();
 
   const known = { arrivals: [], means: [], stays: new Map(), calls: [] };
   let status = await json(`${path}/status`, { signal });
-  let update = {};
-  const drawAll = async () => {
-    update = { arrivals: await drawWeights(parts.weights), stays: await drawStays(parts.stays) };
-    if (isJoin) update.means = await drawMeans(parts.estimate);
-    await refreshCharts();
-  };
-  const refreshCharts = async () => {
+  const shown = () => {
     const now = Date.now();
-    const shown = [...known.stays.values()].slice(-LANES);
-    await update.arrivals?.("arrivals", known.arrivals);
-    await update.means?.("means", known.means);
-    await update.stays?.("stays", shown.map((stay) => ({ ...stay, until: stay.until ?? now })));
+    return [...known.stays.values()].sort((one, other) => one.from - other.from).slice(-LANES).map((stay) => ({ ...stay, until: stay.until ?? now }));
+  };
+  let charts = [];
+  const drawAll = async () => {
+    const made = [[await drawWeights(parts.weights, known.arrivals), () => known.arrivals], [await drawStays(parts.stays, shown()), shown]];
+    if (isJoin) made.push([await drawMeans(parts.estimate, known.means), () => known.means]);
+    charts = made;
+  };
+  // Of the changes that come while charts are drawn, the last is drawn next.
+  let isDrawing = false, isStale = false;
+  const refresh = async () => {
+    isStale = true;
+    if (isDrawing) return;
+    isDrawing = true;
+    try {
+      while (isStale) { isStale = false; for (const [show, rows] of charts) await show(rows()); }
+    } finally { isDrawing = false; }
   };
   const showStatus = () => {
     warnings.replaceChildren(...status.warnings.map((text) => element("li", {}, text)));
@@ -76,11 +84,10 @@ export async function showObject(place, signal, kind, name) {
     const rows = known.calls.map((event) => [idText(event.id), event.what, event.what === "decided" ? (event.tracked ? "tracked" : "not tracked") : event.answer ?? "", event.weight ? decimal(event.weight) : ""]);
     parts.events.replaceChildren(table(leftOut ? `Newest first; ${count(leftOut)} more at once are not shown` : "Newest first", [["Id"], ["Call"], ["Answer"], ["Weight", "number"]], rows));
   };
-  let isDrawing = false;
   await listen(`/v1/events?${isJoin ? "join" : "session"}=${encodeURIComponent(name)}`, (what, data) => {
     if (what === "status") { status = data; showStatus(); } else takeIn(data);
     say(`Live. ${count(status.rounds)} begun, ${count(status.fates.used)} used.`);
-    if (!isDrawing) { isDrawing = true; refreshCharts().finally(() => { isDrawing = false; }); }
+    refresh();
   }, signal);
 }
 
@@ -93,33 +100,34 @@ function squares(status) {
   return element("div", {}, element("p", {}, sentence), element("div", { class: "slots", role: "img", "aria-label": sentence }, Array.from({ length: capacity }, (_, i) => element("i", { class: i < tracked ? "held" : null }))));
 }
 
-const TIME = { field: "at", type: "temporal", title: null };
+const CLOCK = { format: "%H:%M:%S", labelOverlap: true };
+const TIME = { field: "at", type: "temporal", title: null, axis: CLOCK };
 
-const drawWeights = (place) => draw(place, "The weight of each arrival over time", ({ palette }) => ({
-  data: { name: "arrivals" }, width: "container", height: 200,
+const drawWeights = (place, rows) => draw(place, "The weight of each arrival over time", rows, ({ palette }) => ({
+  height: 200,
   mark: { type: "point", filled: true, size: 45, opacity: 0.7, color: palette[0] },
   encoding: { x: TIME, y: { field: "weight", type: "quantitative", title: "weight", scale: { zero: true } } },
 }));
 
-const drawMeans = (place) => draw(place, "The estimated mean label with its 95 % interval, beside the mean of the labels seen", ({ palette }) => ({
-  data: { name: "means" }, width: "container", height: 200,
+const drawMeans = (place, rows) => draw(place, "The estimated mean label with its 95 % interval, beside the mean of the labels seen", rows, ({ palette }) => ({
+  height: 200,
   layer: [
     { mark: { type: "area", opacity: 0.2, color: palette[0] }, encoding: { x: TIME, y: { field: "low", type: "quantitative", title: "mean label" }, y2: { field: "high" } } },
     { transform: [{ fold: ["mean", "naive"], as: ["kind", "value"] }, { calculate: "datum.kind === 'mean' ? 'weighted, all decisions' : 'labels seen only'", as: "group" }],
       mark: { type: "line", strokeWidth: 2 },
-      encoding: { x: TIME, y: { field: "value", type: "quantitative" }, color: { field: "group", type: "nominal", scale: { domain: ["weighted, all decisions", "labels seen only"], range: [palette[0], palette[1]] } }, strokeDash: { field: "group", type: "nominal" } } },
+      encoding: { x: TIME, y: { field: "value", type: "quantitative" }, color: { field: "group", type: "nominal", scale: { domain: ["weighted, all decisions", "labels seen only"], range: [palette[0], palette[1]] } }, strokeDash: { field: "group", type: "nominal", legend: null } } },
   ],
 }));
 
-const drawStays = (place) => draw(place, "Stays in slots over time", ({ palette, faint }) => ({
-  data: { name: "stays" }, width: "container", height: { step: 11 },
+const drawStays = (place, rows) => draw(place, "Stays in slots over time", rows, ({ palette, faint }) => ({
+  height: { step: 11 },
   encoding: { y: { field: "id", type: "nominal", sort: { field: "from" }, title: null, axis: { labelLimit: 110, labelFontSize: 9 } } },
   layer: [
-    { mark: { type: "bar", height: 4, color: faint, opacity: 0.6 }, encoding: { x: { field: "from", type: "temporal", title: null }, x2: { field: "until" } } },
+    { mark: { type: "bar", height: 4, color: faint, opacity: 0.6 }, encoding: { x: { field: "from", type: "temporal", title: null, axis: CLOCK }, x2: { field: "until" } } },
     { transform: [{ filter: "datum.end !== 'waits'" }],
       mark: { type: "point", filled: true, opacity: 1 },
       encoding: {
-        x: { field: "until", type: "temporal" }, size: { field: "weight", type: "quantitative", legend: null, scale: { range: [25, 160] } },
+        x: { field: "until", type: "temporal", title: null, axis: CLOCK }, size: { field: "weight", type: "quantitative", legend: null, scale: { range: [25, 160] } },
         shape: { field: "end", type: "nominal", scale: { domain: ["feedback", "given up"], range: ["circle", "cross"] } },
         color: { field: "end", type: "nominal", scale: { domain: ["feedback", "given up"], range: [palette[0], palette[1]] } },
       } },

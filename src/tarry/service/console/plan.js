@@ -34,8 +34,8 @@ async function showPlan(out, plan, signal) {
   const rows = plan.table.map((row) => [count(row.capacity), row.scheduler, row.is_unbiased ? "no" : "yes", percent(row.seen), decimal(row.mean_weight), percent(row.effective)]);
   out.replaceChildren(element("p", {}, element("strong", {}, plan.recommendation)), element("ul", { class: "warnings" }, plan.warnings.map((warning) => element("li", {}, warning))),
     card("Labels by capacity", chart), table("What each capacity would see", [["Slots"], ["Policy"], ["Biased"], ["Labels seen", "number"], ["Mean weight", "number"], ["Effective sample", "number"]], rows));
-  const show = () => draw(chart, "Effective sample size by capacity and policy", ({ palette }) => ({
-    data: { values: plan.table }, width: "container", height: 280,
+  const show = () => draw(chart, "Effective sample size by capacity and policy", plan.table, ({ palette }) => ({
+    height: 280,
     mark: { type: "line", point: true },
     encoding: {
       x: { field: "capacity", type: "quantitative", scale: { type: "log" }, title: "slots" }, y: { field: "effective", type: "quantitative", title: "effective sample, share of all labels", axis: { format: "%" } },
