@@ -30,6 +30,8 @@ _LONG = "makes many thousands of calls"
 # By a part of the test's name: what cannot be said over HTTP, or not in a moment.
 LEFT_OUT = {
     "test_weighted_sums_are_unbiased": _LONG,
+    "test_an_estimate_covers": _LONG,
+    "test_with_its_window_a_believed_rate": _LONG,
     "test_callers_ids_and_expiry": _CLOSED,
     "test_views": _CLOSED,
     "test_stores_that_are_not": _CLOSED,
