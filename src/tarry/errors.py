@@ -70,3 +70,7 @@ class Missing(StoreError):
 
 class Mismatch(TarryError, ValueError):
     """A store holds something of this name that was made with other arguments."""
+
+
+class NotAllowed(TarryError, PermissionError):
+    """A server refuses a token: it has none of this hash, or one without this scope."""

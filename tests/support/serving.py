@@ -27,13 +27,16 @@ def free_port() -> int:
 class Served:
     """A server in a process of its own."""
 
+    scheme = "http"
+    context: Any = None  # of TLS
+
     def __init__(self, folder: Path, store: str = "", **settings: Any) -> None:
         self.folder, self.tokens = folder, folder / "tokens.toml"
         self.store = store or f"sqlite:///{folder}/served.db"
         self.settings = settings
         self.token = add_token(self.tokens, "test", "admin")
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{self.scheme}://127.0.0.1:{self.port}"
         self.start()
 
     def start(self) -> None:
@@ -66,7 +69,9 @@ class Served:
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
-            with urlopen(Request(self.url + path, data, known | named, method=method), timeout=60) as found:
+            with urlopen(
+                Request(self.url + path, data, known | named, method=method), timeout=60, context=self.context
+            ) as found:
                 status, text = found.status, found.read()
         except HTTPError as error:
             status, text = error.code, error.read()

@@ -22,7 +22,7 @@ from tarry.checks import as_int
 from tarry.errors import Mismatch, StoreError
 from tarry.game.problem import check_capacity, check_grants
 from tarry.kernel import Parameters
-from tarry.live.encoding import damaged
+from tarry.live.encoding import brief, damaged
 from tarry.tracking import Player
 
 FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before to it
@@ -83,6 +83,11 @@ def encode(configuration: Configuration, layout: str = "") -> str:
     if not configuration.forgotten:
         del fields[_OPTIONAL]
     return json.dumps(fields)
+
+
+def plain_member(member: Any) -> Any:
+    """Return a player, learner or scheduler as an export has it."""
+    return _plain(member)
 
 
 def _plain(value: Any) -> Any:
@@ -190,6 +195,19 @@ def _built(plain: Any, own: Mapping[str, type] = MappingProxyType({})) -> Any:
     built = kind(**fields)
     # What is worked out from other fields may be worked out twice; what was stored counts.
     return built if built == made else made
+
+
+def built(plain: Any) -> Any:
+    """Return the member that a caller wrote as an export has it; raise ValueError for what is none."""
+    try:
+        made = _built(plain)
+    except StoreError as error:
+        raise ValueError(str(error)) from None
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"this is no member of Tarry as an export has it ({brief(str(error))})") from error
+    if not isinstance(made, Parameters):
+        raise ValueError(f"a member is an object with type and fields, got {brief(plain)}")
+    return made
 
 
 def _array(plain: dict[str, Any]) -> np.ndarray:

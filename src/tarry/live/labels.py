@@ -59,7 +59,7 @@ def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], 
     if isinstance(label, (list, tuple, dict)):
         label = pack(label, what)  # which says where in it something is wrong
     check_label(id, label)
-    plain = _plain(label)
+    plain = plain_label(label)
     if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < LARGEST):
         raise ValueError(
             f"this join adds labels up, so each must be a finite number below 1e100 in size, and that of {id!r} "
@@ -75,7 +75,8 @@ def as_missing(id: Hashable, missing: Any, rule: str) -> Any:
     return None if missing is None else as_gathered(id, missing, rule, lambda label, _: label)
 
 
-def _plain(label: Any) -> Any:
+def plain_label(label: Any) -> Any:
+    """Return a label with NumPy's numbers as Python's."""
     if isinstance(label, np.ndarray) and not label.ndim:
         label = label[()]
     if isinstance(label, np.floating):

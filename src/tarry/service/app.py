@@ -30,6 +30,7 @@ from tarry.service.pages import add_console
 from tarry.service.planner import planner
 from tarry.service.problems import Problem, Refusal, answer_to
 from tarry.service.routing import SCHEME, needs, router_of
+from tarry.service.sessions import sessions
 from tarry.service.settings import Settings
 from tarry.service.tokens import READ, Tokens
 
@@ -62,7 +63,7 @@ def make_app(settings: Settings) -> Any:
     )
     app.state.settings, app.state.metrics, app.state.streams = settings, metrics, 0
     app.state.planning, app.state.one_plan = 0, asyncio.Lock()
-    for router in (joins, events, planner, operations):
+    for router in (joins, sessions, events, planner, operations):
         app.include_router(router)
     _add_open_routes(app)
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]

@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from tarry.live import LabelJoin, Session
 from tarry.live.encoding import plain
 from tarry.service.desk import Desk, Event
+from tarry.service.objects import status_facts
 from tarry.service.problems import Refusal
 from tarry.service.routing import READING, desk_of, needs, permit, router_of
 from tarry.service.schemas import NAME
@@ -63,10 +64,7 @@ async def _stream(request: Request, desk: Desk, name: str) -> AsyncIterator[byte
             if desk.last != seen or now - told > _OTHERS:
                 news = [event for event in desk.history if event.number > seen]
                 seen, told = desk.last, now
-                opened: Any = desk.opened
-                status = await desk.call(opened.status)
-                facts = {"name": name, "kind": opened._kind, "capacity": opened.capacity} | status._asdict()
-                text = to_json(plain(facts), inf_nan_mode="null")
+                text = to_json(plain(await status_facts(desk, name)), inf_nan_mode="null")
                 if text != said:
                     said = text
                     yield b"event: status\ndata: " + text + b"\n\n"

@@ -9,6 +9,7 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 
 from tarry.live import LabelJoin
+from tarry.live.configuration import built
 from tarry.live.encoding import named
 from tarry.live.labels import UNSAID
 from tarry.planning.policies import free_scheduler
@@ -80,7 +81,10 @@ async def make_join(request: Request, name: Name, body: schemas.NewJoin) -> Resp
     """Make a join, or find that the same one is there."""
     check_name(name)
     desks = desks_of(request)
-    if body.scheduler is None:
+    chosen: Any
+    if isinstance(body.scheduler, dict):
+        chosen = built(body.scheduler)
+    elif body.scheduler is None:
         chosen = choose_scheduler(body.capacity, body.backlog, preemption=body.preemption)
     else:
         chosen = free_scheduler(body.scheduler)

@@ -48,7 +48,7 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
         listed = names[after : after + limit]
         items = []
         for name in listed:
-            said = await _status_of(await desks.find(kind, name), name) if status else None
+            said = await status_facts(await desks.find(kind, name), name) if status else None
             items.append({"name": name, "kind": word, "status": said})
         rest = after + limit if len(names) > after + limit else None
         return answer({"items": items, "next": rest})
@@ -56,7 +56,7 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
     @router.get("/{name}/status", response_model=schemas.Status, responses=READING, openapi_extra=needs(READ))
     async def status(request: Request, name: Name) -> Response:
         """Tell rounds, pending, tracked, fates, answers, the health of the weights, and warnings."""
-        return answer(await _status_of(await desk_of(request, kind, name), name))
+        return answer(await status_facts(await desk_of(request, kind, name), name))
 
     @router.post("/{name}/fate", response_model=schemas.Fates, responses=WRITING, openapi_extra=needs(READ))
     async def fate(request: Request, name: Name, body: schemas.IdList) -> Response:
@@ -127,10 +127,17 @@ async def _names(desks: Desks, kind: type[StoredObject]) -> list[str]:
     return await asyncio.to_thread(listed)
 
 
-async def _status_of(desk: Desk, name: str) -> dict[str, Any]:
+async def status_facts(desk: Desk, name: str) -> dict[str, Any]:
+    """Return the status of an object, with its name and kind."""
     opened: Any = desk.opened
-    found = await desk.call(opened.status)
-    return {"name": name, "kind": opened._kind, "capacity": opened.capacity, **found._asdict()}
+    found, is_numbered = await desk.call(lambda: (opened.status(), opened.is_numbered))
+    facts: dict[str, Any] = {
+        "name": name,
+        "kind": opened._kind,
+        "capacity": opened.capacity,
+        "is_numbered": is_numbered,
+    }
+    return {**facts, **found._asdict()}
 
 
 async def _lines_of(found: dict[str, Any]) -> AsyncIterator[bytes]:
@@ -145,12 +152,12 @@ def ids_of(given: list[Any]) -> list[Any]:
     return [as_id(named(id)) for id in given]
 
 
-def receipts(desk: Desk, what: str, told: Any) -> Response:
-    """Return receipts for several ids, and put them on the timeline."""
+def receipts(desk: Desk, what: str, told: Any, *, alone: bool = False) -> Response:
+    """Return receipts for several ids, or the one of a single id, and put them on the timeline."""
     rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
     lines = [{"id": id, "status": status, "weight": weight} for id, status, weight in rows]
     desk.note(what, lines)
-    return answer({"receipts": lines})
+    return answer(lines[0] if alone else {"receipts": lines})
 
 
 def check_name(name: str) -> None:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from tarry.live.configuration import MISSING
 
 MOST_ROWS = 10_000  # of one request
+MOST_ENTRIES = 10_000  # of a play
 LONGEST_ID = 1024  # letters
 NAME = r"^\w[\w.:@ -]{0,127}$"
 
@@ -24,6 +25,7 @@ class Bytes(TypedDict):
 Id = Annotated[StrictStr, Field(max_length=LONGEST_ID)] | StrictInt | Bytes
 Moment = StrictStr | StrictInt | StrictFloat
 Number = StrictInt | StrictFloat
+Entries = Annotated[list[Number], Field(max_length=MOST_ENTRIES)]
 Ids = Annotated[list[Id], Field(max_length=MOST_ROWS)]
 
 
@@ -59,7 +61,9 @@ class NewJoin(Wire):
     outbox: StrictBool = Field(False, description="Keep rows until ack.")
     information: StrictStr = Field("non-clairvoyant", description="Or clairvoyant, semi-clairvoyant.")
     preemption: StrictBool = Field(True, description="Whether a tracked decision may be dropped again.")
-    scheduler: StrictStr | None = Field(None, description="Who is tracked (default: as recommended).")
+    scheduler: StrictStr | dict[str, Any] | None = Field(
+        None, description="Who is tracked: a name, or a scheduler as an export has it (default: as recommended)."
+    )
     backlog: StrictInt | None = Field(None, ge=0, description="Without preemption: a guess of the backlog.")
     seed: Annotated[StrictInt, Field(ge=0, lt=1 << 64)] | None = Field(None, description="Of every draw.")
     memory: StrictInt = Field(1_000_000, ge=1, description="Decisions whose fates are remembered.")
@@ -72,6 +76,74 @@ class NewJoin(Wire):
         if MISSING in self.model_fields_set:  # null is a label
             chosen[MISSING] = self.missing
         return chosen | ({"outbox": True} if self.outbox else {})
+
+
+class NewSession(Wire):
+    """A session that is wanted: a player from plain words, or ``player`` as an export has it."""
+
+    model_config = _said("NewSession", {"dimension": 2, "rate": 0.5, "capacity": 8})
+
+    capacity: StrictInt | None = Field(None, description="Slots, C (null: no limit).")
+    domain: StrictStr = Field("ball", description="Where plays lie: ball, box or simplex.")
+    dimension: Annotated[StrictInt, Field(ge=1, le=MOST_ENTRIES)] | None = Field(None, description="Entries of a play.")
+    radius: Number = Field(1.0, description="Of the ball.")
+    lower: Number | Entries | None = Field(None, description="Of the box: a number, or one for every entry.")
+    upper: Number | Entries | None = Field(None, description="Of the box: a number, or one for every entry.")
+    scale: Number = Field(1.0, description="Sum of the entries on the simplex.")
+    feedback: StrictStr = Field("gradient", description="What will be told: gradient or value.")
+    strong_convexity: Number | None = Field(None, description="λ, for strongly convex losses.")
+    gradient_bound: Number | None = Field(None, description="Largest norm of a gradient, G.")
+    value_bound: Number | None = Field(None, description="Largest |loss|, M, for bandit feedback.")
+    rate: Number | None = Field(None, description="Instead of a recommendation: this constant rate.")
+    smoothing: Number | None = Field(None, description="With rate and values: the radius δ.")
+    player: dict[str, Any] | None = Field(None, description="Instead of all these: a player as an export has it.")
+    information: StrictStr = Field("non-clairvoyant", description="Or clairvoyant, semi-clairvoyant.")
+    preemption: StrictBool = Field(True, description="Whether a tracked round may be dropped again.")
+    backlog: StrictInt | None = Field(None, ge=0, description="Without preemption: a guess of the backlog.")
+    seed: Annotated[StrictInt, Field(ge=0, lt=1 << 64)] | None = Field(None, description="Of every draw.")
+    memory: StrictInt = Field(1_000_000, ge=1, description="Rounds whose fates are remembered.")
+
+
+class Ask(Wire):
+    """A round to begin."""
+
+    model_config = _said("Ask", {"id": "r1"})
+
+    id: Id | None = None
+    delay: StrictInt | None = Field(None, description="In the clairvoyant model: when feedback will come.")
+    size: Number | None = Field(None, description="What it counts for, for VarOpt (default: 1).")
+
+
+class AskList(Wire):
+    """Several rounds, one after the other, in one transaction."""
+
+    model_config = _said("Asks", {"rounds": [{"id": "r1"}, {"id": "r2"}]})
+
+    rounds: Annotated[list[Ask], Field(max_length=MOST_ROWS)]
+
+
+Asks = _one_or_many(Ask, AskList, "rounds")
+
+
+class Tell(Wire):
+    """The feedback of a round: its gradient, or its value, or several values."""
+
+    model_config = _said("Tell", {"id": "r1", "gradient": [0.5, -1.0]})
+
+    id: Id
+    gradient: Entries | None = None
+    value: Number | Entries | None = None
+
+
+class TellList(Wire):
+    """Feedback of several rounds, in one transaction: all of it or none."""
+
+    model_config = _said("Tells", {"feedback": [{"id": "r1", "gradient": [0.5, -1.0]}]})
+
+    feedback: Annotated[list[Tell], Field(max_length=MOST_ROWS)]
+
+
+Tells = _one_or_many(Tell, TellList, "feedback")
 
 
 class Resize(Wire):
@@ -248,6 +320,45 @@ class Made(BaseModel):
     rounds: int
 
 
+class MadeSession(Made):
+    """A session that was made, or was there already, and why its player was chosen."""
+
+    learner: str
+    reason: str
+    is_proved: bool
+
+
+class Round(BaseModel):
+    """A round: what to play, whether its feedback will be used, and whose need no longer be kept."""
+
+    id: Id
+    play: list[float] | None
+    tracked: bool
+    released: list[Id]
+    status: str
+
+
+class Rounds(BaseModel):
+    """A round for each that was asked for."""
+
+    rounds: list[Round]
+
+
+class Points(BaseModel):
+    """Where to evaluate the loss of a round, a point a row."""
+
+    id: Id
+    points: list[list[float]]
+
+
+class OneId(Wire):
+    """The id of a round."""
+
+    model_config = _said("Id", {"id": "r1"})
+
+    id: Id
+
+
 class Released(BaseModel):
     """Ids that have lost their slots and need no label any more."""
 
@@ -301,6 +412,7 @@ class Status(BaseModel):
     name: str
     kind: str
     capacity: int | None
+    is_numbered: bool | None = Field(description="Whether rounds go by numbers or by ids; null before the first.")
     rounds: int
     pending: int
     tracked: int
