@@ -38,7 +38,6 @@ export async function draw(place, described, rows, makeSpec) {
     // The interpreter evaluates expressions without eval, which the page's policy forbids.
     const options = { mode: "vega-lite", actions: false, ast: true, renderer: "canvas", defaultStyle: false, tooltip: false, logLevel: 1 };
     ({ view } = await globalThis.vegaEmbed(place, whole, options));
-    place.querySelector("canvas")?.setAttribute("aria-label", described);
   };
   await show(rows);
   return show;
