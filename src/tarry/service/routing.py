@@ -75,7 +75,7 @@ class Guarded(APIRoute):
         endpoint = cast(Callable[..., Awaitable[Response]], self.endpoint)
 
         async def handle(request: Request) -> Response:
-            body = read(await _body_of(request) or b"{}")
+            body = read(await _body_of(request))
             return await endpoint(request, body=body, **request.path_params)
 
         return handle
