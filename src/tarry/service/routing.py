@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from pydantic_core import to_json
+from starlette.requests import ClientDisconnect
 
 from tarry.live.base import StoredObject
 from tarry.live.encoding import plain
@@ -86,8 +87,10 @@ async def _body_of(request: Request) -> bytes:
     try:
         async with asyncio.timeout(request.app.state.settings.patience):
             return await request.body()
+    except ClientDisconnect:
+        raise Refusal(400, "the connection ended before the body did", {"connection": "close"}) from None
     except TimeoutError:
-        raise Refusal(408, "the body did not come in time: send it again") from None
+        raise Refusal(408, "the body did not come in time: send it again", {"connection": "close"}) from None
 
 
 def permit(request: Request, scope: str, name: str | None) -> None:
