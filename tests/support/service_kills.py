@@ -29,6 +29,7 @@ from tarry.live import Row
 
 CALLERS = 6
 LIFE = 0.4  # seconds between two kills on average
+PATIENCE = 120.0  # seconds for a server to come back
 WHOLE = 0.1  # share of the kills that end the whole server
 CAPACITY = 8
 
@@ -50,7 +51,8 @@ class Caller(threading.Thread):
 
     def until_told(self, call: Callable[[], Any]) -> Any:
         """What a call returns, once the server answers."""
-        for _ in range(600):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
             try:
                 return call()
             except (TarryError, OSError) as error:
@@ -139,6 +141,7 @@ def kill_often(store: str, kills: int, scratch: Path, *, workers: int = 2, seed:
                 children = _workers(served)
                 if children:
                     children[int(draw.integers(len(children)))].kill()
+                served.wait()
         for caller in callers:
             caller.end()
         _check(served, [*chain(*decided)], [*chain(*labelled)])

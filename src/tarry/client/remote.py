@@ -245,10 +245,9 @@ class RemoteSession(Remote):
             gradients, values = (batches.column(ids, word) if word in known else None for word in ("gradient", "value"))
             ids = batches.column(ids, "id")
         names = batches.as_ids(ids)
-        listed = [column_of(given, len(names), word) for given, word in ((gradients, "gradients"), (values, "values"))]
-        return self._post(
-            "tell", {"feedback": [tell_line(*row, "s") for row in zip(names, *listed, strict=True)]}, receipts_of
-        )
+        told = column_of(gradients, len(names), "gradients"), column_of(values, len(names), "values")
+        rows = [tell_line(id, gradient, value, "s") for id, gradient, value in zip(names, *told, strict=True)]
+        return self._post("tell", {"feedback": rows}, receipts_of)
 
     def points(self, id: Hashable) -> Any:
         """Return where to evaluate the loss of a tracked or recent round, a point a row."""
