@@ -157,7 +157,7 @@ def backlog_of(values: Counts) -> Counts:
     """Return σ_t from cut delays: rounds s < t minus those with s + d_s < t."""
     horizon = values.size
     arrivals = np.bincount(np.arange(horizon) + values, minlength=horizon)
-    gone = np.concatenate(([0], np.cumsum(arrivals)[:-1]))  # what arrives in a round is gone in the next
+    gone = np.concatenate(([0], np.cumsum(arrivals)[: horizon - 1]))  # what arrives in a round is gone in the next
     return np.asarray(np.arange(horizon) - gone, dtype=np.int64)
 
 

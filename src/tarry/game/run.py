@@ -157,7 +157,8 @@ class Run(NamedTuple):
             world=make_world(
                 (losses.rows.width, width, contexts),
                 slots,
-                make_line(nodes) if line else make_wheel(nodes, self.horizon),
+                # A round past the last, in which comes what is never heard.
+                make_line(nodes) if line else make_wheel(nodes, self.horizon + 1),
                 (self.checkpoints.size, BOOKS + sums),
                 self._fresh_reactions(),
             ),
