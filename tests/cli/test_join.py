@@ -58,6 +58,20 @@ def test_a_join_changes_while_decisions_wait(call):
     assert (rules["capacity"], rules["memory"]) == (None, 50)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("DropNewest", "drop newest"), ("drop oldest", "drop oldest"), ('{ type = "Timeout", age = 5 }', "time out")],
+)
+def test_a_policy_has_one_name(call, given, told):
+    """That of plans and studies, however it is written."""
+    assert json.loads(call("new", "--capacity", 2, "--scheduler", given).stdout)["scheduler"] == told
+
+
+def test_no_limit_is_said(call):
+    made = json.loads(call("new", "--unlimited").stdout)
+    assert (made["scheduler"], made["capacity"]) == ("unlimited", None)
+
+
 def test_many_at_once(call):
     call("new", "--capacity", 8)
     given = '{"id": "a", "features": [1, 2]}\n{"id": "b"}\n'
@@ -198,7 +212,10 @@ def test_a_join_without_preemption(call):
         (["finish", "a"], None, "ends a decision with its first label"),
         (["estimate", "--level", 95], None, "level must lie between 0 and 1, got 95"),
         (["estimate", "--low", 1], None, "high must be above low=1.0, got 1.0"),
-        (["new", "--labels", "mean"], None, "labels must be"),
+        (["new", "--capacity", 3, "--labels", "mean"], None, "labels must be"),
+        (["new"], None, "give --capacity N, the decisions that may wait at once, or --unlimited: one of the two"),
+        (["new", "--capacity", 3, "--unlimited"], None, "or --unlimited: one of the two"),
+        (["new", "--capacity", 3, "--scheduler", "Morris"], None, "one that needs constants is a table"),
         (["new", "--capacity", 2, "--no-preemption"], None, "needs a guess of the backlog"),
         (["new", "--capacity", 9], None, "another capacity (3, not 9)"),
     ],

@@ -12,7 +12,7 @@ from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
 from tarry.live import LabelJoin
 from tarry.live.labels import UNSAID
-from tarry.planning.policies import FREE, free_scheduler
+from tarry.planning.policies import FREE, free_scheduler, name_of
 from tarry.players.recommended import choose_scheduler
 
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
@@ -23,7 +23,7 @@ UnlimitedOption = Annotated[bool, typer.Option("--unlimited", help="Let any numb
 def as_capacity(capacity: int | None, unlimited: bool) -> int | None:
     """Return the capacity, None for no limit; exactly one of the two must be said."""
     if unlimited == (capacity is not None):
-        raise ValueError("give --capacity, the decisions that may wait at once, or --unlimited: one of the two")
+        raise ValueError("give --capacity N, the decisions that may wait at once, or --unlimited: one of the two")
     return capacity
 
 
@@ -55,7 +55,8 @@ def moments(lines: list[Line]) -> list[Any] | None:
 @command("new")
 def new(
     where: dict[str, Any],
-    capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once (default: no limit).")] = None,
+    capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once; or --unlimited.")] = None,
+    unlimited: UnlimitedOption = False,
     labels: Annotated[str, typer.Option(help="Several labels for a decision: first, last, sum or all.")] = "first",
     window: WindowOption = None,
     missing: MissingOption = None,
@@ -71,7 +72,7 @@ def new(
     memory: Annotated[int, typer.Option(help="Decisions whose fates are remembered.")] = 1_000_000,
 ) -> Line:
     """Make a join, or find that the same one is there."""
-    mine = where.pop("own")
+    mine, capacity = where.pop("own"), as_capacity(capacity, unlimited)
     if scheduler is None:
         chosen = choose_scheduler(capacity, backlog, preemption=preemption)
     elif has_member("scheduler", scheduler, mine):
@@ -82,7 +83,7 @@ def new(
     rules |= window_rules(window, missing, release) | ({"outbox": True} if outbox else {})
     with LabelJoin(capacity, scheduler=chosen, rng=seed, **rules, **where) as join:
         rounds = join.status().rounds
-    return {"scheduler": type(chosen).__name__, "capacity": capacity, **rules, "rounds": rounds}
+    return {"scheduler": name_of(chosen), "capacity": capacity, **rules, "rounds": rounds}
 
 
 @command("resize", LabelJoin)

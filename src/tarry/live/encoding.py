@@ -58,7 +58,7 @@ def as_id(id: Any) -> Hashable:
         cause = "pandas makes such numbers of a column of whole ones that has a gap"
         way = f"{cause}, so drop the rows without an id and give whole numbers or texts"
     elif hasattr(id, "_fields") and hasattr(id, "id"):  # a ticket, or a round
-        way = f"give its id, here {id.id!r}"
+        way = f"give {type(id).__name__.lower()}.id, here {id.id!r}"
     raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: {way}")
 
 
