@@ -281,6 +281,12 @@ def test_decisions_that_wait_for_ever_are_not_seen():
     assert made.backlog.mean_backlog == pytest.approx(made.backlog.mean_delay)
 
 
+def test_a_round_past_the_last_has_its_place():
+    """1023 rounds fill the buckets of a wheel: what never comes would be due in the first one behind them."""
+    made = plan(answers(10, of=1023), capacities=[1023], schedulers=["VarOpt"], **QUICK)
+    assert made.figures[0].seen == 10 / 1023
+
+
 def test_the_mean_weight_is_waited_for(monkeypatch):
     """Replays that agree since none has met a rare label are not enough: the mean weight must be 1."""
     monkeypatch.setattr("tarry.planning.measure.ROUNDS", 40 * 128)
