@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -29,6 +30,7 @@ def call(join):
     return join
 
 
+@pytest.mark.jit
 def test_decisions_and_labels_are_those_from_python(call):
     told = json.loads(call("new", "--capacity", 2, "--seed", 3).stdout)
     assert (told["scheduler"], told["labels"], told["rounds"]) == ("VarOpt", "first", 0)  # as players recommend
@@ -69,6 +71,17 @@ def test_a_join_changes_while_decisions_wait(call):
 def test_a_policy_has_one_name(call, given, told):
     """That of plans and studies, however it is written."""
     assert json.loads(call("new", "--capacity", 2, "--scheduler", given).stdout)["scheduler"] == told
+
+
+def test_one_decision_loads_no_compiler(tmp_path):
+    """To load it takes two seconds of the processor, and one decision some microseconds."""
+    store = f"sqlite:///{tmp_path / 'join.db'}"
+    tarry.LabelJoin(2, store=store, rng=1).close()
+    program = "import sys; from tarry.cli.app import app; app(standalone_mode=False); print('numba' in sys.modules)"
+    command = [sys.executable, "-c", program, "join", "decide", "1", "--store", store]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "False"
 
 
 def test_no_limit_is_said(call):

@@ -18,7 +18,8 @@ import typer
 
 from tarry.cli import own
 from tarry.cli.console import Format, ended, refusing, screen
-from tarry.live import Receipts
+from tarry.kernel.compile import in_python
+from tarry.live import LabelJoin, Receipts
 from tarry.live.base import StoredObject
 from tarry.live.batches import is_missing
 from tarry.live.configuration import FORMAT
@@ -105,7 +106,10 @@ def live_command(
                 if kind is None:
                     answer = function(where | {"own": mine}, **given)
                 else:
-                    with kind.open(**where, members=None if mine is None else mine.kinds) as opened:
+                    # One decision is made in Python before compiled code is loaded; schedulers reckon the same there.
+                    is_little = kind is LabelJoin and not given.get("many")
+                    members = None if mine is None else mine.kinds
+                    with in_python(is_little), kind.open(**where, members=members) as opened:
                         answer = function(opened, **given)
                 if isinstance(answer, dict):
                     name = {"name": where["name"]} if "name" in where else {}

@@ -335,4 +335,5 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
 def handle(body: Any) -> Any:
     """Return a (nested) named tuple as one reference, which compiled code reads as ``.body``; arrays stay shared."""
     # Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field; a handle is a single reference.
-    return SimpleNamespace(body=body) if must_run_plain(body) else numba_side().Handle(body)
+    is_plain = _in_python.get() or must_run_plain(body)
+    return SimpleNamespace(body=body) if is_plain else numba_side().Handle(body)
