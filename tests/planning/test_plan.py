@@ -86,12 +86,16 @@ def test_every_figure_agrees_with_a_simulation(name):
         weight, moment = np.mean(runs), np.mean(np.square(runs))
         seen = np.mean(np.array(runs) > 0) * known.mean()
         assert figures.seen == pytest.approx(seen, rel=0.1), policy.name
-        assert figures.second_moment == pytest.approx(moment, rel=0.1), policy.name
+        # The paper's rare labels weigh so much that a thousand runs know the second moment to a tenth.
+        error = np.square(runs).mean(axis=1).std() / np.sqrt(many) / max(moment, 1e-9)
+        near = max(0.1, 3 * error)
+        assert near < 0.4, policy.name
+        assert figures.second_moment == pytest.approx(moment, rel=near), policy.name
         if moment == 0:  # drop oldest, where nothing comes before its turn is over
             assert figures.effective == 0
             continue
-        assert figures.effective == pytest.approx(weight**2 / moment, rel=0.1), policy.name
-        assert figures.error_factor == pytest.approx(np.sqrt(moment) / weight, rel=0.1), policy.name
+        assert figures.effective == pytest.approx(weight**2 / moment, rel=near), policy.name
+        assert figures.error_factor == pytest.approx(np.sqrt(moment) / weight, rel=near), policy.name
 
 
 def test_dropping_newcomers_by_hand():
