@@ -179,7 +179,7 @@ def test_wheels_grow_on_the_way(monkeypatch):
     monkeypatch.setattr(world, "TURN", 4)
     monkeypatch.setattr(blocks, "grow_wheel", lambda wheel, nodes: rooms.append(nodes) or grow_wheel(wheel, nodes))
     assert np.array_equal(tarry.simulate(game, player, SEEDS, threads=1).regret, expected.regret)
-    assert rooms[:2] == [8, 16]
+    assert rooms[:2] == [10, 20]
     assert max(rooms) < HORIZON
 
 

@@ -194,7 +194,7 @@ class Block:
         """Make room in the wheels for twice as many pending rounds, at most all of them."""
         n, room = self.packed.count, self._room.trees
         world = room.world
-        nodes = min(2 * world.wheel.room, self._run.horizon)
+        nodes = min(2 * world.wheel.room, self._run.horizon + 1)
         self._run.refuse_if_large(nodes * self.size, 0)
         self._room = Packed(room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes))))
         self._show(n)

@@ -145,7 +145,8 @@ class Run(NamedTuple):
         width = widths.get(self.game.feedback, queries)
         line = self.game.delays.in_line
         is_line = 0 < line < LONGEST_LINE
-        nodes = line if is_line else min(self.horizon, nodes)
+        # One more than rounds: a round that waits for its loss asks for room again.
+        nodes = line if is_line else min(self.horizon, nodes) + 1
         self.refuse_if_large(nodes, slots * (width + 16))
         contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
