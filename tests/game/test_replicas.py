@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from math import isnan
 from types import SimpleNamespace
 
@@ -297,3 +298,22 @@ def test_memory_is_that_of_rounds_played_and_not_of_their_delay():
     )
     made = run.prepare(game, Player(DWFTRL(DOMAIN, rate=0.1)), bound=False)
     assert sum(leaf.nbytes for leaf in leaves(made.start(keyed_draws(0)))) < 2**18
+
+
+def test_blocks_of_kinds_that_are_gone_are_let_go(monkeypatch):
+    alive, most = weakref.WeakSet(), 0
+
+    class Counted(blocks.Block):
+        def __init__(self, *given):
+            nonlocal most
+            super().__init__(*given)
+            alive.add(self)
+            most = max(most, len(alive))
+
+    def draw(seed):  # a function of its own makes a kind of its own
+        losses = tarry.losses.Callables(lambda x, t: 0.0, lambda x, t: 0.0 * x, dimension=3, horizon=2)
+        return tarry.Game(DOMAIN, losses, tarry.delays.fixed(horizon=2, delay=1), capacity=1)
+
+    monkeypatch.setattr(blocks, "Block", Counted)
+    tarry.simulate(None, DWFTRL(DOMAIN, rate=0.1), 3 * blocks.KINDS, games=draw, comparator=None, threads=1)
+    assert most <= blocks.KINDS + 1
