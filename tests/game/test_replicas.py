@@ -214,6 +214,7 @@ class Uncut(Delays):
     """Delays of a user's, which may reach beyond the horizon."""
 
     rounds: int
+    late: int = 30
 
     @property
     def horizon(self):
@@ -224,7 +225,7 @@ class Uncut(Delays):
         return 0
 
     def delay(self, t):
-        return 30
+        return self.late - t % 2
 
 
 @pytest.mark.usefixtures("_in_blocks")
@@ -233,6 +234,18 @@ def test_delays_beyond_the_horizon_leave_nothing_for_the_next_block():
     player, seeds = Player(DWFTRL(DOMAIN, rate=0.1)), range(9)
     together = tarry.simulate(game, player, seeds, threads=1)
     assert together.regret.tolist() == [tarry.simulate(game, player, [one]).regret[0] for one in seeds]
+
+
+@pytest.mark.parametrize("late", [30, 5000, 2**62])
+@pytest.mark.parametrize("options", [{}, {"capacity": None}, {"information": "clairvoyant"}])
+def test_delays_beyond_the_horizon_are_cut(late, options):
+    waits, player = Uncut(HORIZON, late), Player(DWFTRL(DOMAIN, rate=0.1))
+    cut = tarry.delays.array(np.minimum(late - np.arange(1, HORIZON + 1) % 2, HORIZON - np.arange(1, HORIZON + 1)))
+    assert waits.summary() == cut.summary()
+    games = [tarry.Game(DOMAIN, tarry.losses.Linear(ROWS), one, **{"capacity": 4, **options}) for one in (waits, cut)]
+    found, expected = (tarry.simulate(game, player, SEEDS, keep_rounds=True) for game in games)
+    assert np.array_equal(found.fates, expected.fates)
+    assert all(found.events(seed).equals(expected.events(seed)) for seed in SEEDS)
 
 
 def test_blocks_have_room_for_wheels_that_grow():

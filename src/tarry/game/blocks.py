@@ -182,7 +182,7 @@ class Block:
                 for rows, leaf in zip(self._changing, leaves(_without_wheel(part.fresh)), strict=True):
                     rows[first : first + count] = leaf
             first += count
-        if self._is_used:  # delays of a user's may reach beyond the horizon
+        if self._is_used:  # a line still tells of rounds that are past
             self.buffers.world.wheel.clear()
         self._is_used = True
         for part, keyed in zip(self.buffers.draws, keyed_draws(seeds_of(parts)), strict=True):
