@@ -97,7 +97,7 @@ def simulate(
     match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
 
     def play(is_plain: bool) -> Record:
-        return _play(match, is_plain, device, progress)
+        return play_match(match, is_plain, device, progress)
 
     return python_first(match.first, len(match.seeds), device, play)
 
@@ -131,7 +131,8 @@ def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
     return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
 
 
-def _play(match: Match, is_plain: bool, device: str, progress: Progress | None) -> Record:
+def play_match(match: Match, is_plain: bool = False, device: str = "cpu", progress: Progress | None = None) -> Record:
+    """Return the record of a match, compiled unless ``is_plain``."""
     chosen, first = match.seeds, match.first.in_python() if is_plain else match.first
     run = first.run
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
