@@ -52,7 +52,7 @@ class Delays(Parameters):
         """Return the delays of rounds 1..``rounds``, cut to the horizon."""
         out = np.zeros(rounds, np.int64)
         fill.dispatcher_for(self)(self, 1, out)
-        return out
+        return np.minimum(out, self.horizon - np.arange(1, rounds + 1))
 
     @property
     def values(self) -> Counts:

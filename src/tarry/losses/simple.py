@@ -38,7 +38,7 @@ class Linear(base.Ridged, init=False):
         return self.ridge, 1.0
 
     def _extremes(self, domain: base.Region) -> tuple[float, float]:
-        if not isinstance(self.rows, base.Listed):
+        if not base.is_table(self.rows):
             largest = float(self.rows.largest_norm())
             return largest, largest * base.reach(domain)
         steepest = highest = 0.0
@@ -53,7 +53,7 @@ class Linear(base.Ridged, init=False):
         return steepest if self.beyond else self.rows.largest_norm(), highest
 
     def corner_range(self) -> tuple[float, float] | None:
-        if not isinstance(self.rows, base.Listed):
+        if not base.is_table(self.rows):
             return None
         least, largest = inf, -inf
         for part in self.rows.chunks():
@@ -111,7 +111,7 @@ class Quadratic(base.Ridged, init=False):
 
     def _extremes(self, domain: base.Region) -> tuple[float, float]:
         radius, center = float(domain.outer_radius), domain.center
-        if not isinstance(self.rows, base.Listed):
+        if not base.is_table(self.rows):
             away = self.rows.largest_norm() + float(np.linalg.norm(center)) + radius
             return self.curvature * away, self.curvature * away**2 / 2
         steepest = highest = 0.0
