@@ -324,7 +324,9 @@ class _Objective:
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
         self._every = 1 if isinstance(losses, Batched) else max(1, horizon // SAMPLE)
-        self.enough = 0.01 if isinstance(losses, Supervised) else 0.1  # a pass for each entry costs more
+        self.enough = (
+            0.01 if isinstance(losses, Supervised) or hasattr(losses, "hessian") else 0.1
+        )  # differences cost more
 
     def at(self, x: Vector, every: int = 1) -> Sample:
         total, sums = np.zeros(x.size), np.zeros(2)
@@ -333,7 +335,9 @@ class _Objective:
         return Sample(x, float(sums[0]), float(sums[1]), total)
 
     def curvature(self, here: Sample, before: Vector | None) -> Vector:
-        """Return the Hessian: exact in the features where losses are of a prediction, else by differences."""
+        """Return the Hessian: as losses tell it, from features where they are of a prediction, or by differences."""
+        if hasattr(self._losses, "hessian") and isinstance(self._losses.rows, Listed):
+            return np.asarray(self._losses.hessian(here.x, self._horizon))
         if not isinstance(self._losses, Supervised):
             # Of some rounds, more each time: curvature may err, since slopes and certificates do not.
             at, share = partial(self.at, every=self._every), self._horizon / -(-self._horizon // self._every)
