@@ -55,6 +55,12 @@ def _member(value: Any) -> Any:
     return value
 
 
+def _contexts(value: Any) -> Any:
+    if not isinstance(value, (str, dict, list)):
+        raise _refused("rows as a member, a list of lists or a file")
+    return value
+
+
 def _comparator(value: Any) -> Any:
     if value in ("best", "none") if isinstance(value, str) else is_data(value):
         return value
@@ -84,6 +90,7 @@ class GameTable(Model):
     domain: Member = "Ball"
     losses: Member | None = None
     delays: Member | None = None
+    contexts: Annotated[Any, PlainValidator(_contexts)] = None
     feedback: Literal["gradient", "value", "example"] = "gradient"
     queries: Whole = 1
     information: Literal["clairvoyant", "semi-clairvoyant", "non-clairvoyant"] = "semi-clairvoyant"
