@@ -90,7 +90,6 @@ class GameTable(Model):
     domain: Member = "Ball"
     losses: Member | None = None
     delays: Member | None = None
-    contexts: Annotated[Any, PlainValidator(_contexts)] = None
     feedback: Literal["gradient", "value", "example"] = "gradient"
     queries: Whole = 1
     information: Literal["clairvoyant", "semi-clairvoyant", "non-clairvoyant"] = "semi-clairvoyant"
@@ -98,6 +97,7 @@ class GameTable(Model):
     capacity: Slots = UNLIMITED
     horizon: Whole | None = None
     dimension: Whole | None = None
+    contexts: Annotated[Any, PlainValidator(_contexts)] = None  # data, in no column: games of one sweep have names
 
     @pydantic.field_validator("*", mode="wrap")
     @classmethod
