@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from tarry.checks import as_choice, pick
 from tarry.errors import ArgumentError
 from tarry.experiments.play import Cancelled, Prepared, play_cell, play_cells, prepare_cell, told
-from tarry.game.simulate import DEVICES, core_count
+from tarry.game.simulate import DEVICES, core_count, load_device
 
 DEVICE_GROUP = 256  # cells that a GPU is given together: thousands of seeds
 Group = list[tuple[str, str]]  # cells and their contents
@@ -74,9 +74,7 @@ class Threads:
     def __init__(self, workers: int | None = None, device: str = "cpu") -> None:
         self._device = as_choice(device, "device", DEVICES)
         if device != "cpu":
-            from tarry.game.device import has_device  # which loads Numba
-
-            self._device = device if has_device(device) else "cpu"
+            self._device = device if load_device().has_device(device) else "cpu"
         # A GPU takes one launch after another, of as many cells as come together.
         self._group = 1 if self._device == "cpu" else DEVICE_GROUP
         self._workers = workers or (core_count() if self._device == "cpu" else 1)

@@ -40,7 +40,7 @@ from tarry.game.world import (
 from tarry.kernel.compile import in_python, must_run_plain
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
-from tarry.kernel.wheel import NODE_BYTES, make_line, make_wheel
+from tarry.kernel.wheel import LONGEST_LINE, NODE_BYTES, make_line, make_wheel
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
 from tarry.losses.base import allocate as allocate_rows
@@ -144,7 +144,8 @@ class Run(NamedTuple):
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width = widths.get(self.game.feedback, queries)
         line = self.game.delays.in_line
-        nodes = line or min(self.horizon, nodes)
+        is_line = 0 < line < LONGEST_LINE
+        nodes = line if is_line else min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
         contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
@@ -157,7 +158,7 @@ class Run(NamedTuple):
             world=make_world(
                 (losses.rows.width, width, contexts),
                 slots,
-                make_line(nodes) if line else make_wheel(nodes, self.horizon),
+                make_line(nodes) if is_line else make_wheel(nodes, self.horizon),
                 (self.checkpoints.size, BOOKS + sums),
                 self._fresh_reactions(),
             ),

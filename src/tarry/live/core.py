@@ -355,9 +355,13 @@ class Slots:
         return self._fates[_USED]
 
     def mean_weight(self) -> float:
-        """Return the mean weight of the rounds used so far, NaN before the first: one over it is relative to that."""
+        """Return the mean weight of the rounds used so far, NaN before the first."""
         used = self._fates[_USED]
         return self._moments[WEIGHT] / used if used else nan
+
+    def relative(self, weight: float) -> float:
+        """Return the weight of the round used last over the mean weight of all used so far, itself among them."""
+        return weight / self.mean_weight()
 
     @property
     def size(self) -> int:
