@@ -82,6 +82,13 @@ def open_round(box: Any, t: int, delay: int, size: float) -> Any:
 
 
 @live_entry
+def open_seen(box: Any, t: int, delay: int, size: float, context: np.ndarray) -> Any:
+    """Do so where the learner looks at a context first."""
+    live = box.body
+    return begin(live.player, live.setting, live.draws, live.state, t, delay, size, context)
+
+
+@live_entry
 def hand_over(box: Any, s: int, t: int, feedback: np.ndarray) -> Any:
     """Deliver the feedback of s in round t; return its weight, or MALFORMED with nothing changed."""
     context = box.body
@@ -239,10 +246,10 @@ class Slots:
             )
         return as_size(size, name)
 
-    def open(self, delay: int = -1, size: float = 1.0) -> int:
+    def open(self, delay: int = -1, size: float = 1.0, context: np.ndarray | None = None) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay.
 
-        A size other than 1 comes from ``as_size``.
+        A size other than 1 comes from ``as_size``; a context is for a learner that looks at it.
         """
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
@@ -251,10 +258,12 @@ class Slots:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             due = np.resize(self._held.due, 2 * self._held.due.size)
             self._place(self._held._replace(play=self._shaped(play), due=due))
-        step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
+        seen = () if context is None else (context,)
+        entry = open_seen if seen else open_round
+        step = self._steps.get(entry) or self._compiled(entry, 1, -1, 1.0, *seen)
         self.is_midway = True
         try:
-            slot: int = step(self._box, t, delay, size)
+            slot: int = step(self._box, t, delay, size, *seen)
         except IndexError as error:
             raise outside_array(error) from None
         if slot == NO_SLOT:

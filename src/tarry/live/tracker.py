@@ -86,11 +86,18 @@ class Tracker:
         return naming == OURS if naming else None
 
     def open(
-        self, id: Hashable, delay: int | None, payload: Any, size: float | None = None, due: int | None = None
+        self,
+        id: Hashable,
+        delay: int | None,
+        payload: Any,
+        size: float | None = None,
+        due: int | None = None,
+        context: np.ndarray | None = None,
     ) -> Item:
         """Begin a round, or return the round that already has this id. Bad arguments begin nothing.
 
-        ``due`` is the moment at which the window of the round ends, where rounds have windows.
+        ``due`` is the moment at which the window of the round ends, where rounds have windows; ``context`` is what
+        the learner sees before it plays.
         """
         if size is not None:
             size = self.slots.as_size(size)
@@ -108,7 +115,7 @@ class Tracker:
                 self._refuse_naming(naming)
         elif naming == CALLERS:
             self._refuse_naming(naming)
-        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, due)
+        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, due, context)
 
     def open_many(
         self,
@@ -117,11 +124,13 @@ class Tracker:
         payloads: list[Any],
         sizes: list[Any] | None = None,
         due: list[int] | None = None,
+        contexts: list[np.ndarray] | None = None,
     ) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
         listed = [None] * len(ids) if sizes is None else sizes
         ends = [None] * len(ids) if due is None else due
-        for what, given in (("delays", delays), ("sizes", listed), ("moments", ends)):
+        shown = [None] * len(ids) if contexts is None else contexts
+        for what, given in (("delays", delays), ("sizes", listed), ("moments", ends), ("contexts", shown)):
             if len(given) != len(ids):
                 raise ValueError(f"there are {len(ids)} rounds and {len(given)} {what}: give one each")
         for i, size in enumerate(listed):
@@ -136,7 +145,7 @@ class Tracker:
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
             self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, strict=True)]
+        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, shown, strict=True)]
 
     def _disclosed(self, delay: int | None) -> int | None:
         """Return the delay that is told with a round, in the clairvoyant model only."""
@@ -151,9 +160,11 @@ class Tracker:
         used = "round numbers" if naming == OURS else "your own ids"
         raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
-    def _begin(self, id: Hashable, delay: int, payload: Any, size: float, due: int | None) -> Item:
+    def _begin(
+        self, id: Hashable, delay: int, payload: Any, size: float, due: int | None, context: np.ndarray | None
+    ) -> Item:
         slots = self.slots
-        slot = slots.open(delay, size)
+        slot = slots.open(delay, size, context)
         counts = slots.counts
         t = counts[ROUNDS]
         if t == 1:

@@ -175,6 +175,20 @@ class Distance(base.Ridged, init=False):
         away = self.rows.largest_norm() + float(np.linalg.norm(domain.center)) + float(domain.outer_radius)
         return self.scale, float(self.scale * away)
 
+    def hessian(self, x: base.Vector, horizon: int) -> base.Vector:
+        """Return the second derivative at x of the sum over rounds 1..horizon; rows must be listed."""
+        out, k = np.zeros((x.size, x.size)), x.size
+        for rows in base.Listed.make(self.rows.values[:horizon]).chunks():
+            apart = x - rows
+            squares = np.einsum("ij,ij->i", apart, apart)
+            # Within scale·μ of the target the loss is a parabola, farther out a cone.
+            is_far = squares > (self.scale * self.smoothing) ** 2
+            pull = self.scale / np.sqrt(squares[is_far])
+            cone = apart[is_far] * np.sqrt(pull / squares[is_far])[:, None]
+            steep = float(pull.sum()) + np.count_nonzero(~is_far) / max(self.smoothing, 1e-300)
+            out += steep * np.eye(k) - cone.T @ cone
+        return out + horizon * self.ridge * np.eye(k)
+
     def support(self, row: base.Vector, x: base.Vector, height: float) -> float:
         away = sqrt(_square_distance(row, x))
         return away * kinked(away, self.scale, self.scale, self.smoothing)[1] + self.ridge * base.half_square(x)
