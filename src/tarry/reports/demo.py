@@ -55,8 +55,7 @@ def summary_table(results: list[PolicyResult]) -> Table:
     rows = []
     for result in results:
         s = result.summary
-        # What a biased policy learns from has no mean to bound.
-        bound = f"{s['bound']:,.0f}" if result.is_unbiased and not isnan(s["bound"]) else DASH
+        bound = DASH if isnan(s["bound"]) else f"{s['bound']:,.0f}"
         regret = number(s["regret"], s["half"])
         weights = (f"{s['mean_weight']:.3f}", moment(s["second_moment"]))
         seen, refused = f"{s['observed']:.1%}", f"{s['saturated']:.1%}"
