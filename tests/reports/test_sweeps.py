@@ -256,7 +256,7 @@ def test_metrics_without_a_finite_value_are_counted():
 def test_players_without_a_limit_are_drawn_across():
     seen = view(*tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None)))
     figure = next(f for f, _ in scaling_figures(seen, Cast(seen.lines, 0)) if f.name == "regret-capacity")
-    assert "Dotted across: a player's mean regret where there is no limit." in figure.text, "A is met with limits, too"
+    assert "Dotted across: a player's mean regret where there is no limit" in figure.text, "A is met with limits, too"
     drawn = json.loads(figure.chart.to_json())
     level = next(layer for layer in drawn["layer"] if layer.get("mark", {}).get("strokeDash") == [2, 3])
     heights = {row["name"]: row["mean"] for row in json.loads(level["data"]["values"])}

@@ -62,7 +62,7 @@ def show(
     output: Annotated[Shown, typer.Option("--format", "-f", help="What to print.")] = Shown.table,
 ) -> None:
     """Means over seeds: regret, bound, share of labels seen, weights; or a pivot table, or paired differences."""
-    from tarry.experiments.folder import select, summarise
+    from tarry.experiments.folder import select, summarise, varied
 
     # Not above, for this room loads the compiler, and help need not.
     from tarry.reports.comparisons import difference_table, differences, pairing_note
@@ -88,7 +88,10 @@ def show(
         table = difference_table(frame, against, pairing_note(seen))
     else:
         table = _pivoted(frame, across) if across is not None else _summary(frame)
-        table = table._replace(caption=table.caption + over_what(seen.cells))
+        left = (name for name in varied(tables.cells) if name not in frame.columns)
+        pooled = [name.removeprefix("axis_") for name in left if tables.cells[name].n_unique() > 1]
+        mixed = f" Rows pool all values of {', '.join(pooled)}." if pooled else ""
+        table = table._replace(caption=table.caption + mixed + over_what(seen.cells))
     if output is Shown.table:
         console.print(table._replace(gap=2 if console.width >= ROOMY else 1).rich())
     else:
