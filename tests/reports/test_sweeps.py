@@ -90,6 +90,7 @@ def test_one_cell_one_seed(tmp_path):
     assert names(report) == ["regret", "bounds", "weights", "occupancy", "fates"]
     save_report(report, tmp_path, ["html"])
     assert [one.name for one in report.tables] == ["results", "ledger"]
+    assert "1 of 1 mean is of one seed" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -65,12 +65,12 @@ LISTED = {"type": "Linear", "rows": {"type": "drifting", "rng": 3}}
     ("games", "told"),
     [
         ([(ROWS, DRAWN)], " Seeds draw losses, delays and the players' chance."),
-        ([(ROWS, FIXED)], " Seeds draw losses and the players' chance; delays are the same for all"),
-        ([(LISTED, DRAWN)], " Seeds draw delays and the players' chance; losses are the same for all"),
-        ([(LISTED, FIXED)], " All seeds meet one game: intervals are over the players' chance alone"),
+        ([(ROWS, FIXED)], " Seeds draw losses and the players' chance; delays are given"),
+        ([(LISTED, DRAWN)], " Seeds draw delays and the players' chance; losses are given"),
+        ([(LISTED, FIXED)], " Seeds draw no game: intervals are over the players' chance alone"),
         ([({"type": "Mine", "from": {"file": "gone.py", "digest": "0"}}, DRAWN)], " What seeds draw of a game, only"),
         ([(ROWS, DRAWN), (LISTED, FIXED)], " drift, geometric: Seeds draw losses, delays"),
-        ([(ROWS, DRAWN), (LISTED, FIXED)], " drift, fixed: All seeds meet one game"),
+        ([(ROWS, DRAWN), (LISTED, FIXED)], " drift, fixed: Seeds draw no game"),
     ],
 )
 def test_what_intervals_are_over_is_told(games, told):

@@ -63,7 +63,7 @@ def difference_table(found: pl.DataFrame, against: str, note: str = "") -> Table
     told = style.captions()["differences"]
     columns = ("setting", "player", "difference", "less in seeds")
     title = f"{told['title']} from {against}"
-    marks = told["mark"].format(many=many)
+    marks = told["mark"].format(many=many) if many else ""
     return Table(title, columns, rows, told["text"] + marks + note, text=("setting", "player"), name="differences")
 
 
@@ -91,7 +91,7 @@ def difference_figures(view: View, found: pl.DataFrame, cast: Cast, against: str
     for setting in chosen:
         rows = cast.rows(found.filter(pl.col("setting") == setting).drop("half").to_dicts())
         highest = max(max(abs(row["low"]), abs(row["high"])) for row in rows)
-        x = alt.X("mean:Q", title=f"regret less that of {against}", axis=alt.Axis(tickCount=4, **short(highest)))
+        x = alt.X("mean:Q", title=f"regret minus that of {against}", axis=alt.Axis(tickCount=4, **short(highest)))
         base = alt.Chart(data_of(rows))
         drawn[setting] = alt.layer(
             alt.Chart(data_of([{"zero": 0}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x="zero:Q"),

@@ -13,7 +13,7 @@ from tarry.charts import ONE_COLUMN, TWO_COLUMNS, convert, draw, intervals, lost
 from tarry.experiments.folder import Folder, Tables
 from tarry.experiments.replays import Replays
 from tarry.experiments.sweep import BEST
-from tarry.outcomes import DASH, FATES, number
+from tarry.outcomes import DASH, FATES, counted, number
 from tarry.reports import regret as regrets
 from tarry.reports import tracking
 from tarry.reports.comparisons import difference_figures, difference_table, differences, pairing_note, pivot_table
@@ -85,7 +85,7 @@ def make_report(
     if replays is not None:
         figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
         figures += tracking.survival_figures(replays, cast)
-    fits = [fit for _, found in scaled for fit in found if fit.points >= POINTS]
+    fits = [fit for _, found in scaled for fit in found if fit.points >= POINTS and fit.seeds[0] > 1]
     by_player = pivot_table(view)
     tables = [result_table(view), *([by_player] if by_player else [])]
     tables += [difference_table(apart, base, pairs)] if apart.height else []
@@ -100,7 +100,16 @@ def make_report(
         "Before you trust the numbers:": warning_lines(view),
     }
     source = story.command, story.versions, story.file
-    return Page(story.name, [" ".join(said)], (*story.notes, *told), warnings, [*figures, *tables], *source)
+    notes = (*story.notes, *told, *_one_seed_note(view))
+    return Page(story.name, [" ".join(said)], notes, warnings, [*figures, *tables], *source)
+
+
+def _one_seed_note(view: View) -> list[str]:
+    """Return a sentence where means are of one seed."""
+    counts = view.runs.group_by("setting", "line").agg(pl.col("seed").n_unique())["seed"]
+    alone = int((counts == 1).sum())
+    words = f"{alone:,} of {counted(counts.len(), 'mean')} {'is' if alone == 1 else 'are'} of one seed"
+    return [f"{words}: without an interval, such a number tells of its seed alone."] if alone else []
 
 
 def _comparator_note(view: View) -> list[str]:

@@ -32,12 +32,12 @@ OVER: dict[tuple[bool | None, ...], str] = {
     (
         True,
         False,
-    ): "Seeds draw losses and the players' chance; delays are the same for all, and intervals tell of no others.",
+    ): "Seeds draw losses and the players' chance; delays are given, and intervals tell of no others.",
     (
         False,
         True,
-    ): "Seeds draw delays and the players' chance; losses are the same for all, and intervals tell of no others.",
-    (False, False): "All seeds meet one game: intervals are over the players' chance alone, and tell of no other game.",
+    ): "Seeds draw delays and the players' chance; losses are given, and intervals tell of no others.",
+    (False, False): "Seeds draw no game: intervals are over the players' chance alone, and tell of no other game.",
 }
 UNKNOWN = "What seeds draw of a game, only the code of its members tells: intervals tell of no more than that."
 
