@@ -74,6 +74,12 @@ def test_the_contract_of_learners_plays_in_python_where_the_jit_is_on() -> None:
     TestFollowing().test_a_play_knows_its_context_and_no_later_one()
 
 
+def test_no_bound_stands_beside_a_regret_that_reacts() -> None:
+    record = tarry.simulate(_game(), _player(), 3)
+    assert not record.has_one_game
+    assert not record.bounds_regret.any()
+
+
 @pytest.mark.jit
 @pytest.mark.parametrize("capacity", [4, None])
 def test_losses_as_met_are_those_that_answer_the_plays(capacity: int | None) -> None:

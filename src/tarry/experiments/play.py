@@ -187,6 +187,7 @@ def _columns(record: Record, summaries: list[Any]) -> Columns:
             for name, part in PARTS.items()
         },
         "holds": [None if one is None else one.holds for one in record.certificates],
+        "bounds_regret": record.bounds_regret,
         **{name: record.fates[:, i] for i, name in enumerate(FATES)},
         **{f"occupancy_{name}": getattr(books, name) for name in ("mean", "peak", "full")},
         **{f"weight_{name}": getattr(weights, name) for name in ("mean", "second_moment", "max")},
