@@ -315,6 +315,25 @@ def test_stores_of_an_earlier_format_are_upgraded(call, url):
     assert json.loads(call("status", "--name", "join").stdout)["rounds"]
 
 
+def test_copies_from_the_shell(call, url, tmp_path):
+    call("new", "--capacity", 2, "--seed", 1, "--outbox", "--name", "mine")
+    given = "\n".join(json.dumps({"id": f"d{i}", "features": {"i": i}}) for i in range(5))
+    call("decide", "--many", "--name", "mine", given=given)
+    file, other = tmp_path / "mine.jsonl", f"sqlite:///{tmp_path / 'other.db'}"
+    file.write_text(call("export", "--whole", "--name", "mine").stdout)
+    (first, *rest) = lines(call("export", "--whole", "--name", "mine"))
+    assert (first["tarry"], rest[-1]["lines"]) == ("join", len(rest))
+    assert json.loads(call("import", file).stdout)["tracked"] == 2
+    assert json.loads(call("import", "-", "--name", "again", given=file.read_text()).stdout)["rounds"] == 5
+    copied = json.loads(call("copy", other, "--name", "mine").stdout)
+    assert (copied["to"], copied["to_name"], copied["rounds"]) == (other, "mine", 5)
+    labels = "\n".join(json.dumps({"id": f"d{i}", "label": 1}) for i in range(5))
+    places = (["--name", "mine"], [], ["--name", "again"], ["--name", "mine", "--store", other])
+    assert len({call("label", "--many", *place, given=labels).stdout for place in places}) == 1
+    assert "already" in call("import", file, code=3).stderr
+    assert "is no export of Tarry's" in call("import", "-", "--name", "new", given="{}", code=3).stderr
+
+
 def test_features_of_all_kinds_are_printed(call, url):
     """Whoever reads the row in a shell has it, whatever Python has put there."""
     features = [float("nan"), date(2026, 1, 31), datetime(2026, 1, 31, 12), Decimal("1.10"), np.float32(0.5), b"a"]
