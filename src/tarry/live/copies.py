@@ -101,16 +101,25 @@ def _content(head: dict[str, Any], copy: Copy) -> Iterator[dict[str, Any]]:
     yield head
     for t, row in copy.rows.items():
         line = {"round": t, **copy.facts[t]} if t > 0 else {"row": -t}
-        line |= json.loads(row.body)
         if row.play:
             line["play"] = np.frombuffer(row.play).tolist()
-        if row.payload is not None:
-            name, content = _PAYLOADS[row.payload[:1]], row.payload[1:]
-            line[name] = b64encode(content).decode() if name == "bytes" else json.loads(content)
-        yield line
+        yield line | _parts(row)
     for name, chunks in copy.chunks.items():
         for i, data in chunks.items():
             yield {"region": name, "chunk": i, "data": b64encode(data).decode()}
+
+
+def _parts(row: ItemRow) -> dict[str, Any]:
+    """Return body and payload of a row; as they are stored where this process cannot read them: others may."""
+    payload = row.payload
+    try:
+        parts: dict[str, Any] = json.loads(row.body)
+        if payload is not None:
+            name = _PAYLOADS[payload[:1]]
+            parts[name] = b64encode(payload[1:]).decode() if name == "bytes" else json.loads(payload[1:])
+    except (RecursionError, ValueError, KeyError):
+        return {"body": row.body, "payload": None if payload is None else b64encode(payload).decode()}
+    return parts
 
 
 def read_copy(lines: Iterable[str], where: str) -> Copy:
@@ -145,9 +154,12 @@ def read_copy(lines: Iterable[str], where: str) -> Copy:
 def _row(line: dict[str, Any]) -> tuple[int, ItemRow]:
     """Return the number of a round, or minus that of a row in an outbox, and what is stored of it."""
     t = line["round"] if "round" in line else -line["row"]
+    play = np.array(line.get("play", ()), float).tobytes()
+    if "body" in line:
+        return t, make_row(t, line["body"], play, None if line["payload"] is None else b64decode(line["payload"]))
     payload = None
     for letter, name in _PAYLOADS.items():
         if name in line:
             payload = letter + (b64decode(line[name]) if name == "bytes" else to_json(line[name]).encode())
     body = to_json({name: part for name, part in line.items() if name not in _SHOWN})
-    return t, make_row(t, body, np.array(line.get("play", ()), float).tobytes(), payload)
+    return t, make_row(t, body, play, payload)

@@ -17,7 +17,7 @@ from tarry.live.base import StoredObject, make_or_open
 from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
 from tarry.live.core import NOW
 from tarry.live.encoding import Item, as_id
-from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
+from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_json, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
@@ -295,7 +295,8 @@ class LabelJoin(StoredObject):
         names = batches.as_ids(ids)
         if missing is UNSAID and self._window:
             missing = self._missing
-        instead = [(as_missing(id, missing, self._labels),) for id in names]
+        pack = self._tracker.items.pack_label  # an outbox keeps it
+        instead = [(as_missing(id, missing, self._labels, pack),) for id in names]
         return self._turns.change(self._each, self._finish, names, instead)
 
     def _finish(self, id: Hashable, label: Any) -> _Told:
@@ -473,6 +474,6 @@ def _window_options(labels: str, window: Any, missing: Any, release: str | None)
         )
     return {
         WINDOW: as_length(window, WINDOW) / PER_SECOND,
-        MISSING: as_missing("a decision without one", missing, labels),
+        MISSING: as_missing("a decision without one", missing, labels, as_json),
         RELEASE: chosen,
     }
