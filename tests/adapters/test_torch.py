@@ -54,7 +54,7 @@ def make(k, capacity=8, lr=0.1, **options):
 
 def test_one_row_is_one_weighted_step(kit):
     k = kit()
-    late = make(k, capacity=1, seed=3)
+    late = make(k, capacity=1, seed=3, weights="unbiased")
     tickets = [late.decide(k.row(1.0)) for _ in range(4)]
     losses = [late.label(ticket.id, k.row(2.0)) for ticket in tickets]
     assert losses.count(None) == 3

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, check_id
+from tarry.adapters.weighing import RELATIVE
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -36,6 +37,9 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
     whose clock it would advance. ``classes`` are a classifier's, as its first ``partial_fit`` needs them. ``size``, a
     function of a row of X, an array of numbers, says what a decision counts for: ``lambda x: x[0]``.
 
+    ``weights="relative"`` divides a weight by the mean weight so far, so that step and penalty keep their meaning;
+    ``"unbiased"`` leaves it as it is.
+
     As scikit-learn has it, parameters are looked at when they are first used: a model that cannot learn so, or a
     classifier without classes, is refused by the first ``decide``, before any decision is taken. A label that is NaN or
     of no known class is refused, with all told together with it, whether its decision is tracked or not.
@@ -58,6 +62,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         classes: ArrayLike | None = None,
         random_state: Seed | np.random.RandomState = None,
         size: Sizer = None,
+        weights: str = RELATIVE,
     ) -> None:
         # As scikit-learn's clone wants: kept as given, looked at later.
         self.estimator = estimator
@@ -66,6 +71,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         self.classes = classes
         self.random_state = random_state
         self.size = size
+        self.weights = weights
 
     def decide(self, X: ArrayLike, ids: Iterable[Hashable] | None = None) -> list[Ticket]:
         """Register the rows of X as decisions, under these ids or under their numbers."""
@@ -136,7 +142,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
             check_weighted(self.estimator)
             state = self.random_state
             seed = int(state.randint(2**31)) if isinstance(state, np.random.RandomState) else state
-            waiting = Waiting(self.capacity, self.scheduler, seed, self.size, such_as="x[0]")
+            waiting = Waiting(self.capacity, self.scheduler, seed, self.size, such_as="x[0]", weights=self.weights)
             self.estimator_, self.waiting_ = clone(self.estimator), waiting
         if is_classifier(self) and classes is None and not hasattr(self.estimator_, "classes_"):
             raise ValueError(

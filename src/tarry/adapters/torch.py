@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting
+from tarry.adapters.weighing import RELATIVE
 from tarry.checks import as_int
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
@@ -24,11 +25,13 @@ class LateLabels(LateModel):
 
         (1/n) Σ_i w_i · loss(module(x), y)_i,
 
-    so the gradient is unbiased for the loss over all decisions. Dividing by Σ w instead would not be. ``loss`` gives
-    one number a row (``reduction="none"``). Rows are put together by ``collate``, PyTorch's own by default. Any
-    optimiser will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights. A batch
-    whose loss is NaN or infinite makes no step: its decisions may be labelled again. ``size``, a function of x that
-    gives a number, says what a decision counts for: ``lambda x: float(x[0])``.
+    where w is the weight over the mean weight so far, so that a step is as long as without weights. With
+    ``weights="unbiased"`` it is the weight as it is, and the gradient is unbiased for the loss over all decisions;
+    dividing by the batch's own Σ w would be neither. ``loss`` gives one number a row (``reduction="none"``). Rows are
+    put together by ``collate``, PyTorch's own by default. Any optimiser will do, but one that rescales gradients (Adam)
+    takes steps that are not linear in the weights. A batch whose loss is NaN or infinite makes no step: its decisions
+    may be labelled again. ``size``, a function of x that gives a number, says what a decision counts for:
+    ``lambda x: float(x[0])``.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class LateLabels(LateModel):
         seed: Seed = None,
         collate: Callable[[list[Any]], Any] | None = None,
         size: Sizer = None,
+        weights: str = RELATIVE,
     ) -> None:
         reduction = getattr(loss, "reduction", "none")
         if reduction != "none":
@@ -55,7 +59,7 @@ class LateLabels(LateModel):
         self.module, self.optimiser, self.loss = module, optimiser, loss
         self.batch_size = as_int(batch_size, "batch_size", 1)
         self._collate = _default_collate() if collate is None else collate
-        self._waiting = Waiting(capacity, scheduler, seed, size, such_as="float(x[0])")
+        self._waiting = Waiting(capacity, scheduler, seed, size, such_as="float(x[0])", weights=weights)
         self._batch: list[tuple[Hashable, Any, Any, float]] = []
 
     def decide(self, x: Any, id: Hashable = None) -> Ticket:

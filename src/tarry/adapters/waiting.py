@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tarry.adapters.weighing import RELATIVE, Weighing
 from tarry.errors import TarryError
 from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
@@ -49,11 +50,11 @@ def check_sizer(size: Any, slots: Slots, such_as: str = "x['price']") -> Any:
 
 
 class Waiting:
-    """At most ``capacity`` decisions with what belongs to them, by id.
+    """At most ``capacity`` decisions with what belongs to them, by id; their weights are told as ``weights`` says.
 
     An id that was decided before is recognised while it is tracked, or among the last 1024 decisions.
 
-    >>> waiting = Waiting(capacity=2, seed=7)
+    >>> waiting = Waiting(capacity=2, seed=7, weights="unbiased")
     >>> ids = [waiting.decide(x).id for x in "abcde"]
     >>> sum(weight for payload, weight in map(waiting.label, ids))  # the two that are left stand for all five
     5.0
@@ -68,7 +69,9 @@ class Waiting:
         seed: Seed = None,
         size: Sizer = None,
         such_as: str = "x['price']",
+        weights: str = RELATIVE,
     ) -> None:
+        self.weighing = Weighing(weights)
         self.slots = make_slots(capacity, scheduler, seed)
         self._size = check_sizer(size, self.slots, such_as)
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
@@ -160,7 +163,7 @@ class Waiting:
         del self._ids[t]
         weight = self.slots.answer(t)
         self.slots.is_midway = False
-        return payload, weight
+        return payload, self.weighing.of(self.slots, weight)
 
     def give_back(self, rows: Iterable[tuple[Hashable, Any, float]], error: BaseException) -> None:
         """Keep ids, payloads and weights that the model refused: their labels may come again.
@@ -223,8 +226,8 @@ class LateModel:
         """Return decisions by fate; they sum to the decisions made."""
         return self._waiting.fates()
 
-    def weights(self) -> Weights:
-        """Return the moments of the weights; their mean tends to 1."""
+    def moments(self) -> Weights:
+        """Return the moments of the unbiased weights; their mean tends to 1."""
         return self._waiting.slots.weights()
 
 

@@ -312,7 +312,7 @@ class LabelJoin(StoredObject):
         if status is not Answer.USED or item is None:
             return status, None
         slots = tracker.slots
-        features, relative = tracker.items.unpack(item.payload), weight / slots.mean_weight()
+        features, relative = tracker.items.unpack(item.payload), slots.relative(weight)
         row = new_row((features, label, weight, item.id, relative, slots.given))
         if self._has_outbox:
             outbox.keep(tracker, row, item)

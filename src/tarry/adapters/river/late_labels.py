@@ -14,6 +14,7 @@ from river import base, compose
 from river.active.base import ActiveLearningClassifier
 
 from tarry.adapters.waiting import LateModel, Sizer, Waiting
+from tarry.adapters.weighing import RELATIVE
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -45,6 +46,8 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
     decision it answers and the capacity could not apply (with ``capacity=None`` it is a label that came at once).
 
     ``size``, a function of the features, says what a decision counts for, such as the value of a basket.
+    ``weights="relative"`` divides a weight by the mean weight so far, so that the model's step keeps its meaning;
+    ``"unbiased"`` leaves it as it is.
 
     The features of tracked decisions are kept, of no others; a label that is not (or no more) awaited is ignored. One
     that is None, NaN or infinite is refused and changes nothing, whether it is awaited or not.
@@ -78,12 +81,14 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         scheduler: Scheduler | SchedulerParameter | None = None,
         seed: int | None = None,
         size: Sizer = None,
+        weights: str = RELATIVE,
     ) -> None:
         check_weighted(model)
         bare = scheduler.scheduler if isinstance(scheduler, SchedulerParameter) else scheduler  # a clone's is wrapped
         self.model, self.capacity, self.on, self.seed, self.size = model, capacity, on, seed, size
+        self.weights = weights
         self.scheduler = None if bare is None else SchedulerParameter(bare)
-        self._waiting = Waiting(capacity, bare, seed, size)
+        self._waiting = Waiting(capacity, bare, seed, size, weights=weights)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from river import base, metrics, stream, utils
 
 from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted
 from tarry.adapters.waiting import Seed, Sizer, check_sizer, make_slots
+from tarry.adapters.weighing import RELATIVE, Weighing
 from tarry.checks import as_int
 from tarry.live.core import Slots
 from tarry.live.logs import AT_END
@@ -45,6 +46,7 @@ def iter_progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
+    weights: str = RELATIVE,
 ) -> Iterator[Report]:
     """Return the reports of River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
 
@@ -53,7 +55,7 @@ def iter_progressive_val_score(
     ends before a prediction that would come next, so delays of None, 0 and 1 lose nothing, or, where rows have a
     ``moment``, with the last of these. Once a label was not used, reports have ``"Samples used"``. A row whose label is
     None, NaN or infinite, or whose delay is negative, is refused by its number before the model sees it. ``size``, a
-    function of x, says what a row counts for.
+    function of x, says what it counts for. ``weights`` are ``"relative"``, over their mean so far, or ``"unbiased"``.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
@@ -61,7 +63,7 @@ def iter_progressive_val_score(
     ...     datasets.Phishing(), model, metrics.Accuracy(), delay=100, step=1250, capacity=20, seed=1
     ... ):
     ...     print(report)
-    {'Accuracy': Accuracy: 69.76%, 'Step': 1250, 'Samples used': 230}
+    {'Accuracy': Accuracy: 57.52%, 'Step': 1250, 'Samples used': 230}
     """
     if isinstance(model, LateLabels):
         raise ValueError("the evaluation does the waiting itself: give the bare model, and capacity=… beside it")
@@ -91,7 +93,9 @@ def iter_progressive_val_score(
             state["Memory"] = model._raw_memory_usage
         return state | {"Prediction": prediction} if yield_predictions else state
 
-    return _play(rows, model, metric, slots, step, report, at_end == "drop", check_sizer(size, slots))
+    return _play(
+        rows, model, metric, slots, step, report, at_end == "drop", check_sizer(size, slots), Weighing(weights)
+    )
 
 
 def _play(
@@ -103,6 +107,7 @@ def _play(
     report: Callable[[int, int, object], Report],
     drops: bool,
     sizer: Sizer,
+    weighing: Weighing,
 ) -> Iterator[Report]:
     by_probability = isinstance(model, base.Classifier) and not metric.requires_labels  # type: ignore[attr-defined]
     predict, learn = model.predict_proba_one if by_probability else model.predict_one, model.learn_one
@@ -125,7 +130,7 @@ def _play(
         prediction = predictions.pop(i)
         if prediction is not None and prediction != {}:
             metric.update(y_true=y, y_pred=prediction)
-        weight = slots.answer(i + 1) * own
+        weight = weighing.of(slots, slots.answer(i + 1)) * own
         if weight != 0.0:
             used += 1
             learn(x, y, w=weight, **options)
@@ -152,6 +157,7 @@ def progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
+    weights: str = RELATIVE,
     **print_kwargs: Any,
 ) -> metrics.base.Metric:
     """Return the metric, as River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
@@ -168,6 +174,7 @@ def progressive_val_score(
         "seed": seed,
         "at_end": at_end,
         "size": size,
+        "weights": weights,
     }
     reports = iter_progressive_val_score(
         dataset, model, metric, moment, delay, print_every, show_time, show_memory, **limits
