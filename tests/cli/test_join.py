@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
+import polars as pl
 import pytest
 from shell import lines
 from typer.testing import CliRunner
@@ -202,7 +204,8 @@ def test_a_join_without_preemption(call):
         (["finish", "a"], None, "ends a decision with its first label"),
         (["estimate", "--level", 95], None, "level must lie between 0 and 1, got 95"),
         (["estimate", "--low", 1], None, "high must be above low=1.0, got 1.0"),
-        (["new", "--labels", "mean"], None, "labels must be"),
+        (["new", "--labels", "mean", "--unlimited"], None, "labels must be"),
+        (["new"], None, "give --capacity, the decisions that may wait at once, or --unlimited"),
         (["new", "--capacity", 2, "--no-preemption"], None, "needs a guess of the backlog"),
         (["new", "--capacity", 9], None, "another capacity (3, not 9)"),
     ],
@@ -332,6 +335,36 @@ def test_copies_from_the_shell(call, url, tmp_path):
     assert len({call("label", "--many", *place, given=labels).stdout for place in places}) == 1
     assert "already" in call("import", file, code=3).stderr
     assert "is no export of Tarry's" in call("import", "-", "--name", "new", given="{}", code=3).stderr
+
+
+@pytest.mark.parametrize("window", [None, "20h"])
+def test_a_log_is_streamed_as_from_python(call, window, tmp_path):
+    rng, start = np.random.default_rng(1), datetime(2026, 1, 13)
+    at = [start + timedelta(hours=i) for i in range(60)]
+    come = [None if i % 7 == 3 else t + timedelta(minutes=int(rng.integers(1, 3000))) for i, t in enumerate(at)]
+    log = {"order": [f"o{i}" for i in range(60)], "at": at, "seen": come, "paid": [i % 2 for i in range(60)]}
+    frame = pl.DataFrame(log | {"basket": rng.random(60), "gap": [None, *range(59)]})
+    path = tmp_path / "log.csv"
+    frame.sample(60, shuffle=True, seed=1).write_csv(path, separator=";")
+    options = ["--decided", "at", "--labelled", "seen", "--label", "paid", "--capacity", 5, "--seed", 1, "--deliver"]
+    rules = {} if window is None else {"window": window, "missing": 0}
+    options += [] if window is None else ["--window", window, "--missing", 0]
+    told = lines(call("stream", path, *options, "--id", "order"))
+    join = tarry.LabelJoin(5, rng=1, **rules)
+    names = {"decided_at": "at", "labelled_at": "seen", "label": "paid", "at_end": "deliver"}
+    rows = list(join.stream(frame.rename({"order": "id"}), **names))
+    assert told == [row._asdict() for row in rows]
+    assert len(rows) > 5
+    (first, *_) = lines(call("stream", path, *options, "--features", "basket"))
+    assert list(first["features"]) == ["basket"]
+    assert lines(call("stream", path, *options)) != []  # numbered
+    for bad, sentence in (
+        (["--features", "none"], "there is no column 'none'"),
+        (["--id", "none"], "no column 'none'"),
+        (["--unlimited"], "give --capacity"),
+        (["--release", "arrival"] if window is None else ["--missing", "x"], "is about windows|must be JSON"),
+    ):
+        assert re.search(sentence, call("stream", path, *options, *bad, code=2).stderr)
 
 
 def test_features_of_all_kinds_are_printed(call, url):
