@@ -20,7 +20,7 @@ from tarry.errors import StoreError
 from tarry.live.buffers import CHUNK, FATES, IDS, STATE
 from tarry.live.configuration import FORMAT, JOIN, OUTBOX, WINDOW
 from tarry.live.core import ACKED
-from tarry.live.encoding import ItemRow, make_row
+from tarry.live.encoding import ItemRow, row_checksum
 from tarry.live.tracker import Tracker
 from tarry.live.transactions import written
 from tarry.live.values import to_json
@@ -155,11 +155,12 @@ def _row(line: dict[str, Any]) -> tuple[int, ItemRow]:
     """Return the number of a round, or minus that of a row in an outbox, and what is stored of it."""
     t = line["round"] if "round" in line else -line["row"]
     play = np.array(line.get("play", ()), float).tobytes()
+    payload: bytes | None = None
     if "body" in line:
-        return t, make_row(t, line["body"], play, None if line["payload"] is None else b64decode(line["payload"]))
-    payload = None
-    for letter, name in _PAYLOADS.items():
-        if name in line:
-            payload = letter + (b64decode(line[name]) if name == "bytes" else to_json(line[name]).encode())
-    body = to_json({name: part for name, part in line.items() if name not in _SHOWN})
-    return t, make_row(t, body, play, payload)
+        body, payload = line["body"], None if line["payload"] is None else b64decode(line["payload"])
+    else:
+        body = to_json({name: part for name, part in line.items() if name not in _SHOWN})
+        for letter, name in _PAYLOADS.items():
+            if name in line:
+                payload = letter + (b64decode(line[name]) if name == "bytes" else to_json(line[name]).encode())
+    return t, ItemRow(body, play, payload, row_checksum(t, body, play, payload))

@@ -137,15 +137,11 @@ def row_of(t: int, item: Item) -> ItemRow:
         "tracked": item.tracked,
         "released": [plain_id(id) for id in item.released],
         "answer": int(item.answer),
-        **_labels(item.gathered),
+        **(_labels(item.gathered) if item.gathered else {_LABELS: ()}),
         "keys": [plain_id(key) for key in item.keys],
     }
-    return make_row(t, to_json(body), b"" if item.play is None else item.play.tobytes(), item.payload)
-
-
-def make_row(t: int, body: str, play: bytes, payload: bytes | None) -> ItemRow:
-    """Return a row with its checksum."""
-    return ItemRow(body, play, payload, row_checksum(t, body, play, payload))
+    play, text = b"" if item.play is None else item.play.tobytes(), to_json(body)
+    return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
 
 
 class Rows:
