@@ -6,7 +6,7 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
-from math import isnan, nan
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -279,7 +279,7 @@ class Slots:
             weight = float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
         except IndexError as error:
             raise outside_array(error) from None
-        if isnan(weight):
+        if weight != weight:  # cheaper than isnan
             raise no_weight(self.player.scheduler, f"round {self.counts[ROUNDS]}")
         return weight
 
@@ -359,9 +359,14 @@ class Slots:
         used = self._fates[_USED]
         return self._moments[WEIGHT] / used if used else nan
 
+    def place_of(self, weight: float) -> tuple[float, int]:
+        """Return the weight of the round used last relative to the mean, as below, and how many were used."""
+        used = self._fates[_USED]
+        return weight / (self._moments[WEIGHT] / used), used
+
     def relative(self, weight: float) -> float:
         """Return the weight of the round used last over the mean weight of all used so far, itself among them."""
-        return weight / self.mean_weight()
+        return self.place_of(weight)[0]
 
     @property
     def size(self) -> int:

@@ -171,7 +171,8 @@ class Tracker:
             counts[NAMING] = OURS if id is None else CALLERS
         released: tuple[Hashable, ...] = ()
         if slots.table[RELEASED]:
-            released = tuple([self._release(past) for past in slots.released()])
+            for past in slots.released():
+                released += (self._release(past),)
         play = _NOWHERE
         if self._plays:
             play = slots.state.play.copy()
@@ -208,9 +209,9 @@ class Tracker:
     def _forget(self, t: int, item: Item | None) -> None:
         """Forget what belonged to a round that has lost its slot, unless it is recent."""
         self.tracked.discard(t)
-        if item is not None and self.ids is not None and t <= self.forgotten:
+        if self.ids is not None and item is not None and t <= self.forgotten:
             self.ids.forget(item.id)
-        if t <= self.rounds - self.recent:
+        if t <= self.slots.counts[ROUNDS] - self.recent:
             self.items.pop(t, None)
         elif item is not None and (item.payload is not None or item.gathered):
             self.items[t] = _new_item((*item[:5], None, (), ()))
@@ -290,15 +291,17 @@ class Tracker:
     def item(self, t: int) -> Item | None:
         """Return what is kept of round t, if it is tracked or recent."""
         kept: Item | None = self.items.get(t)
+        if kept is not None:
+            return kept
         first = max(self.rounds - self.recent, self.configuration.forgotten) + 1  # of those that are kept
-        if kept is None and (t in self.tracked or first <= t <= self.rounds):
+        if t in self.tracked or first <= t <= self.rounds:
             raise StoreError(f"the store has lost the row of round {t}: restore a copy of it")
         return kept
 
     def readable(self, t: int) -> Item | None:
         """Return what is kept of round t, or None if this process cannot read it: that harms the round alone."""
         try:
-            return self.item(t)
+            return self.items.get(t) or self.item(t)  # one call less where there is one
         except Unreadable:
             return None
 
@@ -367,21 +370,26 @@ class Tracker:
             self.slots.count(Answer.OUTSIDE)
         return is_outside
 
-    def gather(self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True) -> Answer:
+    def gather(
+        self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True, moment: int | None = None
+    ) -> Answer:
         """Keep a label with a tracked round and let it wait on; return PENDING, or why it is not kept.
 
-        A label whose key has come before is a duplicate, and unless there may be ``several``, so is every second one.
+        One whose ``moment`` lies after the window of its round is OUTSIDE. A label whose key has come before is a
+        duplicate, and unless there may be ``several``, so is every second one.
         Keys are kept as long as the labels.
         """
         t = self.find(as_id(id))
         item = self.item(t) if t is not None and t in self.tracked else None
         if t is None or item is None:
             answer = self._refusal(t) or Answer(self.fates.fate(t or 0))
+        elif moment is not None and moment > self.slots.end_of(t):
+            answer = Answer.OUTSIDE
         elif (key is not None and key in item.keys) or (item.gathered and not several):
             answer = Answer.DUPLICATE
         else:
             keys = item.keys if key is None else (*item.keys, key)
-            self.items[t] = item._replace(gathered=(*item.gathered, label), keys=keys)
+            self.items[t] = _new_item((*item[:6], (*item.gathered, label), keys))
             return Answer.PENDING
         self.slots.count(answer)
         return answer
