@@ -351,10 +351,7 @@ class Tracker:
     def refuse_outside(self, id: Hashable, moment: int) -> bool:
         """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
         t = self.find(as_id(id))
-        is_outside = t is not None and t in self.tracked and moment > self.slots.end_of(t)
-        if is_outside:
-            self.slots.count(Answer.OUTSIDE)
-        return is_outside
+        return t is not None and t in self.tracked and self.slots.is_outside(t, moment)
 
     def gather(self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True) -> Answer:
         """Keep a label with a tracked round and let it wait on; return PENDING, or why it is not kept.
