@@ -4,6 +4,7 @@
 # crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
+# docs: the documentation as a site, out/site/index.html; a warning is an error
 # test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
 READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
-.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash bench clean
+.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash bench docs clean
 
 setup: $(VENV)/.ready
 
@@ -71,6 +72,14 @@ test-torch: $(VENV)/.ready-torch
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks
+
+$(VENV)/.ready-docs: $(VENV)/.ready
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.ready-docs
+	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs out/site
+	@echo "out/site/index.html"
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist out

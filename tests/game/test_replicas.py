@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.delays.base import Delays
+from tarry.delays.base import Delays, delay
 from tarry.game import blocks, run, world
 from tarry.game.replay import replay
+from tarry.kernel.views import leaves
 from tarry.learners import BOLD, DWFTBL, DWFTRL, OGD, TwoPoint
 from tarry.schedulers import Batching, Bernoulli, VarOpt
 from tarry.tracking import Doubling, Player, keyed_draws
@@ -257,3 +258,42 @@ def test_compiled_seeds_together_are_seeds_alone():
     for i in (0, 1, 150, 299):
         alone = tarry.simulate(game, player, [i], checkpoints=8)
         assert all(_are_rows(record, i, alone) for record in records)
+
+
+class Alternating(tarry.delays.fixed):
+    """Come late in every other round: what all delays of its base have in common, these have not."""
+
+    def wait(self, t):
+        return self.delay * (t % 2)
+
+
+class Shorter(tarry.delays.fixed):
+    """Come earlier and earlier, so that late rounds overtake others."""
+
+
+@delay.on(Shorter)
+def _shorten(delays, t):
+    return min(max(0, delays.delay - t), delays.horizon - t)
+
+
+@pytest.mark.parametrize("kind", [tarry.delays.fixed, Alternating, Shorter])
+@pytest.mark.parametrize("wait", [3, 30, 10**9])
+def test_fixed_delays_and_those_derived_from_them_are_played_as_listed(kind, wait):
+    waits, player = kind(horizon=HORIZON, delay=wait), Player(DWFTRL(DOMAIN, rate=0.1))
+    listed = tarry.delays.array(waits.values)
+    for capacity in (4, None):
+        games = [tarry.Game(DOMAIN, tarry.losses.Linear(ROWS), one, capacity=capacity) for one in (waits, listed)]
+        found, expected = (tarry.simulate(game, player, SEEDS) for game in games)
+        assert np.array_equal(found.regret_at, expected.regret_at)
+        assert np.array_equal(found.fates, expected.fates)
+
+
+def test_memory_is_that_of_rounds_played_and_not_of_their_delay():
+    game = tarry.Game(
+        DOMAIN,
+        tarry.losses.Linear(tarry.losses.drifting(3, rng=1)),
+        tarry.delays.fixed(horizon=10**9, delay=10**9),
+        capacity=4,
+    )
+    made = run.prepare(game, Player(DWFTRL(DOMAIN, rate=0.1)), bound=False)
+    assert sum(leaf.nbytes for leaf in leaves(made.start(keyed_draws(0)))) < 2**18

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -140,3 +143,29 @@ def test_implementations_have_the_verbs_arguments():
     def _more(thing, cup, t, more=1.0): ...
 
     assert set(weigh.members) == {int, float}
+
+
+INTERRUPTED = """
+import signal, sys
+import tarry
+class Interrupting:  # an interrupt comes when a module is looked for
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+waits = tarry.delays.bursts(horizon=6, length=2, slow=3, fast=0)
+try:
+    waits.uncut(6)
+except KeyboardInterrupt:
+    print(waits.uncut(6))
+"""
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("module", ["numba.core.typing.builtins", "tarry.kernel.pipeline"])
+def test_an_interrupt_while_numba_is_loaded_breaks_nothing(module):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", INTERRUPTED, module]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[3 3 0 0 3 3]"

@@ -11,13 +11,13 @@ import numpy as np
 
 from tarry.checks import as_int
 from tarry.delays.base import allocate as allocate_delays
-from tarry.errors import MemberError, TooLarge
+from tarry.errors import TooLarge
 from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import OUTSIDE, Comparator
 from tarry.game.in_step import advance_in_step, plays_in_step, seen_losses
 from tarry.game.problem import check_player, setting_of
-from tarry.game.rounds import Setting, no_slot
+from tarry.game.rounds import Setting, no_slot, no_weight
 from tarry.game.world import (
     BOOKS,
     KINDS,
@@ -40,7 +40,7 @@ from tarry.game.world import (
 from tarry.kernel.compile import in_python, must_run_plain
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
-from tarry.kernel.wheel import NODE_BYTES, make_line, make_wheel
+from tarry.kernel.wheel import LONGEST_LINE, NODE_BYTES, make_line, make_wheel
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
 from tarry.losses.base import allocate as allocate_rows
@@ -144,7 +144,8 @@ class Run(NamedTuple):
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width = widths.get(self.game.feedback, queries)
         line = self.game.delays.in_line
-        nodes = line or min(self.horizon, nodes)
+        is_line = 0 < line < LONGEST_LINE
+        nodes = line if is_line else min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
         contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
@@ -157,7 +158,7 @@ class Run(NamedTuple):
             world=make_world(
                 (losses.rows.width, width, contexts),
                 slots,
-                make_line(nodes) if line else make_wheel(nodes, self.horizon),
+                make_line(nodes) if is_line else make_wheel(nodes, self.horizon),
                 (self.checkpoints.size, BOOKS + sums),
                 self._fresh_reactions(),
             ),
@@ -237,10 +238,7 @@ class Run(NamedTuple):
         if np.any(buffers.state.tally.fates < 0):
             raise no_slot(self.player.scheduler)
         if not np.all(np.isfinite(buffers.state.tally.sums[:, WEIGHT])):  # before the plays, which it spoils
-            raise MemberError(
-                f"{type(self.player.scheduler).__name__} gave a weight in rounds {first} to {last} that is not finite: "
-                "check its arrive; simulate(…, debug=True) names the line"
-            )
+            raise no_weight(self.player.scheduler, f"rounds {first} to {last}")
         good = np.isfinite(plays).all(axis=1)
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(

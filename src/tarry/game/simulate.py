@@ -21,7 +21,7 @@ from tarry.game.blocks import Crew, Part, Refused, is_worth_compiling, kind_of_r
 from tarry.game.hindsight import Comparator, Stopped, comparing, compile_passes, has_closed_form
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
-from tarry.kernel.compile import in_python
+from tarry.kernel.compile import in_python, numba_side
 from tarry.learners.base import RecordedDirections
 from tarry.losses.drawn import table_bytes
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
@@ -98,7 +98,7 @@ def simulate(
     match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
 
     def play(is_plain: bool) -> Record:
-        return _play(match.in_python() if is_plain else match, device, progress)
+        return play_match(match.in_python() if is_plain else match, device, progress)
 
     return python_first(match.first, len(match.seeds), device, play)
 
@@ -106,7 +106,7 @@ def simulate(
 def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T]) -> T:
     """Return what ``play`` does in Python (True) where so many seeds are not worth compiling, or compiled (False)."""
     try:
-        is_short = device == "cpu" and not is_worth_compiling(part, seeds)
+        is_short = device != "cuda" and not is_worth_compiling(part, seeds)
     except KeyboardInterrupt:
         raise Interrupted("interrupted before the first round: nothing is kept") from None
     if is_short:
@@ -117,18 +117,23 @@ def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T])
     return play(False)
 
 
+def load_device() -> Any:
+    """Return the module that plays on a GPU; it needs Numba, which is loaded to the end whatever is interrupted."""
+    numba_side()
+    from tarry.game import device
+
+    return device
+
+
 def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
     """Return who plays seeds of one kind: a GPU, or threads; ``own`` bytes are each seed's own beside its buffers."""
-    found = None
-    if device != "cpu":
-        from tarry.game.device import gpu_for  # which loads Numba
-
-        found = gpu_for(device, part, seeds, own)
+    found = None if device == "cpu" else load_device().gpu_for(device, part, seeds, own)
     # Threads draw the rows of each seed's game into a table; on a GPU every thread draws them as it plays.
     return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
 
 
-def _play(match: Match, device: str, progress: Progress | None) -> Record:
+def play_match(match: Match, device: str = "cpu", progress: Progress | None = None) -> Record:
+    """Return the record of a match, compiled unless it is one in Python."""
     chosen, run = match.seeds, match.first.run
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
     try:
