@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, Window, check_id
-from tarry.adapters.weighing import RELATIVE, SPLIT, Weighing
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -67,7 +67,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         classes: ArrayLike | None = None,
         random_state: Seed | np.random.RandomState = None,
         size: Sizer = None,
-        weights: str = RELATIVE,
+        weights: str = DEFAULT,
         split: float | None = SPLIT,
         max_weight: float | None = None,
         window: Any = None,
@@ -126,8 +126,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         weighing = self.waiting_.weighing
         rows, labels = np.stack([row for _, row, *_ in heard]), np.asarray([y for *_, y in heard])
         weights = np.array([weight for _, _, weight, _ in heard])
-        calls = np.array([weighing.calls(weight) for weight in weights.tolist()])
-        weighing.warn_of(float((weights / calls).max()), lambda: step_of(self.estimator_))
+        calls = np.array([weighing.calls(weight, step_of, self.estimator_) for weight in weights.tolist()])
         rows, labels, weights = (np.repeat(part, calls, axis=0) for part in (rows, labels, weights / calls))
         try:
             self._learn(rows, labels, weights, self.classes)

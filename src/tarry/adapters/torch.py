@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, Window
-from tarry.adapters.weighing import RELATIVE, SPLIT, Weighing
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.checks import as_int
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
@@ -51,7 +51,7 @@ class LateLabels(LateModel):
         seed: Seed = None,
         collate: Callable[[list[Any]], Any] | None = None,
         size: Sizer = None,
-        weights: str = RELATIVE,
+        weights: str = DEFAULT,
         split: float | None = SPLIT,
         max_weight: float | None = None,
         window: Any = None,
@@ -93,9 +93,7 @@ class LateLabels(LateModel):
 
     def _add(self, id: Hashable, x: Any, weight: float, y: Any) -> float | None:
         """Put a row into the batch, several times if its weight is great, and make the steps that are full."""
-        weighing, loss = self._waiting.weighing, None
-        calls = weighing.calls(weight)
-        weighing.warn_of(weight / calls, lambda: step_of(self.optimiser))
+        calls, loss = self._waiting.weighing.calls(weight, step_of, self.optimiser), None
         self._batch += [(id, x, y, weight / calls)] * calls
         while len(self._batch) >= self.batch_size:
             loss = self.step()

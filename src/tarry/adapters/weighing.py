@@ -12,6 +12,7 @@ from tarry.live.core import Slots
 logger = logging.getLogger("tarry")
 
 RELATIVE, TEMPERED, UNBIASED = WEIGHTS = ("relative", "tempered", "unbiased")
+DEFAULT = RELATIVE  # of models; lines for Vowpal Wabbit know no other but unbiased
 SPLIT = 1.0  # the weight that a call is to have: an ordinary label's
 LONG = 0.1  # weight times step from which there is a warning: ten labels at River's default step of 0.01
 HEAVY = 2.0  # weights below are no news to a step
@@ -30,9 +31,10 @@ class Weighing:
     12
     """
 
-    def __init__(self, weights: str = RELATIVE, split: float | None = SPLIT, max_weight: float | None = None) -> None:
+    def __init__(self, weights: str = DEFAULT, split: float | None = SPLIT, max_weight: float | None = None) -> None:
         self._weights = as_choice(weights, "weights", WEIGHTS)
         self._split = None if split is None else as_positive(split, "split")
+        self._light = HEAVY * min(self._split or 1.0, 1.0)  # what is below is one call, and no long step
         self._most = None if max_weight is None else as_positive(max_weight, "max_weight")
         self._rows, self._whole, self._cut = 0, 0.0, 0.0  # under max_weight: rows, their weight, and what was cut of it
         self._has_warned = self._has_warned_of_cuts = False
@@ -66,15 +68,19 @@ class Weighing:
         """The share of all weight that ``max_weight`` has cut: 0 is unbiased."""
         return self._cut / self._whole if self._whole else 0.0
 
-    def calls(self, weight: float) -> int:
-        """Return in how many calls, of equal weights, a weight is told."""
-        return 1 if self._split is None or weight < HEAVY * self._split else int(weight / self._split)
+    def calls(self, weight: float, step: Callable[[Any], Any] | None = None, model: Any = None) -> int:
+        """Return in how many calls, of equal weights, a weight is told.
 
-    def warn_of(self, weight: float, step: Callable[[], Any]) -> None:
-        """Warn, once, of a call whose weight makes the model's step long; ``step`` reads it, None where it cannot."""
-        if weight < HEAVY or self._has_warned:
-            return
-        length = step()
+        Warn, once, where a call's weight makes a step long; ``step(model)`` reads it, None where it cannot be read.
+        """
+        if weight < self._light:
+            return 1
+        count = 1 if self._split is None else max(1, int(weight / self._split))
+        if step is not None and not self._has_warned and weight / count >= HEAVY:
+            self._warn_of(weight / count, step(model))
+        return count
+
+    def _warn_of(self, weight: float, length: Any) -> None:
         if isinstance(length, (int, float)) and weight * length >= LONG:
             self._has_warned = True
             logger.warning(

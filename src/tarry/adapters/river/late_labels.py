@@ -14,7 +14,7 @@ from river import base, compose
 from river.active.base import ActiveLearningClassifier
 
 from tarry.adapters.waiting import LateModel, Sizer, Waiting, Window
-from tarry.adapters.weighing import RELATIVE, SPLIT, Weighing
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -86,7 +86,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         scheduler: Scheduler | SchedulerParameter | None = None,
         seed: int | None = None,
         size: Sizer = None,
-        weights: str = RELATIVE,
+        weights: str = DEFAULT,
         split: float | None = SPLIT,
         max_weight: float | None = None,
         window: Any = None,
@@ -151,9 +151,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
 
     def _learn(self, id: Hashable, x: Features, weight: float, y: Any, own: float, options: dict[str, Any]) -> None:
         """Teach the model a label in as many calls as its weight takes; ``own`` is a weight of the caller's."""
-        weighing = self._waiting.weighing
-        calls = weighing.calls(weight)
-        weighing.warn_of(weight / calls, lambda: step_of(self.model))
+        calls = self._waiting.weighing.calls(weight, step_of, self.model)
         done = 0
         try:
             while done < calls:

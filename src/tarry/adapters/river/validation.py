@@ -17,7 +17,7 @@ from river import base, metrics, stream, utils
 
 from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted, step_of
 from tarry.adapters.waiting import Seed, Sizer, check_sizer, make_slots
-from tarry.adapters.weighing import RELATIVE, SPLIT, Weighing
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.checks import as_int
 from tarry.live.core import Slots
 from tarry.live.logs import AT_END
@@ -46,7 +46,7 @@ def iter_progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
-    weights: str = RELATIVE,
+    weights: str = DEFAULT,
     split: float | None = SPLIT,
     max_weight: float | None = None,
 ) -> Iterator[Report]:
@@ -135,8 +135,7 @@ def _play(
         weight = weighing.of(slots, slots.answer(i + 1))
         if weight != 0.0 and own != 0.0:
             used += 1
-            calls = weighing.calls(weight)
-            weighing.warn_of(weight / calls, lambda: step_of(model))
+            calls = weighing.calls(weight, step_of, model)
             for _ in range(calls):
                 learn(x, y, w=weight * own / calls, **options)
         scored += 1
@@ -162,7 +161,7 @@ def progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
-    weights: str = RELATIVE,
+    weights: str = DEFAULT,
     split: float | None = SPLIT,
     max_weight: float | None = None,
     **print_kwargs: Any,
