@@ -6,7 +6,7 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
-from math import nan
+from math import nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ from tarry.tracking.tally import (
     MASS,
     MOST,
     OTHER_SIZES,
+    SQUARE,
     UNCERTIFIED,
     WEIGHT,
     as_number,
@@ -326,9 +327,21 @@ class Slots:
         numbers: list[int] = self.state.table.released[: self.table[RELEASED]].tolist()
         return numbers
 
+    def is_outside(self, t: int, moment: int) -> bool:
+        """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
+        is_late = moment > self.end_of(t)
+        if is_late:
+            self.count(Answer.OUTSIDE)
+        return is_late
+
     def end_of(self, t: int) -> int:
         """Return the moment at which the window of a tracked round ends."""
         return int(self.due[find(self.state.table, t)])
+
+    def note(self, moment: int) -> None:
+        """Remember the latest moment that was told."""
+        if moment > self.marks[NOW]:
+            self.marks[NOW] = moment
 
     def ended(self, moment: int) -> list[int]:
         """Return the tracked rounds whose windows have ended by a moment, in the order of their ends."""
@@ -367,6 +380,14 @@ class Slots:
     def relative(self, weight: float) -> float:
         """Return the weight of the round used last over the mean weight of all used so far, itself among them."""
         return self.place_of(weight)[0]
+
+    def tempered(self, weight: float) -> float:
+        """Return the weight of the round used last over √(Σw²/Σw) of all used so far, itself among them.
+
+        Σw²/Σw is how many labels one label of the effective sample stands for. A step tuned for as many labels as there
+        are decisions errs least with unbiased weights divided by its root.
+        """
+        return weight / sqrt(self._moments[SQUARE] / self._moments[WEIGHT])
 
     @property
     def size(self) -> int:

@@ -365,10 +365,7 @@ class Tracker:
     def refuse_outside(self, id: Hashable, moment: int) -> bool:
         """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
         t = self.find(as_id(id))
-        is_outside = t is not None and t in self.tracked and moment > self.slots.end_of(t)
-        if is_outside:
-            self.slots.count(Answer.OUTSIDE)
-        return is_outside
+        return t is not None and t in self.tracked and self.slots.is_outside(t, moment)
 
     def gather(
         self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True, moment: int | None = None
