@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -118,30 +119,47 @@ def plan_log(
     return plan(log.delays, **{**known, **options})
 
 
-def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.DataFrame, str, str]:
+def scan_table(path: Path) -> pl.LazyFrame:
+    """Return a CSV or Parquet file as a lazy frame, with dates read; raise ValueError for any other file."""
     import polars as pl
 
     if not path.is_file():
         raise ValueError(f"there is no file {path}: give a CSV or Parquet file with two columns of time stamps")
+    match path.suffix.lower():
+        case ".csv" | ".tsv" | ".txt":
+            separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            # Feedback may be empty for long stretches, which say nothing about the kind of a column.
+            return pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
+        case other if other in PARQUET:
+            return pl.scan_parquet(path)
+        case other:
+            raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a table is read into a sentence that names the file."""
+    import polars as pl
+
     try:
-        match path.suffix.lower():
-            case ".csv" | ".tsv" | ".txt":
-                separator = "\t" if path.suffix.lower() == ".tsv" else ","
-                # Feedback may be empty for long stretches, which say nothing about the kind of a column.
-                lazy = pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
-            case other if other in PARQUET:
-                lazy = pl.scan_parquet(path)
-            case other:
-                raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
-        names = lazy.collect_schema().names()
-        start = _find(names, decided, DECIDED, "decided")
-        end = _find(names, feedback, FEEDBACK, "feedback", start)
-        return lazy.select(start, end).collect(), start, end
+        yield
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None) -> str:
+def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.DataFrame, str, str]:
+    with reading(path):
+        lazy = scan_table(path)
+        names = lazy.collect_schema().names()
+        start = find_column(names, decided, DECIDED, "decided")
+        end = find_column(names, feedback, FEEDBACK, "feedback", start)
+        return lazy.select(start, end).collect(), start, end
+
+
+def find_column(
+    names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None
+) -> str:
+    """Return the column that was named, or the first with a usual name; raise ValueError where there is none."""
     shown = ", ".join(map(repr, names)) or "none"
     if given is not None:
         if given == taken:
