@@ -22,7 +22,7 @@ from tarry.cases.log import features_of
 DAY = 86_400.0  # seconds
 YEAR = 365
 MINUTE = 60.0
-FEW = 4_000  # decisions of a long stream: its first ones
+FEW = 2_500  # decisions of a long stream: its first ones
 
 
 def relapse() -> CaseLog:
@@ -38,10 +38,10 @@ def relapse() -> CaseLog:
 def mortality() -> CaseLog:
     """Does a person over 50 die within two years? Olmsted County, by the year of the sample (flchain of survival).
 
-    Days within a year are drawn, with a fixed seed; every second person is taken.
+    Days within a year are drawn, with a fixed seed; every third person is taken.
     """
     window = 2 * YEAR
-    table = read_r("flchain").filter((pl.col("death") == 1) | (pl.col("futime") >= window)).gather_every(2)
+    table = read_r("flchain").filter((pl.col("death") == 1) | (pl.col("futime") >= window)).gather_every(3)
     days = (table["sample.yr"].to_numpy() - 1995 + np.random.default_rng(0).random(table.height)) * YEAR
     hits = ((table["death"] == 1) & (table["futime"] <= window)).to_numpy()
     features = [table[name] for name in ("age", "sex", "kappa", "lambda", "creatinine", "mgus")]
@@ -61,7 +61,7 @@ def jobs() -> CaseLog:
 
 
 def purchases() -> CaseLog:
-    """Does a new customer buy again within 30 days? CDNOW, first purchases of early 1997 (Lifetimes); every sixth."""
+    """Does a new customer buy again within 30 days? CDNOW, first purchases of early 1997 (Lifetimes); every ninth."""
     lines = inside("lifetimes", "datasets", "CDNOW_master.txt").read_text().splitlines()[1:]
     schema = {"customer": pl.String, "date": pl.String, "cds": pl.String, "dollars": pl.String}
     table = pl.DataFrame([line.split() for line in lines], schema=schema, orient="row").with_columns(
@@ -72,7 +72,7 @@ def purchases() -> CaseLog:
         table.sort("customer", "date", maintain_order=True)
         .group_by("customer", maintain_order=True)
         .agg(pl.col("date", "cds", "dollars").first(), again=again)
-        .gather_every(6)
+        .gather_every(9)
         .sort("date", maintain_order=True)
     )
     window = 30
@@ -109,7 +109,6 @@ def from_stream(make: Callable[[], Stream], window: float) -> CaseLog:
 
 
 LOGS: dict[str, Callable[[], CaseLog]] = {
-    "departures": lambda: from_stream(partial(flights, "departure", FEW), 181),
     "landings": lambda: from_stream(partial(flights, "arrival", FEW), 600),
     "clinical": lambda: from_stream(clinical, 366 * 1440),
     "queue": lambda: from_stream(partial(desk, FEW), 1440),
@@ -117,5 +116,6 @@ LOGS: dict[str, Callable[[], CaseLog]] = {
     "mortality": mortality,
     "jobs": jobs,
     "purchases": purchases,
+    "departures": lambda: from_stream(partial(flights, "departure", FEW), 181),
 }
 """The logs by name; each is made when it is asked for."""

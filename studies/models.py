@@ -22,7 +22,8 @@ from tarry.reports.table import markdown as as_markdown
 
 SHARES = (0.05, 0.15)  # of the mean backlog
 POLICIES = (OURS, RIVAL, "time out", "unlimited")
-WINDOWS = (3, 6, 12, 24, 48)  # of the generated logs that differ in nothing but their length
+WINDOWS = (3, 6, 12, 24, 48)
+GENERATED = 10  # of them for each length  # of the generated logs that differ in nothing but their length
 BACKLOG = 100  # decisions in a window of those
 MUCH = 0.03  # of the loss: nobody should be behind by more
 
@@ -78,13 +79,13 @@ def exchangeable(windows: float, rng: int = 0) -> CaseLog:
     return CaseLog(moments, moments + waits, labels, features, window=float(BACKLOG))
 
 
-def by_length(models: Iterable[str], seeds: int, tell: Callable[[str], None]) -> list[tuple[int, Pair, float, float]]:
+def by_length(models: Iterable[str], tell: Callable[[str], None]) -> list[tuple[int, Pair, float, float]]:
     """Return VarOpt against drop newest, and their rows, on generated logs that differ in their length alone."""
     found = []
     for windows in WINDOWS:
         cells: dict[str, list[tuple[float, float, float]]] = {}
-        for rng in range(seeds):
-            tell(f"{windows} windows, log {rng + 1} of {seeds}")
+        for rng in range(GENERATED):
+            tell(f"{windows} windows, log {rng + 1}")
             log, options = exchangeable(windows, rng), {"capacity": 0.15, "seeds": 2, "releases": ("window",)}
             made = compare(log, models=tuple(models), policies=(OURS, RIVAL), **options)  # type: ignore[arg-type]
             for pair in pairs_of("generated", 0.15, made):
@@ -200,6 +201,27 @@ def summary(pairs: list[Pair]) -> str:
     return " ".join(told)
 
 
+def write(
+    out: Path,
+    made: list[tuple[str, float, Comparison]],
+    lengths: list[tuple[int, Pair, float, float]],
+    models: list[str],
+) -> Path:
+    """Write all numbers, the tables as Markdown and the page; return the page."""
+    told = [{"log": name, "share": share, **one.to_dict()} for name, share, one in made]
+    (out / "models.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    pairs = [pair for name, share, one in made for pair in pairs_of(name, share, one)]
+    tables = [
+        pairs_table(pairs, models),
+        beliefs_table(made),
+        lengths_table(lengths, models),
+        losses_table(made, models),
+    ]
+    (out / "models.md").write_text(f"{summary(pairs)}\n\n{as_markdown(tables)}", encoding="utf-8")
+    facts = [f"{name}: {one.facts}" for name, share, one in made if share == SHARES[0]]
+    return write_page(Page("Do weights serve models?", [summary(pairs)], notes=facts, parts=tables), out / "index.html")
+
+
 def models_command(
     out: Annotated[Path, typer.Option(help="Folder for the page, the tables and all numbers.")] = Path("out")
     / "models",
@@ -213,28 +235,10 @@ def models_command(
 
     names, models = list(log or LOGS), list(model or MODELS)
     with refusing(), quiet(), progress_lines("playing") as tell:
-        lengths = by_length(models, seeds, tell)
-        made: list[tuple[str, float, Comparison]] = []
         out.mkdir(parents=True, exist_ok=True)
+        lengths = by_length(models, tell)
+        made: list[tuple[str, float, Comparison]] = []
         for one in play(names, models, seeds, tell):
             made.append(one)
-            # Written as it grows: all of it takes half an hour.
-            told = [{"log": name, "share": share, **c.to_dict()} for name, share, c in made]
-            (out / "models.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        pairs = [pair for name, share, c in made for pair in pairs_of(name, share, c)]
-        tables = [
-            pairs_table(pairs, models),
-            beliefs_table(made),
-            lengths_table(lengths, models),
-            losses_table(made, models),
-        ]
-        (out / "models.md").write_text(summary(pairs) + "\n\n" + as_markdown(tables), encoding="utf-8")
-        facts = [f"{name}: {c.facts}" for name, share, c in made if share == SHARES[0]]
-        page = write_page(
-            Page("Do weights serve models?", [summary(pairs)], notes=facts, parts=tables), out / "index.html"
-        )
-    console = screen()
-    for table in tables[:3]:
-        console.print(table.rich())
-    console.print(summary(pairs), style="bold", highlight=False)
-    console.print(f"page: {page}", soft_wrap=True)
+            page = write(out, made, lengths, models)  # as it grows: all of it takes many minutes
+    screen().print(f"page: {page}", soft_wrap=True)

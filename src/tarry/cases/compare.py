@@ -100,9 +100,9 @@ def compare(
     """Stream a log through a join under each policy and release, teach each model, and score what it predicts.
 
     ``capacity`` is a number of slots, or a share of the decisions that wait on average under a release (0.15, "15%").
-    A limited policy runs once per seed, each run beginning the log a little later (within its first tenth): so
-    intervals also hold the luck of policies that do not draw. ``releases``: those the log allows, "arrival" and, with
-    a window, "window".
+    Drop newest, and policies that draw, run once per seed, each run beginning the log a little later (within its first
+    tenth), so that intervals also hold the luck of drop newest; other policies run once. ``releases``: those the log
+    allows, "arrival" and, with a window, "window".
     """
     runs, chosen = as_int(seeds, "seeds", 2), [p if isinstance(p, Policy) else find_policy(p) for p in policies]
     for name in models:
@@ -140,7 +140,7 @@ def _scores(
     logs: list[CaseLog], policy: Policy, slots: int, release: str, models: Sequence[str], tell: Callable[[str], None]
 ) -> Iterator[Score]:
     tell(f"{policy.name}, {release}")
-    runs = logs if policy.is_limited else logs[:1]
+    runs = logs if policy.is_random or policy.name == RIVAL else logs[:1]
     heard = [follow(log, policy, slots, release, seed) for seed, log in enumerate(runs)]
     rows = float(np.mean([one.rows.size for one in heard]))
     believed = tuple(one.believed for one in heard)
@@ -266,7 +266,10 @@ class Comparison:
         first = [one for one in self.scores if one.model == self.models[0] and one.slots is not None and one.rows > 0]
         if not first:
             return "No limited policy gave a row: take more slots."
-        errors = {one: hypot(one.belief.mean - self.truth, one.belief.deviation) for one in first}
+        spread = float(self.log.truth[self.log.settled].std())
+        # A single run may be near by luck: as far as so many rows can be.
+        noise = {one: one.belief.deviation if one.belief.runs > 1 else spread / sqrt(one.rows) for one in first}
+        errors = {one: hypot(one.belief.mean - self.truth, noise[one]) for one in first}
         best = min(first, key=lambda one: errors[one])
         told = [best, *(one for one in first if one.release == best.release and one.policy in (OURS, RIVAL))]
         shown = ", ".join(f"{one.policy} {one.belief.mean:.4g}" for one in dict.fromkeys(told))

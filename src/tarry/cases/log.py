@@ -130,19 +130,21 @@ def case_log(
     if not np.isfinite(missing):
         raise ArgumentError("missing", "must be a finite number, the label of decisions without one", missing)
     others = [frame[name] for name in frame.columns if name not in (decided, labelled, label, "id")]
-    outcomes = np.where(np.isfinite(end), outcomes, np.nan)
-    made = CaseLog(start[order], end[order], outcomes[order], features_of(others)[order], length, float(missing))
+    outcomes, rows = np.where(np.isfinite(end), outcomes, np.nan), features_of(others, frame.height)
+    made = CaseLog(start[order], end[order], outcomes[order], rows[order], length, float(missing))
     if not made.settled.any():
         raise ValueError("no decision is settled within the log: give a shorter window, or a longer log")
     return made
 
 
-def features_of(columns: Iterable[pl.Series]) -> Vector:
-    """Return numbers for each column of features, standardised, and for each frequent value of a text."""
+def features_of(columns: Iterable[pl.Series], height: int | None = None) -> Vector:
+    """Return numbers for each column of features, standardised, and for each frequent value of a text.
+
+    Without any there is a column of zeros, of so many rows.
+    """
     made: list[Vector] = []
-    height = 0
-    for column in columns:
-        height = len(column)
+    listed = list(columns)
+    for column in listed:
         if column.dtype.is_numeric() or column.dtype == pl.Boolean or column.dtype.is_temporal():
             values = _seconds(column) if column.dtype.is_temporal() else column.cast(pl.Float64).to_numpy()
             known = np.isfinite(values)
@@ -160,7 +162,7 @@ def features_of(columns: Iterable[pl.Series]) -> Vector:
         if not known.all():
             made.append((~known).astype(np.float64))
     useful = [column for column in made if column.min() < column.max()]
-    return np.column_stack(useful) if useful else np.zeros((height, 1))
+    return np.column_stack(useful) if useful else np.zeros((len(listed[0]) if height is None else height, 1))
 
 
 def _seconds(column: pl.Series) -> Vector:

@@ -13,7 +13,7 @@ from tarry.live import LabelJoin
 from tarry.live.logs import DELIVER
 from tarry.planning.policies import Conditions, Policy
 
-REFITS = 10  # of a model that is fitted anew, over a log
+REFITS = 8  # of a model that is fitted anew, over a log
 LEAST = 1e-6  # a probability is held this far from 0 and 1, so that a logarithm is finite
 BINS = 10  # of predictions, for calibration
 
@@ -64,7 +64,7 @@ def progress(log: CaseLog, heard: Heard, model: Model) -> Vector:
         step = -(-log.size // REFITS)
         after = -(-after // step) * step
     changes, starts = np.unique(after, return_index=True)
-    for begin, end, moment in zip(starts, [*starts[1:], after.size], changes, strict=True):
+    for begin, end, moment in zip(starts, np.append(starts, after.size)[1:], changes, strict=True):
         if moment >= log.size:
             break
         out[at:moment] = model.predict(log.features[at:moment]) if moment > at else 0.0
