@@ -15,16 +15,22 @@ from tarry.cases import MODELS, CaseLog, Comparison, Spread, compare
 from tarry.cases.compare import CLEAR, OURS, RIVAL
 from tarry.checks import as_choice
 from tarry.cli.console import refusing, screen
+from tarry.delays import fixed
+from tarry.game import replay
+from tarry.outcomes import Fate
 from tarry.reports.page import Page
 from tarry.reports.page import save_page as write_page
 from tarry.reports.table import Table
 from tarry.reports.table import markdown as as_markdown
+from tarry.schedulers import DropNewest, VarOpt
 
 SHARES = (0.05, 0.15)  # of the mean backlog
 POLICIES = (OURS, RIVAL, "time out", "unlimited")
 WINDOWS = (3, 6, 12, 24, 48)
 GENERATED = 10  # of them for each length  # of the generated logs that differ in nothing but their length
 BACKLOG = 100  # decisions in a window of those
+STEADY, LONG = 20_000, 1_000  # decisions, and how many of them a window lasts
+SLOTS = (2, 5, 15, 50, 150)
 MUCH = 0.03  # of the loss: nobody should be behind by more
 
 
@@ -186,6 +192,24 @@ def lengths_table(found: list[tuple[int, Pair, float, float]], models: list[str]
     )
 
 
+def slots_table() -> Table:
+    """Return how many rows slots give, of those that they could: C in a window, where every decision waits for one."""
+    waits, rows = fixed(horizon=STEADY, delay=LONG), []
+    for capacity in SLOTS:
+        told = []
+        for scheduler in (VarOpt(), DropNewest()):
+            made = replay(scheduler, waits, capacity=capacity, seeds=range(4))
+            told.append(f"{made.fates[:, Fate.USED].mean() * LONG / (capacity * STEADY):.0%}")
+        rows.append((str(capacity), *told))
+    return Table(
+        "Rows heard, of those that so many slots could hear",
+        ("slots", OURS, RIVAL),
+        rows,
+        f"{STEADY:,} steady decisions, each waiting for {LONG:,} others. VarOpt gives slots up to keep weights equal.",
+        name="slots",
+    )
+
+
 def summary(pairs: list[Pair]) -> str:
     """Count where VarOpt is clearly behind, ahead, and behind by much, for each release."""
     told = []
@@ -215,6 +239,7 @@ def write(
         pairs_table(pairs, models),
         beliefs_table(made),
         lengths_table(lengths, models),
+        slots_table(),
         losses_table(made, models),
     ]
     (out / "models.md").write_text(f"{summary(pairs)}\n\n{as_markdown(tables)}", encoding="utf-8")

@@ -255,10 +255,10 @@ class Comparison:
     def _why(self, ours: Score, rival: Score) -> str:
         if rival.policy != RIVAL or rival.release != ours.release or rival.rows <= ours.rows:
             return ""
-        length = "" if isnan(self.windows) else f" of {self.windows:,.1f} windows"
+        length = "" if isnan(self.windows) else f", and counts most on a log of {self.windows:,.1f} windows"
         return (
-            f" Drop newest has heard {rival.rows:,.0f} rows against {ours.rows:,.0f}: it fills its slots in bursts, a "
-            f"lead of at most one set of slots, which counts on a log{length} and fades on a longer one."
+            f" Drop newest has heard {rival.rows:,.0f} rows against {ours.rows:,.0f}: it takes decisions in bursts and "
+            f"gives no slot up. That pays where labels have nothing to do with how busy it is{length} (docs/cases.md)."
         )
 
     def _for_rate(self) -> str:

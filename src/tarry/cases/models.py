@@ -110,7 +110,10 @@ class Refitted:
         # One row's weight of prior, at ½ or 0: what one would say knowing nothing.
         self._mean = float((w @ y + (0.5 if self._is_binary else 0.0)) / (w.sum() + 1.0))
         if not self._is_binary or 0.0 < y.mean() < 1.0:
-            self._fitted = self._make().fit(rows, y, sample_weight=w)
+            from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+            with threadpool_limits(1):  # threads wait by spinning, which is dear where others are at work
+                self._fitted = self._make().fit(rows, y, sample_weight=w)
 
 
 def _logistic(is_binary: bool) -> Model:
@@ -124,7 +127,6 @@ def _lightgbm(is_binary: bool) -> Model:
     except ImportError as error:
         raise ImportError("this model needs lightgbm: pip install lightgbm") from error
     kind = lightgbm.LGBMClassifier if is_binary else lightgbm.LGBMRegressor
-    # One thread: its threads wait by spinning, which is dear where others are at work.
     return Refitted(lambda: kind(n_jobs=1, verbosity=-1), is_binary)
 
 
