@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from zlib import crc32
 
+import numpy as np
 import pytest
 from shell import lines
 from typer.testing import CliRunner
@@ -299,6 +303,29 @@ def test_stores_of_another_version_exit_with_3(call, url):
     database.close()
     assert "another version of Tarry" in call("decide", code=3).stderr
     assert "another version of Tarry" in call("new", "--capacity", 8, code=3).stderr
+
+
+def test_stores_of_an_earlier_format_are_upgraded(call, url):
+    shutil.copy(Path(__file__).parents[1] / "live" / "golden" / "format-2.db", url.removeprefix("sqlite:///"))
+    told = call("status", "--name", "join", code=3).stderr
+    assert "is in format 2, this version of Tarry reads 3" in told
+    assert f"run tarry join upgrade --store {url}" in told
+    found = json.loads(call("upgrade").stdout)
+    assert found == {"store": url, "format": 3, "was": 2, "names": ["session", "join"]}
+    assert json.loads(call("status", "--name", "join").stdout)["rounds"]
+
+
+def test_features_of_all_kinds_are_printed(call, url):
+    """Whoever reads the row in a shell has it, whatever Python has put there."""
+    features = [float("nan"), date(2026, 1, 31), datetime(2026, 1, 31, 12), Decimal("1.10"), np.float32(0.5), b"a"]
+    features += [np.array([1, 2]), np.array(["2026-01-31"], "M8[D]"), {1: (np.True_,)}, np.datetime64("NaT")]
+    features += [timedelta(1), np.longdouble(0.5), np.array(1 + 1j)]
+    with tarry.LabelJoin(4, store=url) as join:
+        join.decide(features, id="a")
+    (told,) = lines(call("label", "a", 1))
+    first = [None, "2026-01-31", "2026-01-31T12:00:00", "1.10", 0.5, {"bytes": "YQ=="}]
+    second = [[1, 2], ["2026-01-31"], {"1": [True]}, None, "1 day, 0:00:00", 0.5, "(1+1j)"]
+    assert told["row"]["features"] == first + second
 
 
 def test_sizes_from_the_shell(call):

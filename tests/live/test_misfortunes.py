@@ -17,8 +17,9 @@ import pytest
 import tarry
 from tarry.errors import StoreError, TarryError
 from tarry.live.buffers import Ids
-from tarry.live.encoding import DEEPEST, LARGEST_TEXT, row_checksum
+from tarry.live.encoding import row_checksum
 from tarry.live.stores.memory import Memory
+from tarry.live.values import DEEPEST, LARGEST_TEXT
 
 KINDS = ["sqlite", "postgresql"]
 

@@ -19,8 +19,8 @@ from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.live.label_join import RELEASES
 from tarry.outcomes import html_facts
+from tarry.planning.columns import DECIDED, FEEDBACK, find_column, read_columns
 from tarry.planning.policies import Policy, find_policy
-from tarry.planning.sources import DECIDED, FEEDBACK, find_column, reading, scan_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -287,22 +287,22 @@ def compare_log(
     label: str,
     window: Any = None,
     missing: float = 0.0,
+    day_first: bool | None = None,
     **options: Any,
 ) -> Comparison:
     """Compare policies on one's own log, a CSV or Parquet file or a frame; ``options`` are those of :func:`compare`.
 
     Columns of moments are found by usual names unless they are given; all others are features. With a ``window``
-    ("30d") decisions without a label by its end have the label ``missing``.
+    ("30d") decisions without a label by its end have the label ``missing``. ``day_first`` tells 9/1/2024 from 1/9/2024
+    where no day of the log does.
     """
     import polars as pl
 
-    path = Path(source) if isinstance(source, (str, Path)) else None
-    if path is None:
-        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+    if isinstance(source, (str, Path)):
+        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", others=True)
     else:
-        with reading(path):
-            frame = scan_table(path).collect()
-    start = find_column(frame.columns, decided, DECIDED, "decided")
-    end = find_column(frame.columns, labelled, FEEDBACK, "labelled", start)
+        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+        start = find_column(frame.columns, decided, DECIDED, "decided")
+        end = find_column(frame.columns, labelled, FEEDBACK, "labelled", start)
     log = case_log(frame, decided=start, labelled=end, label=label, window=window, missing=missing)
     return compare(log, **options)

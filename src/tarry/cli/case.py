@@ -25,6 +25,9 @@ def case_command(
         str | None, typer.Option(help="How long a label is waited for: 30d, 36h; seconds where times are numbers.")
     ] = None,
     missing: Annotated[float, typer.Option(help="The label of a decision without one when its window ends.")] = 0.0,
+    day_first: Annotated[
+        bool | None, typer.Option("--day-first/--month-first", help="How 9/1/2024 is meant, where no day tells.")
+    ] = None,
     model: Annotated[list[str] | None, typer.Option(help=f"{', '.join(MODELS)} (repeat the option).")] = None,
     capacity: Annotated[str, typer.Option(help="Slots, or a share of the mean backlog.")] = "15%",
     seeds: Annotated[int, typer.Option(min=2, help="Runs of each policy that draws.")] = 20,
@@ -43,6 +46,7 @@ def case_command(
                 label=label,
                 window=window,
                 missing=missing,
+                day_first=day_first,
                 models=tuple(model or ("river",)),
                 capacity=capacity,
                 seeds=seeds,

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from math import isfinite
 from typing import Annotated, Any, NamedTuple
 
@@ -19,8 +20,11 @@ from tarry.cli import own
 from tarry.cli.console import Format, ended, refusing, screen
 from tarry.live import Receipts
 from tarry.live.base import StoredObject
-from tarry.live.encoding import brief, id_of, plain_id
-from tarry.live.stores import MAIN, POWER, without_password
+from tarry.live.batches import is_missing
+from tarry.live.configuration import FORMAT
+from tarry.live.encoding import id_of, plain_id
+from tarry.live.stores import MAIN, POWER, stored_names, upgrade_store, without_password
+from tarry.live.values import brief
 from tarry.outcomes import Answer
 from tarry.tracking.tally import as_size
 
@@ -104,7 +108,8 @@ def live_command(
                     with kind.open(**where, members=None if mine is None else mine.kinds) as opened:
                         answer = function(opened, **given)
                 if isinstance(answer, dict):
-                    facts = {"store": without_password(where["store"]), "name": where["name"]} | answer
+                    name = {"name": where["name"]} if "name" in where else {}
+                    facts = {"store": without_password(where["store"]), **name, **answer}
                     answer = Sheet(facts, facts)
                 show(answer, output)
 
@@ -183,7 +188,10 @@ def is_json(output: Format | None) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: names for answers, objects for named tuples, null for numbers not finite."""
+    """Return a value as JSON has it: names for answers, objects for named tuples, null for numbers not finite.
+
+    Features may be dates, decimals and the like, which are printed as texts; the row is given out and must not be lost.
+    """
     if isinstance(value, Answer):  # before numbers, for to JSON it would be one
         return value.name.lower()
     if isinstance(value, bytes):
@@ -193,10 +201,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return [plain(part) for part in value] if value.ndim else plain(value[()])
     if isinstance(value, (list, tuple)):
         return [plain(inner) for inner in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    if isinstance(value, np.floating):
+        value = float(value)
+    if isinstance(value, (np.integer, np.bool_)):
+        value = value.item()
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if is_missing(value):
+        return None
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def read_value(text: str, name: str) -> Any:
@@ -308,6 +326,11 @@ def add_shared(app: typer.Typer, kind: type[StoredObject]) -> None:
     ) -> Line:
         """Print everything that is kept as JSON: configuration, status, and the tracked rounds with their ids."""
         return opened.export(payloads=payloads)
+
+    @live_command(app, "upgrade", None, ("store",))
+    def upgrade(where: dict[str, Any]) -> Line:
+        """Bring all of a store to this version's format, in one transaction; earlier versions cannot read it then."""
+        return {"format": FORMAT, "was": upgrade_store(where["store"]), "names": stored_names(where["store"])}
 
     @live_command(app, "expire", kind)
     def expire(opened: StoredObject, ids: IdsArgument) -> list[Line]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry import delays
+from tarry.errors import ArgumentError, TarryError
 from tarry.experiments.columns import GAME_RULES, SCHEMA
 from tarry.experiments.files import is_data, read_data
 from tarry.experiments.members import FACTS, TOLD, make
@@ -20,6 +21,7 @@ from tarry.game import Game, Record
 from tarry.game.hindsight import comparing
 from tarry.game.run import prepare
 from tarry.game.simulate import Match, play_matches
+from tarry.kernel.blame import failing
 from tarry.kernel.cache import versions
 from tarry.outcomes import FATES
 from tarry.tracking import Player
@@ -193,6 +195,15 @@ def refusal(content: str) -> str:
         game, _ = build_game(plain["game"], plain["seeds"][0])
         run = prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
         comparing(_comparator(plain), game, run.checkpoints)
-    except (ValueError, TypeError, OSError) as error:
-        return str(error)
+    except Exception as error:
+        return told(error)
     return ""
+
+
+def told(error: Exception) -> str:
+    """Return an error as a sentence; one from within a user's code names the function and the line."""
+    is_told = isinstance(error, (TarryError, ArgumentError, MemoryError))
+    known = error if is_told else failing(error, anywhere=not isinstance(error, ValueError)) or error
+    text = " ".join(str(known).split())
+    # An error about the input is a sentence; any other needs its kind to be understood.
+    return text if isinstance(known, (ValueError, TypeError)) and text else f"{type(known).__name__}: {text}"

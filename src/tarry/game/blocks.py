@@ -21,7 +21,8 @@ import numpy as np
 from tarry.game.hindsight import Stopped
 from tarry.game.run import Played, Run, Stop, cells_of
 from tarry.game.world import TURN, Buffers
-from tarry.kernel.blame import outside_array
+from tarry.kernel.blame import raised_by
+from tarry.kernel.cache import walk
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
 from tarry.kernel.wheel import NODE_BYTES, grow_wheel
@@ -184,8 +185,10 @@ class Block:
         """Play rounds first..aim as far as there is room; make room for the rest, and return the last one played."""
         try:
             last = self._run.play(self._cells, self.packed, stop, first, aim)
-        except IndexError as error:
-            raise outside_array(error) from None
+        except Exception as error:
+            if self._run.is_plain:  # its traceback says all
+                raise
+            raise raised_by(walk(self._run.cell), error) from error
         if last < aim:
             self._make_room()
         return last

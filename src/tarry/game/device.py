@@ -21,7 +21,7 @@ from tarry.kernel import cuda, step
 from tarry.kernel.views import flat, leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
 from tarry.kernel.words import kind_of, read, without_arrays, write
-from tarry.losses.base import rows_react
+from tarry.losses.base import rows_react, shape_of
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
 
@@ -148,7 +148,7 @@ def fit(run: Run, fresh: Buffers) -> Buffers:
         world = world._replace(wheel=make_wheel(nodes, run.horizon))
     else:
         world = world._replace(wheel=make_slot_queue(slots))
-    is_row = losses.isotropic() == (0.0, 1.0) and losses.rows.width == losses.dimension
+    is_row = shape_of(losses) == (0.0, 1.0) and losses.rows.width == losses.dimension
     if not rows_react(losses) and (isinstance(kind, Examples) or (isinstance(kind, Gradients) and is_row)):
         kind, world = Rows(), world._replace(feedback=world.feedback[:, :0])
     scheduler = without_unused(run.player.scheduler, state.scheduler, fresh.draws.schedule)

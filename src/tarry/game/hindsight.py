@@ -32,7 +32,7 @@ from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differ
 from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
 from tarry.kernel.kept import Kept
-from tarry.losses.base import Listed, fetch, gradient, support, value
+from tarry.losses.base import Listed, fetch, gradient, shape_of, support, value
 from tarry.losses.custom import Batched
 from tarry.losses.drawn import in_table
 from tarry.losses.supervised import Kinked, Supervised, bend, curve, predict_label
@@ -72,7 +72,7 @@ def room_for_best(domain: Any, losses: Any, horizon: int) -> SimpleNamespace:
     quadratic losses in a table: to solve them again takes less time than to compare tables.
     """
     key = None
-    if _shape(losses) is None or not isinstance(losses.rows, Listed):
+    if shape_of(losses) is None or not isinstance(losses.rows, Listed):
         # A verb that is registered anew makes other losses of the same fields.
         verbs: list[Any] = [
             project.find(type(domain)),
@@ -178,7 +178,7 @@ def comparator(
 
 def has_closed_form(game: Any) -> bool:
     """Return whether the best fixed action of a game takes one pass over its rounds."""
-    return _shape(game.losses) is not None
+    return shape_of(game.losses) is not None
 
 
 def compile_passes(game: Any) -> None:
@@ -186,7 +186,7 @@ def compile_passes(game: Any) -> None:
     losses, row = in_table(game.losses, game.horizon), np.zeros(game.losses.rows.width)
     x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
     _losses_at.dispatcher_for(losses)(losses, x[np.newaxis], row, 1, 0, rounds, total, total)
-    if _shape(losses) is not None:
+    if shape_of(losses) is not None:
         _sum_rows.dispatcher_for(losses)(losses.rows, 1, 0, row, row)
         return
     project_rows.dispatcher_for(game.domain)(game.domain, np.zeros((0, x.size)), x)
@@ -209,14 +209,9 @@ def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[
     return out
 
 
-def _shape(losses: Any) -> tuple[float, float] | None:
-    """Return c and b of losses that are (c/2)‖x‖² + b⟨row, x⟩, None for others."""
-    return losses.isotropic() if hasattr(losses, "isotropic") else None
-
-
 def _in_closed_form(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> tuple[Vector, float] | None:
     """Return the minimiser of (c/2)·T·‖x‖² + b⟨Σ rows, x⟩ and its gap, if the losses sum to that."""
-    shape = _shape(losses)
+    shape = shape_of(losses)
     if shape is None:
         return None
     row, total = np.zeros(losses.rows.width), np.zeros(losses.rows.width)

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 FEW_REFUSED = 0.01  # of rounds: fewer that found no room bias nothing that could be seen
 CLOSE_ENOUGH = 1e-4  # relative, of the best fixed action: regrets are read to fewer digits
+FEWEST_SEEDS = 8  # whose spread says what chance does to a mean weight
+FEWEST_HEARD = 1000  # rounds of all seeds: of fewer a rare large weight may be missing
+BEYOND_CHANCE = 1.0 - 6e-5  # four standard errors of a normal variable
 
 
 class Occupancy(NamedTuple):
@@ -292,13 +295,37 @@ class Record(SeedResults):
                 f"{self.refused:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
                 "lower the chance of tracking, or use VarOpt"
             )
-        found += restart_warnings(self.player, float(self.weights.mean.mean()))
+        found += [*self._bias_warnings(), *restart_warnings(self.player, float(self.weights.mean.mean()))]
         best = {id(one): one for one in self.comparators}.values()  # of a game, one for all seeds
         gaps = (one.gap / max(1.0, abs(float(one.losses[-1]))) for one in best)
         gap = max((gap for gap in gaps if not np.isnan(gap)), default=0.0)  # NaN of those that were given
         if gap > CLOSE_ENOUGH:
             found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
         return tuple(found)
+
+    def _bias_warnings(self) -> list[str]:
+        """Return a sentence where a user's scheduler claims to be unbiased and its mean weight says otherwise.
+
+        The library's own are held to it by their tests, where every draw is enumerated.
+        """
+        scheduler, n = self.player.scheduler, len(self.seeds)
+        is_claimed = scheduler.is_unbiased and not type(scheduler).__module__.startswith("tarry.")
+        if not is_claimed or self.player.epochs.needs_preemption or n < FEWEST_SEEDS:
+            return []
+        # A round that finds no room is owed nothing by whoever turns it away, and 1 by whoever takes over a slot.
+        turned_away = self.occupancy.full if self.fates[:, Fate.SATURATED].any() else np.zeros(n)
+        takes_over = scheduler.needs_preemption and not scheduler.announces_preemption
+        for owed, sign in ((1.0 - turned_away, -1.0), (1.0 - turned_away * (not takes_over), 1.0)):
+            excess = sign * (self.weights.mean - owed)
+            reach = student(BEYOND_CHANCE, n - 1) * float(excess.std(ddof=1)) / np.sqrt(n) + ROUNDING
+            if excess.mean() > reach and self.fates[:, Fate.USED].sum() >= FEWEST_HEARD:
+                mean, name = self.weights.mean.sum() / owed.sum(), type(scheduler).__name__
+                return [
+                    f"rounds that find room weigh {mean:.3g} on average and not 1, by more than chance over {n} seeds: "
+                    f"{name} is biased, or its large weights are so rare that none was drawn; run SchedulerContract, "
+                    "or say is_unbiased = False"
+                ]
+        return []
 
     def plot(self, path: ArrayLike | None = None) -> Any:
         """Return a chart (Altair) of mean regret with its 95 % interval; ``.save("regret.svg")`` writes a picture.

@@ -11,13 +11,13 @@ import numpy as np
 
 from tarry.checks import as_int
 from tarry.delays.base import allocate as allocate_delays
-from tarry.errors import MemberError, TooLarge
+from tarry.errors import TooLarge
 from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import OUTSIDE, Comparator
 from tarry.game.in_step import advance_in_step, plays_in_step, seen_losses
 from tarry.game.problem import check_player, setting_of
-from tarry.game.rounds import Setting, no_slot
+from tarry.game.rounds import Setting, no_slot, no_weight
 from tarry.game.world import (
     BOOKS,
     KINDS,
@@ -238,10 +238,7 @@ class Run(NamedTuple):
         if np.any(buffers.state.tally.fates < 0):
             raise no_slot(self.player.scheduler)
         if not np.all(np.isfinite(buffers.state.tally.sums[:, WEIGHT])):  # before the plays, which it spoils
-            raise MemberError(
-                f"{type(self.player.scheduler).__name__} gave a weight in rounds {first} to {last} that is not finite: "
-                "check its arrive; simulate(…, debug=True) names the line"
-            )
+            raise no_weight(self.player.scheduler, f"rounds {first} to {last}")
         good = np.isfinite(plays).all(axis=1)
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(

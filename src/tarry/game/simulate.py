@@ -98,7 +98,7 @@ def simulate(
     match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
 
     def play(is_plain: bool) -> Record:
-        return _play(match.in_python() if is_plain else match, device, progress)
+        return play_match(match.in_python() if is_plain else match, device, progress)
 
     return python_first(match.first, len(match.seeds), device, play)
 
@@ -132,7 +132,8 @@ def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
     return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
 
 
-def _play(match: Match, device: str, progress: Progress | None) -> Record:
+def play_match(match: Match, device: str = "cpu", progress: Progress | None = None) -> Record:
+    """Return the record of a match, compiled unless it is one in Python."""
     chosen, run = match.seeds, match.first.run
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
     try:

@@ -23,7 +23,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 
-from tarry.kernel.blame import note_title, title_of
+from tarry.kernel.blame import note_title, outside_array, title_of
 from tarry.kernel.cache import Fingerprint, make_folder, verbs_from_outside, walk
 from tarry.kernel.frozen import Value, Values
 
@@ -222,7 +222,10 @@ class Compiled:
         return numba_side().make_dispatcher(self.py_func, self._options, self._folder)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
+        try:
+            return self.dispatcher(*arguments)
+        except IndexError as error:
+            raise outside_array(error) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.dispatcher, name)

@@ -60,6 +60,14 @@ def make_head(version: int, slots: int, token: int, total: int) -> Chunk:
     return make_chunk(HEAD, version, _HEAD.pack(slots, token, total % TOTALS))
 
 
+def remade_head(version: int, data: bytes, total: int) -> Chunk:
+    """Return the head of a session whose format is changed, from that of an earlier one: whoever has it open reloads.
+
+    The first format kept the slots alone.
+    """
+    return make_head(version + 1, int.from_bytes(data[:4], "little"), 0, total)
+
+
 def read_head(head: Chunk) -> tuple[int, int, int]:
     """Return slots, token and total of a head that was checked."""
     return _HEAD.unpack(head.data)

@@ -25,7 +25,7 @@ from tarry.kernel import Parameters
 from tarry.live.encoding import damaged
 from tarry.tracking import Player
 
-FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before to it
+FORMAT = 3  # of everything that is stored; ``upgraded`` brings what came before to it
 SESSION, JOIN = "session", "join"
 # Options of a join: every one has LABELS; the others stand there only where they are in use.
 LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "release", "outbox"
@@ -197,11 +197,10 @@ def _array(plain: dict[str, Any]) -> np.ndarray:
 
 
 def upgraded(text: str) -> str:
-    """Return a configuration of the first format in this one: it named members by module and class."""
+    """Return a configuration of an earlier format in this one: the first named members by module and class."""
     plain = json.loads(text)
-    if plain.get("format") != 1:
-        return text
-    return json.dumps(plain | {"player": _renamed(plain["player"]), "format": FORMAT})
+    player = _renamed(plain["player"]) if plain["format"] == 1 else plain["player"]
+    return json.dumps(plain | {"player": player, "format": FORMAT})
 
 
 def _renamed(plain: Any) -> Any:

@@ -6,14 +6,14 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
-from math import nan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.errors import NotGranted
 from tarry.game.problem import check_sizes, setting_of
-from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, take_out
+from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, no_weight, take_out
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
@@ -267,9 +267,12 @@ class Slots:
         step = self._steps.get(hand_over) or self._compiled(hand_over, 1, 1, _SOME_FEEDBACK)
         self.is_midway = True
         try:
-            return float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
+            weight = float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
         except IndexError as error:
             raise outside_array(error) from None
+        if isnan(weight):
+            raise no_weight(self.player.scheduler, f"round {self.counts[ROUNDS]}")
+        return weight
 
     def expire(self, s: int) -> None:
         """End round s without feedback."""

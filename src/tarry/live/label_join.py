@@ -67,7 +67,7 @@ class LabelJoin(StoredObject):
     gradients over the rows that come out are unbiased for all decisions, also when the delay depends
     on the label. ``decide(size=…)`` says what a decision counts for, such as the value of a basket: sums of labels of
     about that size come out with less variance. Features are stored for tracked decisions only: anything in memory,
-    JSON values or bytes in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
+    what docs/live.md lists in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
 
     ``labels`` says what happens when a decision may have several: ``"first"`` ends it (default); with ``"last"``,
     ``"sum"`` or ``"all"`` labels gather until :meth:`finish`, or the end of a window, gives the row.

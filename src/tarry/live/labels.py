@@ -11,7 +11,7 @@ import numpy as np
 
 from tarry.live import batches
 from tarry.live.core import LARGEST
-from tarry.live.encoding import brief
+from tarry.live.values import brief
 
 FIRST, SUM = "first", "sum"
 # What the labels that have gathered come to.

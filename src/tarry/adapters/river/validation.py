@@ -55,7 +55,7 @@ def iter_progressive_val_score(
     ends before a prediction that would come next, so delays of None, 0 and 1 lose nothing, or, where rows have a
     ``moment``, with the last of these. Once a label was not used, reports have ``"Samples used"``. A row whose label is
     None, NaN or infinite, or whose delay is negative, is refused by its number before the model sees it. ``size``, a
-    function of x, says what a row counts for. ``weights`` are ``"relative"`` (over their mean so far) or ``"unbiased"``.
+    function of x, says what it counts for. ``weights`` are ``"relative"``, over their mean so far, or ``"unbiased"``.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
