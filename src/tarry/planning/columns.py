@@ -31,6 +31,7 @@ NOTHING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "NaT", "\\N"]
 # Two numbers and a year, perhaps a time, perhaps of twelve hours.
 _DAY = r"^\s*(?<one>\d{1,2})[/.\-](?<two>\d{1,2})[/.\-](?<year>\d{4})"
 _TIME = r"(?:[ T,]+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}(?:\.\d+)?))?\s*(?<half>[AaPp])?[Mm]?)?\s*$"
+_YEAR_FIRST = r"^\s*\d{4}\D"
 
 
 class Columns(NamedTuple):
@@ -48,10 +49,12 @@ def read_columns(
     day_first: bool | None = None,
     *,
     also: Sequence[str] | None = (),
+    role: str = "feedback",
 ) -> Columns:
     """Read the columns of these names, or of usual ones; ``day_first`` says how 9/1/2024 is meant.
 
-    ``also`` are columns to read beside them, None for all: as numbers where all of one are, else as texts.
+    ``also`` are columns to read beside them, None for all: as numbers where all of one are, else as texts. ``role`` is
+    what messages call the second one.
     Raise ValueError where there is no such file or column, or the order of day and month is not known.
     """
     import polars as pl
@@ -68,8 +71,8 @@ def read_columns(
             case other:
                 raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
         names = lazy.collect_schema().names()
-        start = _find(names, decided, DECIDED, "decided")
-        end = _find(names, feedback, FEEDBACK, "feedback", start)
+        start = find_column(names, decided, DECIDED, "decided")
+        end = find_column(names, feedback, FEEDBACK, role, start)
         others = names if also is None else also
         gone = next((name for name in others if name not in names), None)
         if gone is not None:
@@ -79,7 +82,9 @@ def read_columns(
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
     texts = {name: frame[name] for name in frame.columns if frame[name].dtype == pl.String}
     read = {name: _numbers(text, separator) for name, text in texts.items()}
-    dates = {name: text for name, text in texts.items() if read[name] is None and name in (start, end)}
+    words = {name: text for name, text in texts.items() if read[name] is None}
+    # What else the log holds may be any text, and has to be a date only where it cannot be meant otherwise.
+    dates = {n: text for n, text in words.items() if n in (start, end) or text.str.contains(_YEAR_FIRST).all()}
     numbers = [column for column in read.values() if column is not None]
     return Columns(frame.with_columns(*numbers, *_dates(dates, day_first)), start, end)
 
@@ -91,7 +96,10 @@ def _separator(path: Path) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None) -> str:
+def find_column(
+    names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None
+) -> str:
+    """Return the column that was named, or the first with a usual name; raise ValueError where there is none."""
     shown = ", ".join(map(repr, names)) or "none"
     if given is not None:
         if given == taken:
@@ -135,7 +143,7 @@ def _dates(texts: dict[str, pl.Series], day_first: bool | None) -> list[pl.Serie
     read = [_joined(name, part, first) for name, part in local.items()]
     # Of other texts only those with the year in front are given to Polars, which takes the day for first.
     for name in texts.keys() - local.keys():
-        if texts[name].str.contains(r"^\s*\d{4}\D").all():
+        if texts[name].str.contains(_YEAR_FIRST).all():
             try:
                 read.append(texts[name].str.to_datetime(time_unit="us"))
             except pl.exceptions.PolarsError:
