@@ -21,9 +21,9 @@ from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
-from tarry.live.windows import AT_END_OF_WINDOW, moment_of, window_options
+from tarry.live.windows import moment_of, window_options
 from tarry.outcomes import Answer
-from tarry.times import PER_SECOND, as_length
+from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)
