@@ -216,9 +216,11 @@ class RemoteSession(Remote):
 
     _room = "sessions"
 
-    def ask(self, id: Hashable = None, *, delay: int | None = None, size: float | None = None) -> Any:
+    def ask(
+        self, id: Hashable = None, *, delay: int | None = None, size: float | None = None, context: Any = None
+    ) -> Any:
         """Begin a round and return its play; an id asked before returns its round again."""
-        return self._post("ask", ask_line(id, delay, size), round_of)
+        return self._post("ask", ask_line(id, delay, size, context), round_of)
 
     def ask_many(
         self,
@@ -227,10 +229,12 @@ class RemoteSession(Remote):
         ids: Iterable[Any] | None = None,
         delays: Iterable[Any] | None = None,
         sizes: Iterable[Any] | None = None,
+        contexts: Any = None,
     ) -> Any:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = batches.as_names(rounds, ids)
-        listed = [column_of(given, len(names), what) for given, what in ((delays, "delays"), (sizes, "sizes"))]
+        columns = ((delays, "delays"), (sizes, "sizes"), (contexts, "contexts"))
+        listed = [column_of(given, len(names), what) for given, what in columns]
         body = {"rounds": [ask_line(*row) for row in zip(names, *listed, strict=True)]}
         return self._post("ask", body, rounds_of)
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from tarry.errors import ArgumentError, Mismatch, Missing, StoreError, TarryError
-from tarry.live.encoding import brief
+from tarry.live.values import brief
 
 MEDIA = "application/problem+json"
 _TITLES = {
@@ -93,8 +93,6 @@ def _invalid(error: ValidationError) -> Refusal:
     first = error.errors(include_url=False, include_context=False)[0]
     # The words for the kinds of a union stand in the path too; places in the request are names of fields and numbers.
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or _is_field(part))
-    if first["type"] == "json_invalid":
-        return Refusal(400, f"the body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}")
     value = brief(first["input"])
     return Refusal(422, f"{place or 'the body'}: {first['msg']}, got {value}", name=place or None, value=value)
 

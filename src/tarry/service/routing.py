@@ -10,11 +10,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect
 
 from tarry.live.base import StoredObject
-from tarry.live.encoding import plain
+from tarry.live.plain import plain
 from tarry.service.desk import Desk, Desks
 from tarry.service.problems import MEDIA, Refusal, answer_to
 from tarry.service.tokens import Token
@@ -72,14 +72,22 @@ class Guarded(APIRoute):
         return handle
 
     def _with_body(self) -> Callable[[Request], Awaitable[Response]]:
-        read = TypeAdapter(cast(Any, self.body_field).field_info.annotation).validator.validate_json
+        check = TypeAdapter(cast(Any, self.body_field).field_info.annotation).validator.validate_python
         endpoint = cast(Callable[..., Awaitable[Response]], self.endpoint)
 
         async def handle(request: Request) -> Response:
-            body = read(await _body_of(request))
+            body = check(_json_of(await _body_of(request)))
             return await endpoint(request, body=body, **request.path_params)
 
         return handle
+
+
+def _json_of(text: bytes) -> Any:
+    """Return the value of a body; NaN is none of JSON's."""
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refusal(400, f"the body is not JSON: {error}") from None
 
 
 async def _body_of(request: Request) -> bytes:

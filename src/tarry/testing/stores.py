@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live import LabelJoin
 from tarry.live.buffers import FATES, HEAD, IDS, REGIONS, STATE, Chunk, make_chunk
 from tarry.live.encoding import ItemRow
@@ -89,8 +89,7 @@ class StoreContract:
         one.remove()  # once more does nothing
         assert other.names() == ["other"]
         assert one.configuration() is None
-        with pytest.raises(Missing):
-            one.begin(writes=False)
+        assert _refusal(lambda: one.begin(writes=False), Missing)
         one.rollback()
         assert other.begin(writes=False).version == 2
         assert other.row(3) is not None
