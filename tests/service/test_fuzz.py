@@ -22,7 +22,7 @@ VERBS = ["decide", "label", "finish", "expire", "resize", "advance", "ack", "fat
 
 
 def test_requests_from_the_description():
-    made, _ = fuzz(1, "--exclude-path", "/v1/plan", "--exclude-path", "/v1/explore")
+    made, _ = fuzz(1)
     assert made > 200
 
 
@@ -75,7 +75,7 @@ def test_limits_on_bodies_batches_ids_and_nesting(served, join):
     for body, expected in cases.items():
         try:
             status, problem = served.call("POST", f"{join}/decide", body)
-        except (BrokenPipeError, ConnectionResetError):  # refused before all of it was sent
+        except OSError:  # refused before all of it was sent
             assert expected == 413
             continue
         assert status == expected, (body[:60], problem)

@@ -69,6 +69,11 @@ def answer_to(error: Exception, request_id: str = "") -> Response:
     return Response(body, refused.status, refused.headers, MEDIA)
 
 
+def is_ours(error: Exception) -> bool:
+    """Return whether an error tells the caller something, and is no defect."""
+    return isinstance(error, (Refusal, ValueError, TypeError, TarryError))
+
+
 def as_refusal(error: Exception) -> Refusal:
     """Return the status and the sentence of an error; raise it again if it is no error of ours."""
     if isinstance(error, Refusal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, cast
 
@@ -16,9 +17,10 @@ from starlette.requests import ClientDisconnect
 from tarry.live.base import StoredObject
 from tarry.live.plain import plain
 from tarry.service.desk import Desk, Desks
-from tarry.service.problems import MEDIA, Refusal, answer_to
+from tarry.service.problems import MEDIA, Refusal, answer_to, is_ours
 from tarry.service.tokens import Token
 
+_logger = logging.getLogger("tarry.service")
 JSON = "application/json"
 SCHEME = "token"
 _REFUSALS = {
@@ -67,6 +69,9 @@ class Guarded(APIRoute):
                     permit(request, scope, request.path_params.get("name"))
                 return await inner(request)
             except Exception as error:
+                if not is_ours(error):
+                    _logger.exception("a request failed", extra={"facts": {"request_id": state.id}})
+                    error = Refusal(500, "this is a defect of the server; its log says more")
                 return answer_to(error, state.id)
 
         return handle
