@@ -120,7 +120,7 @@ def grid(regret, *, levels=(1, 2, 4), seeds=10, capacities=(4,), delays=None):
 
 
 def test_a_colour_never_means_another_player():
-    """Against the axis of its own, A is drawn as its first level is elsewhere: second, after one that is not finished."""
+    """Against its own axis A is drawn as its first level is elsewhere: second, after one that is not finished."""
     seen = grid(lambda rate, seed, _: float(rate or 9) + seed)
     cast = Cast(["later", *seen.lines], 0)
     (figure,) = [one for one, _ in scaling_figures(seen, cast) if one.name == "regret-rate"]
