@@ -193,6 +193,7 @@ class Record(SeedResults):
     _games: list[Any]  # of the seeds whose rounds are kept
     met_delays: list[Backlog] | None = None  # of each seed, where delays react: the game's own are the longest
     assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
+    played: str  # "compiled", "in Python" (a short game, or a member that is not compiled) or "on a GPU"
     has_one_game: bool = True  # all seeds have met the same game, and differ by the player's draws alone
     reacts: bool = False  # losses or delays have followed the plays
 
@@ -217,6 +218,7 @@ class Record(SeedResults):
             _books=[(one.run.terms, one.sums, one.rates, one.fates[:, Fate.USED]) for one in played],
             _games=[one.run.game for one in played for log in one.logs if log is not None],
             assumption_warnings=_assumption_warnings(played),
+            played=played[0].where,
             met_delays=[one.run.game.delays.summary() for one in played] if played[0].waits.size else None,
             has_one_game=len({id(one.run.game) for one in played}) == 1,
             reacts=bool(played[0].rows.size or played[0].waits.size),
@@ -395,6 +397,7 @@ class Record(SeedResults):
 
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
+        shown["played"] = self.played
         return html_facts(f"Record of {counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds", shown)
 
 
