@@ -19,10 +19,10 @@ from tarry.learners import Idle
 from tarry.live import Ticket
 from tarry.live.core import ROUNDS, Slots
 from tarry.live.label_join import new_ticket
-from tarry.live.windows import AT_ARRIVAL, as_release, check_windowless, moment_of
+from tarry.live.windows import check_windowless, moment_of
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler
-from tarry.times import as_length
+from tarry.times import AT_ARRIVAL, as_length, as_release
 from tarry.tracking import Player
 from tarry.tracking.table import RELEASED
 

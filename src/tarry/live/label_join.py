@@ -21,9 +21,9 @@ from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
-from tarry.live.windows import AT_END_OF_WINDOW, moment_of, window_options
+from tarry.live.windows import moment_of, window_options
 from tarry.outcomes import Answer
-from tarry.times import PER_SECOND, as_length
+from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)
@@ -215,7 +215,9 @@ class LabelJoin(StoredObject):
         if self._gathers or self._has_outbox or (kind is not int and (kind is not float or not isfinite(label))):
             label = self._checked(id, label)
         key = None if key is None else as_id(key)
-        work = partial(self._label_at, self._moment(at)) if self._window or at is not None else self._label
+        work: Callable[..., _Told] = self._gather if self._gathers else self._end
+        if self._window or at is not None:
+            work = partial(self._label_at, self._moment(at))
         return self._turns.change(work, id, label, key)[1]
 
     def label_many(
@@ -241,7 +243,8 @@ class LabelJoin(StoredObject):
             raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
         if not self._window and at is None:
-            return self._turns.change(self._each, self._label, names, zip(checked, marks, strict=True))
+            work = self._gather if self._gathers else self._end
+            return self._turns.change(self._each, work, names, zip(checked, marks, strict=True))
         moments = self._moments(at, len(names))
         step = lambda id, label, key, moment: self._label_at(moment, id, label, key)  # noqa: E731 - the order of columns
         return self._turns.change(self._each, step, names, zip(checked, marks, moments, strict=True))
@@ -262,14 +265,14 @@ class LabelJoin(StoredObject):
 
     def _label_at(self, moment: int, id: Hashable, label: Any, key: Hashable) -> _Told:
         self._tracker.slots.note(moment)
+        if self._gathers:
+            return self._gather(id, label, key, moment)
         if self._tracker.refuse_outside(id, moment):
             return Answer.OUTSIDE, None
-        return self._label(id, label, key)
+        return self._end(id, label)
 
-    def _label(self, id: Hashable, label: Any, key: Hashable) -> _Told:
-        if not self._gathers:
-            return self._end(id, label)
-        return self._tracker.gather(id, label, key, several=self._labels != FIRST), None
+    def _gather(self, id: Hashable, label: Any, key: Hashable, moment: int | None = None) -> _Told:
+        return self._tracker.gather(id, label, key, several=self._labels != FIRST, moment=moment), None
 
     def finish(self, id: Hashable, missing: Any = UNSAID) -> Row | None:
         """End the window of a decision now; return its row, with the labels gathered.
@@ -286,7 +289,8 @@ class LabelJoin(StoredObject):
         names = batches.as_ids(ids)
         if missing is UNSAID and self._window:
             missing = self._missing
-        instead = [(as_missing(id, missing, self._labels),) for id in names]
+        pack = self._tracker.items.pack_label  # an outbox keeps it
+        instead = [(as_missing(id, missing, self._labels, pack),) for id in names]
         return self._turns.change(self._each, self._finish, names, instead)
 
     def _finish(self, id: Hashable, label: Any) -> _Told:
@@ -296,14 +300,13 @@ class LabelJoin(StoredObject):
             label = RULES[self._labels](waiting.gathered)
         return self._end(id, label)
 
-    def _end(self, id: Hashable, label: Any, *, ended: bool = False) -> _Told:
+    def _end(self, id: Hashable, label: Any, _: Any = None, *, ended: bool = False) -> _Told:
         tracker = self._tracker
         (status, weight), item = tracker.answer(id, _NOTHING, label, ended=ended)
         if status is not Answer.USED or item is None:
             return status, None
         slots = tracker.slots
-        features, relative = tracker.items.unpack(item.payload), slots.relative(weight)
-        row = new_row((features, label, weight, item.id, relative, slots.given))
+        row = new_row((tracker.items.unpack(item.payload), label, weight, item.id, *slots.place_of(weight)))
         if self._has_outbox:
             outbox.keep(tracker, row, item)
         return status, row
@@ -426,7 +429,8 @@ class LabelJoin(StoredObject):
             if self._window:
                 yield from self._ended(ends, moment - 1)  # a label may come in the last moment of its window
             if is_label:
-                step = partial(self._label_at, moment) if self._window else self._label
+                # Without a window labels do not gather here.
+                step = partial(self._label_at, moment) if self._window else self._end
                 row = self._turns.change(step, ids[i], self._checked(ids.pop(i), log.labels[i]))[1]
                 if row is not None:
                     yield row

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tarry.checks import as_choice
 from tarry.live.configuration import MISSING, RELEASE, WINDOW
-from tarry.live.labels import FIRST, UNSAID, as_missing
-from tarry.times import PER_SECOND, as_length, as_moment, now
-
-AT_ARRIVAL, AT_END_OF_WINDOW = RELEASES = ("arrival", "window")
+from tarry.live.labels import FIRST, UNSAID, as_json, as_missing
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment, as_release, now
 
 
 def window_options(labels: str, window: Any, missing: Any, release: str | None) -> dict[str, Any]:
@@ -25,7 +22,7 @@ def window_options(labels: str, window: Any, missing: Any, release: str | None) 
         )
     return {
         WINDOW: as_length(window, WINDOW) / PER_SECOND,
-        MISSING: as_missing("a decision without one", missing, labels),
+        MISSING: as_missing("a decision without one", missing, labels, as_json),
         RELEASE: chosen,
     }
 
@@ -35,11 +32,6 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
     for name, (value, unsaid) in given.items():
         if value is not unsaid:
             raise ValueError(f"{name} is about windows, got {value!r}: give window=… too, such as '30d', or leave it")
-
-
-def as_release(release: str | None) -> str:
-    """Return when rows come out: with their windows, unless it is said otherwise."""
-    return AT_END_OF_WINDOW if release is None else as_choice(release, RELEASE, RELEASES)
 
 
 def moment_of(at: Any, window: int, whose: str) -> int:

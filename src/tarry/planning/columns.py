@@ -1,4 +1,4 @@
-"""Two columns of time stamps, read out of a CSV or Parquet file as people have them.
+"""Two columns of time stamps, and others beside them, read out of a CSV or Parquet file as people have them.
 
 Numbers, dates in ISO 8601, and dates with the day and the month in either order. Where no day of a log is above the
 12th the order cannot be told, and is asked for.
@@ -7,6 +7,7 @@ Numbers, dates in ISO 8601, and dates with the day and the month in either order
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,10 +31,11 @@ NOTHING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "NaT", "\\N"]
 # Two numbers and a year, perhaps a time, perhaps of twelve hours.
 _DAY = r"^\s*(?<one>\d{1,2})[/.\-](?<two>\d{1,2})[/.\-](?<year>\d{4})"
 _TIME = r"(?:[ T,]+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}(?:\.\d+)?))?\s*(?<half>[AaPp])?[Mm]?)?\s*$"
+_YEAR_FIRST = r"^\s*\d{4}\D"
 
 
 class Columns(NamedTuple):
-    """The two columns of a log and their names."""
+    """The columns of a log, and the names of the two that hold times."""
 
     frame: pl.DataFrame
     decided: str
@@ -41,10 +43,18 @@ class Columns(NamedTuple):
 
 
 def read_columns(
-    path: Path, decided: str | None = None, feedback: str | None = None, day_first: bool | None = None
+    path: Path,
+    decided: str | None = None,
+    feedback: str | None = None,
+    day_first: bool | None = None,
+    *,
+    also: Sequence[str] | None = (),
+    role: str = "feedback",
 ) -> Columns:
     """Read the columns of these names, or of usual ones; ``day_first`` says how 9/1/2024 is meant.
 
+    ``also`` are columns to read beside them, None for all: as numbers where all of one are, else as texts. ``role`` is
+    what messages call the second one.
     Raise ValueError where there is no such file or column, or the order of day and month is not known.
     """
     import polars as pl
@@ -61,14 +71,20 @@ def read_columns(
             case other:
                 raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
         names = lazy.collect_schema().names()
-        start = _find(names, decided, DECIDED, "decided")
-        end = _find(names, feedback, FEEDBACK, "feedback", start)
-        frame = lazy.select(start, end).collect()
+        start = find_column(names, decided, DECIDED, "decided")
+        end = find_column(names, feedback, FEEDBACK, role, start)
+        others = names if also is None else also
+        gone = next((name for name in others if name not in names), None)
+        if gone is not None:
+            raise ValueError(f"there is no column {gone!r}: the log has {', '.join(map(repr, names))}")
+        frame = lazy.select(*dict.fromkeys([start, end, *others])).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
-    texts = {name: frame[name] for name in (start, end) if frame[name].dtype == pl.String}
+    texts = {name: frame[name] for name in frame.columns if frame[name].dtype == pl.String}
     read = {name: _numbers(text, separator) for name, text in texts.items()}
-    dates = {name: text for name, text in texts.items() if read[name] is None}
+    words = {name: text for name, text in texts.items() if read[name] is None}
+    # What else the log holds may be any text, and has to be a date only where it cannot be meant otherwise.
+    dates = {n: text for n, text in words.items() if n in (start, end) or text.str.contains(_YEAR_FIRST).all()}
     numbers = [column for column in read.values() if column is not None]
     return Columns(frame.with_columns(*numbers, *_dates(dates, day_first)), start, end)
 
@@ -80,7 +96,10 @@ def _separator(path: Path) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None) -> str:
+def find_column(
+    names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None
+) -> str:
+    """Return the column that was named, or the first with a usual name; raise ValueError where there is none."""
     shown = ", ".join(map(repr, names)) or "none"
     if given is not None:
         if given == taken:
@@ -124,7 +143,7 @@ def _dates(texts: dict[str, pl.Series], day_first: bool | None) -> list[pl.Serie
     read = [_joined(name, part, first) for name, part in local.items()]
     # Of other texts only those with the year in front are given to Polars, which takes the day for first.
     for name in texts.keys() - local.keys():
-        if texts[name].str.contains(r"^\s*\d{4}\D").all():
+        if texts[name].str.contains(_YEAR_FIRST).all():
             try:
                 read.append(texts[name].str.to_datetime(time_unit="us"))
             except pl.exceptions.PolarsError:
