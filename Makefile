@@ -1,4 +1,4 @@
-# setup: the environment   demo: one game, end to end   test: the checks one waits for   bench: speed, as ratios
+# setup: the environment   demo: one game, end to end, in what of it the demo needs   test: the checks one waits for   bench: speed, as ratios
 # test-all: every check, also those marked slow, with coverage, and test-oldest
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
@@ -19,11 +19,18 @@ READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
 setup: $(VENV)/.ready
 
+# A quarter of the environment is enough to show something.
+$(VENV)/.ready-demo: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) for the demo (first time: half a minute)"
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[cli,report]'
+	@touch $@
+
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) (first time: a minute or two)"
 	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[test]'
-	@touch $@
+	@touch $@ $(VENV)/.ready-demo
 
 $(VENV)/.ready-bench: $(VENV)/.ready
 	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[bench]'
@@ -38,7 +45,7 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt --editable '.[test]'
 	@touch $@
 
-demo: setup
+demo: $(VENV)/.ready-demo
 	@$(BIN)/tarry demo
 
 system:

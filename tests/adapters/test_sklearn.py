@@ -55,7 +55,9 @@ def play(late, size=1):
 def test_recovers_the_truth_only_with_weights():
     def learn(change):
         return float(
-            play(LateLabels(Mean(change), CAPACITY, random_state=1, weights="unbiased"), 3).predict([[0.0, 0.0]])[0]
+            play(LateLabels(Mean(change), CAPACITY, random_state=1, weights="unbiased", split=None), 3).predict(
+                [[0.0, 0.0]]
+            )[0]
         )
 
     assert_weights_matter(learn)

@@ -9,6 +9,7 @@ import pytest
 
 import tarry
 from tarry.adapters.waiting import RECENT, Waiting, make_slots
+from tarry.adapters.weighing import Weighing
 
 
 @pytest.mark.parametrize("capacity", [1, 4, None])
@@ -30,7 +31,7 @@ def test_equals_the_label_join(capacity):
 
 @pytest.mark.parametrize("capacity", [2, None])
 def test_the_mean_weight_is_that_of_the_rows_given_out(capacity):
-    waiting, given = Waiting(capacity, seed=3, weights="unbiased"), []
+    waiting, given = Waiting(capacity, seed=3, weighing=Weighing("unbiased")), []
     assert math.isnan(waiting.slots.mean_weight())
     for i in range(1, 200):
         waiting.decide("x")

@@ -165,3 +165,11 @@ def test_a_missing_id_is_not_to_be_made_a_text():
 def test_a_path_without_its_strokes(given):
     with pytest.raises(ValueError, match=r"for this file write 'sqlite:///loans\.db'"):
         make(store=given)
+
+
+def test_a_ticket_is_not_its_id():
+    join = make()
+    ticket = join.decide()
+    with pytest.raises(TypeError, match=r"an id must be .*: give ticket\.id, here 1"):
+        join.label(ticket, 1)
+    assert join.label(ticket.id, 1).label == 1

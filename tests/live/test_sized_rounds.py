@@ -371,7 +371,7 @@ def test_adapters_draw_as_the_join_does():
         assert ticket == join.decide(size=SIZES[t - 1])
         for s in due_in(t):
             row = join.label(s, 1.0)
-            assert waiting.label(s)[1] == (0.0 if row is None else row.weight)
+            assert waiting.label(s)[1] == (0.0 if row is None else row.relative)
     for bad in (lambda _: -1.0, lambda _: None):
         with pytest.raises(ValueError, match="size must"):
             Waiting(2, size=bad).decide(1)

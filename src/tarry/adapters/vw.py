@@ -9,12 +9,13 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from tarry.adapters.weighing import RELATIVE, WEIGHTS
+from tarry.adapters.weighing import RELATIVE, UNBIASED
 from tarry.checks import as_choice
 from tarry.live import Row
 
 Feature = str | bool | int | float | None
 
+_WEIGHTS = (RELATIVE, UNBIASED)  # which a row has
 _SPECIAL = (" ", ":", "|", "\n", "\r", "\t")  # what parts words, names and namespaces in the text
 
 
@@ -62,7 +63,7 @@ def lines(rows: Iterable[Row | None], form: Callable[[Row], str] = as_text, weig
     if not callable(form):
         raise ValueError(f"form must be as_text or as_json, got {form!r}")
     # A generator, made by a call that has looked at its arguments at once.
-    as_choice(weights, "weights", WEIGHTS)
+    as_choice(weights, "weights", _WEIGHTS)
     written = partial(form, weights=weights) if form in (as_text, as_json) else form
     return (written(row) for row in rows if row is not None and _as_row(row).weight != 0.0)
 
@@ -114,7 +115,7 @@ def _number(value: object, what: str) -> int | float:
 
 
 def _importance(row: Row, weights: str) -> int | float:
-    as_choice(weights, "weights", WEIGHTS)
+    as_choice(weights, "weights", _WEIGHTS)
     if isinstance(row.weight, Real) and not row.weight > 0:
         raise ValueError(f"a row without weight has no line, got weight {row.weight}: leave it out, as lines() does")
     return _number(row.relative if weights == RELATIVE else row.weight, "weight")

@@ -17,10 +17,10 @@ from tarry.cases.models import make_model
 from tarry.charts import CONFIDENCE, student
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
-from tarry.live.label_join import RELEASES
 from tarry.outcomes import html_facts
 from tarry.planning.columns import DECIDED, FEEDBACK, find_column, read_columns
 from tarry.planning.policies import Policy, find_policy
+from tarry.times import RELEASES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -299,7 +299,7 @@ def compare_log(
     import polars as pl
 
     if isinstance(source, (str, Path)):
-        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", others=True)
+        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", also=None)
     else:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
         start = find_column(frame.columns, decided, DECIDED, "decided")

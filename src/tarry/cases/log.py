@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from tarry.delays import trace
 from tarry.delays.trace import Trace
 from tarry.errors import ArgumentError
-from tarry.live.label_join import AT_ARRIVAL, AT_END_OF_WINDOW
-from tarry.times import PER_SECOND, as_length
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length
 
 Vector = NDArray[np.float64]
 VALUES = 20  # of a text that get a column of their own; rarer ones share one

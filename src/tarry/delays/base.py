@@ -52,7 +52,7 @@ class Delays(Parameters):
         """Return the delays of rounds 1..``rounds``, cut to the horizon."""
         out = np.zeros(rounds, np.int64)
         fill.dispatcher_for(self)(self, 1, out)
-        return out
+        return np.minimum(out, self.horizon - np.arange(1, rounds + 1))
 
     @property
     def values(self) -> Counts:
@@ -158,7 +158,7 @@ def backlog_of(values: Counts) -> Counts:
     """Return σ_t from cut delays: rounds s < t minus those with s + d_s < t."""
     horizon = values.size
     arrivals = np.bincount(np.arange(horizon) + values, minlength=horizon)
-    gone = np.concatenate(([0], np.cumsum(arrivals)[:-1]))  # what arrives in a round is gone in the next
+    gone = np.concatenate(([0], np.cumsum(arrivals)[: horizon - 1]))  # what arrives in a round is gone in the next
     return np.asarray(np.arange(horizon) - gone, dtype=np.int64)
 
 

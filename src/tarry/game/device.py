@@ -188,7 +188,7 @@ class DeviceCrew:
                 ends = np.cumsum([len(part.seeds) for part in left])
                 fits = max(1, int(np.searchsorted(ends, block.size, side="right")))
                 found += play_block(left[:fits], block, self._pace, stop, report)
-            return found
+            return [one._replace(is_on_gpu=True) for one in found]
 
         return play_by_kind([_fitted(part) for part in parts], play_together)
 

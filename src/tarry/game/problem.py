@@ -472,7 +472,7 @@ def _unseen(learner: Learner, width: int) -> Iterator[str]:
         shown = f"contexts of {width} entries" if width else "none"
         yield (
             f"{name} looks at contexts of {asked} entries before it plays, and is shown {shown}: give the game "
-            f"contexts of shape (horizon, {asked}), which sessions do not have"
+            f"contexts of shape (horizon, {asked})"
         )
     inner = learner.base
     while inner is not None:

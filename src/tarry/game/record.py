@@ -193,6 +193,9 @@ class Record(SeedResults):
     _games: list[Any]  # of the seeds whose rounds are kept
     met_delays: list[Backlog] | None = None  # of each seed, where delays react: the game's own are the longest
     assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
+    played: str  # "compiled", "in Python" (a short game, or a member that is not compiled) or "on a GPU"
+    has_one_game: bool = True  # all seeds have met the same game, and differ by the player's draws alone
+    reacts: bool = False  # losses or delays have followed the plays
 
     @classmethod
     def of(cls, played: list[Played]) -> Record:
@@ -215,7 +218,10 @@ class Record(SeedResults):
             _books=[(one.run.terms, one.sums, one.rates, one.fates[:, Fate.USED]) for one in played],
             _games=[one.run.game for one in played for log in one.logs if log is not None],
             assumption_warnings=_assumption_warnings(played),
+            played=played[0].where,
             met_delays=[one.run.game.delays.summary() for one in played] if played[0].waits.size else None,
+            has_one_game=len({id(one.run.game) for one in played}) == 1,
+            reacts=bool(played[0].rows.size or played[0].waits.size),
             **cls.books(played),
         )
 
@@ -226,6 +232,17 @@ class Record(SeedResults):
         for terms, sums, rates, rounds in self._books:
             found += [None] * len(sums) if terms is None else certificates(terms, sums, rates, rounds)
         return found
+
+    @property
+    def bounds_regret(self) -> NDArray[np.bool_]:
+        """Whether, on average, ``bound`` is at least ``regret`` by its theorem, per seed.
+
+        The bound is on the weighted regret. Its mean is a bound on the mean regret where weights are unbiased, every
+        round found room, no restart dropped rounds, nothing reacts, and regret is against the best fixed action.
+        """
+        fits = self.player.scheduler.is_unbiased and not self.player.epochs.needs_preemption and not self.reacts
+        is_best = np.array([not np.isnan(one.gap) for one in self.comparators] or [False])  # NaN of those given
+        return np.asarray(np.isfinite(self.bound) & (self.fates[:, Fate.SATURATED] == 0) & is_best & fits)
 
     @property
     def curve(self) -> pl.DataFrame:
@@ -330,6 +347,7 @@ class Record(SeedResults):
     def plot(self, path: ArrayLike | None = None) -> Any:
         """Return a chart (Altair) of mean regret with its 95 % interval; ``.save("regret.svg")`` writes a picture.
 
+        Where all seeds have met one game the interval is over the player's draws alone, and tells of no other game.
         With a ``path`` the regret against it stands beside that against the best fixed action.
         """
         if not self.comparators:
@@ -337,7 +355,9 @@ class Record(SeedResults):
                 "there is no regret to draw: give simulate a comparator, 'best' or a path, instead of None"
             )
         learner, scheduler = type(self.player.learner).__name__, type(self.player.scheduler).__name__
-        title = f"Regret of {learner} with {scheduler}, capacity {self.capacity}"
+        slots = "no limit" if self.capacity is None else f"capacity {self.capacity}"
+        title = f"Regret of {learner} with {scheduler}, {slots}"
+        title += ", one game" if self.has_one_game else ", a game for each seed"
         if path is None:
             return regret_chart(self.curve, title=title)
         import polars as pl
@@ -347,7 +367,10 @@ class Record(SeedResults):
         return regret_chart(pl.concat(named), title=title, group="against")
 
     def summary(self) -> dict[str, float]:
-        """Return means over seeds; of the regret also its standard error and ``half``, half the 95 % interval."""
+        """Return means over seeds; of the regret also its standard error and ``half``, half the 95 % interval.
+
+        ``bound`` is NaN unless it is one on the mean regret (``bounds_regret``).
+        """
         n = len(self.seeds)
         error = float(np.std(self.regret, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         return {
@@ -358,21 +381,23 @@ class Record(SeedResults):
             "mean_weight": float(self.weights.mean.mean()),
             "second_moment": float(self.weights.second_moment.mean()),
             "saturated": self.refused,
-            "bound": float(self.bound.mean()),
+            "bound": float(self.bound.mean()) if self.bounds_regret.all() else float("nan"),
         }
 
     def __repr__(self) -> str:
         s = self.summary()
         sure = " (95 %)" if s["half"] > 0.0 else ""
+        seeds = counted(len(self.seeds), "seed") + (" of one game" if self.has_one_game and len(self.seeds) > 1 else "")
         told = f"regret {number(s['regret'], s['half'])}{sure}" if self.comparators else f"loss {self.loss.mean():.4g}"
         explored = f", {self.exploration_rounds} rounds of pure exploration" if self.exploration_rounds else ""
         return (
-            f"Record({counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds: {told}, "
+            f"Record({seeds} × {self.horizon:,} rounds: {told}, "
             f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f}{explored})"
         )
 
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
+        shown["played"] = self.played
         return html_facts(f"Record of {counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds", shown)
 
 

@@ -215,11 +215,16 @@ class Compiled:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], fingerprint: Fingerprint | None) -> None:
         self.py_func, self._options = function, options
         self._folder = None if fingerprint is None else make_folder(fingerprint)
+        self._made: Any = None
 
-    @functools.cached_property
+    @property
     def dispatcher(self) -> Any:
-        """Numba's dispatcher."""
-        return numba_side().make_dispatcher(self.py_func, self._options, self._folder)
+        """Numba's dispatcher, one for all threads: each would compile anew."""
+        if self._made is None:
+            side = numba_side()
+            with _lock:
+                self._made = self._made or side.make_dispatcher(self.py_func, self._options, self._folder)
+        return self._made
 
     def __call__(self, *arguments: Any) -> Any:
         try:
@@ -233,7 +238,7 @@ class Compiled:
     @property
     def signatures(self) -> list[Any]:
         """Types of arguments for which there is machine code."""
-        return self.dispatcher.signatures if "dispatcher" in vars(self) else []
+        return [] if self._made is None else self._made.signatures
 
     @property
     def is_kept(self) -> bool:
@@ -335,4 +340,5 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
 def handle(body: Any) -> Any:
     """Return a (nested) named tuple as one reference, which compiled code reads as ``.body``; arrays stay shared."""
     # Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field; a handle is a single reference.
-    return SimpleNamespace(body=body) if must_run_plain(body) else numba_side().Handle(body)
+    is_plain = _in_python.get() or must_run_plain(body)
+    return SimpleNamespace(body=body) if is_plain else numba_side().Handle(body)

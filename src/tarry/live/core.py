@@ -6,7 +6,7 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
-from math import isnan, nan
+from math import nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ from tarry.tracking.tally import (
     MASS,
     MOST,
     OTHER_SIZES,
+    SQUARE,
     UNCERTIFIED,
     WEIGHT,
     as_number,
@@ -79,6 +80,13 @@ def open_round(box: Any, t: int, delay: int, size: float) -> Any:
     """Begin round t; return its slot, UNTRACKED or SATURATED."""
     context = box.body
     return begin(context.player, context.setting, context.draws, context.state, t, delay, size)
+
+
+@live_entry
+def open_seen(box: Any, t: int, delay: int, size: float, context: np.ndarray) -> Any:
+    """Do so where the learner looks at a context first."""
+    live = box.body
+    return begin(live.player, live.setting, live.draws, live.state, t, delay, size, context)
 
 
 @live_entry
@@ -239,10 +247,10 @@ class Slots:
             )
         return as_size(size, name)
 
-    def open(self, delay: int = -1, size: float = 1.0) -> int:
+    def open(self, delay: int = -1, size: float = 1.0, context: np.ndarray | None = None) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay.
 
-        A size other than 1 comes from ``as_size``.
+        A size other than 1 comes from ``as_size``; a context is for a learner that looks at it.
         """
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
@@ -251,10 +259,12 @@ class Slots:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             due = np.resize(self._held.due, 2 * self._held.due.size)
             self._place(self._held._replace(play=self._shaped(play), due=due))
-        step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
+        seen = () if context is None else (context,)
+        entry = open_seen if seen else open_round
+        step = self._steps.get(entry) or self._compiled(entry, 1, -1, 1.0, *seen)
         self.is_midway = True
         try:
-            slot: int = step(self._box, t, delay, size)
+            slot: int = step(self._box, t, delay, size, *seen)
         except IndexError as error:
             raise outside_array(error) from None
         if slot == NO_SLOT:
@@ -270,7 +280,7 @@ class Slots:
             weight = float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
         except IndexError as error:
             raise outside_array(error) from None
-        if isnan(weight):
+        if weight != weight:  # cheaper than isnan
             raise no_weight(self.player.scheduler, f"round {self.counts[ROUNDS]}")
         return weight
 
@@ -317,9 +327,21 @@ class Slots:
         numbers: list[int] = self.state.table.released[: self.table[RELEASED]].tolist()
         return numbers
 
+    def is_outside(self, t: int, moment: int) -> bool:
+        """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
+        is_late = moment > self.end_of(t)
+        if is_late:
+            self.count(Answer.OUTSIDE)
+        return is_late
+
     def end_of(self, t: int) -> int:
         """Return the moment at which the window of a tracked round ends."""
         return int(self.due[find(self.state.table, t)])
+
+    def note(self, moment: int) -> None:
+        """Remember the latest moment that was told."""
+        if moment > self.marks[NOW]:
+            self.marks[NOW] = moment
 
     def ended(self, moment: int) -> list[int]:
         """Return the tracked rounds whose windows have ended by a moment, in the order of their ends."""
@@ -350,9 +372,22 @@ class Slots:
         used = self._fates[_USED]
         return self._moments[WEIGHT] / used if used else nan
 
+    def place_of(self, weight: float) -> tuple[float, int]:
+        """Return the weight of the round used last relative to the mean, as below, and how many were used."""
+        used = self._fates[_USED]
+        return weight / (self._moments[WEIGHT] / used), used
+
     def relative(self, weight: float) -> float:
         """Return the weight of the round used last over the mean weight of all used so far, itself among them."""
-        return weight / self.mean_weight()
+        return self.place_of(weight)[0]
+
+    def tempered(self, weight: float) -> float:
+        """Return the weight of the round used last over √(Σw²/Σw) of all used so far, itself among them.
+
+        Σw²/Σw is how many labels one label of the effective sample stands for. A step tuned for as many labels as there
+        are decisions errs least with unbiased weights divided by its root.
+        """
+        return weight / sqrt(self._moments[SQUARE] / self._moments[WEIGHT])
 
     @property
     def size(self) -> int:

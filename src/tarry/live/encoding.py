@@ -51,7 +51,7 @@ def as_id(id: Any) -> Hashable:
         cause = "pandas makes such numbers of a column of whole ones that has a gap"
         way = f"{cause}, so drop the rows without an id and give whole numbers or texts"
     elif hasattr(id, "_fields") and hasattr(id, "id"):  # a ticket, or a round
-        way = f"give its id, here {id.id!r}"
+        way = f"give {type(id).__name__.lower()}.id, here {id.id!r}"
     raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: {way}")
 
 
@@ -100,6 +100,11 @@ class Objects(dict[int, Item]):
 
     unpack = pack_label = pack
 
+    def stored(self, t: int) -> ItemRow | None:
+        """Return the row of round t as a store would keep it; raise ValueError about features that none can."""
+        item = self.get(t)
+        return None if item is None else row_of(t, item._replace(payload=encode_payload(item.payload)))
+
 
 def row_checksum(t: int, body: Any, play: Any, payload: Any) -> int:
     """Return a checksum of a row and the round it belongs to; -1 of what is no row."""
@@ -125,6 +130,20 @@ def _labels(gathered: tuple[Any, ...]) -> dict[str, Any]:
     return {_TYPED_LABELS if has_marks(to_json(plain)) else _LABELS: plain}
 
 
+def row_of(t: int, item: Item) -> ItemRow:
+    """Return the row of round t, whose payload is packed."""
+    body = {
+        "id": plain_id(item.id),
+        "tracked": item.tracked,
+        "released": [plain_id(id) for id in item.released],
+        "answer": int(item.answer),
+        **(_labels(item.gathered) if item.gathered else {_LABELS: ()}),
+        "keys": [plain_id(key) for key in item.keys],
+    }
+    play, text = b"" if item.play is None else item.play.tobytes(), to_json(body)
+    return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
+
+
 class Rows:
     """Items by round, in a store: read when they are asked for, written with the next commit."""
 
@@ -136,11 +155,9 @@ class Rows:
     def get(self, t: int) -> Item | None:
         """Return the item of round t, its payload packed; raise StoreError if its row is damaged or unreadable here."""
         kept = self._kept.get(t)
-        row = self._store.row(t) if kept is None and t not in self.touched else None
+        row = self.stored(t) if kept is None and t not in self.touched else None
         if row is None:
             return kept
-        if row_checksum(t, *row[:3]) != row.checksum:
-            raise damaged(self._store.where, f"round {t} of tarry_items")
         try:
             body = json.loads(row.body)
             kept = Item(
@@ -159,18 +176,15 @@ class Rows:
             self._kept[t] = kept
         return kept
 
+    def stored(self, t: int) -> ItemRow | None:
+        """Return the row of round t as it is in the store; raise StoreError if it is damaged."""
+        row = self._store.row(t)
+        if row is not None and row_checksum(t, *row[:3]) != row.checksum:
+            raise damaged(self._store.where, f"round {t} of tarry_items")
+        return row
+
     def __setitem__(self, t: int, item: Item) -> None:
-        body = {
-            "id": plain_id(item.id),
-            "tracked": item.tracked,
-            "released": [plain_id(id) for id in item.released],
-            "answer": int(item.answer),
-            **_labels(item.gathered),
-            "keys": [plain_id(key) for key in item.keys],
-        }
-        play = b"" if item.play is None else item.play.tobytes()
-        text = to_json(body)
-        self.touched[t] = ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
+        self.touched[t] = row_of(t, item)
         if t > 0:
             self._kept[t] = item
 

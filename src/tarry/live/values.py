@@ -11,7 +11,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, log2
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -21,7 +21,7 @@ import numpy as np
 DEEPEST = 100  # levels of nesting: Python reads about ten times as many, unless it is deep in calls already
 LARGEST_TEXT = 1 << 26  # bytes of one payload or label: far below what SQLite and PostgreSQL take for one value
 _MOST_DIGITS = 4000  # of a whole number: Python refuses to read more than 4300
-_MOST_BITS = int(_MOST_DIGITS * 3.3)
+_MOST_BITS = int(_MOST_DIGITS * log2(10))
 _LONG_PATH = 60  # letters of a path that are shown
 _MARK = "$"  # the only key of an object that stands for something else
 _OURS = f'{{"{_MARK}"'

@@ -294,6 +294,11 @@ class Listed(RowSource, init=False):
         gradient(loss, self.values[t - 1], x, out)
 
 
+def is_table(rows: RowSource) -> bool:
+    """Return whether rows are the ``values`` of a table: a user's subclass may fetch others."""
+    return isinstance(rows, Listed) and fetch.find(type(rows)) is Listed.fetch
+
+
 class Reacting(RowSource):
     """Base of rows that react to the plays before them: an adversary, with a state of its own for every seed.
 
@@ -351,7 +356,7 @@ def with_offsets(rows: Rows, name: str, offsets: ArrayLike | None) -> tuple[Any,
     made = as_rows(rows, name)
     if offsets is None:
         return made, 0
-    if not isinstance(made, Listed):
+    if not is_table(made):
         raise ValueError(f"offsets go with {name} given as an array, got {type(made).__name__}: leave them out")
     return Listed(np.column_stack((made.values, as_column(offsets, "offsets", made))), name), 1
 

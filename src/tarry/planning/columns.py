@@ -1,4 +1,4 @@
-"""Two columns of time stamps, read out of a CSV or Parquet file as people have them.
+"""Two columns of time stamps, and others beside them, read out of a CSV or Parquet file as people have them.
 
 Numbers, dates in ISO 8601, and dates with the day and the month in either order. Where no day of a log is above the
 12th the order cannot be told, and is asked for.
@@ -7,6 +7,7 @@ Numbers, dates in ISO 8601, and dates with the day and the month in either order
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +35,7 @@ _YEAR_FIRST = r"^\s*\d{4}\D"
 
 
 class Columns(NamedTuple):
-    """The two columns of a log and their names."""
+    """The columns of a log, and the names of the two that hold times."""
 
     frame: pl.DataFrame
     decided: str
@@ -47,12 +48,13 @@ def read_columns(
     feedback: str | None = None,
     day_first: bool | None = None,
     *,
+    also: Sequence[str] | None = (),
     role: str = "feedback",
-    others: bool = False,
 ) -> Columns:
     """Read the columns of these names, or of usual ones; ``day_first`` says how 9/1/2024 is meant.
 
-    ``role`` is what messages call the second one; with ``others`` the frame has all columns, those of numbers as such.
+    ``also`` are columns to read beside them, None for all: as numbers where all of one are, else as texts. ``role`` is
+    what messages call the second one.
     Raise ValueError where there is no such file or column, or the order of day and month is not known.
     """
     import polars as pl
@@ -71,7 +73,11 @@ def read_columns(
         names = lazy.collect_schema().names()
         start = find_column(names, decided, DECIDED, "decided")
         end = find_column(names, feedback, FEEDBACK, role, start)
-        frame = (lazy if others else lazy.select(start, end)).collect()
+        others = names if also is None else also
+        gone = next((name for name in others if name not in names), None)
+        if gone is not None:
+            raise ValueError(f"there is no column {gone!r}: the log has {', '.join(map(repr, names))}")
+        frame = lazy.select(*dict.fromkeys([start, end, *others])).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
     texts = {name: frame[name] for name in frame.columns if frame[name].dtype == pl.String}

@@ -20,10 +20,9 @@ from tarry.delays.trace import Times, Trace, as_times, trace
 from tarry.errors import ArgumentError
 from tarry.planning.columns import PARQUET, read_columns
 from tarry.planning.plan import Plan, plan
-from tarry.times import SECONDS, as_length, read_length
+from tarry.times import AT_ARRIVAL, SECONDS, as_length, as_release, read_length
 
 REFUSE, DROP, END = MISSING = ("refuse", "drop", "end")  # what an empty feedback time may mean without a window
-AT_ARRIVAL, AT_END_OF_WINDOW = RELEASES = ("arrival", "window")
 DAY = np.timedelta64(1, "D")
 
 NAMES = ("fixed", "uniform", "geometric", "pareto", "lognormal", "bursts", "queue")
@@ -111,7 +110,7 @@ def plan_log(path: str | Path, **options: Any) -> Plan:
 def _release(window: Any, release: str | None) -> str | None:
     """Return when slots are given back under a window, None without one."""
     if window is not None:
-        return AT_END_OF_WINDOW if release is None else as_choice(release, "release", RELEASES)
+        return as_release(release)
     if release is not None:
         raise ArgumentError("release", "is about windows", release, "give a window too, such as 30d, or leave it")
     return None

@@ -85,7 +85,13 @@ def run(delays, scheduler, *, capacity, seed=5, **options):
     """The weights that reach a model, by row, when row i waits ``delays[i]`` of River's steps."""
     data = [({"i": i, "d": int(d)}, bool(i % 2)) for i, d in enumerate(delays)]
     spy = Spy()
-    limits = {"capacity": capacity, "scheduler": scheduler, "seed": seed, "weights": "unbiased"} | options
+    limits = {
+        "capacity": capacity,
+        "scheduler": scheduler,
+        "seed": seed,
+        "weights": "unbiased",
+        "split": None,
+    } | options
     late.progressive_val_score(data, spy, metrics.Accuracy(), delay="d", **limits)
     return {x["i"]: w for x, _, w in spy.rows}
 

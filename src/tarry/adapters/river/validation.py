@@ -15,9 +15,9 @@ from typing import Any
 
 from river import base, metrics, stream, utils
 
-from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted
+from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted, step_of
 from tarry.adapters.waiting import Seed, Sizer, check_sizer, make_slots
-from tarry.adapters.weighing import RELATIVE, Weighing
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.checks import as_int
 from tarry.live.core import Slots
 from tarry.live.logs import AT_END
@@ -46,7 +46,9 @@ def iter_progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
-    weights: str = RELATIVE,
+    weights: str = DEFAULT,
+    split: float | None = SPLIT,
+    max_weight: float | None = None,
 ) -> Iterator[Report]:
     """Return the reports of River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
 
@@ -55,7 +57,8 @@ def iter_progressive_val_score(
     ends before a prediction that would come next, so delays of None, 0 and 1 lose nothing, or, where rows have a
     ``moment``, with the last of these. Once a label was not used, reports have ``"Samples used"``. A row whose label is
     None, NaN or infinite, or whose delay is negative, is refused by its number before the model sees it. ``size``, a
-    function of x, says what it counts for. ``weights`` are ``"relative"``, over their mean so far, or ``"unbiased"``.
+    function of x, says what a row counts for. ``weights``, ``split`` and ``max_weight`` are those of
+    :class:`LateLabels`.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
@@ -77,6 +80,7 @@ def iter_progressive_val_score(
     step = as_int(step, "step (0 for no reports)")
     is_told = getattr(scheduler, "needs_delays", False)
     slots = make_slots(capacity, scheduler, seed, "clairvoyant" if is_told else "semi-clairvoyant")
+    weighing = Weighing(weights, split, max_weight)
     rows = Rows(dataset, moment, delay, is_number=isinstance(model, base.Regressor), is_told=is_told)
     started = time.perf_counter()
     several = metric if isinstance(metric, metrics.base.Metrics) else [metric]
@@ -93,9 +97,7 @@ def iter_progressive_val_score(
             state["Memory"] = model._raw_memory_usage
         return state | {"Prediction": prediction} if yield_predictions else state
 
-    return _play(
-        rows, model, metric, slots, step, report, at_end == "drop", check_sizer(size, slots), Weighing(weights)
-    )
+    return _play(rows, model, metric, slots, step, report, at_end == "drop", check_sizer(size, slots), weighing)
 
 
 def _play(
@@ -130,10 +132,12 @@ def _play(
         prediction = predictions.pop(i)
         if prediction is not None and prediction != {}:
             metric.update(y_true=y, y_pred=prediction)
-        weight = weighing.of(slots, slots.answer(i + 1)) * own
-        if weight != 0.0:
+        weight = weighing.of(slots, slots.answer(i + 1))
+        if weight != 0.0 and own != 0.0:
             used += 1
-            learn(x, y, w=weight, **options)
+            calls = weighing.calls(weight, step_of, model)
+            for _ in range(calls):
+                learn(x, y, w=weight * own / calls, **options)
         scored += 1
         if step and scored % step == 0:
             last = scored
@@ -157,7 +161,9 @@ def progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
-    weights: str = RELATIVE,
+    weights: str = DEFAULT,
+    split: float | None = SPLIT,
+    max_weight: float | None = None,
     **print_kwargs: Any,
 ) -> metrics.base.Metric:
     """Return the metric, as River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
@@ -175,6 +181,8 @@ def progressive_val_score(
         "at_end": at_end,
         "size": size,
         "weights": weights,
+        "split": split,
+        "max_weight": max_weight,
     }
     reports = iter_progressive_val_score(
         dataset, model, metric, moment, delay, print_every, show_time, show_memory, **limits
