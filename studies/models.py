@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -192,6 +193,7 @@ def lengths_table(found: list[tuple[int, Pair, float, float]], models: list[str]
     )
 
 
+@cache
 def slots_table() -> Table:
     """Return how many rows slots give, of those that they could: C in a window, where every decision waits for one."""
     waits, rows = fixed(horizon=STEADY, delay=LONG), []

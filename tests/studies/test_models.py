@@ -75,7 +75,9 @@ def test_looked_at_in_the_middle_of_a_real_log_the_truth_is_covered(name, releas
 
 
 def test_the_command_writes_its_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "WINDOWS", (3,))
+    for name, few in {"WINDOWS": (3,), "GENERATED": 2, "STEADY": 200, "LONG": 20, "SLOTS": (2, 5)}.items():
+        monkeypatch.setattr(study, name, few)
+    study.slots_table.cache_clear()
     monkeypatch.setitem(study.LOGS, "jobs", lambda: steady(160))
     arguments = ["models", "--log", "jobs", "--model", "logistic", "--seeds", "2", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, arguments)

@@ -267,8 +267,8 @@ class Comparison:
         if not first:
             return "No limited policy gave a row: take more slots."
         spread = float(self.log.truth[self.log.settled].std())
-        # A single run may be near by luck: as far as so many rows can be.
-        noise = {one: one.belief.deviation if one.belief.runs > 1 else spread / sqrt(one.rows) for one in first}
+        # Runs that do not draw are alike, and may be near by luck: as far as so many rows can be.
+        noise = {one: max(one.belief.deviation, spread / sqrt(one.rows)) for one in first}
         errors = {one: hypot(one.belief.mean - self.truth, noise[one]) for one in first}
         best = min(first, key=lambda one: errors[one])
         told = [best, *(one for one in first if one.release == best.release and one.policy in (OURS, RIVAL))]
