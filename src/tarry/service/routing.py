@@ -8,10 +8,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, cast
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from tarry.live.base import StoredObject
@@ -68,6 +70,8 @@ class Guarded(APIRoute):
                 if not (is_own and state.token.reaches(scope)):
                     permit(request, scope, request.path_params.get("name"))
                 return await inner(request)
+            except (RequestValidationError, HTTPException):
+                raise  # answered where the framework's own refusals are
             except Exception as error:
                 if not is_ours(error):
                     _logger.exception("a request failed", extra={"facts": {"request_id": state.id}})
